@@ -1,0 +1,12 @@
+using System.Runtime.CompilerServices;
+
+namespace Weir.Core.Dispatch;
+
+/// <summary>The user's action and nothing else.</summary>
+internal readonly struct ActionCall<TItem>(Func<TItem, CancellationToken, ValueTask> action) : ICall<TItem, PendingNothing>
+{
+    private readonly Func<TItem, CancellationToken, ValueTask> _action = action;
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public PendingNothing Invoke(TItem item, long index, CancellationToken cancellationToken) => new(_action(item, cancellationToken));
+}

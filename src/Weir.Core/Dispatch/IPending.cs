@@ -1,0 +1,14 @@
+namespace Weir.Core.Dispatch;
+
+/// <summary>A started call: a ValueTask of one kind or another. To be consumed once.</summary>
+internal interface IPending<out TResult>
+{
+    bool IsCompleted { get; }
+
+    bool IsCompletedSuccessfully { get; }
+
+    TResult GetResult();
+
+    /// <summary>Calls back once, without the execution context and on no captured context.</summary>
+    void OnCompleted(Action continuation);
+}

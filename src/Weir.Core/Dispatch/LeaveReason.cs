@@ -1,0 +1,17 @@
+namespace Weir.Core.Dispatch;
+
+/// <summary>Why a worker has nothing to do. Checked once more under the gate before it leaves.</summary>
+internal enum LeaveReason
+{
+    /// <summary>Nothing is left to claim, or the run is over.</summary>
+    Exhausted,
+
+    /// <summary>Another worker is reading the source.</summary>
+    Busy,
+
+    /// <summary>The consumer of the results is behind.</summary>
+    Throttled,
+
+    /// <summary>There are more workers than the limit allows.</summary>
+    TooMany,
+}

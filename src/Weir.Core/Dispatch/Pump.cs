@@ -1,0 +1,445 @@
+using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
+using Weir.Core.Metering;
+using Weir.Core.Sinks;
+
+namespace Weir.Core.Dispatch;
+
+/// <summary>
+/// One run: the workers of it, how many there may be, and when it is over. Nothing here happens once per item; what does is in
+/// <see cref="PumpWorker{TItem, TResult, TPending, TCall, TSink}"/>.
+/// </summary>
+/// <remarks>
+/// Who keeps the run going: while there is something left to claim, either some worker holds the source's turn, or is inside a
+/// synchronous call (after which it claims again), or all permitted workers are waiting for their items, or the consumer of a stream
+/// is behind (and will call <see cref="Release"/>). A worker leaves only after it has checked this under the gate.
+/// </remarks>
+[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The source has neither timer nor link; user code may hold its token for longer than the run.")]
+internal abstract partial class Pump : IRunHandle
+{
+    private readonly Lock _gate = new();
+    private readonly PumpSettings _settings;
+    private readonly CancellationTokenSource _stopped = new();
+    private CancellationTokenRegistration _callerToken;
+    private CancellationTokenRegistration _otherCallerToken;
+    private CancellationToken? _cancelledBy;
+    private FailureLog? _failures;
+    private PumpWorker? _created;
+    private PumpWorker? _idle;
+    private int _limit;
+    private int _live;
+    private int _queued;
+    private long _abandoned;
+    private volatile bool _over;
+    private bool _throttled;
+    private bool _finished;
+    private volatile int _pauseAnnounced;
+
+    protected Pump(PumpSettings settings)
+    {
+        Debug.Assert(settings.Limit >= 1, "Limits are validated by the public API.");
+        _settings = settings;
+        _limit = settings.Limit;
+        IsGuarded = settings.Guarded || settings.ItemTimeout is not null;
+        Token = _stopped.Token;
+        Context = ExecutionContext.Capture();
+    }
+
+    /// <summary>The token that user code of this run gets: cancelled when the run stops for whatever reason.</summary>
+    public CancellationToken Token { get; }
+
+    /// <summary>The caller's context, under which user code runs. Null when the caller suppressed its flow.</summary>
+    public ExecutionContext? Context { get; }
+
+    /// <summary>Whether the run was stopped before its end. No further item starts then.</summary>
+    public bool IsOver => _over;
+
+    /// <summary>Whether items can be given up while they run.</summary>
+    public bool IsGuarded { get; }
+
+    /// <summary>How many items may be in flight at once. A worker above the limit leaves when its item ends.</summary>
+    public int Limit => Volatile.Read(ref _limit);
+
+    public bool HasTooMany => Volatile.Read(ref _live) > Volatile.Read(ref _limit);
+
+    public PumpSettings Settings => _settings;
+
+    protected abstract bool IsExhausted { get; }
+
+    protected abstract bool IsBusy { get; }
+
+    protected abstract bool IsAtCeiling { get; }
+
+    protected abstract int KnownCount { get; }
+
+    protected abstract long NextIndex { get; }
+
+    /// <summary>Starts the run with its first worker, on a thread of the executor and never on the caller's.</summary>
+    /// <param name="eager">How many workers to start at once: one, unless there are threads that wait anyway.</param>
+    /// <param name="callerToken">The caller's token.</param>
+    /// <param name="otherCallerToken">A second token of the caller, such as that of an enumerator.</param>
+    public void Start(int eager, CancellationToken callerToken, CancellationToken otherCallerToken = default)
+    {
+        PumpWorker first = CreateWorker();
+        first.NextCreated = _created;
+        _created = first;
+        _live = 1;
+        _queued = 1;
+        if (callerToken.CanBeCanceled)
+        {
+            _callerToken = callerToken.UnsafeRegister(static (pump, token) => ((Pump)pump!).Cancel(token), this);
+        }
+
+        if (otherCallerToken.CanBeCanceled && otherCallerToken != callerToken)
+        {
+            _otherCallerToken = otherCallerToken.UnsafeRegister(static (pump, token) => ((Pump)pump!).Cancel(token), this);
+        }
+
+        if (_limit > 1 && KnownCount != 1)
+        {
+            StallWatch.Add(this);
+        }
+
+        _settings.Executor.Queue(first);
+        for (int i = 1; i < eager; i++)
+        {
+            AddQueued();
+        }
+    }
+
+    /// <summary>Stops the run because the caller asked for it.</summary>
+    public void Cancel(CancellationToken by) => Stop(by);
+
+    /// <summary>Stops the run: nothing more starts, and the token of what runs is cancelled.</summary>
+    /// <returns>Whether this call is the one that stopped it.</returns>
+    public bool Stop(CancellationToken? by = null)
+    {
+        bool finish;
+        lock (_gate)
+        {
+            AssertInvariants();
+            if (_over || _finished)
+            {
+                return false;
+            }
+
+            _cancelledBy = by;
+            _over = true;
+            finish = TryFinishNeedsLock();
+        }
+
+        try
+        {
+            _stopped.Cancel();
+        }
+        catch (AggregateException)
+        {
+            // Thrown by callbacks that user code registered on the token; they are no part of the run's outcome.
+        }
+
+        if (finish)
+        {
+            _ = FinishAsync(inline: false);
+        }
+
+        return true;
+    }
+
+    void IRunHandle.Abandon() => Stop();
+
+    /// <summary>Changes the limit. Fewer: workers leave as their items end. More: others start now.</summary>
+    public void SetLimit(int limit)
+    {
+        Debug.Assert(limit >= 1, "A run without workers would never end.");
+        int more;
+        lock (_gate)
+        {
+            more = Math.Min(limit - _live, limit - _limit);
+            Volatile.Write(ref _limit, limit);
+        }
+
+        for (; more > 0; more--)
+        {
+            AddQueued();
+        }
+    }
+
+    /// <summary>Told by the consumer, after it has raised the ceiling: reading may go on.</summary>
+    public void Release()
+    {
+        PumpWorker? worker = null;
+        lock (_gate)
+        {
+            if (_throttled)
+            {
+                _throttled = false;
+                worker = AddNeedsLock(queued: true);
+            }
+        }
+
+        if (worker is not null)
+        {
+            _settings.Executor.Queue(worker);
+        }
+    }
+
+    /// <summary>A worker for the current thread to run, when the run has use for one more.</summary>
+    public PumpWorker? TryAdd()
+    {
+        if (_over || Volatile.Read(ref _live) >= Volatile.Read(ref _limit) || IsBusy || IsExhausted)
+        {
+            return null;
+        }
+
+        lock (_gate)
+        {
+            return AddNeedsLock(queued: false);
+        }
+    }
+
+    /// <summary>Starts one more worker on another thread, when the run has use for it.</summary>
+    public bool AddQueued()
+    {
+        PumpWorker? worker;
+        lock (_gate)
+        {
+            worker = AddNeedsLock(queued: true);
+        }
+
+        if (worker is null)
+        {
+            return false;
+        }
+
+        _settings.Executor.Queue(worker);
+        return true;
+    }
+
+    /// <summary>Counts a worker that gives its thread back to the executor between two items.</summary>
+    public void Requeue(PumpWorker worker)
+    {
+        lock (_gate)
+        {
+            worker.IsQueued = true;
+            _queued++;
+        }
+
+        _settings.Executor.Queue(worker);
+    }
+
+    /// <summary>Whether a queued worker still has a run to work for.</summary>
+    public bool TryEnter(PumpWorker worker)
+    {
+        lock (_gate)
+        {
+            if (_finished)
+            {
+                return false;
+            }
+
+            worker.IsQueued = false;
+            _queued--;
+            AssertInvariants();
+            return true;
+        }
+    }
+
+    /// <summary>Lets a worker go, unless the reason has passed meanwhile. The last one out ends the run.</summary>
+    public bool TryLeave(PumpWorker worker, LeaveReason reason)
+    {
+        bool finish;
+        lock (_gate)
+        {
+            AssertInvariants();
+            if (!_over)
+            {
+                switch (reason)
+                {
+                    case LeaveReason.Busy when !IsBusy:
+                    case LeaveReason.TooMany when _live <= _limit:
+                    case LeaveReason.Exhausted when !IsExhausted:
+                    case LeaveReason.Throttled when !IsAtCeiling:
+                        return false;
+                    case LeaveReason.Throttled:
+                        _throttled = true;
+                        break;
+                }
+            }
+
+            _live--;
+            worker.NextIdle = _idle;
+            _idle = worker;
+            finish = TryFinishNeedsLock();
+        }
+
+        if (finish)
+        {
+            _ = FinishAsync(inline: true);
+        }
+
+        return true;
+    }
+
+    /// <summary>The failures of the run, made at the first one.</summary>
+    public FailureLog Failures
+    {
+        get
+        {
+            lock (_gate)
+            {
+                return _failures ??= new FailureLog(_settings.ErrorMode);
+            }
+        }
+    }
+
+    /// <summary>The user's sequence threw: the run ends in every mode. What it throws after a stop is its answer to the cancelled token.</summary>
+    public void SourceFailed(Exception error)
+    {
+        if (_over)
+        {
+            return;
+        }
+
+        Failures.AddSource(error);
+        Stop();
+    }
+
+    /// <summary>A hook that belongs to no item threw.</summary>
+    public void HookFailed(Exception error)
+    {
+        if (!_over && Failures.AddItem(-1, error))
+        {
+            Stop();
+        }
+    }
+
+    /// <summary>The hook to call because reading pauses, once for each pause.</summary>
+    public Func<long, ValueTask>? AnnouncePause() =>
+        _settings.OnThrottle is not null || _settings.OnDrain is not null
+            ? Interlocked.CompareExchange(ref _pauseAnnounced, 1, 0) == 0 ? _settings.OnThrottle : null
+            : null;
+
+    /// <summary>The hook to call because reading goes on after a pause, once for each pause.</summary>
+    public Func<long, ValueTask>? AnnounceResume() =>
+        _pauseAnnounced != 0 && Interlocked.CompareExchange(ref _pauseAnnounced, 0, 1) == 1 ? _settings.OnDrain : null;
+
+    /// <summary>The counts of the run so far.</summary>
+    public RunSample Sample()
+    {
+        RunSample sample = default;
+        for (PumpWorker? worker = Volatile.Read(ref _created); worker is not null; worker = worker.NextCreated)
+        {
+            worker.AddTo(ref sample);
+        }
+
+        sample.Abandoned = Volatile.Read(ref _abandoned);
+        return sample;
+    }
+
+    protected abstract PumpWorker CreateWorker();
+
+    protected abstract ValueTask DisposeSourceAsync();
+
+    protected abstract void Complete(CancellationToken? cancelledBy, FailureLog? failures);
+
+    private PumpWorker? AddNeedsLock(bool queued)
+    {
+        AssertInvariants();
+        if (_over || _finished || _live >= _limit || IsBusy || IsExhausted)
+        {
+            return null;
+        }
+
+        if (IsAtCeiling && (_settings.OnThrottle is null || _pauseAnnounced != 0))
+        {
+            _throttled = true;
+            return null;
+        }
+
+        PumpWorker? worker = _idle;
+        if (worker is null)
+        {
+            worker = CreateWorker();
+            worker.NextCreated = _created;
+            Volatile.Write(ref _created, worker);
+        }
+        else
+        {
+            _idle = worker.NextIdle;
+            worker.NextIdle = null;
+        }
+
+        _live++;
+        if (queued)
+        {
+            worker.IsQueued = true;
+            _queued++;
+        }
+
+        return worker;
+    }
+
+    /// <summary>Whether the run ends with this change. Workers that wait for a thread hold no item, so the run does not wait for them.</summary>
+    private bool TryFinishNeedsLock()
+    {
+        if (_finished || _live > _queued || !(_over || IsExhausted))
+        {
+            return false;
+        }
+
+        _finished = true;
+        return true;
+    }
+
+    private async Task FinishAsync(bool inline)
+    {
+        StallWatch.Remove(this);
+        _callerToken.Unregister();
+        _otherCallerToken.Unregister();
+        try
+        {
+            ValueTask disposing = DisposeSourceAsync();
+            if (!disposing.IsCompletedSuccessfully)
+            {
+                await disposing.ConfigureAwait(false);
+            }
+        }
+        catch (Exception e)
+        {
+            if (!_over)
+            {
+                Failures.AddSource(e);
+            }
+        }
+
+        for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
+        {
+            worker.Retire();
+        }
+
+        // The awaiting code may run right here, which a pool thread that has nothing left to do can afford, and others cannot.
+        if (inline && _settings.Executor == PoolExecutor.Instance)
+        {
+            CompleteRun();
+        }
+        else
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(static pump => pump.CompleteRun(), this, preferLocal: false);
+        }
+    }
+
+    private void CompleteRun()
+    {
+        CancellationToken? cancelledBy = _cancelledBy;
+        Complete(cancelledBy, _failures);
+    }
+
+    [Conditional("DEBUG")]
+    private void AssertInvariants()
+    {
+        Debug.Assert(_gate.IsHeldByCurrentThread, "The state of a run is read and changed under its gate.");
+        Debug.Assert(_queued >= 0, "A worker enters once for each time it is queued.");
+        Debug.Assert(_live >= _queued, "A queued worker is a live one.");
+        Debug.Assert(_created is not null || _live == 0, "Live workers were created.");
+    }
+}

@@ -1,0 +1,60 @@
+namespace Weir.Core.Dispatch;
+
+/// <content>Giving up workers whose item passed its time limit, or all of them when the run has to end now.</content>
+internal abstract partial class Pump
+{
+    /// <summary>
+    /// Ends the run without waiting for what runs: every running item gets <paramref name="status"/>, everything else never runs.
+    /// Only for guarded runs.
+    /// </summary>
+    public async Task AbortAsync(ItemStatus status, Exception? error)
+    {
+        Stop();
+        while (!AbandonAll(status, error))
+        {
+            // A worker was between two items and had not yet seen that the run is over. It sees it before its next item, or is caught in it.
+            await Task.Delay(TimeSpan.FromMilliseconds(1), TimeProvider.System).ConfigureAwait(false);
+        }
+    }
+
+    /// <summary>A new worker in place of an orphan. It counts as the orphan did, so the run waits for it.</summary>
+    public PumpWorker CreateSuccessor()
+    {
+        PumpWorker successor = CreateWorker();
+        lock (_gate)
+        {
+            successor.NextCreated = _created;
+            Volatile.Write(ref _created, successor);
+            _abandoned++;
+        }
+
+        return successor;
+    }
+
+    private bool AbandonAll(ItemStatus status, Exception? error)
+    {
+        for (PumpWorker? worker = Volatile.Read(ref _created); worker is not null; worker = worker.NextCreated)
+        {
+            if (worker.TryAbandon(status, error))
+            {
+                bool finish;
+                lock (_gate)
+                {
+                    _live--;
+                    _abandoned++;
+                    finish = TryFinishNeedsLock();
+                }
+
+                if (finish)
+                {
+                    _ = FinishAsync(inline: false);
+                }
+            }
+        }
+
+        lock (_gate)
+        {
+            return _finished;
+        }
+    }
+}

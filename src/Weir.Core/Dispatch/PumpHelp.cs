@@ -1,0 +1,89 @@
+using System.Diagnostics;
+
+namespace Weir.Core.Dispatch;
+
+/// <content>When a run gets another worker for synchronous work.</content>
+internal abstract partial class Pump
+{
+    // A wake-up of another thread costs some microseconds on each side: work has to last longer than this to be worth one.
+    private static readonly long WorthAWakeUp = Stopwatch.Frequency / 50_000;
+    private static readonly long LongestPause = Stopwatch.Frequency / 100;
+
+    private long _nextHelp;
+    private long _helpPause = WorthAWakeUp;
+    private long _claimsSeen = -1;
+
+    /// <summary>The run's place in the list of the stall watch; -1 when it is not in it. Guarded by the watch's lock.</summary>
+    public int WatchIndex { get; set; } = -1;
+
+    /// <summary>Asked by a worker that has been at work since <paramref name="started"/> without a suspension.</summary>
+    /// <param name="started">When the worker began, as a Stopwatch timestamp.</param>
+    /// <param name="now">Now.</param>
+    /// <param name="perItem">About how long an item takes, in Stopwatch ticks.</param>
+    public void ConsiderHelp(long started, long now, double perItem)
+    {
+        if (now - started < WorthAWakeUp
+            || now < Volatile.Read(ref _nextHelp)
+            || Volatile.Read(ref _live) >= Volatile.Read(ref _limit))
+        {
+            return;
+        }
+
+        int count = KnownCount;
+        if (count >= 0 && (count - NextIndex) * perItem < WorthAWakeUp)
+        {
+            return;
+        }
+
+        Volatile.Write(ref _nextHelp, now + Volatile.Read(ref _helpPause));
+        if (CountExecuting() < _settings.Executor.Threads)
+        {
+            AddQueued();
+        }
+    }
+
+    /// <summary>Told when a helper found the source busy and left without an item, or got one: the next help comes later, or soon.</summary>
+    public void HelpWas(bool useful)
+    {
+        long pause = useful ? WorthAWakeUp : Math.Min(LongestPause, _helpPause * 2);
+        if (pause != _helpPause)
+        {
+            Volatile.Write(ref _helpPause, pause);
+        }
+    }
+
+    /// <summary>Called by the stall watch: if no item was claimed since the last look while synchronous calls run, one more worker starts.</summary>
+    /// <param name="saturated">Whether the process keeps all processors busy, so that workers beyond their number would not help.</param>
+    public void HelpIfStalled(bool saturated)
+    {
+        long claims = 0;
+        int executing = 0;
+        for (PumpWorker? worker = Volatile.Read(ref _created); worker is not null; worker = worker.NextCreated)
+        {
+            claims += worker.Claims;
+            executing += worker.IsExecuting ? 1 : 0;
+        }
+
+        bool stalled = claims == Interlocked.Exchange(ref _claimsSeen, claims) && executing > 0;
+        if (!stalled || _over || (saturated && executing >= _settings.Executor.Threads))
+        {
+            return;
+        }
+
+        // Half as many again, so that a limit of hundreds is reached in some ticks when the calls block.
+        for (int more = Math.Max(1, executing / 2); more > 0 && AddQueued(); more--)
+        {
+        }
+    }
+
+    private int CountExecuting()
+    {
+        int executing = 0;
+        for (PumpWorker? worker = Volatile.Read(ref _created); worker is not null; worker = worker.NextCreated)
+        {
+            executing += worker.IsExecuting || worker.IsQueued ? 1 : 0;
+        }
+
+        return executing;
+    }
+}

@@ -1,0 +1,31 @@
+using Weir.Core.Sinks;
+
+namespace Weir.Core.Dispatch;
+
+/// <summary>What a run is told about how to run.</summary>
+internal sealed record PumpSettings
+{
+    /// <summary>How many items may be in flight at once.</summary>
+    public required int Limit { get; init; }
+
+    public required ErrorMode ErrorMode { get; init; }
+
+    /// <summary>How long one item may take, or null.</summary>
+    public TimeSpan? ItemTimeout { get; init; }
+
+    /// <summary>The user's hook for a failed item: false stops the run.</summary>
+    public Func<long, Exception, ValueTask<bool>>? OnError { get; init; }
+
+    /// <summary>The user's hook for when reading pauses because the consumer is behind.</summary>
+    public Func<long, ValueTask>? OnThrottle { get; init; }
+
+    /// <summary>The user's hook for when reading goes on after a pause.</summary>
+    public Func<long, ValueTask>? OnDrain { get; init; }
+
+    /// <summary>Whether running items can be given up, which costs one atomic operation an item. Always so with an item timeout.</summary>
+    public bool Guarded { get; init; }
+
+    public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
+
+    public Executor Executor { get; init; } = PoolExecutor.Instance;
+}

@@ -1,0 +1,174 @@
+using System.Diagnostics;
+using System.Runtime.CompilerServices;
+using Weir.Core.Metering;
+
+namespace Weir.Core.Dispatch;
+
+/// <summary>
+/// One worker of a run: a state machine written by hand, which is its own work item and keeps one continuation for its life. It
+/// therefore costs nothing per item, can rest in a list while it has nothing to do, and can be given up from outside.
+/// </summary>
+internal abstract class PumpWorker : IThreadPoolWorkItem
+{
+    private Action? _continuation;
+
+    /// <summary>The next in the list of all workers of the run.</summary>
+    public PumpWorker? NextCreated { get; set; }
+
+    /// <summary>The next in the list of workers without work.</summary>
+    public PumpWorker? NextIdle { get; set; }
+
+    /// <summary>Whether the worker waits for a thread. It holds no item then.</summary>
+    public bool IsQueued { get; set; }
+
+    /// <summary>Whether a thread is inside this worker. A hint for the stall watch: read without a lock.</summary>
+    public bool IsExecuting { get; private set; }
+
+    /// <summary>How often the worker claimed. Written by the worker alone.</summary>
+    public abstract long Claims { get; }
+
+    protected abstract Pump Run { get; }
+
+    protected Action Continuation => _continuation ??= Resume;
+
+    /// <summary>Runs on a thread of the executor, for a start or after a suspension that ended elsewhere.</summary>
+    void IThreadPoolWorkItem.Execute()
+    {
+        if (IsQueued && !Run.TryEnter(this))
+        {
+            return;
+        }
+
+        Work();
+    }
+
+    public abstract void AddTo(ref RunSample sample);
+
+    /// <summary>Gives up the item that the worker is running, if it is running one, with the given outcome.</summary>
+    public abstract bool TryAbandon(ItemStatus status, Exception? error);
+
+    /// <summary>The run is over: lets go of timers.</summary>
+    public virtual void Retire()
+    {
+    }
+
+    /// <summary>Works until there is nothing to do or something to wait for.</summary>
+    /// <returns>Whether the worker waits, so that its thread is free to run another one.</returns>
+    protected abstract bool Step();
+
+    private void Resume()
+    {
+        // A completion that runs its continuations at once can nest item in item in item.
+        if (Run.Settings.Executor.MayRunHere && RuntimeHelpers.TryEnsureSufficientExecutionStack())
+        {
+            Work();
+        }
+        else
+        {
+            Run.Settings.Executor.Queue(this);
+        }
+    }
+
+    private void Work()
+    {
+        ExecutionContext? context = Run.Context;
+        if (context is null)
+        {
+            Drive(this);
+        }
+        else
+        {
+            ExecutionContext.Run(context, static worker => Drive((PumpWorker)worker!), this);
+        }
+    }
+
+    private static void Drive(PumpWorker worker)
+    {
+        Pump run = worker.Run;
+        for (PumpWorker? current = worker; current is not null;)
+        {
+            current.IsExecuting = true;
+            bool waits;
+            try
+            {
+                waits = current.Step();
+            }
+            catch (Exception e)
+            {
+                // No user code gets here. Should the engine itself fail, the run fails with it and does not hang.
+                run.SourceFailed(e);
+                run.TryLeave(current, LeaveReason.Exhausted);
+                return;
+            }
+
+            // Once it waits, a worker may be running on another thread already, so only the run is touched here.
+            current = waits ? run.TryAdd() : null;
+        }
+    }
+
+    /// <summary>Called by the worker itself before it waits or leaves.</summary>
+    protected void StopsExecuting() => IsExecuting = false;
+
+    /// <summary>
+    /// How many items a worker takes before it looks at the clock again: one at first and after each suspension, twice as many each time
+    /// they were quick, so that neither the clock nor the claim costs anything when items are tiny.
+    /// </summary>
+    protected struct Pace
+    {
+        private const int Most = 256;
+        private static readonly long Quick = Stopwatch.Frequency / 200_000;
+        private static readonly long Slow = Stopwatch.Frequency / 50_000;
+
+        private long _driveStarted;
+        private long _sliceStarted;
+        private int _size;
+
+        /// <summary>Items left until the next look at the clock.</summary>
+        public int Left;
+
+        /// <summary>Starts anew, after a suspension: one item, without a look at the clock.</summary>
+        public void Reset()
+        {
+            _driveStarted = 0;
+            _sliceStarted = 0;
+            _size = 1;
+            Left = 1;
+        }
+
+        /// <summary>Looks at the clock and decides how many items come next.</summary>
+        /// <returns>Whether the worker may go on; otherwise it has had the thread for long enough.</returns>
+        public bool Look(Pump run, long quantum)
+        {
+            long now = Stopwatch.GetTimestamp();
+            if (_driveStarted == 0)
+            {
+                _driveStarted = now;
+                _size = Math.Max(1, _size);
+            }
+            else if (_sliceStarted != 0)
+            {
+                long took = now - _sliceStarted;
+                run.ConsiderHelp(_driveStarted, now, (double)took / _size);
+                if (took < Quick)
+                {
+                    _size = Math.Min(Most, _size * 2);
+                }
+                else if (took > Slow)
+                {
+                    _size = Math.Max(1, _size / 2);
+                }
+            }
+
+            _sliceStarted = now;
+            Left = _size;
+            if (now - _driveStarted > quantum)
+            {
+                Reset();
+                Left = 0;
+                return false;
+            }
+
+            return true;
+        }
+    }
+}

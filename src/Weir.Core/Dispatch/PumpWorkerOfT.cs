@@ -1,0 +1,368 @@
+using System.Diagnostics;
+using Weir.Core.Metering;
+using Weir.Core.Sinks;
+using Weir.Core.Sources;
+
+namespace Weir.Core.Dispatch;
+
+/// <summary>The worker of a run: claim, call, deliver, again.</summary>
+internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>(Pump<TItem, TResult, TPending, TCall, TSink> run) : PumpWorker
+    where TPending : struct, IPending<TResult>
+    where TCall : struct, ICall<TItem, TPending>
+    where TSink : struct, ISink<TResult>
+{
+    private Chunk<TItem> _chunk;
+    private Pace _pace;
+    private Wait _wait;
+
+    // The call that the worker waits for, with its item's index; a hook or the handling of a failure.
+    private TPending _pending;
+    private long _index;
+    private Task? _aside;
+
+    private long _claims;
+    private long _succeeded;
+    private long _unsuccessful;
+    private bool _helper = true;
+
+    private enum Wait
+    {
+        None = 0,
+        Call,
+        Claim,
+        Aside,
+
+        /// <summary>The worker takes the place of one that was given up, and has its item's outcome to record.</summary>
+        Handover,
+    }
+
+    private enum Done
+    {
+        /// <summary>The worker has more to do at once.</summary>
+        Ready = 0,
+
+        /// <summary>The worker waits; it belongs to its continuation now.</summary>
+        Waits,
+
+        /// <summary>The worker left the run or was given up.</summary>
+        Left,
+    }
+
+    public override long Claims => _claims;
+
+    protected override Pump Run => run;
+
+    public override void AddTo(ref RunSample sample)
+    {
+        sample.Succeeded += _succeeded;
+        sample.Unsuccessful += _unsuccessful;
+        sample.InFlight += _wait == Wait.Call || IsExecuting ? 1 : 0;
+    }
+
+    protected override bool Step()
+    {
+        Done done = Continue();
+        while (done == Done.Ready)
+        {
+            done = _chunk.IsEmpty ? Claim() : run.IsGuarded ? RunGuardedChunk() : RunChunk();
+        }
+
+        return done == Done.Waits;
+    }
+
+    /// <summary>Takes up what the worker was waiting for.</summary>
+    private Done Continue()
+    {
+        switch (_wait)
+        {
+            case Wait.Call:
+                _wait = Wait.None;
+                return run.IsGuarded ? FinishGuardedCall() : FinishCall();
+            case Wait.Claim:
+                _wait = Wait.None;
+                try
+                {
+                    return Claimed(run.Source.FinishClaim(ref _chunk));
+                }
+                catch (Exception e)
+                {
+                    run.SourceFailed(e);
+                    return Done.Ready;
+                }
+
+            case Wait.Aside:
+                _wait = Wait.None;
+                _aside = null;
+                return Done.Ready;
+            case Wait.Handover:
+                _wait = Wait.None;
+                return Fail(_index, ItemStatus.TimedOut, TakeHandedError());
+            default:
+                return Done.Ready;
+        }
+    }
+
+    private Done FinishCall()
+    {
+        long index = _index;
+        TPending pending = _pending;
+        _pending = default;
+        try
+        {
+            run.Sink.Succeeded(index, pending.GetResult());
+            _succeeded++;
+            return Done.Ready;
+        }
+        catch (Exception e)
+        {
+            return Fail(index, ItemStatus.Failed, e);
+        }
+    }
+
+    /// <summary>Gets the next items, or finds out that there is nothing to do.</summary>
+    private Done Claim()
+    {
+        while (true)
+        {
+            if (run.IsOver || run.HasTooMany)
+            {
+                if (TryLeave(run.IsOver ? LeaveReason.Exhausted : LeaveReason.TooMany))
+                {
+                    return Done.Left;
+                }
+
+                continue;
+            }
+
+            if (_pace.Left <= 0 && !_pace.Look(run, run.Settings.Executor.Quantum))
+            {
+                StopsExecuting();
+                run.Requeue(this);
+                return Done.Left;
+            }
+
+            try
+            {
+                Done done = Claimed(run.Source.TryClaim(ref _chunk, _pace.Left, run.Sink.Ceiling));
+                if (done != Done.Ready || !_chunk.IsEmpty)
+                {
+                    return done;
+                }
+            }
+            catch (Exception e)
+            {
+                run.SourceFailed(e);
+            }
+        }
+    }
+
+    private Done Claimed(ClaimResult result)
+    {
+        switch (result)
+        {
+            case ClaimResult.Claimed:
+                _claims++;
+                _pace.Left -= _chunk.Count;
+                if (_helper)
+                {
+                    _helper = false;
+                    run.HelpWas(useful: true);
+                }
+
+                return run.AnnounceResume() is { } hook ? Aside(CallHook(hook)) : Done.Ready;
+
+            case ClaimResult.Pending:
+                _wait = Wait.Claim;
+                StopsExecuting();
+                run.Source.OnReady(Continuation);
+                return Done.Waits;
+
+            case ClaimResult.Busy:
+                return WaitsForTurn() ? Done.Ready : Leave(LeaveReason.Busy);
+
+            case ClaimResult.Throttled:
+                return run.AnnouncePause() is { } pause ? Aside(CallHook(pause)) : Leave(LeaveReason.Throttled);
+
+            default:
+                return Leave(LeaveReason.Exhausted);
+        }
+    }
+
+    /// <summary>The holder of the turn is quick as a rule, and a short spin is cheaper than to leave and be called again.</summary>
+    private bool WaitsForTurn()
+    {
+        for (int i = 0; i < 20; i++)
+        {
+            if (!run.Source.IsBusy)
+            {
+                return true;
+            }
+
+            Thread.SpinWait(8);
+        }
+
+        return false;
+    }
+
+    private Done Leave(LeaveReason reason)
+    {
+        if (_helper && reason == LeaveReason.Busy)
+        {
+            run.HelpWas(useful: false);
+        }
+
+        return TryLeave(reason) ? Done.Left : Done.Ready;
+    }
+
+    private bool TryLeave(LeaveReason reason)
+    {
+        // What another worker may find here when it takes this one over from the idle list: a worker as new.
+        run.Source.Release(ref _chunk);
+        _pace.Reset();
+        _pace.Left = 0;
+        _helper = true;
+        StopsExecuting();
+        return run.TryLeave(this, reason);
+    }
+
+    /// <summary>Runs the claimed items one after the other for as long as they complete at once.</summary>
+    private Done RunChunk()
+    {
+        int position = _chunk.Position;
+        long first = _chunk.FirstIndex;
+        ReadOnlySpan<TItem> items = _chunk.Items;
+        TCall call = run.Call;
+        CancellationToken token = run.Token;
+        int started = position;
+        try
+        {
+            for (; position < items.Length; position++)
+            {
+                if (run.IsOver)
+                {
+                    _succeeded += position - started;
+                    run.Source.GiveBack(_chunk.TakeRest(position));
+                    return Done.Ready;
+                }
+
+                // In a local, and stored only when it has not completed: a store to the heap costs a write barrier an item.
+                TPending pending = call.Invoke(items[position], first + position, token);
+                if (pending.IsCompleted)
+                {
+                    run.Sink.Succeeded(first + position, pending.GetResult());
+                    continue;
+                }
+
+                _succeeded += position - started;
+                _pending = pending;
+                _index = first + position;
+                GiveBackFrom(position + 1);
+                return WaitForCall();
+            }
+
+            _succeeded += position - started;
+            _chunk.Position = position;
+            return Done.Ready;
+        }
+        catch (Exception e)
+        {
+            _succeeded += position - started;
+            _chunk.Position = position + 1;
+            return Fail(first + position, ItemStatus.Failed, e);
+        }
+    }
+
+    /// <summary>Lets others run what comes after an item that takes long.</summary>
+    private void GiveBackFrom(int position)
+    {
+        if (position < _chunk.Count)
+        {
+            run.Source.GiveBack(_chunk.TakeRest(position));
+        }
+        else
+        {
+            _chunk.Position = position;
+        }
+    }
+
+    private Done WaitForCall()
+    {
+        _pace.Reset();
+        _wait = Wait.Call;
+        StopsExecuting();
+        try
+        {
+            // From here on the worker may be running on another thread.
+            _pending.OnCompleted(Continuation);
+            return Done.Waits;
+        }
+        catch (Exception e)
+        {
+            _wait = Wait.None;
+            _pending = default;
+            return Fail(_index, ItemStatus.Failed, e);
+        }
+    }
+
+    private async Task CallHook(Func<long, ValueTask> hook)
+    {
+        try
+        {
+            await hook(run.Source.NextIndex).ConfigureAwait(false);
+        }
+        catch (Exception e)
+        {
+            run.HookFailed(e);
+        }
+    }
+
+    /// <summary>Waits for something that is not the item's call.</summary>
+    private Done Aside(Task task)
+    {
+        if (task.IsCompleted)
+        {
+            return Done.Ready;
+        }
+
+        _aside = task;
+        _wait = Wait.Aside;
+        StopsExecuting();
+        task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(Continuation);
+        return Done.Waits;
+    }
+
+    /// <summary>Records an item that ended without a result, and calls the hook for it.</summary>
+    private Done Fail(long index, ItemStatus status, Exception error)
+    {
+        _unsuccessful++;
+        if (run.IsOver && error is OperationCanceledException && status != ItemStatus.TimedOut)
+        {
+            // The answer to our own cancellation, not an error.
+            run.Sink.Unsuccessful(index, ItemStatus.Cancelled, null);
+            return Done.Ready;
+        }
+
+        run.Sink.Unsuccessful(index, status, error);
+        bool stops = run.Failures.AddItem(index, error);
+        bool counts = stops ? run.Stop() : !run.IsOver;
+        return counts && run.Settings.OnError is { } hook ? Aside(CallErrorHook(hook, index, error)) : Done.Ready;
+    }
+
+    private async Task CallErrorHook(Func<long, Exception, ValueTask<bool>> hook, long index, Exception error)
+    {
+        try
+        {
+            if (!await hook(index, error).ConfigureAwait(false))
+            {
+                run.Stop();
+            }
+        }
+        catch (Exception e)
+        {
+            if (run.Failures.AddItem(index, e))
+            {
+                run.Stop();
+            }
+        }
+    }
+}

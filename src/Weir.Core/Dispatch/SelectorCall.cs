@@ -1,0 +1,13 @@
+using System.Runtime.CompilerServices;
+
+namespace Weir.Core.Dispatch;
+
+/// <summary>The user's selector and nothing else.</summary>
+internal readonly struct SelectorCall<TItem, TResult>(Func<TItem, CancellationToken, ValueTask<TResult>> selector)
+    : ICall<TItem, PendingResult<TResult>>
+{
+    private readonly Func<TItem, CancellationToken, ValueTask<TResult>> _selector = selector;
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public PendingResult<TResult> Invoke(TItem item, long index, CancellationToken cancellationToken) => new(_selector(item, cancellationToken));
+}

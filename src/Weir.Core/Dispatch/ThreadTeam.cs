@@ -1,0 +1,162 @@
+using System.Diagnostics;
+
+namespace Weir.Core.Dispatch;
+
+/// <summary>
+/// A fixed number of dedicated threads that are started once and kept. Workers of all runs wait in one line and get a slice of a
+/// millisecond each, so a run of one item does not wait for a run of a million. A thread that is stuck in a call that was given up,
+/// or that died, is replaced.
+/// </summary>
+internal sealed class ThreadTeam : Executor, IDisposable
+{
+    [ThreadStatic]
+    private static Host? _current;
+
+    private readonly object _gate = new();
+    private readonly Queue<IThreadPoolWorkItem> _line = new();
+    private readonly string _name;
+    private readonly int _threads;
+    private int _started;
+    private int _waiting;
+    private long _replaced;
+    private bool _closed;
+
+    public ThreadTeam(int threads, string name)
+    {
+        _threads = threads;
+        _name = name;
+        for (int i = 0; i < threads; i++)
+        {
+            StartHost();
+        }
+    }
+
+    public override int Threads => _threads;
+
+    public override bool MayRunHere => _current?.Team == this;
+
+    public override long Quantum { get; } = Stopwatch.Frequency / 1000;
+
+    public override object? CurrentHost => _current?.Team == this ? _current : null;
+
+    /// <summary>How many threads were replaced because they were stuck or died.</summary>
+    public long Replaced => Interlocked.Read(ref _replaced);
+
+    public override void Queue(IThreadPoolWorkItem worker)
+    {
+        lock (_gate)
+        {
+            if (!_closed)
+            {
+                _line.Enqueue(worker);
+                if (_waiting > 0)
+                {
+                    Monitor.Pulse(_gate);
+                }
+
+                return;
+            }
+        }
+
+        // The late answer of a call that was given up: somebody has to look at it.
+        ThreadPool.UnsafeQueueUserWorkItem(worker, preferLocal: false);
+    }
+
+    public override void ReplaceHost(object host)
+    {
+        var stuck = (Host)host;
+        lock (_gate)
+        {
+            if (stuck.IsRetired || _closed)
+            {
+                return;
+            }
+
+            stuck.IsRetired = true;
+        }
+
+        Interlocked.Increment(ref _replaced);
+        StartHost();
+    }
+
+    /// <summary>Lets the threads go once the line is empty. A thread that is stuck goes when its call returns.</summary>
+    public void Dispose()
+    {
+        lock (_gate)
+        {
+            _closed = true;
+            Monitor.PulseAll(_gate);
+        }
+    }
+
+    private void StartHost()
+    {
+        var host = new Host(this);
+        var thread = new Thread(static host => ((Host)host!).Team.RunHost((Host)host), 0)
+        {
+            IsBackground = true,
+            Name = $"{_name} {Interlocked.Increment(ref _started)}",
+        };
+        thread.UnsafeStart(host);
+    }
+
+    private void RunHost(Host host)
+    {
+        _current = host;
+        try
+        {
+            while (Take(host) is { } worker)
+            {
+                worker.Execute();
+            }
+        }
+        catch (ThreadInterruptedException)
+        {
+            // User code interrupted the thread, which takes effect at the next wait: here, where no item is lost by it.
+            ReplaceHost(host);
+        }
+    }
+
+    private IThreadPoolWorkItem? Take(Host host)
+    {
+        lock (_gate)
+        {
+            while (true)
+            {
+                if (host.IsRetired)
+                {
+                    return null;
+                }
+
+                if (_line.TryDequeue(out IThreadPoolWorkItem? worker))
+                {
+                    return worker;
+                }
+
+                if (_closed)
+                {
+                    return null;
+                }
+
+                _waiting++;
+                try
+                {
+                    Monitor.Wait(_gate);
+                }
+                finally
+                {
+                    _waiting--;
+                }
+            }
+        }
+    }
+
+    /// <summary>One thread of the team.</summary>
+    private sealed class Host(ThreadTeam team)
+    {
+        public ThreadTeam Team => team;
+
+        /// <summary>Whether another thread has taken this one's place. Guarded by the team's gate.</summary>
+        public bool IsRetired { get; set; }
+    }
+}

@@ -1,0 +1,40 @@
+using System.Runtime.CompilerServices;
+
+namespace Weir.Core.Sinks;
+
+/// <summary>No results, only the end: for calls that have none.</summary>
+internal readonly struct DiscardSink(TaskCompletionSource completion) : ISink<Nothing>
+{
+    private readonly TaskCompletionSource _completion = completion;
+
+    public long Ceiling => long.MaxValue;
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Succeeded(long index, Nothing result)
+    {
+    }
+
+    public void Unsuccessful(long index, ItemStatus status, Exception? error)
+    {
+    }
+
+    public void Complete(RunEnd end)
+    {
+        if (end.Cancelled is { } token)
+        {
+            _completion.TrySetCanceled(token);
+        }
+        else if (end.Failures?.Single is { } error)
+        {
+            _completion.TrySetException(error);
+        }
+        else if (end.Failures?.Collected is { } failures)
+        {
+            _completion.TrySetException(new ItemsFailedException(failures));
+        }
+        else
+        {
+            _completion.TrySetResult();
+        }
+    }
+}

@@ -1,0 +1,86 @@
+using System.Diagnostics;
+
+namespace Weir.Core.Sinks;
+
+/// <summary>
+/// The failures of one run, and the only place that knows what an <see cref="ErrorMode"/> means. Locked inside; on no hot path,
+/// because a run without failures never makes one.
+/// </summary>
+internal sealed class FailureLog(ErrorMode mode)
+{
+    private readonly Lock _lock = new();
+    private List<ItemFailure>? _all;
+    private Exception? _sourceError;
+    private Exception? _first;
+
+    /// <summary>Keeps what the mode wants kept of an item's failure.</summary>
+    /// <returns>Whether the run has to stop.</returns>
+    public bool AddItem(long index, Exception error)
+    {
+        lock (_lock)
+        {
+            switch (mode)
+            {
+                case ErrorMode.FailFast:
+                    _first ??= error;
+                    return true;
+                case ErrorMode.CollectAndContinue:
+                    (_all ??= []).Add(new ItemFailure(index, error));
+                    return false;
+                default:
+                    // An exception that nobody can read is not kept.
+                    return false;
+            }
+        }
+    }
+
+    /// <summary>Keeps a failure of the source itself, which ends the run in every mode.</summary>
+    public void AddSource(Exception error)
+    {
+        lock (_lock)
+        {
+            _first ??= error;
+            _sourceError ??= error;
+            if (mode == ErrorMode.CollectAndContinue)
+            {
+                (_all ??= []).Add(new ItemFailure(-1, error));
+            }
+        }
+    }
+
+    /// <summary>The one exception to throw, as it is: the first error under FailFast, a source's error under BestEffort.</summary>
+    public Exception? Single
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return mode switch
+                {
+                    ErrorMode.FailFast => _first,
+                    ErrorMode.BestEffort => _sourceError,
+                    _ => null,
+                };
+            }
+        }
+    }
+
+    /// <summary>All failures in source order (a failure of the source itself comes last), or null when there are none to report.</summary>
+    public IReadOnlyList<ItemFailure>? Collected
+    {
+        get
+        {
+            lock (_lock)
+            {
+                if (_all is null)
+                {
+                    return null;
+                }
+
+                Debug.Assert(mode == ErrorMode.CollectAndContinue, "Only this mode collects.");
+                _all.Sort(static (a, b) => unchecked((ulong)a.Index).CompareTo(unchecked((ulong)b.Index)));
+                return _all.ToArray();
+            }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+using System.Runtime.CompilerServices;
+
+namespace Weir.Core.Sinks;
+
+/// <summary>Results by index for a source whose count nobody knows: into segments that never move, joined into the list at the end.</summary>
+internal readonly struct GrowingListSink<TResult>(ListCompletion<TResult> completion) : ISink<TResult>
+{
+    private readonly ListCompletion<TResult> _completion = completion;
+    private readonly Segments<TResult> _segments = new();
+
+    public long Ceiling => int.MaxValue;
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Succeeded(long index, TResult result) => _segments[index] = result;
+
+    public void Unsuccessful(long index, ItemStatus status, Exception? error) => _completion.Skip(index);
+
+    public void Complete(RunEnd end) => _completion.Complete(end, _segments.ToList((int)end.Claimed));
+}

@@ -1,0 +1,20 @@
+using System.Runtime.CompilerServices;
+
+namespace Weir.Core.Sinks;
+
+/// <summary>One outcome per item, by index, for a source whose count nobody knows before the end.</summary>
+internal readonly struct GrowingOutcomeSink<TResult>(OutcomeCompletion<TResult> completion) : ISink<TResult>
+{
+    private readonly OutcomeCompletion<TResult> _completion = completion;
+    private readonly Segments<ItemOutcome<TResult>> _segments = new();
+
+    public long Ceiling => int.MaxValue;
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Succeeded(long index, TResult result) => _segments[index] = ItemOutcome<TResult>.Success(result);
+
+    public void Unsuccessful(long index, ItemStatus status, Exception? error) =>
+        _segments[index] = ItemOutcome<TResult>.Without(status, error);
+
+    public void Complete(RunEnd end) => _completion.Complete(end, [.. _segments.ToList((int)end.Claimed)]);
+}

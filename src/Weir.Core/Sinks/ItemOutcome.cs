@@ -1,0 +1,83 @@
+using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
+using System.Runtime.ExceptionServices;
+
+namespace Weir;
+
+/// <summary>The one outcome of one item: its result, or why there is none.</summary>
+/// <typeparam name="TResult">The type of the result.</typeparam>
+/// <remarks>The default value is <see cref="ItemStatus.NotRun"/>. Immutable, and safe to read from several threads.</remarks>
+[DebuggerDisplay("{ToString(),nq}")]
+[SuppressMessage("Performance", "CA1815:Override equals and operator equals on value types", Justification = "Outcomes are read, not compared.")]
+public readonly struct ItemOutcome<TResult>
+{
+    private readonly TResult? _value;
+    private readonly Exception? _error;
+    private readonly ItemStatus _status;
+
+    private ItemOutcome(TResult? value, Exception? error, ItemStatus status)
+    {
+        _value = value;
+        _error = error;
+        _status = status;
+    }
+
+    /// <summary>How the item ended.</summary>
+    public ItemStatus Status => _status;
+
+    /// <summary>Whether the item ended with a result.</summary>
+    public bool IsSuccess => _status == ItemStatus.Succeeded;
+
+    /// <summary>
+    /// The exception of an item that failed or ran out of time (then an <see cref="OperationCanceledException"/> whose inner exception
+    /// is a <see cref="TimeoutException"/>). <see langword="null"/> for every other status.
+    /// </summary>
+    public Exception? Error => _error;
+
+    /// <summary>The result of the item.</summary>
+    /// <exception cref="InvalidOperationException">The item has no result: see <see cref="Status"/> and <see cref="Error"/>.</exception>
+    public TResult Value => _status == ItemStatus.Succeeded ? _value! : throw NoValue();
+
+    /// <summary>The result of the item, or the default of its type when there is none.</summary>
+    public TResult? ValueOrDefault => _value;
+
+    /// <summary>Returns the result, or throws the item's own exception with its own stack trace.</summary>
+    /// <returns>The result of the item.</returns>
+    /// <exception cref="Exception">The item's own exception, when it failed or ran out of time.</exception>
+    /// <exception cref="OperationCanceledException">The item was cancelled or never ran.</exception>
+    public TResult GetValueOrThrow()
+    {
+        if (_status == ItemStatus.Succeeded)
+        {
+            return _value!;
+        }
+
+        if (_error is not null)
+        {
+            ExceptionDispatchInfo.Throw(_error);
+        }
+
+        throw new OperationCanceledException(_status == ItemStatus.Cancelled ? "The item was cancelled." : "The item never ran.");
+    }
+
+    /// <inheritdoc/>
+    public override string ToString() => _status switch
+    {
+        ItemStatus.Succeeded => $"Succeeded: {_value}",
+        ItemStatus.Failed or ItemStatus.TimedOut => $"{_status}: {_error?.GetType().Name}",
+        _ => _status.ToString(),
+    };
+
+    internal static ItemOutcome<TResult> Success(TResult value) => new(value, null, ItemStatus.Succeeded);
+
+    internal static ItemOutcome<TResult> Failure(Exception error) => new(default, error, ItemStatus.Failed);
+
+    internal static ItemOutcome<TResult> TimedOut(Exception error) => new(default, error, ItemStatus.TimedOut);
+
+    internal static ItemOutcome<TResult> Cancelled() => new(default, null, ItemStatus.Cancelled);
+
+    internal static ItemOutcome<TResult> Without(ItemStatus status, Exception? error) => new(default, error, status);
+
+    private InvalidOperationException NoValue() =>
+        new($"The item has no result, because its status is {_status}. Look at Status and Error first, or call GetValueOrThrow.", _error);
+}

@@ -1,0 +1,94 @@
+using System.Runtime.InteropServices;
+
+namespace Weir.Core.Sinks;
+
+/// <summary>The end of a run whose results go to a list: closes the gaps of failed items and completes the caller's task.</summary>
+internal sealed class ListCompletion<TResult> : TaskCompletionSource<List<TResult>>
+{
+    private readonly Lock _lock = new();
+    private List<long>? _skipped;
+
+    public ListCompletion(int count)
+    {
+        List = new List<TResult>(count);
+        CollectionsMarshal.SetCount(List, count);
+    }
+
+    public List<TResult> List { get; private set; }
+
+    /// <summary>Notes that an item has no result.</summary>
+    public void Skip(long index)
+    {
+        lock (_lock)
+        {
+            (_skipped ??= []).Add(index);
+        }
+    }
+
+    /// <summary>Completes with results that were gathered elsewhere, because the count was not known.</summary>
+    public void Complete(RunEnd end, List<TResult> slots)
+    {
+        List = slots;
+        Complete(end);
+    }
+
+    public void Complete(RunEnd end)
+    {
+        if (end.Cancelled is { } token)
+        {
+            TrySetCanceled(token);
+        }
+        else if (end.Failures?.Single is { } error)
+        {
+            TrySetException(error);
+        }
+        else
+        {
+            CloseGaps(end);
+            if (end.Failures?.Collected is { } failures)
+            {
+                TrySetException(new ItemsFailedException<TResult>(failures, List));
+            }
+            else
+            {
+                TrySetResult(List);
+            }
+        }
+    }
+
+    private void CloseGaps(RunEnd end)
+    {
+        List<long> gaps = _skipped ?? [];
+        foreach ((long first, int count) in end.LeftOver)
+        {
+            for (int i = 0; i < count; i++)
+            {
+                gaps.Add(first + i);
+            }
+        }
+
+        if (gaps.Count > 0)
+        {
+            gaps.Sort();
+            Span<TResult> slots = CollectionsMarshal.AsSpan(List);
+            int to = (int)gaps[0];
+            int gap = 0;
+            for (int from = to; from < end.Claimed; from++)
+            {
+                if (gap < gaps.Count && gaps[gap] == from)
+                {
+                    gap++;
+                    continue;
+                }
+
+                slots[to++] = slots[from];
+            }
+
+            List.RemoveRange(to, List.Count - to);
+        }
+        else if (end.Claimed < List.Count)
+        {
+            List.RemoveRange((int)end.Claimed, (int)(List.Count - end.Claimed));
+        }
+    }
+}

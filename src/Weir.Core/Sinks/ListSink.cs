@@ -1,0 +1,21 @@
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+
+namespace Weir.Core.Sinks;
+
+/// <summary>Results into the slots of the list that the caller gets, for a source whose count is known.</summary>
+internal readonly struct ListSink<TResult>(ListCompletion<TResult> completion) : ISink<TResult>
+{
+    private readonly ListCompletion<TResult> _completion = completion;
+    private readonly List<TResult> _list = completion.List;
+
+    public long Ceiling => long.MaxValue;
+
+    // The list's own storage is the slot array. Nobody else has the list yet, and it was given its full length before the start.
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Succeeded(long index, TResult result) => CollectionsMarshal.AsSpan(_list)[(int)index] = result;
+
+    public void Unsuccessful(long index, ItemStatus status, Exception? error) => _completion.Skip(index);
+
+    public void Complete(RunEnd end) => _completion.Complete(end);
+}

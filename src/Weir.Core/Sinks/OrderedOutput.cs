@@ -1,0 +1,132 @@
+using System.Diagnostics;
+
+namespace Weir.Core.Sinks;
+
+/// <summary>
+/// Results in source order: a ring of slots from the next index to hand out on. An item without a result fills its slot too, so that it
+/// never holds up what follows.
+/// </summary>
+internal sealed class OrderedOutput<TResult>(int limit, int capacity, Func<StreamOutput<TResult>, IRunHandle> start)
+    : StreamOutput<TResult>(limit, capacity, start)
+{
+    private TResult[] _results = [];
+    private Slot[] _slots = [];
+    private int _mask = -1;
+    private long _head;
+
+    private enum Slot : byte
+    {
+        Empty = 0,
+        Result,
+        Skipped,
+    }
+
+    protected override bool AddNeedsLock(long index, TResult result)
+    {
+        int slot = SlotNeedsLock(index);
+        _results[slot] = result;
+        _slots[slot] = Slot.Result;
+        return index == _head;
+    }
+
+    protected override bool SkipNeedsLock(long index)
+    {
+        _slots[SlotNeedsLock(index)] = Slot.Skipped;
+        if (index != _head)
+        {
+            return false;
+        }
+
+        PassSkippedNeedsLock();
+        return _slots[(int)(_head & _mask)] == Slot.Result;
+    }
+
+    protected override int TakeNeedsLock(ref TResult[] buffer)
+    {
+        int count = 0;
+        while (_mask >= 0 && _slots[(int)(_head & _mask)] == Slot.Result)
+        {
+            if (count == buffer.Length)
+            {
+                buffer = Grow(buffer, count + 1, Window);
+            }
+
+            int slot = (int)(_head & _mask);
+            buffer[count++] = _results[slot];
+            _results[slot] = default!;
+            _slots[slot] = Slot.Empty;
+            _head++;
+            PassSkippedNeedsLock();
+        }
+
+        return count;
+    }
+
+    protected override int TailNeedsLock(RunEnd end, (int Count, Func<long, TResult> Make) missing, ref TResult[] buffer)
+    {
+        buffer = buffer.Length == 0 ? Grow(buffer, 1, Window) : buffer;
+        int count = 0;
+        while (count < buffer.Length && _head < missing.Count && (_mask < 0 || _slots[(int)(_head & _mask)] != Slot.Result))
+        {
+            buffer[count++] = missing.Make(_head++);
+        }
+
+        return count;
+    }
+
+    protected override void DropNeedsLock()
+    {
+        ReturnBuffer(_results);
+        ReturnBuffer(_slots);
+        _results = [];
+        _slots = [];
+        _mask = -1;
+    }
+
+    private void PassSkippedNeedsLock()
+    {
+        while (_slots[(int)(_head & _mask)] == Slot.Skipped)
+        {
+            _slots[(int)(_head & _mask)] = Slot.Empty;
+            _head++;
+            ReleaseNeedsLock(1);
+        }
+    }
+
+    private int SlotNeedsLock(long index)
+    {
+        Debug.Assert(index >= _head, "No item ends twice.");
+        if (index - _head > _mask)
+        {
+            EnlargeNeedsLock((int)(index - _head) + 1);
+        }
+
+        int slot = (int)(index & _mask);
+        Debug.Assert(_slots[slot] == Slot.Empty, "The window keeps items that share a slot apart.");
+        return slot;
+    }
+
+    private void EnlargeNeedsLock(int length)
+    {
+        int size = 16;
+        while (size < length)
+        {
+            size *= 2;
+        }
+
+        TResult[] results = System.Buffers.ArrayPool<TResult>.Shared.Rent(size);
+        Slot[] slots = System.Buffers.ArrayPool<Slot>.Shared.Rent(size);
+        Array.Clear(slots);
+        for (long i = _head; i <= _head + _mask; i++)
+        {
+            results[(int)(i & (size - 1))] = _results[(int)(i & _mask)];
+            slots[(int)(i & (size - 1))] = _slots[(int)(i & _mask)];
+        }
+
+        ReturnBuffer(_results);
+        ReturnBuffer(_slots);
+        _results = results;
+        _slots = slots;
+        _mask = size - 1;
+    }
+}

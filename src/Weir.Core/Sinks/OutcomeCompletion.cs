@@ -1,0 +1,30 @@
+namespace Weir.Core.Sinks;
+
+/// <summary>The end of a run whose outcomes the caller gets one by one: no item's failure is thrown, a failure of the source is.</summary>
+internal sealed class OutcomeCompletion<TResult>(int count) : TaskCompletionSource<ItemOutcome<TResult>[]>
+{
+    public ItemOutcome<TResult>[] Outcomes { get; private set; } = count > 0 ? new ItemOutcome<TResult>[count] : [];
+
+    /// <summary>Completes with outcomes that were gathered elsewhere, because the count was not known.</summary>
+    public void Complete(RunEnd end, ItemOutcome<TResult>[] outcomes)
+    {
+        Outcomes = outcomes;
+        Complete(end);
+    }
+
+    public void Complete(RunEnd end)
+    {
+        if (end.Cancelled is { } token)
+        {
+            TrySetCanceled(token);
+        }
+        else if (end.Failures?.Single is { } error)
+        {
+            TrySetException(error);
+        }
+        else
+        {
+            TrySetResult(Outcomes);
+        }
+    }
+}

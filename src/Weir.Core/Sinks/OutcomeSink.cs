@@ -1,0 +1,20 @@
+using System.Runtime.CompilerServices;
+
+namespace Weir.Core.Sinks;
+
+/// <summary>One outcome per item, by index, for a source whose count is known. Slots that are never written say "not run".</summary>
+internal readonly struct OutcomeSink<TResult>(OutcomeCompletion<TResult> completion) : ISink<TResult>
+{
+    private readonly OutcomeCompletion<TResult> _completion = completion;
+    private readonly ItemOutcome<TResult>[] _outcomes = completion.Outcomes;
+
+    public long Ceiling => long.MaxValue;
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Succeeded(long index, TResult result) => _outcomes[index] = ItemOutcome<TResult>.Success(result);
+
+    public void Unsuccessful(long index, ItemStatus status, Exception? error) =>
+        _outcomes[index] = ItemOutcome<TResult>.Without(status, error);
+
+    public void Complete(RunEnd end) => _completion.Complete(end);
+}

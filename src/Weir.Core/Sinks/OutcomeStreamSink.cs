@@ -1,0 +1,22 @@
+using System.Runtime.CompilerServices;
+
+namespace Weir.Core.Sinks;
+
+/// <summary>Outcomes with their index to the consumer of a stream: every item gives one, also those without a result.</summary>
+internal readonly struct OutcomeStreamSink<TResult>(StreamOutput<(int Index, ItemOutcome<TResult> Outcome)> output) : ISink<TResult>
+{
+    private readonly StreamOutput<(int Index, ItemOutcome<TResult> Outcome)> _output = output;
+
+    public long Ceiling
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => _output.Ceiling;
+    }
+
+    public void Succeeded(long index, TResult result) => _output.Add(index, ((int)index, ItemOutcome<TResult>.Success(result)));
+
+    public void Unsuccessful(long index, ItemStatus status, Exception? error) =>
+        _output.Add(index, ((int)index, ItemOutcome<TResult>.Without(status, error)));
+
+    public void Complete(RunEnd end) => _output.Complete(end);
+}

@@ -1,0 +1,50 @@
+using System.Numerics;
+using System.Runtime.InteropServices;
+
+namespace Weir.Core.Sinks;
+
+/// <summary>
+/// An array that grows while several threads write to different indices: each segment is twice as long as the one before it and
+/// never moves, so that a write needs no lock.
+/// </summary>
+internal sealed class Segments<T>
+{
+    private const int FirstBits = 5;
+    private const int First = 1 << FirstBits;
+
+    private readonly T[]?[] _segments = new T[32 - FirstBits][];
+
+    public T this[long index]
+    {
+        set
+        {
+            // Segment s covers [First * (2^s - 1), First * (2^(s+1) - 1)).
+            uint shifted = (uint)index + First;
+            int segment = BitOperations.Log2(shifted) - FirstBits;
+            T[] array = Volatile.Read(ref _segments[segment]) ?? Add(segment);
+            array[shifted - (First << segment)] = value;
+        }
+    }
+
+    /// <summary>The first <paramref name="count"/> values; those never written have the default value.</summary>
+    public List<T> ToList(int count)
+    {
+        List<T> list = new(count);
+        CollectionsMarshal.SetCount(list, count);
+        Span<T> left = CollectionsMarshal.AsSpan(list);
+        for (int segment = 0; left.Length > 0; segment++)
+        {
+            int length = Math.Min(left.Length, First << segment);
+            _segments[segment]?.AsSpan(0, length).CopyTo(left);
+            left = left[length..];
+        }
+
+        return list;
+    }
+
+    private T[] Add(int segment)
+    {
+        T[] added = new T[First << segment];
+        return Interlocked.CompareExchange(ref _segments[segment], added, null) ?? added;
+    }
+}

@@ -1,0 +1,314 @@
+using System.Buffers;
+using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
+using System.Runtime.CompilerServices;
+using System.Threading.Tasks.Sources;
+
+namespace Weir.Core.Sinks;
+
+/// <summary>
+/// What lies between the workers of a stream and its one consumer. At most <c>window</c> items are anywhere between the source and the
+/// consumer, because no item at or beyond <see cref="Ceiling"/> starts: so a worker with a result never has to wait for room.
+/// </summary>
+[SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Made here and handed on or consumed once.")]
+internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueTaskSource<bool>
+{
+    private readonly int _publishEvery;
+    private readonly int _window;
+    private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private IRunHandle? _run;
+    private Func<StreamOutput<TResult>, IRunHandle>? _start;
+    private ManualResetValueTaskSourceCore<bool> _signal = new() { RunContinuationsAsynchronously = true };
+
+    // What the consumer has taken over and is handing out, without a lock.
+    private TResult[] _taken = [];
+    private int _takenCount;
+    private int _takenNext;
+    private int _unpublished;
+    private bool _disposed;
+
+    private long _consumed;
+    private long _ceiling;
+    private bool _waiting;
+    private RunEnd? _end;
+    private bool _tailed;
+
+    /// <summary>Creates the output of one run.</summary>
+    /// <param name="limit">How many items are in flight at once.</param>
+    /// <param name="capacity">How many results may lie ready for the consumer.</param>
+    /// <param name="start">Starts the run, at the consumer's first step.</param>
+    protected StreamOutput(int limit, int capacity, Func<StreamOutput<TResult>, IRunHandle> start)
+    {
+        _window = (int)Math.Min((long)limit + capacity, 1 << 30);
+        _ceiling = _window;
+        _publishEvery = Math.Max(1, Math.Min(capacity, _window) / 4);
+        _start = start;
+    }
+
+    /// <summary>The index that no item may start at or beyond.</summary>
+    public long Ceiling
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => Volatile.Read(ref _ceiling);
+    }
+
+    public TResult Current { get; private set; } = default!;
+
+    /// <summary>
+    /// How many items there are, and what to hand out for those that never ran; null when such items are simply not handed out.
+    /// </summary>
+    public (int Count, Func<long, TResult> Make)? Missing { get; init; }
+
+    protected Lock Gate { get; } = new();
+
+    protected int Window => _window;
+
+    /// <summary>Takes a result from a worker.</summary>
+    public void Add(long index, TResult result)
+    {
+        bool wake;
+        lock (Gate)
+        {
+            AssertInvariants();
+            wake = AddNeedsLock(index, result) && TakeWaiterNeedsLock();
+        }
+
+        if (wake)
+        {
+            _signal.SetResult(true);
+        }
+    }
+
+    /// <summary>Learns from a worker that an item has no result, so that nothing waits for it.</summary>
+    public void Skip(long index)
+    {
+        bool wake;
+        lock (Gate)
+        {
+            AssertInvariants();
+            wake = SkipNeedsLock(index) && TakeWaiterNeedsLock();
+        }
+
+        if (wake)
+        {
+            _signal.SetResult(true);
+        }
+    }
+
+    /// <summary>The run is over.</summary>
+    public void Complete(RunEnd end)
+    {
+        bool wake;
+        lock (Gate)
+        {
+            _end = end;
+            wake = TakeWaiterNeedsLock();
+        }
+
+        _ended.SetResult();
+        if (wake)
+        {
+            _signal.SetResult(true);
+        }
+    }
+
+    public ValueTask<bool> MoveNextAsync()
+    {
+        if (_takenNext < _takenCount)
+        {
+            HandOut();
+            return new ValueTask<bool>(true);
+        }
+
+        if (_disposed)
+        {
+            return new ValueTask<bool>(false);
+        }
+
+        if (_start is { } start)
+        {
+            _start = null;
+            _run = start(this);
+        }
+
+        return Step() is { } answer ? answer : new ValueTask<bool>(this, _signal.Version);
+    }
+
+    /// <summary>Stops the run if it is still on, and waits until nothing of it is left.</summary>
+    public async ValueTask DisposeAsync()
+    {
+        if (_disposed)
+        {
+            return;
+        }
+
+        _disposed = true;
+        _takenNext = _takenCount;
+        _start = null;
+        if (_run is null)
+        {
+            return;
+        }
+
+        _run.Abandon();
+        await _ended.Task.ConfigureAwait(false);
+        ReturnBuffer(_taken);
+        _taken = [];
+        _takenCount = 0;
+        _takenNext = 0;
+        lock (Gate)
+        {
+            DropNeedsLock();
+        }
+    }
+
+    bool IValueTaskSource<bool>.GetResult(short token)
+    {
+        _signal.GetResult(token);
+        _signal.Reset();
+
+        // Whoever woke us left a result or the end, so there is an answer, and it is complete.
+        return Step()!.Value.GetAwaiter().GetResult();
+    }
+
+    ValueTaskSourceStatus IValueTaskSource<bool>.GetStatus(short token) => _signal.GetStatus(token);
+
+    void IValueTaskSource<bool>.OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
+        _signal.OnCompleted(continuation, state, token, flags);
+
+    protected static void ReturnBuffer<T>(T[] buffer)
+    {
+        if (buffer.Length > 0)
+        {
+            ArrayPool<T>.Shared.Return(buffer, clearArray: RuntimeHelpers.IsReferenceOrContainsReferences<T>());
+        }
+    }
+
+    protected static T[] Grow<T>(T[] buffer, int length, int atMost)
+    {
+        T[] larger = ArrayPool<T>.Shared.Rent(Math.Max(length, Math.Min(Math.Max(16, buffer.Length * 2), atMost)));
+        buffer.CopyTo(larger, 0);
+        ReturnBuffer(buffer);
+        return larger;
+    }
+
+    /// <summary>Counts items that left without being handed out.</summary>
+    protected void ReleaseNeedsLock(int count)
+    {
+        _consumed += count;
+        Volatile.Write(ref _ceiling, _consumed + _window);
+    }
+
+    /// <summary>Stores a result.</summary>
+    /// <returns>Whether the consumer can go on.</returns>
+    protected abstract bool AddNeedsLock(long index, TResult result);
+
+    protected abstract bool SkipNeedsLock(long index);
+
+    /// <summary>Gives the results that are next, in exchange for an empty buffer.</summary>
+    protected abstract int TakeNeedsLock(ref TResult[] buffer);
+
+    /// <summary>Gives some of the items that never ran, after the end of the run.</summary>
+    protected abstract int TailNeedsLock(RunEnd end, (int Count, Func<long, TResult> Make) missing, ref TResult[] buffer);
+
+    protected abstract void DropNeedsLock();
+
+    /// <summary>Hands out the next result, or the end.</summary>
+    /// <returns>Null when the consumer has to wait; it is noted as waiting then.</returns>
+    private ValueTask<bool>? Step()
+    {
+        RunEnd? end;
+        lock (Gate)
+        {
+            AssertInvariants();
+            end = _end;
+            if (end is null || (end.Cancelled is null && end.Failures?.Single is null))
+            {
+                _takenNext = 0;
+                _takenCount = TakeNeedsLock(ref _taken);
+                if (end is not null && _takenCount == 0 && Missing is { } missing && !_tailed)
+                {
+                    _takenCount = TailNeedsLock(end, missing, ref _taken);
+                    _tailed = _takenCount == 0;
+                }
+            }
+
+            if (_takenCount == _takenNext && end is null)
+            {
+                _waiting = true;
+            }
+        }
+
+        if (_takenNext < _takenCount)
+        {
+            HandOut();
+            return new ValueTask<bool>(true);
+        }
+
+        if (end is not null)
+        {
+            return AtEnd(end);
+        }
+
+        // Waiting with results that nobody was told of would stop the run at a small window. The signal was reset before.
+        Publish();
+        return null;
+    }
+
+    private void HandOut()
+    {
+        Current = _taken[_takenNext++];
+        if (++_unpublished >= _publishEvery)
+        {
+            Publish();
+        }
+    }
+
+    /// <summary>Raises the ceiling by what was handed out since the last time.</summary>
+    private void Publish()
+    {
+        if (_unpublished == 0)
+        {
+            return;
+        }
+
+        lock (Gate)
+        {
+            ReleaseNeedsLock(_unpublished);
+        }
+
+        _unpublished = 0;
+        _run!.Release();
+    }
+
+    private bool TakeWaiterNeedsLock()
+    {
+        bool waiting = _waiting;
+        _waiting = false;
+        return waiting;
+    }
+
+    private static ValueTask<bool> AtEnd(RunEnd end)
+    {
+        if (end.Cancelled is { } token)
+        {
+            return ValueTask.FromCanceled<bool>(token);
+        }
+
+        if (end.Failures?.Single is { } error)
+        {
+            return ValueTask.FromException<bool>(error);
+        }
+
+        return end.Failures?.Collected is { } failures
+            ? ValueTask.FromException<bool>(new ItemsFailedException(failures))
+            : new ValueTask<bool>(false);
+    }
+
+    [Conditional("DEBUG")]
+    private void AssertInvariants()
+    {
+        Debug.Assert(Gate.IsHeldByCurrentThread, "The buffers are shared under the gate.");
+        Debug.Assert(_ceiling == _consumed + _window, "The ceiling follows what was consumed.");
+    }
+}

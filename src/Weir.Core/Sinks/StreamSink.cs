@@ -1,0 +1,21 @@
+using System.Runtime.CompilerServices;
+
+namespace Weir.Core.Sinks;
+
+/// <summary>Results to the consumer of a stream.</summary>
+internal readonly struct StreamSink<TResult>(StreamOutput<TResult> output) : ISink<TResult>
+{
+    private readonly StreamOutput<TResult> _output = output;
+
+    public long Ceiling
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => _output.Ceiling;
+    }
+
+    public void Succeeded(long index, TResult result) => _output.Add(index, result);
+
+    public void Unsuccessful(long index, ItemStatus status, Exception? error) => _output.Skip(index);
+
+    public void Complete(RunEnd end) => _output.Complete(end);
+}

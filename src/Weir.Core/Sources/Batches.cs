@@ -1,0 +1,25 @@
+using System.Runtime.InteropServices;
+
+namespace Weir.Core.Sources;
+
+/// <summary>Cuts a sequence into batches, one at a time and only as they are asked for.</summary>
+internal static class Batches
+{
+    public static Source<IReadOnlyList<T>> Enumerable<T>(IEnumerable<T> items, int batchSize) => items switch
+    {
+        T[] array => new BatchSource<T>(array.Length, batchSize, (first, count) => array.AsSpan(first, count).ToArray()),
+        List<T> list when list.GetType() == typeof(List<T>) => new BatchSource<T>(list.Count, batchSize, (first, count) => Slice(list, first, count)),
+        _ => new LazySource<IReadOnlyList<T>>(items.Chunk(batchSize)),
+    };
+
+    /// <summary>Whether all items are in memory, so that a batch never has to wait for its last item.</summary>
+    public static bool IsInMemory<T>(IEnumerable<T> items) => SourceOf.Enumerable(items).KnownCount >= 0;
+
+    private static T[] Slice<T>(List<T> list, int first, int count)
+    {
+        Span<T> all = CollectionsMarshal.AsSpan(list);
+        return all.Length >= first + count
+            ? all.Slice(first, count).ToArray()
+            : throw new InvalidOperationException("The source list was changed while the run was reading it.");
+    }
+}

@@ -1,0 +1,69 @@
+using System.Buffers;
+using System.Runtime.CompilerServices;
+
+namespace Weir.Core.Sources;
+
+/// <summary>
+/// A materialised collection without an index (a set, a queue, a range): its items are there already, so that reading a chunk of them
+/// makes no item wait. Each worker reads into a small buffer of its own, never the whole collection.
+/// </summary>
+internal sealed class CollectionSource<T>(IEnumerable<T> items, int count) : TurnSource<T>
+{
+    private IEnumerator<T>? _enumerator;
+
+    public override int KnownCount => count;
+
+    public override void Release(ref Chunk<T> chunk)
+    {
+        if (chunk.Array is { } buffer)
+        {
+            Return(buffer);
+        }
+
+        chunk.Clear();
+    }
+
+    public override ValueTask DisposeAsync()
+    {
+        _enumerator?.Dispose();
+        return default;
+    }
+
+    protected override ClaimResult Advance(ref Chunk<T> chunk, int max, long index)
+    {
+        IEnumerator<T> enumerator = _enumerator ??= items.GetEnumerator();
+        max = (int)Math.Min(max, Math.Max(1, (count - index) >> 3));
+        T[]? buffer = chunk.Array;
+        if (buffer is null || buffer.Length < max)
+        {
+            if (buffer is not null)
+            {
+                Return(buffer);
+                chunk.Clear();
+            }
+
+            buffer = ArrayPool<T>.Shared.Rent(max);
+            chunk.SetArray(buffer, 0, 0, index);
+        }
+
+        int read = 0;
+        while (read < max && enumerator.MoveNext())
+        {
+            buffer[read++] = enumerator.Current;
+        }
+
+        chunk.SetArray(buffer, 0, read, index);
+        if (read == 0)
+        {
+            return index == count ? ClaimResult.Empty : throw Changed();
+        }
+
+        return index + read <= count ? ClaimResult.Claimed : throw Changed();
+    }
+
+    private static void Return(T[] buffer) =>
+        ArrayPool<T>.Shared.Return(buffer, clearArray: RuntimeHelpers.IsReferenceOrContainsReferences<T>());
+
+    private static InvalidOperationException Changed() =>
+        new("The source collection had another number of items than its Count said: it was changed while the run was reading it.");
+}

@@ -1,0 +1,15 @@
+namespace Weir.Core.Sources;
+
+/// <summary>The items of a list, read in place. A list that changes length during the run fails the run.</summary>
+internal sealed class ListSource<T>(List<T> list) : IndexedSource<T>(list.Count)
+{
+    protected override void Fill(ref Chunk<T> chunk, int first, int count)
+    {
+        if (list.Count != KnownCount)
+        {
+            throw new InvalidOperationException("The source list was changed while the run was reading it.");
+        }
+
+        chunk.SetList(list, first, count);
+    }
+}

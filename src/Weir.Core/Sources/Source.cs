@@ -1,0 +1,94 @@
+using System.Diagnostics;
+
+namespace Weir.Core.Sources;
+
+/// <summary>
+/// Where the items of a run come from, as numbered items that workers claim in chunks. Claiming is safe from several threads;
+/// each item is handed out exactly once.
+/// </summary>
+internal abstract class Source<T>
+{
+    private readonly Lock _stashLock = new();
+    private Stack<Chunk<T>>? _stash;
+    private volatile bool _hasStash;
+
+    /// <summary>The run's token, which ends waits for the next item. Set before the first claim.</summary>
+    public CancellationToken CancellationToken { get; set; }
+
+    /// <summary>How many items there are in all, or -1 when nobody knows before the end.</summary>
+    public abstract int KnownCount { get; }
+
+    /// <summary>The index of the next item that nobody has claimed, counting upwards only.</summary>
+    public abstract long NextIndex { get; }
+
+    /// <summary>Whether one worker at a time reads the source, so that a claim takes a turn.</summary>
+    public virtual bool TakesTurns => false;
+
+    /// <summary>Whether a worker is reading the source at this moment and so answers for its going on.</summary>
+    public virtual bool IsBusy => false;
+
+    /// <summary>Whether there is nothing to claim now. An item given back makes this false again.</summary>
+    public bool IsExhausted => !_hasStash && IsDrained;
+
+    /// <summary>Whether the underlying sequence has no more items, apart from those given back.</summary>
+    protected abstract bool IsDrained { get; }
+
+    /// <summary>Claims up to <paramref name="max"/> items whose index is below <paramref name="ceiling"/>.</summary>
+    /// <exception cref="Exception">Whatever the user's sequence throws; the source is drained then.</exception>
+    public ClaimResult TryClaim(ref Chunk<T> chunk, int max, long ceiling) =>
+        _hasStash && TryTakeStashed(ref chunk) ? ClaimResult.Claimed : TryClaimNext(ref chunk, max, ceiling);
+
+    /// <summary>Calls back once when a pending claim can be finished. Only for the worker whose claim is pending.</summary>
+    public virtual void OnReady(Action continuation) => throw new UnreachableException();
+
+    /// <summary>Finishes a pending claim, and gives the turn back unless it is pending once more.</summary>
+    public virtual ClaimResult FinishClaim(ref Chunk<T> chunk) => throw new UnreachableException();
+
+    /// <summary>Gives back items that the worker will not run itself.</summary>
+    public void GiveBack(in Chunk<T> rest)
+    {
+        if (rest.Count == 0)
+        {
+            return;
+        }
+
+        lock (_stashLock)
+        {
+            (_stash ??= new Stack<Chunk<T>>()).Push(rest);
+            _hasStash = true;
+        }
+    }
+
+    /// <summary>Tells the source that a worker is done with a chunk, so that it may use the chunk's memory again.</summary>
+    public virtual void Release(ref Chunk<T> chunk) => chunk.Clear();
+
+    /// <summary>The index ranges, in order, of the items that were given back and never claimed again. For the end of a stopped run.</summary>
+    public IEnumerable<(long First, int Count)> LeftOver() =>
+        _stash is null ? [] : _stash.Select(static c => (c.FirstIndex, c.Count)).Order();
+
+    /// <summary>Ends the user's sequence. Called once, when no worker is left.</summary>
+    public virtual ValueTask DisposeAsync() => default;
+
+    protected abstract ClaimResult TryClaimNext(ref Chunk<T> chunk, int max, long ceiling);
+
+    private bool TryTakeStashed(ref Chunk<T> chunk)
+    {
+        lock (_stashLock)
+        {
+            if (_stash is null || !_stash.TryPop(out Chunk<T> rest))
+            {
+                return false;
+            }
+
+            // One item only: whatever was given back has a neighbour that takes long.
+            chunk.SetSingle(rest.Items[0], rest.FirstIndex);
+            if (rest.Count > 1)
+            {
+                _stash.Push(rest.TakeRest(1));
+            }
+
+            _hasStash = _stash.Count > 0;
+            return true;
+        }
+    }
+}

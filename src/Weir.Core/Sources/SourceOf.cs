@@ -1,0 +1,48 @@
+using System.Collections.Immutable;
+using System.Runtime.InteropServices;
+using System.Threading.Channels;
+
+namespace Weir.Core.Sources;
+
+/// <summary>Picks the cheapest way to read a sequence. Nothing is read here.</summary>
+internal static class SourceOf
+{
+    public static Source<T> Enumerable<T>(IEnumerable<T> items)
+    {
+        switch (items)
+        {
+            // The exact types only: a class derived from List may enumerate something else than its items.
+            case T[] array:
+                return new ArraySource<T>(array, 0, array.Length);
+            case List<T> list when list.GetType() == typeof(List<T>):
+                return new ListSource<T>(list);
+            case ArraySegment<T> { Array: not null } segment:
+                return new ArraySource<T>(segment.Array, segment.Offset, segment.Count);
+            case ImmutableArray<T> { IsDefault: false } immutable:
+                return new ArraySource<T>(ImmutableCollectionsMarshal.AsArray(immutable)!, 0, immutable.Length);
+            default:
+                return CountOf(items) is { } count ? new CollectionSource<T>(items, count) : new LazySource<T>(items);
+        }
+    }
+
+    public static Source<T> AsyncEnumerable<T>(IAsyncEnumerable<T> items) => new AsyncSource<T>(items);
+
+    public static Source<T> Channel<T>(ChannelReader<T> reader) => new ChannelSource<T>(reader);
+
+    /// <summary>
+    /// The count of a collection whose items are in memory and which nobody else may be changing. Concurrent collections say a count too,
+    /// but enumerate a moving target, and LINQ's lazy iterators may count without running the user's code.
+    /// </summary>
+    private static int? CountOf<T>(IEnumerable<T> items)
+    {
+        string? home = items.GetType().Namespace;
+        return items switch
+        {
+            _ when home is "System.Collections.Concurrent" => null,
+            _ when home is "System.Linq" && items is not IList<int> => null,
+            ICollection<T> collection => collection.Count,
+            IReadOnlyCollection<T> collection => collection.Count,
+            _ => null,
+        };
+    }
+}

@@ -1,0 +1,193 @@
+using System.Diagnostics.CodeAnalysis;
+
+namespace Weir.Core.Sources;
+
+/// <summary>
+/// Batches of an asynchronous sequence. A partial batch is handed out when its oldest item has waited for the time limit, also while
+/// the sequence is silent: the step that is under way then simply goes on, and its item begins the next batch.
+/// </summary>
+internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSize, TimeSpan? timeout, TimeProvider time)
+    : TurnSource<IReadOnlyList<T>>
+{
+    private readonly Lock _lock = new();
+    private IAsyncEnumerator<T>? _enumerator;
+    private ITimer? _timer;
+    private List<T> _batch = [];
+    private ValueTask<bool> _moving;
+    private bool _isMoving;
+    private bool _ended;
+
+    // Shared with the callbacks of the step and of the timer, under the lock.
+    private bool _moved;
+    private bool _timerOn;
+    private bool _due;
+    private Action? _waiter;
+
+    public override int KnownCount => -1;
+
+    public override void OnReady(Action continuation)
+    {
+        lock (_lock)
+        {
+            if (!_moved && !_due)
+            {
+                _waiter = continuation;
+                return;
+            }
+        }
+
+        ThreadPool.UnsafeQueueUserWorkItem(static action => action(), continuation, preferLocal: false);
+    }
+
+    public override async ValueTask DisposeAsync()
+    {
+        if (_timer is not null)
+        {
+            await _timer.DisposeAsync().ConfigureAwait(false);
+        }
+
+        if (_isMoving)
+        {
+            // Stopped between two claims: the step has seen the cancelled token or will see it.
+            _isMoving = false;
+            try
+            {
+                await _moving.ConfigureAwait(false);
+            }
+            catch (Exception)
+            {
+                // The run is over already and has its outcome.
+            }
+        }
+
+        if (_enumerator is not null)
+        {
+            await _enumerator.DisposeAsync().ConfigureAwait(false);
+        }
+    }
+
+    protected override ClaimResult Advance(ref Chunk<IReadOnlyList<T>> chunk, int max, long index)
+    {
+        IAsyncEnumerator<T> enumerator = _enumerator ??= items.GetAsyncEnumerator(CancellationToken);
+        while (!_ended)
+        {
+            if (_batch.Count >= batchSize || TakeDue())
+            {
+                return Seal(ref chunk, index);
+            }
+
+            if (!_isMoving)
+            {
+                ValueTask<bool> moving = enumerator.MoveNextAsync();
+                if (moving.IsCompleted)
+                {
+                    Take(moving.GetAwaiter().GetResult());
+                    continue;
+                }
+
+                _moving = moving;
+                _isMoving = true;
+                _moving.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(() => Signal(moved: true));
+            }
+
+            return ClaimResult.Pending;
+        }
+
+        return _batch.Count > 0 ? Seal(ref chunk, index) : ClaimResult.Empty;
+    }
+
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Taken out of the field, consumed once.")]
+    protected override ClaimResult FinishAdvance(ref Chunk<IReadOnlyList<T>> chunk, long index)
+    {
+        bool moved;
+        lock (_lock)
+        {
+            moved = _moved;
+            _moved = false;
+        }
+
+        if (moved)
+        {
+            _isMoving = false;
+            ValueTask<bool> moving = _moving;
+            _moving = default;
+            Take(moving.GetAwaiter().GetResult());
+        }
+
+        return Advance(ref chunk, 1, index);
+    }
+
+    private void Take(bool moved)
+    {
+        if (!moved)
+        {
+            _ended = true;
+            return;
+        }
+
+        _batch.Add(_enumerator!.Current);
+        if (_batch.Count == 1 && timeout is { } limit)
+        {
+            lock (_lock)
+            {
+                _timerOn = true;
+                _due = false;
+            }
+
+            _timer ??= time.CreateTimer(
+                static source => ((TimedBatchSource<T>)source!).Signal(moved: false), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+            _timer.Change(limit, Timeout.InfiniteTimeSpan);
+        }
+    }
+
+    private ClaimResult Seal(ref Chunk<IReadOnlyList<T>> chunk, long index)
+    {
+        lock (_lock)
+        {
+            _timerOn = false;
+            _due = false;
+        }
+
+        _timer?.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+        chunk.SetSingle(_batch.ToArray(), index);
+        _batch = new List<T>(Math.Min(batchSize, _batch.Count));
+        return ClaimResult.Claimed;
+    }
+
+    private bool TakeDue()
+    {
+        lock (_lock)
+        {
+            bool due = _due && _batch.Count > 0;
+            _due = false;
+            return due;
+        }
+    }
+
+    /// <summary>Called when the step has ended, or when the oldest item of the batch has waited long enough.</summary>
+    private void Signal(bool moved)
+    {
+        Action? waiter;
+        lock (_lock)
+        {
+            if (moved)
+            {
+                _moved = true;
+            }
+            else if (_timerOn)
+            {
+                _due = true;
+            }
+            else
+            {
+                // A timer that fired just as its batch was full.
+                return;
+            }
+
+            waiter = _waiter;
+            _waiter = null;
+        }
+
+        waiter?.Invoke();
+    }
+}

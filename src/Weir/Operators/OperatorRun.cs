@@ -1,0 +1,149 @@
+using Weir.Core.Dispatch;
+using Weir.Core.Sinks;
+using Weir.Core.Sources;
+
+namespace Weir.Operators;
+
+/// <summary>Composes source, call and sink into a run of the engine. The only place where an operator's options become the engine's settings.</summary>
+internal static class OperatorRun
+{
+    public static Task<List<TResult>> List<TItem, TResult>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        ParallelRunOptions options,
+        CancellationToken cancellationToken)
+    {
+        if (cancellationToken.IsCancellationRequested)
+        {
+            return Task.FromCanceled<List<TResult>>(cancellationToken);
+        }
+
+        if (source.KnownCount == 0)
+        {
+            return Task.FromResult<List<TResult>>([]);
+        }
+
+        ListCompletion<TResult> completion = new(Math.Max(0, source.KnownCount));
+        PumpSettings settings = Settings(options, options.ErrorMode);
+        Task<List<TResult>> task = completion.Task;
+        if (source.KnownCount > 0)
+        {
+            Start(source, selector, new ListSink<TResult>(completion), options, settings, cancellationToken);
+        }
+        else
+        {
+            Start(source, selector, new GrowingListSink<TResult>(completion), options, settings, cancellationToken);
+        }
+
+        return task;
+    }
+
+    public static Task<ItemOutcome<TResult>[]> Outcomes<TItem, TResult>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        ParallelRunOptions options,
+        CancellationToken cancellationToken)
+    {
+        if (cancellationToken.IsCancellationRequested)
+        {
+            return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
+        }
+
+        if (source.KnownCount == 0)
+        {
+            return Task.FromResult<ItemOutcome<TResult>[]>([]);
+        }
+
+        OutcomeCompletion<TResult> completion = new(Math.Max(0, source.KnownCount));
+
+        // The outcomes are the report, so no mode stops the run or collects anything beside them.
+        PumpSettings settings = Settings(options, ErrorMode.BestEffort);
+        if (source.KnownCount > 0)
+        {
+            Start(source, selector, new OutcomeSink<TResult>(completion), options, settings, cancellationToken);
+        }
+        else
+        {
+            Start(source, selector, new GrowingOutcomeSink<TResult>(completion), options, settings, cancellationToken);
+        }
+
+        return completion.Task;
+    }
+
+    public static Task Discard<TItem>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask> action,
+        ParallelRunOptions options,
+        CancellationToken cancellationToken)
+    {
+        if (cancellationToken.IsCancellationRequested)
+        {
+            return Task.FromCanceled(cancellationToken);
+        }
+
+        if (source.KnownCount == 0)
+        {
+            return Task.CompletedTask;
+        }
+
+        TaskCompletionSource completion = new();
+        PumpSettings settings = Settings(options, options.ErrorMode);
+        if (HasItemHooks(options))
+        {
+            new Pump<TItem, Nothing, PendingNothing, HookedActionCall<TItem>, DiscardSink>(
+                source, new HookedActionCall<TItem>(action, options), new DiscardSink(completion), settings).Start(1, cancellationToken);
+        }
+        else
+        {
+            new Pump<TItem, Nothing, PendingNothing, ActionCall<TItem>, DiscardSink>(
+                source, new ActionCall<TItem>(action), new DiscardSink(completion), settings).Start(1, cancellationToken);
+        }
+
+        return completion.Task;
+    }
+
+    public static IAsyncEnumerable<TResult> Stream<TItem, TResult>(
+        Func<Source<TItem>> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        ParallelRunOptions options,
+        CancellationToken cancellationToken) =>
+        new PumpStream<TResult>(
+            options.MaxDegreeOfParallelism,
+            options.ChannelCapacity,
+            options.OrderedOutput,
+            (output, enumeratorToken) =>
+                Start(source(), selector, new StreamSink<TResult>(output), options, Settings(options, options.ErrorMode), cancellationToken, enumeratorToken));
+
+    private static Pump Start<TItem, TResult, TSink>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        TSink sink,
+        ParallelRunOptions options,
+        PumpSettings settings,
+        CancellationToken cancellationToken,
+        CancellationToken otherToken = default)
+        where TSink : struct, ISink<TResult>
+    {
+        Pump pump = HasItemHooks(options)
+            ? new Pump<TItem, TResult, PendingResult<TResult>, HookedCall<TItem, TResult>, TSink>(
+                source, new HookedCall<TItem, TResult>(selector, options), sink, settings)
+            : new Pump<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, TSink>(
+                source, new SelectorCall<TItem, TResult>(selector), sink, settings);
+        pump.Start(1, cancellationToken, otherToken);
+        return pump;
+    }
+
+    private static bool HasItemHooks(ParallelRunOptions options) =>
+        options.OnStartItemAsync is not null || options.OnCompleteItemAsync is not null;
+
+    private static PumpSettings Settings(ParallelRunOptions options, ErrorMode errorMode) => new()
+    {
+        Limit = options.MaxDegreeOfParallelism,
+        ErrorMode = errorMode,
+        ItemTimeout = options.PerItemTimeout,
+        TimeProvider = options.TimeProvider,
+        OnError = options.OnErrorAsync is { } onError ? (index, error) => onError(Indices.ToInt(index), error) : null,
+        OnThrottle = options.OnThrottleAsync is { } onThrottle ? read => onThrottle(Indices.ToInt(read)) : null,
+        OnDrain = options.OnDrainAsync is { } onDrain ? read => onDrain(Indices.ToInt(read)) : null,
+    };
+}

@@ -1,0 +1,19 @@
+using Weir.Core.Sinks;
+
+namespace Weir.Operators;
+
+/// <summary>A stream that is cold: each enumeration is a run of its own, started at its first step.</summary>
+internal sealed class PumpStream<TResult>(
+    int limit, int capacity, bool ordered, Func<StreamOutput<TResult>, CancellationToken, IRunHandle> start) : IAsyncEnumerable<TResult>
+{
+    /// <summary>See <see cref="StreamOutput{TResult}.Missing"/>.</summary>
+    public (int Count, Func<long, TResult> Make)? Missing { get; init; }
+
+    public IAsyncEnumerator<TResult> GetAsyncEnumerator(CancellationToken cancellationToken = default)
+    {
+        Func<StreamOutput<TResult>, IRunHandle> startRun = output => start(output, cancellationToken);
+        return ordered
+            ? new OrderedOutput<TResult>(limit, capacity, startRun) { Missing = Missing }
+            : new UnorderedOutput<TResult>(limit, capacity, startRun) { Missing = Missing };
+    }
+}

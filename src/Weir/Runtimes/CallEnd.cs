@@ -1,0 +1,52 @@
+using Weir.Core.Dispatch;
+
+namespace Weir.Runtimes;
+
+/// <summary>What a call of a runtime leaves behind when it ends: its deadline's timer, and its entry among the running calls.</summary>
+internal sealed class CallEnd(RuntimeCalls calls)
+{
+    private readonly Lock _lock = new();
+    private Pump? _run;
+    private ITimer? _deadline;
+    private bool _ended;
+
+    /// <summary>Enters the run among the running calls and starts the clock of its deadline.</summary>
+    public void Begin(Pump run, TimeSpan? batchTimeout, TimeProvider time)
+    {
+        _run = run;
+        calls.Add(run);
+        if (batchTimeout is { } timeout)
+        {
+            ITimer timer = time.CreateTimer(static state => ((CallEnd)state!).Expire(), this, timeout, Timeout.InfiniteTimeSpan);
+            lock (_lock)
+            {
+                if (!_ended)
+                {
+                    _deadline = timer;
+                    return;
+                }
+            }
+
+            timer.Dispose();
+        }
+    }
+
+    public void Set()
+    {
+        ITimer? timer;
+        lock (_lock)
+        {
+            _ended = true;
+            timer = _deadline;
+        }
+
+        timer?.Dispose();
+        calls.Remove(_run!);
+    }
+
+    private void Expire()
+    {
+        const string text = "The batch did not end within its time limit.";
+        _ = _run!.AbortAsync(ItemStatus.TimedOut, new TaskCanceledException(text, new TimeoutException(text)));
+    }
+}

@@ -1,0 +1,92 @@
+using System.Runtime.CompilerServices;
+
+namespace Weir.Runtimes;
+
+/// <summary>A runtime for tiny work: a loop on the caller's thread, one item after the other, with nothing between the caller and the processor.</summary>
+/// <remarks>
+/// <para>
+/// Items run where the caller is, in input order, and without an allocation per item. When the processor waits, the call goes on where that wait ends,
+/// on no captured context. A time limit cannot interrupt a processor that blocks the thread: it takes effect when the processor returns or awaits.
+/// </para>
+/// <para>See <see cref="IExecutionRuntime"/> for the contract that all runtimes share.</para>
+/// </remarks>
+public sealed class DirectRuntime : IExecutionRuntime
+{
+    private readonly RuntimeOptions _options;
+    private readonly DirectCalls _calls;
+
+    /// <summary>Creates the runtime.</summary>
+    /// <param name="options">Grace period and clock; <see langword="null"/> for the defaults.</param>
+    /// <exception cref="ArgumentOutOfRangeException">The grace period is negative.</exception>
+    public DirectRuntime(RuntimeOptions? options = null)
+    {
+        _options = options ?? RuntimeOptions.Default;
+        _options.Validate();
+        _calls = new DirectCalls(this);
+    }
+
+    /// <inheritdoc/>
+    public string Name => "direct";
+
+    /// <inheritdoc/>
+    public RuntimeStatistics Statistics => _calls.Statistics;
+
+    /// <inheritdoc/>
+    public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        options = Check(items, processor, options);
+        if (cancellationToken.IsCancellationRequested)
+        {
+            return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
+        }
+
+        ItemOutcome<TResult>[] outcomes = items.Count == 0 ? [] : new ItemOutcome<TResult>[items.Count];
+        DirectCall<TItem, TResult> call = new(items, processor, options, _options.TimeProvider, _calls, cancellationToken);
+        return call.RunAsync(outcomes);
+    }
+
+    /// <inheritdoc/>
+    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        bool preserveOrder = false,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        options = Check(items, processor, options);
+        return StreamAsync(items, processor, options, cancellationToken);
+    }
+
+    /// <inheritdoc/>
+    public ValueTask DisposeAsync() => new(_calls.CloseAsync(_options.GracePeriod, _options.TimeProvider));
+
+    private ProcessManyOptions Check<TItem, TResult>(
+        IReadOnlyList<TItem> items, Func<TItem, CancellationToken, ValueTask<TResult>> processor, ProcessManyOptions? options)
+    {
+        ArgumentNullException.ThrowIfNull(items);
+        ArgumentNullException.ThrowIfNull(processor);
+        options ??= ProcessManyOptions.Default;
+        options.Validate();
+        _calls.ThrowIfClosed();
+        return options;
+    }
+
+    private async IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> StreamAsync<TItem, TResult>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        ProcessManyOptions options,
+        [EnumeratorCancellation] CancellationToken cancellationToken)
+    {
+        cancellationToken.ThrowIfCancellationRequested();
+        using DirectCall<TItem, TResult> call = new(items, processor, options, _options.TimeProvider, _calls, cancellationToken);
+        int count = items.Count;
+        for (int index = 0; index < count; index++)
+        {
+            yield return (index, await call.RunOneAsync(index).ConfigureAwait(false));
+        }
+    }
+}

@@ -1,0 +1,67 @@
+using Weir.Core.Dispatch;
+
+namespace Weir.Runtimes;
+
+/// <summary>A runtime for work that computes: dedicated threads, started when the runtime is made and kept across calls.</summary>
+/// <remarks>
+/// <para>
+/// Callers share the threads fairly: each call gets slices of about a millisecond in turn, so that one with a single item does not wait for
+/// one with a million. A thread that is stuck in an item that was given up (past its time limit, its call's, or the grace period), or
+/// that died, is replaced by a new one, and the call's other items run elsewhere.
+/// </para>
+/// <para>An item that awaits something occupies one of the call's places while it waits, but no thread. See <see cref="IExecutionRuntime"/> for the contract that all runtimes share.</para>
+/// </remarks>
+public sealed class ParallelRuntime : IExecutionRuntime
+{
+    private readonly PumpRuntime _runtime;
+    private readonly ThreadTeam _team;
+
+    /// <summary>Creates the runtime and starts its threads.</summary>
+    /// <param name="workers">
+    /// How many threads there are, and so how many items run at once. At least 1; <see langword="null"/> for one less than the number of processors, and at least 1.
+    /// </param>
+    /// <param name="options">Grace period and clock; <see langword="null"/> for the defaults.</param>
+    /// <exception cref="ArgumentOutOfRangeException"><paramref name="workers"/> is less than 1, or the grace period is negative.</exception>
+    public ParallelRuntime(int? workers = null, RuntimeOptions? options = null)
+    {
+        Require.AtLeastOne(workers ?? 1, nameof(workers));
+        options ??= RuntimeOptions.Default;
+        options.Validate();
+        Workers = workers ?? Math.Max(1, Environment.ProcessorCount - 1);
+        _team = new ThreadTeam(Workers, "Weir parallel");
+        _runtime = new PumpRuntime(this, _team, Workers, eager: true, options);
+    }
+
+    /// <summary>How many threads the runtime has.</summary>
+    public int Workers { get; }
+
+    /// <inheritdoc/>
+    public string Name => "parallel";
+
+    /// <inheritdoc/>
+    public RuntimeStatistics Statistics => _runtime.Statistics with { ReplacedThreads = _team.Replaced };
+
+    /// <inheritdoc/>
+    public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        _runtime.ProcessManyAsync(items, processor, options, cancellationToken);
+
+    /// <inheritdoc/>
+    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        bool preserveOrder = false,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        _runtime.ProcessManyStreamAsync(items, processor, preserveOrder, options, cancellationToken);
+
+    /// <inheritdoc/>
+    public async ValueTask DisposeAsync()
+    {
+        await _runtime.CloseAsync().ConfigureAwait(false);
+        _team.Dispose();
+    }
+}

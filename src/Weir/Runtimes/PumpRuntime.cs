@@ -1,0 +1,102 @@
+using System.Collections.Immutable;
+using Weir.Core.Dispatch;
+using Weir.Core.Sinks;
+using Weir.Core.Sources;
+using Weir.Operators;
+
+namespace Weir.Runtimes;
+
+/// <summary>What the runtimes that run on the engine share: they differ in their threads and their limit.</summary>
+internal sealed class PumpRuntime(object owner, Executor executor, int limit, bool eager, RuntimeOptions options)
+{
+    /// <summary>How many outcomes of a stream may lie ready for its consumer.</summary>
+    private const int StreamCapacity = 1024;
+
+    private readonly RuntimeCalls _calls = new(owner);
+
+    public RuntimeStatistics Statistics => _calls.Statistics;
+
+    public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        ProcessManyOptions? processOptions,
+        CancellationToken cancellationToken)
+    {
+        processOptions = Check(items, processor, processOptions);
+        _calls.ThrowIfClosed();
+        if (cancellationToken.IsCancellationRequested)
+        {
+            return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
+        }
+
+        int count = items.Count;
+        if (count == 0)
+        {
+            return Task.FromResult<ItemOutcome<TResult>[]>([]);
+        }
+
+        OutcomeCompletion<TResult> completion = new(count);
+        Start(items, count, processor, new OutcomeSink<TResult>(completion), processOptions, cancellationToken, default);
+        return completion.Task;
+    }
+
+    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        bool preserveOrder,
+        ProcessManyOptions? processOptions,
+        CancellationToken cancellationToken)
+    {
+        processOptions = Check(items, processor, processOptions);
+        _calls.ThrowIfClosed();
+        int count = items.Count;
+        return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
+            limit,
+            StreamCapacity,
+            preserveOrder,
+            (output, enumeratorToken) => Start(
+                items, count, processor, new OutcomeStreamSink<TResult>(output), processOptions, cancellationToken, enumeratorToken))
+        {
+            Missing = (count, static index => ((int)index, default)),
+        };
+    }
+
+    public Task CloseAsync() => _calls.CloseAsync(options.GracePeriod, options.TimeProvider);
+
+    private static ProcessManyOptions Check<TItem, TResult>(
+        IReadOnlyList<TItem> items, Func<TItem, CancellationToken, ValueTask<TResult>> processor, ProcessManyOptions? processOptions)
+    {
+        ArgumentNullException.ThrowIfNull(items);
+        ArgumentNullException.ThrowIfNull(processor);
+        processOptions ??= ProcessManyOptions.Default;
+        processOptions.Validate();
+        return processOptions;
+    }
+
+    private Pump Start<TItem, TResult, TSink>(
+        IReadOnlyList<TItem> items,
+        int count,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        TSink sink,
+        ProcessManyOptions processOptions,
+        CancellationToken cancellationToken,
+        CancellationToken otherToken)
+        where TSink : struct, ISink<TResult>
+    {
+        PumpSettings settings = new()
+        {
+            Limit = limit,
+            ErrorMode = ErrorMode.BestEffort,
+            ItemTimeout = processOptions.ItemTimeout,
+            Guarded = true,
+            TimeProvider = options.TimeProvider,
+            Executor = executor,
+        };
+        CallEnd end = new(_calls);
+        Pump pump = new Pump<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, RuntimeSink<TResult, TSink>>(
+            RuntimeSource.Of(items, count), new SelectorCall<TItem, TResult>(processor), new RuntimeSink<TResult, TSink>(sink, end), settings);
+        end.Begin(pump, processOptions.BatchTimeout, options.TimeProvider);
+        pump.Start(eager ? Math.Min(limit, count) : 1, cancellationToken, otherToken);
+        return pump;
+    }
+}

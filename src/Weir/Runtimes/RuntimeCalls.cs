@@ -1,0 +1,120 @@
+using Weir.Core.Dispatch;
+using Weir.Core.Metering;
+
+namespace Weir.Runtimes;
+
+/// <summary>
+/// The calls that a runtime has running: it knows when the last one has ended, and ends those that outlive the grace period.
+/// </summary>
+internal sealed class RuntimeCalls(object owner)
+{
+    private readonly Lock _gate = new();
+    private readonly HashSet<Pump> _runs = [];
+    private TaskCompletionSource? _drained;
+    private bool _closed;
+    private long _succeeded;
+    private long _unsuccessful;
+    private long _abandoned;
+
+    public RuntimeStatistics Statistics
+    {
+        get
+        {
+            lock (_gate)
+            {
+                RunSample sum = default;
+                foreach (Pump run in _runs)
+                {
+                    RunSample sample = run.Sample();
+                    sum.Succeeded += sample.Succeeded;
+                    sum.Unsuccessful += sample.Unsuccessful;
+                    sum.InFlight += sample.InFlight;
+                    sum.Abandoned += sample.Abandoned;
+                }
+
+                return new RuntimeStatistics
+                {
+                    ActiveCalls = _runs.Count,
+                    InFlight = sum.InFlight,
+                    Succeeded = _succeeded + sum.Succeeded,
+                    Unsuccessful = _unsuccessful + sum.Unsuccessful,
+                    AbandonedWorkers = _abandoned + sum.Abandoned,
+                };
+            }
+        }
+    }
+
+    public void ThrowIfClosed()
+    {
+        lock (_gate)
+        {
+            ObjectDisposedException.ThrowIf(_closed, owner);
+        }
+    }
+
+    /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
+    public void Add(Pump run)
+    {
+        lock (_gate)
+        {
+            ObjectDisposedException.ThrowIf(_closed, owner);
+            _runs.Add(run);
+        }
+    }
+
+    public void Remove(Pump run)
+    {
+        TaskCompletionSource? drained = null;
+        lock (_gate)
+        {
+            if (!_runs.Remove(run))
+            {
+                return;
+            }
+
+            RunSample sample = run.Sample();
+            _succeeded += sample.Succeeded;
+            _unsuccessful += sample.Unsuccessful;
+            _abandoned += sample.Abandoned;
+            if (_closed && _runs.Count == 0)
+            {
+                drained = _drained;
+            }
+        }
+
+        drained?.TrySetResult();
+    }
+
+    /// <summary>Takes no more calls, waits for those running, and ends them after the grace period.</summary>
+    public async Task CloseAsync(TimeSpan grace, TimeProvider time)
+    {
+        Task drained;
+        lock (_gate)
+        {
+            _closed = true;
+            _drained ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            if (_runs.Count == 0)
+            {
+                _drained.TrySetResult();
+            }
+
+            drained = _drained.Task;
+        }
+
+        try
+        {
+            await drained.WaitAsync(grace, time).ConfigureAwait(false);
+        }
+        catch (TimeoutException)
+        {
+            Pump[] left;
+            lock (_gate)
+            {
+                left = [.. _runs];
+            }
+
+            await Task.WhenAll(left.Select(static run => run.AbortAsync(ItemStatus.Cancelled, null))).ConfigureAwait(false);
+            await drained.ConfigureAwait(false);
+        }
+    }
+}

@@ -1,0 +1,21 @@
+namespace Weir.Runtimes;
+
+/// <summary>What all runtimes have in common. Immutable: a <c>with</c> expression makes a changed copy.</summary>
+public sealed record RuntimeOptions
+{
+    internal static RuntimeOptions Default { get; } = new();
+
+    /// <summary>How long <see cref="IAsyncDisposable.DisposeAsync"/> lets running calls go on before it ends them.</summary>
+    /// <value>Zero or more. The default is 30 seconds.</value>
+    public TimeSpan GracePeriod { get; init; } = TimeSpan.FromSeconds(30);
+
+    /// <summary>The clock for time limits and the grace period.</summary>
+    /// <value>The default is <see cref="TimeProvider.System"/>.</value>
+    public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
+
+    internal void Validate()
+    {
+        Require.NotNegative(GracePeriod, nameof(GracePeriod));
+        ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
+    }
+}

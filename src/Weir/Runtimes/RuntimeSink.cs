@@ -1,0 +1,29 @@
+using System.Runtime.CompilerServices;
+using Weir.Core.Dispatch;
+using Weir.Core.Sinks;
+
+namespace Weir.Runtimes;
+
+/// <summary>Any sink, and beside it the call's end: its deadline is off and its runtime no longer counts it.</summary>
+internal readonly struct RuntimeSink<TResult, TSink>(TSink inner, CallEnd end) : ISink<TResult>
+    where TSink : struct, ISink<TResult>
+{
+    private readonly TSink _inner = inner;
+
+    public long Ceiling
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => _inner.Ceiling;
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Succeeded(long index, TResult result) => _inner.Succeeded(index, result);
+
+    public void Unsuccessful(long index, ItemStatus status, Exception? error) => _inner.Unsuccessful(index, status, error);
+
+    public void Complete(RunEnd runEnd)
+    {
+        end.Set();
+        _inner.Complete(runEnd);
+    }
+}
