@@ -7,8 +7,8 @@ internal sealed class PoolExecutor : Executor
 
     public override int Threads => Environment.ProcessorCount;
 
-    // A thread that carries a context belongs to somebody (a user interface, a test framework): workers do not run there.
-    public override bool MayRunHere => SynchronizationContext.Current is null;
+    // A thread that is not the pool's or carries a context belongs to somebody who completed an item: workers do not go on there.
+    public override bool MayRunHere => Thread.CurrentThread.IsThreadPoolThread && SynchronizationContext.Current is null;
 
     public override long Quantum { get; } = System.Diagnostics.Stopwatch.Frequency / 50;
 

@@ -70,6 +70,9 @@ internal abstract partial class Pump : IRunHandle
 
     protected abstract bool IsAtCeiling { get; }
 
+    /// <summary>Whether workers take turns for each single item.</summary>
+    protected abstract bool ReadsOneByOne { get; }
+
     protected abstract int KnownCount { get; }
 
     protected abstract long NextIndex { get; }
@@ -274,7 +277,7 @@ internal abstract partial class Pump : IRunHandle
 
         if (finish)
         {
-            _ = FinishAsync(inline: true);
+            _ = FinishAsync(inline: worker.IsOnOwnThread);
         }
 
         return true;
@@ -417,7 +420,8 @@ internal abstract partial class Pump : IRunHandle
             worker.Retire();
         }
 
-        // The awaiting code may run right here, which a pool thread that has nothing left to do can afford, and others cannot.
+        // The awaiting code may run right here, which a pool thread that was started for this run and has nothing left to do can afford.
+        // A thread that came by to complete an item, or to cancel, cannot.
         if (inline && _settings.Executor == PoolExecutor.Instance)
         {
             CompleteRun();
