@@ -43,6 +43,7 @@ internal abstract partial class Pump : IRunHandle
         IsGuarded = settings.Guarded || settings.ItemTimeout is not null;
         Token = _stopped.Token;
         Context = ExecutionContext.Capture();
+        settings.Adaptive?.Attach(this);
     }
 
     /// <summary>The token that user code of this run gets: cancelled when the run stops for whatever reason.</summary>
@@ -59,6 +60,9 @@ internal abstract partial class Pump : IRunHandle
 
     /// <summary>How many items may be in flight at once. A worker above the limit leaves when its item ends.</summary>
     public int Limit => Volatile.Read(ref _limit);
+
+    /// <summary>How many workers are at work or waiting for their items.</summary>
+    public int Live => Volatile.Read(ref _live);
 
     public bool HasTooMany => Volatile.Read(ref _live) > Volatile.Read(ref _limit);
 
@@ -98,7 +102,7 @@ internal abstract partial class Pump : IRunHandle
             _otherCallerToken = otherCallerToken.UnsafeRegister(static (pump, token) => ((Pump)pump!).Cancel(token), this);
         }
 
-        if (_limit > 1 && KnownCount != 1)
+        if ((_limit > 1 || _settings.Adaptive is not null) && KnownCount != 1)
         {
             StallWatch.Add(this);
         }

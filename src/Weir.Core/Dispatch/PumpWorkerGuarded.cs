@@ -218,6 +218,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             return;
         }
 
+        run.Settings.Adaptive?.TimedOut(timeout);
         string text = $"The item did not end within its time limit of {timeout}.";
         var successor = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateSuccessor();
         successor._wait = Wait.Handover;

@@ -88,7 +88,11 @@ internal static class OperatorRun
 
         TaskCompletionSource completion = new();
         PumpSettings settings = Settings(options, options.ErrorMode);
-        if (HasItemHooks(options))
+        if (settings.Adaptive is { } adaptive)
+        {
+            AdaptiveRun.Discard(source, action, new DiscardSink(completion), options, settings, adaptive).Start(1, cancellationToken);
+        }
+        else if (HasItemHooks(options))
         {
             new Pump<TItem, Nothing, PendingNothing, HookedActionCall<TItem>, DiscardSink>(
                 source, new HookedActionCall<TItem>(action, options), new DiscardSink(completion), settings).Start(1, cancellationToken);
@@ -108,7 +112,7 @@ internal static class OperatorRun
         ParallelRunOptions options,
         CancellationToken cancellationToken) =>
         new PumpStream<TResult>(
-            options.MaxDegreeOfParallelism,
+            options.AdaptiveConcurrency?.MaxConcurrency ?? options.MaxDegreeOfParallelism,
             options.ChannelCapacity,
             options.OrderedOutput,
             (output, enumeratorToken) =>
@@ -124,7 +128,9 @@ internal static class OperatorRun
         CancellationToken otherToken = default)
         where TSink : struct, ISink<TResult>
     {
-        Pump pump = HasItemHooks(options)
+        Pump pump = settings.Adaptive is { } adaptive
+            ? AdaptiveRun.Of(source, selector, sink, options, settings, adaptive)
+            : HasItemHooks(options)
             ? new Pump<TItem, TResult, PendingResult<TResult>, HookedCall<TItem, TResult>, TSink>(
                 source, new HookedCall<TItem, TResult>(selector, options), sink, settings)
             : new Pump<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, TSink>(
@@ -133,10 +139,15 @@ internal static class OperatorRun
         return pump;
     }
 
-    private static bool HasItemHooks(ParallelRunOptions options) =>
+    internal static bool HasItemHooks(ParallelRunOptions options) =>
         options.OnStartItemAsync is not null || options.OnCompleteItemAsync is not null;
 
-    private static PumpSettings Settings(ParallelRunOptions options, ErrorMode errorMode) => new()
+    private static PumpSettings Settings(ParallelRunOptions options, ErrorMode errorMode) =>
+        options.AdaptiveConcurrency is { } adaptive
+            ? AdaptiveRun.Settings(adaptive, options.TimeProvider, FixedSettings(options, errorMode))
+            : FixedSettings(options, errorMode);
+
+    private static PumpSettings FixedSettings(ParallelRunOptions options, ErrorMode errorMode) => new()
     {
         Limit = options.MaxDegreeOfParallelism,
         ErrorMode = errorMode,

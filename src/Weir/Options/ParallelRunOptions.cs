@@ -13,6 +13,10 @@ public sealed record ParallelRunOptions
     /// <value>At least 1. The default is the number of processors.</value>
     public int MaxDegreeOfParallelism { get; init; } = Environment.ProcessorCount;
 
+    /// <summary>Lets the run find out by itself how many items to have in flight, within bounds. See docs/adaptive-concurrency.md.</summary>
+    /// <value><see langword="null"/>, the default, for a fixed limit. Otherwise <see cref="MaxDegreeOfParallelism"/> has no effect.</value>
+    public AdaptiveConcurrencyOptions? AdaptiveConcurrency { get; init; }
+
     /// <summary>How long one item may take, its start and completion hooks included.</summary>
     /// <value>More than zero and at most <see cref="uint.MaxValue"/> - 1 milliseconds; <see langword="null"/>, the default, for no limit.</value>
     /// <remarks>
@@ -67,6 +71,7 @@ public sealed record ParallelRunOptions
     internal void Validate()
     {
         Require.AtLeastOne(MaxDegreeOfParallelism, nameof(MaxDegreeOfParallelism));
+        AdaptiveConcurrency?.Validate();
         Require.AtLeastOne(ChannelCapacity, nameof(ChannelCapacity));
         Require.Timeout(PerItemTimeout, nameof(PerItemTimeout));
         Require.Defined(ErrorMode, nameof(ErrorMode));
