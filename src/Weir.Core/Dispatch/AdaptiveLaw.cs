@@ -18,12 +18,15 @@ internal sealed partial class AdaptiveLaw
     private const double DeepestCut = 0.25;
 
     private const int FewestSamples = 16;
+
+    // A wrong step of the slow start costs little, a late one a lot.
+    private const int FewestDoubling = 8;
     private const int MostSamples = 1024;
     private const int FirstProbe = 4;
     private const int RarestProbe = 64;
 
     private readonly AdaptiveSettings _settings;
-    private readonly int _atLeast;
+    private readonly int _target;
     private double _exact;
     private bool _started;
 
@@ -36,9 +39,9 @@ internal sealed partial class AdaptiveLaw
         _phase = settings.Increase == AdaptiveConcurrencyStrategy.Gradient ? Phase.SlowStart : Phase.Steady;
 
         // So that one slow call alone is within the percentile.
-        _atLeast = settings.TargetLatency is null || settings.TargetPercentile >= 1
-            ? FewestSamples
-            : Math.Clamp((int)Math.Ceiling(1 / (1 - settings.TargetPercentile)), FewestSamples, 100);
+        _target = settings.TargetLatency is null || settings.TargetPercentile >= 1
+            ? 1
+            : Math.Clamp((int)Math.Ceiling(1 / (1 - settings.TargetPercentile)), 1, 100);
     }
 
     /// <summary>How many calls may be in flight.</summary>
@@ -48,10 +51,10 @@ internal sealed partial class AdaptiveLaw
     public int Skip { get; private set; }
 
     /// <summary>How many completions make a window. As many as are in flight: one each; half of that for the first sight of the server.</summary>
-    public int Samples => Math.Clamp(_started ? Limit : Limit / 2, _atLeast, MostSamples);
+    public int Samples => Math.Clamp(_started ? Limit : Limit / 2, IsDoubling ? Math.Max(FewestDoubling, _target) : Math.Max(FewestSamples, _target), MostSamples);
 
     /// <summary>The most that any window needs.</summary>
-    public int MaxSamples => Math.Clamp(_settings.Max, _atLeast, MostSamples);
+    public int MaxSamples => Math.Clamp(_settings.Max, Math.Max(FewestSamples, _target), MostSamples);
 
     /// <summary>What a single call's latency counts at most, so that one in a thousand that hangs does not decide alone.</summary>
     public double Clip => _baseline > 0 ? 8 * _baseline : double.PositiveInfinity;
