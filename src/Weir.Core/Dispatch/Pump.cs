@@ -70,6 +70,9 @@ internal abstract partial class Pump : IRunHandle
 
     protected abstract bool IsAtCeiling { get; }
 
+    /// <summary>Whether workers take turns for each single item.</summary>
+    protected abstract bool ReadsOneByOne { get; }
+
     protected abstract int KnownCount { get; }
 
     protected abstract long NextIndex { get; }
@@ -81,7 +84,7 @@ internal abstract partial class Pump : IRunHandle
     public void Start(int eager, CancellationToken callerToken, CancellationToken otherCallerToken = default)
     {
         PumpWorker first = CreateWorker();
-        first.NextCreated = _created;
+        first.IsQueued = true;
         _created = first;
         _live = 1;
         _queued = 1;
@@ -100,7 +103,7 @@ internal abstract partial class Pump : IRunHandle
             StallWatch.Add(this);
         }
 
-        _settings.Executor.Queue(first);
+        _settings.Executor.QueueFirst(first);
         for (int i = 1; i < eager; i++)
         {
             AddQueued();
@@ -274,43 +277,10 @@ internal abstract partial class Pump : IRunHandle
 
         if (finish)
         {
-            _ = FinishAsync(inline: true);
+            _ = FinishAsync(inline: worker.IsOnOwnThread);
         }
 
         return true;
-    }
-
-    /// <summary>The failures of the run, made at the first one.</summary>
-    public FailureLog Failures
-    {
-        get
-        {
-            lock (_gate)
-            {
-                return _failures ??= new FailureLog(_settings.ErrorMode);
-            }
-        }
-    }
-
-    /// <summary>The user's sequence threw: the run ends in every mode. What it throws after a stop is its answer to the cancelled token.</summary>
-    public void SourceFailed(Exception error)
-    {
-        if (_over)
-        {
-            return;
-        }
-
-        Failures.AddSource(error);
-        Stop();
-    }
-
-    /// <summary>A hook that belongs to no item threw.</summary>
-    public void HookFailed(Exception error)
-    {
-        if (!_over && Failures.AddItem(-1, error))
-        {
-            Stop();
-        }
     }
 
     /// <summary>The hook to call because reading pauses, once for each pause.</summary>
@@ -377,61 +347,6 @@ internal abstract partial class Pump : IRunHandle
         }
 
         return worker;
-    }
-
-    /// <summary>Whether the run ends with this change. Workers that wait for a thread hold no item, so the run does not wait for them.</summary>
-    private bool TryFinishNeedsLock()
-    {
-        if (_finished || _live > _queued || !(_over || IsExhausted))
-        {
-            return false;
-        }
-
-        _finished = true;
-        return true;
-    }
-
-    private async Task FinishAsync(bool inline)
-    {
-        StallWatch.Remove(this);
-        _callerToken.Unregister();
-        _otherCallerToken.Unregister();
-        try
-        {
-            ValueTask disposing = DisposeSourceAsync();
-            if (!disposing.IsCompletedSuccessfully)
-            {
-                await disposing.ConfigureAwait(false);
-            }
-        }
-        catch (Exception e)
-        {
-            if (!_over)
-            {
-                Failures.AddSource(e);
-            }
-        }
-
-        for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
-        {
-            worker.Retire();
-        }
-
-        // The awaiting code may run right here, which a pool thread that has nothing left to do can afford, and others cannot.
-        if (inline && _settings.Executor == PoolExecutor.Instance)
-        {
-            CompleteRun();
-        }
-        else
-        {
-            ThreadPool.UnsafeQueueUserWorkItem(static pump => pump.CompleteRun(), this, preferLocal: false);
-        }
-    }
-
-    private void CompleteRun()
-    {
-        CancellationToken? cancelledBy = _cancelledBy;
-        Complete(cancelledBy, _failures);
     }
 
     [Conditional("DEBUG")]
