@@ -22,7 +22,8 @@ internal static class RatiosCommand
         };
         rounds.Validators.Add(static result =>
         {
-            if (result.GetValueOrDefault<int>() < 0)
+            // What is no number at all is reported by the parser.
+            if (result.Tokens is [{ Value: var text }] && int.TryParse(text, out int value) && value < 0)
             {
                 result.AddError("--rounds must not be negative.");
             }

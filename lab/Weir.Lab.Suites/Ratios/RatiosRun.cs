@@ -21,9 +21,10 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
             return 1;
         }
 
-        if (page is { Directory.Exists: false })
+        // Before minutes of measuring, not after.
+        if (page is not null && (page.Directory is not { Exists: true } || Directory.Exists(page.FullName)))
         {
-            await progress.WriteLineAsync($"The folder of {page} does not exist.");
+            await progress.WriteLineAsync($"{page} is not a file in a folder that exists.");
             return 1;
         }
 

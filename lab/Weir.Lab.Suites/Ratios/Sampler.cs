@@ -14,7 +14,7 @@ internal sealed class Sampler(int rounds)
     private const int FewestSamples = 3;
     private const int WarmRuns = 60;
 
-    private static readonly TimeSpan SampleTime = TimeSpan.FromMilliseconds(50);
+    private static readonly TimeSpan SampleTime = TimeSpan.FromMilliseconds(40);
     private static readonly TimeSpan ShortestWarmUp = TimeSpan.FromMilliseconds(300);
     private static readonly TimeSpan LongestWarmUp = TimeSpan.FromSeconds(1.5);
     private static readonly TimeSpan BudgetPerArm = TimeSpan.FromSeconds(6);

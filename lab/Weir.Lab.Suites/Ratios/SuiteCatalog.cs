@@ -40,7 +40,8 @@ internal static class SuiteCatalog
     internal sealed class ParameterSet(Type suite, ParameterInstances parameters, HashSet<string> categories)
     {
         /// <summary>Makes the suite, sets it up, which checks the arms, and gives a case for each category.</summary>
-        public async Task<IReadOnlyList<MeasuredCase>> CreateAsync()
+        /// <param name="items">How many items instead of the suite's own number; for tests.</param>
+        public async Task<IReadOnlyList<MeasuredCase>> CreateAsync(int? items = null)
         {
             Suite instance = (Suite)Activator.CreateInstance(suite)!;
             foreach (ParameterInstance parameter in parameters.Items)
@@ -48,6 +49,7 @@ internal static class SuiteCatalog
                 suite.GetProperty(parameter.Name)!.SetValue(instance, parameter.Value);
             }
 
+            instance.N = items ?? instance.N;
             await instance.SetupAsync();
             return
             [
