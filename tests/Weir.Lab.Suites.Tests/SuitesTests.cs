@@ -39,14 +39,18 @@ public class SuitesTests
 
     [Theory(Timeout = 60_000)]
     [MemberData(nameof(Names))]
-    public async Task Goals_OfEachParameterSet_NameArmsOfTheSuite(string name)
+    public async Task Goals_OfEachParameterSet_AreJudgedInOneOfItsCases(string name)
     {
         foreach (SuiteCatalog.ParameterSet parameters in Assert.Single(SuiteCatalog.Select([$"*.{name}.*"])))
         {
-            foreach (MeasuredCase measured in await parameters.CreateAsync(Few))
+            IReadOnlyList<MeasuredCase> cases = await parameters.CreateAsync(Few);
+            Assert.Equal(
+                cases[0].Suite.Goals.Select(static goal => goal.Text).Order(),
+                cases.SelectMany(static measured => measured.Goals).Select(static goal => goal.Text).Order());
+            foreach (MeasuredCase measured in cases)
             {
                 IReadOnlyList<ArmResult> arms = [.. measured.Arms.Select(static arm => new ArmResult(arm.Name, arm.IsBaseline, [new Sample(0, 1, 1, 1)]))];
-                CaseResult result = new(measured.Name, Few, arms, [.. measured.Suite.Goals]);
+                CaseResult result = new(measured.Name, Few, arms, measured.Goals);
                 Assert.All(result.Goals, goal => Assert.StartsWith(goal.Text, goal.Judge(result), StringComparison.Ordinal));
             }
         }

@@ -1,5 +1,6 @@
 using BenchmarkDotNet.Attributes;
 using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Ratios;
 
 namespace Weir.Lab.Suites;
 
@@ -12,7 +13,7 @@ namespace Weir.Lab.Suites;
 [SuiteInfo(
     110,
     "Published suite: Batching",
-    "Batches at the timer's floor, with less memory than cutting them by hand. The published ratio to individual items counts waits, not work, so that arm stands alone below.",
+    "Batches at the pace of the platform's chunks and parallel loop (the timer's floor), with no more memory. The published ratio to individual items counts waits, not work, so that arm stands alone below.",
     OnlyByName = true)]
 public class BatchingBenchmarks : Suite
 {
@@ -28,6 +29,14 @@ public class BatchingBenchmarks : Suite
     /// <summary>How many items a batch has.</summary>
     [Params(100, 500, 1_000)]
     public int BatchSize { get; set; }
+
+    internal override IEnumerable<Goal> Goals =>
+    [
+        Goal.TimeRatio(nameof(BatchParallel), nameof(ParallelForEachAsync), 1.03),
+        Goal.BytesRatio(nameof(BatchParallel), nameof(ParallelForEachAsync), 1.0),
+        Goal.TimeRatio(nameof(BatchParallelStream), nameof(ParallelForEachAsync_Stream), 1.03),
+        Goal.BytesRatio(nameof(BatchParallelStream), nameof(ParallelForEachAsync_Stream), 1.0),
+    ];
 
     /// <summary>Weir's list.</summary>
     /// <returns>The size of each batch.</returns>

@@ -1,6 +1,7 @@
 using BenchmarkDotNet.Attributes;
 using Weir.Lab.Suites.Checking;
 using Weir.Lab.Suites.Peers;
+using Weir.Lab.Suites.Ratios;
 using Weir.Lab.Suites.Workloads;
 
 namespace Weir.Lab.Suites;
@@ -13,7 +14,7 @@ namespace Weir.Lab.Suites;
 [SuiteInfo(
     130,
     "Published suite: ConcurrencyScaling",
-    "One tick of the timer for each N / limit items, whatever the limit, with memory that does not grow with it.",
+    "The pace of Parallel.ForEachAsync (one tick of the timer for as many items as the limit) at each limit, with less memory.",
     OnlyByName = true)]
 public class ConcurrencyScalingBenchmarks : ItemSuite
 {
@@ -22,6 +23,12 @@ public class ConcurrencyScalingBenchmarks : ItemSuite
     /// <summary>How many items may be in flight.</summary>
     [Params(1, 2, 4, 8, 16, 32, 64, 128)]
     public int MaxDegreeOfParallelism { get; set; }
+
+    internal override IEnumerable<Goal> Goals =>
+    [
+        Goal.TimeRatio(nameof(SelectParallel), nameof(ParallelForEachAsync), 1.03),
+        Goal.BytesRatio(nameof(SelectParallel), nameof(ParallelForEachAsync), 1.0),
+    ];
 
     private protected override int Limit => MaxDegreeOfParallelism;
 

@@ -6,4 +6,8 @@ namespace Weir.Lab.Suites.Ratios;
 /// <param name="Suite">The suite.</param>
 /// <param name="Name">The parameters and the category.</param>
 /// <param name="Arms">The arms, the baseline first.</param>
-internal sealed record MeasuredCase(Suite Suite, string Name, IReadOnlyList<Arm> Arms);
+internal sealed record MeasuredCase(Suite Suite, string Name, IReadOnlyList<Arm> Arms)
+{
+    /// <summary>The suite's goals that speak of these arms.</summary>
+    public IReadOnlyList<Goal> Goals { get; } = [.. Suite.Goals.Where(goal => goal.Arms.All(name => Arms.Any(arm => arm.Name == name)))];
+}

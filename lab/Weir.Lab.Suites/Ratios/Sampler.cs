@@ -44,7 +44,7 @@ internal sealed class Sampler(int rounds)
             measured.Name,
             measured.Suite.N,
             [.. slots.Select(static slot => new ArmResult(slot.Arm.Name, slot.Arm.IsBaseline, slot.Samples))],
-            [.. measured.Suite.Goals]);
+            measured.Goals);
     }
 
     /// <summary>Spreads an arm's share of samples evenly over the rounds, the first one included.</summary>
