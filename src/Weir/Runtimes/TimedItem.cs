@@ -51,7 +51,8 @@ internal sealed class TimedItem
     private void Expire()
     {
         _expired = true;
-        QuietCancel.Later(_stop);
+        Interlocked.MemoryBarrier();
         Volatile.Read(ref _race)?.Decide(RaceEnd.ItemTimeout);
+        QuietCancel.Later(_stop);
     }
 }
