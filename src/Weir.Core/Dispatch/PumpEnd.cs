@@ -17,6 +17,12 @@ internal abstract partial class Pump
         }
     }
 
+    /// <summary>What an item ended as that answers to the run's cancelled token.</summary>
+    public ItemStatus StoppedAs { get; private set; }
+
+    /// <summary>The error of such an item.</summary>
+    public Exception? StoppedError { get; private set; }
+
     /// <summary>The user's sequence threw: the run ends in every mode. What it throws after a stop is its answer to the cancelled token.</summary>
     public void SourceFailed(Exception error)
     {
@@ -50,11 +56,36 @@ internal abstract partial class Pump
         return true;
     }
 
-    private async Task FinishAsync(bool inline)
+    private bool TryStop(CancellationToken? by, ItemStatus status, Exception? error, out bool finish)
+    {
+        lock (_gate)
+        {
+            AssertInvariants();
+            finish = false;
+            if (_over || _finished)
+            {
+                return false;
+            }
+
+            _cancelledBy = by;
+            StoppedAs = status;
+            StoppedError = error;
+            _over = true;
+            finish = TryFinishNeedsLock();
+            return true;
+        }
+    }
+
+    private void Unlink()
     {
         StallWatch.Remove(this);
         _callerToken.Unregister();
         _otherCallerToken.Unregister();
+    }
+
+    private async Task FinishAsync(bool inline)
+    {
+        Unlink();
         try
         {
             ValueTask disposing = DisposeSourceAsync();
