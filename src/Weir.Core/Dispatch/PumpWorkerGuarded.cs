@@ -236,8 +236,8 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         if (!Detach(guard))
         {
-            // The item ended just now.
-            _guard!.Timer?.Change(timeout, Timeout.InfiniteTimeSpan);
+            // The item ended just now, or went from its call into waiting: where it stands now decides.
+            LookAtDeadline();
             return;
         }
 
