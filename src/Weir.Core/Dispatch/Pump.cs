@@ -103,7 +103,7 @@ internal abstract partial class Pump : IRunHandle
             StallWatch.Add(this);
         }
 
-        _settings.Executor.Queue(first);
+        _settings.Executor.QueueFirst(first);
         for (int i = 1; i < eager; i++)
         {
             AddQueued();

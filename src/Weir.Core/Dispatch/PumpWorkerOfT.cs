@@ -228,31 +228,48 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// <summary>Runs the claimed items one after the other for as long as they complete at once.</summary>
     private Done RunChunk()
     {
-        int position = _chunk.Position;
-        long first = _chunk.FirstIndex;
-        ReadOnlySpan<TItem> items = _chunk.Items;
-        TCall call = run.Call;
-        CancellationToken token = run.Token;
-        int started = position;
+        int started = _chunk.Position;
         try
         {
-            for (; position < items.Length; position++)
+            return RunItems();
+        }
+        catch (Exception e)
+        {
+            int position = _chunk.Position;
+            _succeeded += position - started;
+            _chunk.Position = position + 1;
+            return Fail(_chunk.FirstIndex + position, ItemStatus.Failed, e);
+        }
+    }
+
+    /// <summary>
+    /// The loop that everything else is about. It has no handler of its own, because the position would then live in memory and its increment
+    /// cost more than all the rest; instead the position is stored, and never loaded, once an item.
+    /// </summary>
+    private Done RunItems()
+    {
+        Pump<TItem, TResult, TPending, TCall, TSink> pump = run;
+        ReadOnlySpan<TItem> items = _chunk.Items;
+        long first = _chunk.FirstIndex;
+        TCall call = pump.Call;
+        TSink sink = pump.Sink;
+        CancellationToken token = pump.Token;
+        int position = _chunk.Position;
+        int started = position;
+        Span<TResult> slots = TSink.HasSlots ? sink.Slots(first, items.Length) : default;
+        for (; position < items.Length; position++)
+        {
+            _chunk.Position = position;
+            if (pump.IsOver)
             {
-                if (run.IsOver)
-                {
-                    _succeeded += position - started;
-                    run.Source.GiveBack(_chunk.TakeRest(position));
-                    return Done.Ready;
-                }
+                pump.Source.GiveBack(_chunk.TakeRest(position));
+                break;
+            }
 
-                // In a local, and stored only when it has not completed: a store to the heap costs a write barrier an item.
-                TPending pending = call.Invoke(items[position], first + position, token);
-                if (pending.IsCompleted)
-                {
-                    run.Sink.Succeeded(first + position, pending.GetResult());
-                    continue;
-                }
-
+            // In a local, and stored only when it has not completed: a store to the heap costs a write barrier an item.
+            TPending pending = call.Invoke(items[position], first + position, token);
+            if (!pending.IsCompleted)
+            {
                 _succeeded += position - started;
                 _pending = pending;
                 _index = first + position;
@@ -260,16 +277,23 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return WaitForCall();
             }
 
-            _succeeded += position - started;
-            _chunk.Position = position;
-            return Done.Ready;
+            if (TSink.HasSlots)
+            {
+                slots[position] = pending.GetResult();
+            }
+            else
+            {
+                sink.Succeeded(first + position, pending.GetResult());
+            }
         }
-        catch (Exception e)
+
+        _succeeded += position - started;
+        if (!_chunk.IsEmpty)
         {
-            _succeeded += position - started;
-            _chunk.Position = position + 1;
-            return Fail(first + position, ItemStatus.Failed, e);
+            _chunk.Position = position;
         }
+
+        return Done.Ready;
     }
 
     /// <summary>Lets others run what comes after an item that takes long.</summary>
