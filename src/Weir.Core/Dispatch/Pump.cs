@@ -29,7 +29,7 @@ internal abstract partial class Pump : IRunHandle
     private int _limit;
     private int _live;
     private int _queued;
-    private long _abandoned;
+    private RunSample _past;
     private volatile bool _over;
     private bool _throttled;
     private bool _finished;
@@ -88,6 +88,12 @@ internal abstract partial class Pump : IRunHandle
         _created = first;
         _live = 1;
         _queued = 1;
+        if (_limit > 1 && KnownCount != 1)
+        {
+            // Before the tokens: a cancelled one ends the run right there, and the end takes the run out of the watch.
+            StallWatch.Add(this);
+        }
+
         if (callerToken.CanBeCanceled)
         {
             _callerToken = callerToken.UnsafeRegister(static (pump, token) => ((Pump)pump!).Cancel(token), this);
@@ -98,11 +104,7 @@ internal abstract partial class Pump : IRunHandle
             _otherCallerToken = otherCallerToken.UnsafeRegister(static (pump, token) => ((Pump)pump!).Cancel(token), this);
         }
 
-        if (_limit > 1 && KnownCount != 1)
-        {
-            StallWatch.Add(this);
-        }
-
+        ForgetTokensOfAFinishedRun();
         _settings.Executor.QueueFirst(first);
         for (int i = 1; i < eager; i++)
         {
@@ -142,7 +144,7 @@ internal abstract partial class Pump : IRunHandle
 
         if (finish)
         {
-            _ = FinishAsync(inline: false);
+            FinishOnThePool();
         }
 
         return true;
@@ -296,14 +298,16 @@ internal abstract partial class Pump : IRunHandle
     /// <summary>The counts of the run so far.</summary>
     public RunSample Sample()
     {
-        RunSample sample = default;
-        for (PumpWorker? worker = Volatile.Read(ref _created); worker is not null; worker = worker.NextCreated)
+        lock (_gate)
         {
-            worker.AddTo(ref sample);
-        }
+            RunSample sample = _past;
+            for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
+            {
+                worker.AddTo(ref sample);
+            }
 
-        sample.Abandoned = Volatile.Read(ref _abandoned);
-        return sample;
+            return sample;
+        }
     }
 
     protected abstract PumpWorker CreateWorker();

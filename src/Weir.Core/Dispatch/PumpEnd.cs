@@ -50,6 +50,38 @@ internal abstract partial class Pump
         return true;
     }
 
+    /// <summary>Ends the run from a thread that belongs to somebody else: the source's own code does not run there.</summary>
+    private void FinishOnThePool() => ThreadPool.UnsafeQueueUserWorkItem(
+        static pump =>
+        {
+            if (pump.Context is { } context)
+            {
+                ExecutionContext.Run(context, static pump => _ = ((Pump)pump!).FinishAsync(inline: true), pump);
+            }
+            else
+            {
+                _ = pump.FinishAsync(inline: true);
+            }
+        },
+        this,
+        preferLocal: false);
+
+    /// <summary>For a run that ended while it was being started, so that its end may not have seen all registrations.</summary>
+    private void ForgetTokensOfAFinishedRun()
+    {
+        bool finished;
+        lock (_gate)
+        {
+            finished = _finished;
+        }
+
+        if (finished)
+        {
+            _callerToken.Unregister();
+            _otherCallerToken.Unregister();
+        }
+    }
+
     private async Task FinishAsync(bool inline)
     {
         StallWatch.Remove(this);

@@ -162,7 +162,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         if (guard.Stop is null)
         {
             guard.Stop = new CancellationTokenSource();
-            run.Token.UnsafeRegister(static stop => ((CancellationTokenSource)stop!).Cancel(), guard.Stop);
+            guard.StopLink = run.Token.UnsafeRegister(static stop => ((CancellationTokenSource)stop!).Cancel(), guard.Stop);
         }
 
         Volatile.Write(ref guard.Deadline, time.GetTimestamp() + (long)(timeout.TotalSeconds * time.TimestampFrequency));
@@ -213,18 +213,19 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         if (!Detach(guard))
         {
-            // The item ended just now.
-            _guard!.Timer?.Change(timeout, Timeout.InfiniteTimeSpan);
+            // The item moved on just now: it ended, or its call returned and is waited for.
+            LookAtDeadline();
             return;
         }
 
         string text = $"The item did not end within its time limit of {timeout}.";
-        var successor = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateSuccessor();
+        var successor = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateSuccessor(this);
         successor._wait = Wait.Handover;
         successor._index = _index;
         successor._guard!.Handed = new TaskCanceledException(text, new TimeoutException(text));
         run.Settings.Executor.Queue(successor);
         _guard!.Timer?.Dispose();
+        _guard!.StopLink.Unregister();
         try
         {
             _guard!.Stop!.Cancel();
