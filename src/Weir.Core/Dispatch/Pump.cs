@@ -33,7 +33,6 @@ internal abstract partial class Pump : IRunHandle
     private volatile bool _over;
     private bool _throttled;
     private bool _finished;
-    private volatile int _pauseAnnounced;
 
     protected Pump(PumpSettings settings)
     {
@@ -285,16 +284,6 @@ internal abstract partial class Pump : IRunHandle
         return true;
     }
 
-    /// <summary>The hook to call because reading pauses, once for each pause.</summary>
-    public Func<long, ValueTask>? AnnouncePause() =>
-        _settings.OnThrottle is not null || _settings.OnDrain is not null
-            ? Interlocked.CompareExchange(ref _pauseAnnounced, 1, 0) == 0 ? _settings.OnThrottle : null
-            : null;
-
-    /// <summary>The hook to call because reading goes on after a pause, once for each pause.</summary>
-    public Func<long, ValueTask>? AnnounceResume() =>
-        _pauseAnnounced != 0 && Interlocked.CompareExchange(ref _pauseAnnounced, 0, 1) == 1 ? _settings.OnDrain : null;
-
     /// <summary>The counts of the run so far.</summary>
     public RunSample Sample()
     {
@@ -324,7 +313,7 @@ internal abstract partial class Pump : IRunHandle
             return null;
         }
 
-        if (IsAtCeiling && (_settings.OnThrottle is null || _pauseAnnounced != 0))
+        if (IsAtCeiling && (_paused || !HasPauseHooks))
         {
             _throttled = true;
             return null;
