@@ -17,9 +17,6 @@ internal sealed record CliHost
     /// <summary>Whether progress is read by a person at a terminal.</summary>
     public bool ErrorIsTerminal { get; init; }
 
-    /// <summary>How many columns the terminal has.</summary>
-    public int Width { get; init; } = 80;
-
     /// <summary>The value of an environment variable, or <see langword="null"/>.</summary>
     public Func<string, string?> Variable { get; init; } = static _ => null;
 
@@ -35,20 +32,7 @@ internal sealed record CliHost
         Error = Console.Error,
         OutIsTerminal = !Console.IsOutputRedirected,
         ErrorIsTerminal = !Console.IsErrorRedirected,
-        Width = TerminalWidth(),
         Variable = Environment.GetEnvironmentVariable,
         Stop = stop,
     };
-
-    private static int TerminalWidth()
-    {
-        try
-        {
-            return Console.IsOutputRedirected || Console.WindowWidth <= 0 ? 80 : Console.WindowWidth;
-        }
-        catch (Exception e) when (e is IOException or PlatformNotSupportedException)
-        {
-            return 80;
-        }
-    }
 }

@@ -92,7 +92,7 @@ internal sealed class LoadOptionSet
         }
 
         bool peers = parsed.GetValue(_peers);
-        TimeSpan? timeout = Find(_timeout) is { } seconds ? TimeSpan.FromSeconds(seconds.Number(0.001, 86_400)) : null;
+        TimeSpan? timeout = Find(_timeout) is { } seconds ? TimeSpan.FromSeconds(seconds.Number(0.001, 86_400, "number of seconds")) : null;
         if (peers && timeout is not null)
         {
             throw new BadInputException("--peers cannot be used with a timeout (--timeout or CDC_TIMEOUT), because the peers have no time limit for an item.");

@@ -35,7 +35,13 @@ internal sealed class LoadRun(LoadKnobs knobs, CliHost host)
                 LoadText.Write(report, host);
             }
 
-            return report.IsPartial ? ExitCode.Interrupted : ExitCode.Success;
+            if (!report.IsPartial)
+            {
+                return ExitCode.Success;
+            }
+
+            host.Error.WriteLine("weir: stopped; what was done until then is reported as partial.");
+            return ExitCode.Interrupted;
         }
     }
 }

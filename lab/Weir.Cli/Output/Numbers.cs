@@ -10,12 +10,13 @@ internal static class Numbers
     /// <summary>With commas between thousands.</summary>
     public static string Grouped(double value) => value.ToString("N0", Culture);
 
-    /// <summary>With about four digits that matter.</summary>
+    /// <summary>With about three digits that matter.</summary>
     public static string Short(double value) => Math.Abs(value) switch
     {
         0 => "0",
-        < 0.00005 => value.ToString("0.0e0", Culture),
-        < 0.1 => value.ToString("0.0000", Culture),
+        < 0.0005 => value.ToString("0.0e0", Culture),
+        < 0.01 => value.ToString("0.0000", Culture),
+        < 0.1 => value.ToString("0.000", Culture),
         < 10 => value.ToString("0.00", Culture),
         < 100 => value.ToString("0.0", Culture),
         _ => Grouped(value),

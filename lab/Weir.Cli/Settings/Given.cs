@@ -15,10 +15,10 @@ internal sealed record Given(string Source, string Text)
             ? value
             : throw Bad($"a whole number from {Numbers.Grouped(min)} to {Numbers.Grouped(max)}");
 
-    public double Number(double min, double max) =>
+    public double Number(double min, double max, string what = "number") =>
         double.TryParse(Text, NumberStyles.Float, CultureInfo.InvariantCulture, out double value) && value >= min && value <= max
             ? value
-            : throw Bad(FormattableString.Invariant($"a number from {min:0.#######} to {max:#,0.#######}"));
+            : throw Bad(FormattableString.Invariant($"a {what} from {min:0.#######} to {max:#,0.#######}"));
 
     public bool Switch() => Text.ToLowerInvariant() switch
     {

@@ -12,6 +12,9 @@ namespace Weir.Lab.Work;
 /// </remarks>
 public sealed class WaitThread : IDisposable
 {
+    // More than what the platform's own waits are late.
+    private static readonly TimeSpan Coarse = TimeSpan.FromMilliseconds(20);
+
     private readonly object _gate = new();
     private readonly Queue<Wait> _waits = new();
     private readonly long _length;
@@ -120,6 +123,12 @@ public sealed class WaitThread : IDisposable
                 }
 
                 left = _waits.TryPeek(out Wait? next) ? Stopwatch.GetElapsedTime(now, next.Due) : TimeSpan.Zero;
+                if (due.Count == 0 && left > Coarse * 2)
+                {
+                    // Most of a long wait can be interrupted, so that the thread ends soon after it was stopped.
+                    Monitor.Wait(_gate, left - Coarse);
+                    continue;
+                }
             }
 
             foreach (Wait wait in due)

@@ -1,3 +1,4 @@
+using System.Globalization;
 using Spectre.Console;
 using Weir.Cli.Hosting;
 using Weir.Cli.Output;
@@ -11,14 +12,11 @@ internal static class LoadTable
     private const string Nothing = "-";
     private const long Million = 1_000_000;
 
-    // What the table needs with its ratio columns: a narrower console would break its lines in the middle of numbers.
-    private const int LeastWidth = 140;
+    // More than any table needs: a narrower console would break its lines in the middle of numbers.
+    private const int Width = 400;
 
     public static void Write(LoadReport report, CliHost host)
     {
-        IAnsiConsole console = Consoles.Create(host.Out, host.OutIsTerminal);
-        console.Profile.Width = Math.Max(host.Width, LeastWidth);
-
         Table table = new Table().Border(TableBorder.Simple);
         foreach ((string title, Func<LoadRow, string> cell) in Columns(report))
         {
@@ -31,11 +29,26 @@ internal static class LoadTable
             table.AddRow(Columns(report).Select(column => new Text(row.IsMeasured || column.Title == "runtime" ? column.Cell(row) : Nothing)));
         }
 
-        console.Write(table);
+        WriteTable(table, host);
         foreach (string line in Legend(report))
         {
             host.Out.WriteLine(line);
         }
+    }
+
+    // Through text, because the table comes with empty lines and with spaces at the ends of the others.
+    private static void WriteTable(Table table, CliHost host)
+    {
+        using StringWriter text = new();
+        IAnsiConsole console = Consoles.Create(text, host.OutIsTerminal);
+        console.Profile.Width = Width;
+        console.Write(table);
+        foreach (string line in text.ToString().Split('\n').Select(static line => line.TrimEnd()).Where(static line => line.Length > 0))
+        {
+            host.Out.WriteLine(line);
+        }
+
+        host.Out.WriteLine();
     }
 
     private static List<(string Title, Func<LoadRow, string> Cell)> Columns(LoadReport report)
@@ -64,21 +77,24 @@ internal static class LoadTable
 
     private static string Collections(LoadRow row)
     {
-        string Per(Func<ResourceUse, double> count) => Numbers.Short(row.Result.Per(count, Million));
+        string Per(Func<ResourceUse, double> count) => row.Result.Per(count, Million).ToString("#,0.##", CultureInfo.InvariantCulture);
         return $"{Per(static r => r.Gen0)}/{Per(static r => r.Gen1)}/{Per(static r => r.Gen2)}";
     }
 
     private static IEnumerable<string> Legend(LoadReport report)
     {
         int trials = report.Knobs.Trials;
-        string windows = trials == 1 ? "one window" : $"{trials} windows, taken in turns with the others";
-        yield return $"items/s: median [min..max] of {windows}. ns/item: time on the wall. above direct: ns/item beyond direct's.";
-        yield return "Bytes, CPU seconds per million items and collections by generation: of the whole process, with the work itself.";
+        string windows = trials == 1 ? "one window" : $"{(report.IsPartial ? "up to " : "")}{trials} windows that took turns with the others";
+        yield return $"items/s       median [min..max] of {windows}";
+        yield return "ns/item       time on the wall; above direct: beyond an item of the direct runtime";
+        yield return "B, CPU, GC    of the whole process with the work itself; CPU seconds and collections per million items";
         if (report.Knobs.Peers)
         {
-            yield return $"x loop, x ForEachAsync: times as many items/s. The peers have up to {Numbers.Grouped(report.Knobs.PeerDegree)} items under way, and store each result in an array, too.";
+            yield return "x             times as many items/s as the plain loop, as Parallel.ForEachAsync";
+            yield return $"peers         up to {Numbers.Grouped(report.Knobs.PeerDegree)} items under way; each result stored in an array in input order, as the runtimes do";
         }
 
+        yield return "";
         yield return $"peak_rss={Numbers.Bytes(report.PeakResidentBytes)}";
     }
 }
