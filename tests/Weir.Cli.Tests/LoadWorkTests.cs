@@ -37,16 +37,29 @@ public class LoadWorkTests
     [InlineData("mixed", 9000)]
     public void Read_NoCount_TakesAsManyAsRunInAboutASecond(string workload, int count)
     {
-        LoadOptionSet options = new();
-        Command command = new("load");
-        options.AddTo(command);
-
-        LoadKnobs knobs = options.Read(command.Parse("--workload " + workload), static _ => null);
+        LoadKnobs knobs = KnobsOf("--workload " + workload);
 
         Assert.Equal(count, knobs.Count);
         Assert.Equal(count, knobs.BatchSize);
         Assert.Equal(Math.Min(count / 50, 10_000), knobs.Warmup);
     }
+
+    [Theory]
+    [InlineData("cpu", 10_000)]
+    [InlineData("cpu --grain 100ns", 100)]
+    [InlineData("cpu --grain 2.5us", 2_500)]
+    [InlineData("cpu --grain 10s", 10_000_000_000)]
+    [InlineData("io", 1_000_000)]
+    [InlineData("mixed --grain 7US", 7_000)]
+    public void Read_GrainOfTime_IsExact(string workload, long nanoseconds) =>
+        Assert.Equal(nanoseconds, KnobsOf("--workload " + workload).Grain.TotalNanoseconds);
+
+    [Theory]
+    [InlineData("alloc", 1024)]
+    [InlineData("alloc --grain 32B", 32)]
+    [InlineData("alloc --grain 1mb", 1024 * 1024)]
+    public void Read_GrainOfBytes_IsExact(string workload, int bytes) =>
+        Assert.Equal(bytes, KnobsOf("--workload " + workload).GrainBytes);
 
     [Theory(Timeout = 30_000)]
     [InlineData("noop")]
@@ -138,6 +151,14 @@ public class LoadWorkTests
 
         // SHA-256 of "abc" begins with ba7816bf; its highest bit is left out.
         Assert.Equal(0x3a7816bf, work.Expect(0));
+    }
+
+    private static LoadKnobs KnobsOf(string arguments)
+    {
+        LoadOptionSet options = new();
+        Command command = new("load");
+        options.AddTo(command);
+        return options.Read(command.Parse(arguments), static _ => null);
     }
 
     private static string ChecksumOf(params string[] lines)

@@ -14,7 +14,7 @@ internal static class Grain
     {
         double? seconds = Parse(given?.Text ?? absent, Times);
         return seconds is { } value && value >= min.TotalSeconds - 1e-10 && value <= max.TotalSeconds
-            ? TimeSpan.FromSeconds(value)
+            ? TimeSpan.FromTicks((long)Math.Round(value * TimeSpan.TicksPerSecond))
             : throw given!.Bad($"a time from {Numbers.Time(min)} to {Numbers.Time(max)} such as {absent} for this workload");
     }
 
