@@ -84,9 +84,19 @@ internal abstract partial class Pump : IRunHandle
     {
         PumpWorker first = CreateWorker();
         first.IsQueued = true;
-        _created = first;
-        _live = 1;
-        _queued = 1;
+        lock (_gate)
+        {
+            // A deadline that was set before, or the end of a runtime, may have come first.
+            if (_finished)
+            {
+                return;
+            }
+
+            _created = first;
+            _live = 1;
+            _queued = 1;
+        }
+
         if (_limit > 1 && KnownCount != 1)
         {
             // Before the tokens: a cancelled one ends the run right there, and the end takes the run out of the watch.
@@ -103,7 +113,16 @@ internal abstract partial class Pump : IRunHandle
             _otherCallerToken = otherCallerToken.UnsafeRegister(static (pump, token) => ((Pump)pump!).Cancel(token), this);
         }
 
-        ForgetTokensOfAFinishedRun();
+        lock (_gate)
+        {
+            if (_finished)
+            {
+                // It ended before all of this was in place, and so may have left something of it behind.
+                Unlink();
+                return;
+            }
+        }
+
         _settings.Executor.QueueFirst(first);
         for (int i = 1; i < eager; i++)
         {
@@ -118,18 +137,9 @@ internal abstract partial class Pump : IRunHandle
     /// <returns>Whether this call is the one that stopped it.</returns>
     public bool Stop(CancellationToken? by = null)
     {
-        bool finish;
-        lock (_gate)
+        if (!TryStop(by, ItemStatus.Cancelled, null, out bool finish))
         {
-            AssertInvariants();
-            if (_over || _finished)
-            {
-                return false;
-            }
-
-            _cancelledBy = by;
-            _over = true;
-            finish = TryFinishNeedsLock();
+            return false;
         }
 
         try
@@ -278,7 +288,14 @@ internal abstract partial class Pump : IRunHandle
 
         if (finish)
         {
-            _ = FinishAsync(inline: worker.IsOnOwnThread);
+            if (worker.IsOnOwnThread)
+            {
+                _ = FinishAsync();
+            }
+            else
+            {
+                FinishOnThePool();
+            }
         }
 
         return true;

@@ -9,7 +9,17 @@ internal abstract partial class Pump
     /// </summary>
     public async Task AbortAsync(ItemStatus status, Exception? error)
     {
-        Stop();
+        if (TryStop(by: null, status, error, out bool finish))
+        {
+            // On the pool: what user code does when its token is cancelled may take long, and nobody waits for it here.
+            _ = _stopped.CancelAsync().ContinueWith(
+                static callbacks => callbacks.Exception, CancellationToken.None, TaskContinuationOptions.ExecuteSynchronously, TaskScheduler.Default);
+            if (finish)
+            {
+                FinishOnThePool();
+            }
+        }
+
         while (!AbandonAll(status, error))
         {
             // A worker was between two items and had not yet seen that the run is over. It sees it before its next item, or is caught in it.

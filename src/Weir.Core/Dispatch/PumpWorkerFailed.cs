@@ -12,7 +12,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         if (run.IsOver && error is OperationCanceledException && status != ItemStatus.TimedOut)
         {
             // The answer to our own cancellation, not an error.
-            run.Sink.Unsuccessful(index, ItemStatus.Cancelled, null);
+            run.Sink.Unsuccessful(index, run.StoppedAs, run.StoppedError);
             return Done.Ready;
         }
 

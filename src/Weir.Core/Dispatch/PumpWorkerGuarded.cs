@@ -106,9 +106,26 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         _wait = Wait.Call;
         StopsExecuting();
         Action continuation = Continuation;
-        Volatile.Write(ref _guard!.Word, inCall - ItemGuard.InCall + ItemGuard.Waiting);
-        pending.OnCompleted(continuation);
-        return Done.Waits;
+        long waiting = inCall - ItemGuard.InCall + ItemGuard.Waiting;
+        Volatile.Write(ref _guard!.Word, waiting);
+        try
+        {
+            pending.OnCompleted(continuation);
+            return Done.Waits;
+        }
+        catch (Exception e)
+        {
+            // A task source of the user's that cannot be waited for: no continuation comes, so this thread goes on.
+            if (!TryEndItem(waiting))
+            {
+                return Done.Left;
+            }
+
+            _wait = Wait.None;
+            _pending = default;
+            StartsExecuting();
+            return Fail(_index, ItemStatus.Failed, e);
+        }
     }
 
     private Done FinishGuardedCall()
@@ -124,18 +141,24 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
         catch (Exception e)
         {
-            return mine ? Fail(index, ItemStatus.Failed, e) : Done.Left;
+            return mine ? Fail(index, ItemStatus.Failed, e) : LeaveAsOrphan();
         }
 
         if (!mine)
         {
-            return Done.Left;
+            return LeaveAsOrphan();
         }
 
         _pending = default;
         run.Sink.Succeeded(index, result);
         _succeeded++;
         return Done.Ready;
+    }
+
+    private Done LeaveAsOrphan()
+    {
+        StopsExecuting();
+        return Done.Left;
     }
 
     private bool TryEndItem(long guard) => Interlocked.CompareExchange(ref _guard!.Word, guard & ~ItemGuard.StateMask, guard) == guard;
@@ -213,7 +236,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         if (!Detach(guard))
         {
-            // The item moved on just now: it ended, or its call returned and is waited for.
+            // The item ended just now, or went from its call into waiting: where it stands now decides.
             LookAtDeadline();
             return;
         }
