@@ -29,11 +29,10 @@ internal abstract partial class Pump : IRunHandle
     private int _limit;
     private int _live;
     private int _queued;
-    private long _abandoned;
+    private RunSample _past;
     private volatile bool _over;
     private bool _throttled;
     private bool _finished;
-    private volatile int _pauseAnnounced;
 
     protected Pump(PumpSettings settings)
     {
@@ -100,6 +99,7 @@ internal abstract partial class Pump : IRunHandle
 
         if (_limit > 1 && KnownCount != 1)
         {
+            // Before the tokens: a cancelled one ends the run right there, and the end takes the run out of the watch.
             StallWatch.Add(this);
         }
 
@@ -153,7 +153,7 @@ internal abstract partial class Pump : IRunHandle
 
         if (finish)
         {
-            _ = FinishAsync(inline: false);
+            FinishOnThePool();
         }
 
         return true;
@@ -288,33 +288,32 @@ internal abstract partial class Pump : IRunHandle
 
         if (finish)
         {
-            _ = FinishAsync(inline: worker.IsOnOwnThread);
+            if (worker.IsOnOwnThread)
+            {
+                _ = FinishAsync();
+            }
+            else
+            {
+                FinishOnThePool();
+            }
         }
 
         return true;
     }
 
-    /// <summary>The hook to call because reading pauses, once for each pause.</summary>
-    public Func<long, ValueTask>? AnnouncePause() =>
-        _settings.OnThrottle is not null || _settings.OnDrain is not null
-            ? Interlocked.CompareExchange(ref _pauseAnnounced, 1, 0) == 0 ? _settings.OnThrottle : null
-            : null;
-
-    /// <summary>The hook to call because reading goes on after a pause, once for each pause.</summary>
-    public Func<long, ValueTask>? AnnounceResume() =>
-        _pauseAnnounced != 0 && Interlocked.CompareExchange(ref _pauseAnnounced, 0, 1) == 1 ? _settings.OnDrain : null;
-
     /// <summary>The counts of the run so far.</summary>
     public RunSample Sample()
     {
-        RunSample sample = default;
-        for (PumpWorker? worker = Volatile.Read(ref _created); worker is not null; worker = worker.NextCreated)
+        lock (_gate)
         {
-            worker.AddTo(ref sample);
-        }
+            RunSample sample = _past;
+            for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
+            {
+                worker.AddTo(ref sample);
+            }
 
-        sample.Abandoned = Volatile.Read(ref _abandoned);
-        return sample;
+            return sample;
+        }
     }
 
     protected abstract PumpWorker CreateWorker();
@@ -331,7 +330,7 @@ internal abstract partial class Pump : IRunHandle
             return null;
         }
 
-        if (IsAtCeiling && (_settings.OnThrottle is null || _pauseAnnounced != 0))
+        if (IsAtCeiling && (_paused || !HasPauseHooks))
         {
             _throttled = true;
             return null;

@@ -16,7 +16,7 @@ internal abstract partial class Pump
                 static callbacks => callbacks.Exception, CancellationToken.None, TaskContinuationOptions.ExecuteSynchronously, TaskScheduler.Default);
             if (finish)
             {
-                _ = FinishAsync(inline: false);
+                FinishOnThePool();
             }
         }
 
@@ -27,18 +27,42 @@ internal abstract partial class Pump
         }
     }
 
-    /// <summary>A new worker in place of an orphan. It counts as the orphan did, so the run waits for it.</summary>
-    public PumpWorker CreateSuccessor()
+    /// <summary>
+    /// A new worker in place of an orphan. It counts as the orphan did, so the run waits for it. The run forgets the orphan, which may live for as long
+    /// as the call that it waits for: an endless run may have any number of them.
+    /// </summary>
+    public PumpWorker CreateSuccessor(PumpWorker orphan)
     {
         PumpWorker successor = CreateWorker();
         lock (_gate)
         {
+            orphan.AddTo(ref _past);
+            _past.InFlight = 0;
+            _past.Abandoned++;
+            UnlinkNeedsLock(orphan);
             successor.NextCreated = _created;
             Volatile.Write(ref _created, successor);
-            _abandoned++;
         }
 
         return successor;
+    }
+
+    // Who is walking the list without the lock may be at the orphan: it keeps its own link.
+    private void UnlinkNeedsLock(PumpWorker worker)
+    {
+        if (_created == worker)
+        {
+            Volatile.Write(ref _created, worker.NextCreated);
+            return;
+        }
+
+        PumpWorker before = _created!;
+        while (before.NextCreated != worker)
+        {
+            before = before.NextCreated!;
+        }
+
+        before.NextCreated = worker.NextCreated;
     }
 
     private bool AbandonAll(ItemStatus status, Exception? error)
@@ -51,13 +75,13 @@ internal abstract partial class Pump
                 lock (_gate)
                 {
                     _live--;
-                    _abandoned++;
+                    _past.Abandoned++;
                     finish = TryFinishNeedsLock();
                 }
 
                 if (finish)
                 {
-                    _ = FinishAsync(inline: false);
+                    FinishOnThePool();
                 }
             }
         }

@@ -76,6 +76,22 @@ internal abstract partial class Pump
         }
     }
 
+    /// <summary>Ends the run from a thread that belongs to somebody else: the source's own code does not run there.</summary>
+    private void FinishOnThePool() => ThreadPool.UnsafeQueueUserWorkItem(
+        static pump =>
+        {
+            if (pump.Context is { } context)
+            {
+                ExecutionContext.Run(context, static pump => _ = ((Pump)pump!).FinishAsync(), pump);
+            }
+            else
+            {
+                _ = pump.FinishAsync();
+            }
+        },
+        this,
+        preferLocal: false);
+
     private void Unlink()
     {
         StallWatch.Remove(this);
@@ -83,7 +99,7 @@ internal abstract partial class Pump
         _otherCallerToken.Unregister();
     }
 
-    private async Task FinishAsync(bool inline)
+    private async Task FinishAsync()
     {
         Unlink();
         try
@@ -108,8 +124,8 @@ internal abstract partial class Pump
         }
 
         // The awaiting code may run right here, which a pool thread that was started for this run and has nothing left to do can afford.
-        // A thread that came by to complete an item, or to cancel, cannot.
-        if (inline && _settings.Executor == PoolExecutor.Instance)
+        // A dedicated thread cannot.
+        if (_settings.Executor == PoolExecutor.Instance)
         {
             CompleteRun();
         }

@@ -116,8 +116,8 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
     /// <summary>Called by the worker itself before it waits or leaves.</summary>
     protected void StopsExecuting() => IsExecuting = false;
 
-    /// <summary>Called by the worker itself when it neither waits nor leaves after all.</summary>
-    protected void GoesOnExecuting() => IsExecuting = true;
+    /// <summary>Called by a worker that was about to wait or leave, and has work after all.</summary>
+    protected void StartsExecuting() => IsExecuting = true;
 
     /// <summary>
     /// How many items a worker takes before it looks at the clock again: one at first and after each suspension, twice as many each time

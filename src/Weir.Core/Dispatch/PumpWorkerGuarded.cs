@@ -123,7 +123,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
             _wait = Wait.None;
             _pending = default;
-            GoesOnExecuting();
+            StartsExecuting();
             return Fail(_index, ItemStatus.Failed, e);
         }
     }
@@ -185,7 +185,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         if (guard.Stop is null)
         {
             guard.Stop = new CancellationTokenSource();
-            run.Token.UnsafeRegister(static stop => ((CancellationTokenSource)stop!).Cancel(), guard.Stop);
+            guard.StopLink = run.Token.UnsafeRegister(static stop => ((CancellationTokenSource)stop!).Cancel(), guard.Stop);
         }
 
         Volatile.Write(ref guard.Deadline, time.GetTimestamp() + (long)(timeout.TotalSeconds * time.TimestampFrequency));
@@ -242,12 +242,13 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
 
         string text = $"The item did not end within its time limit of {timeout}.";
-        var successor = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateSuccessor();
+        var successor = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateSuccessor(this);
         successor._wait = Wait.Handover;
         successor._index = _index;
         successor._guard!.Handed = new TaskCanceledException(text, new TimeoutException(text));
         run.Settings.Executor.Queue(successor);
         _guard!.Timer?.Dispose();
+        _guard!.StopLink.Unregister();
         try
         {
             _guard!.Stop!.Cancel();
