@@ -1,17 +1,15 @@
 namespace Weir.Core.Dispatch;
 
-/// <summary>The user's action, with its latency told to the adaptive limit; see <see cref="AdaptiveCall{TItem, TResult}"/>.</summary>
+/// <summary>The user's action, with its latency told to the adaptive limit.</summary>
 internal struct AdaptiveActionCall<TItem>(Func<TItem, CancellationToken, ValueTask> action, AdaptiveController controller)
     : ICall<TItem, AdaptivePendingNothing>
 {
     private readonly Func<TItem, CancellationToken, ValueTask> _action = action;
-    private readonly AdaptiveController _controller = controller;
-    private long _lastEnded;
+    private AdaptiveMeter _meter = new(controller);
 
     public AdaptivePendingNothing Invoke(TItem item, long index, CancellationToken cancellationToken)
     {
-        long started = _lastEnded != 0 ? _lastEnded : _controller.Timestamp();
-        _lastEnded = 0;
+        _meter.Begin();
         ValueTask task;
         try
         {
@@ -19,17 +17,16 @@ internal struct AdaptiveActionCall<TItem>(Func<TItem, CancellationToken, ValueTa
         }
         catch
         {
-            _controller.Ended(started, succeeded: false, cancellationToken);
+            _meter.Failed(cancellationToken);
             throw;
         }
 
         if (!task.IsCompletedSuccessfully)
         {
-            return new(task, _controller, started, cancellationToken);
+            return new(task, _meter.Controller, _meter.Suspended(cancellationToken), cancellationToken);
         }
 
-        _lastEnded = _controller.Timestamp();
-        _controller.EndedAt(started, _lastEnded, cancellationToken);
+        _meter.Completed(cancellationToken);
         return new(task);
     }
 }

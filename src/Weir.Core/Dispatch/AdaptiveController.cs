@@ -42,6 +42,7 @@ internal sealed class AdaptiveController
         _interval = Math.Max(1, (long)(settings.SampleInterval.TotalSeconds * _time.TimestampFrequency));
         _samples = new Sample[_law.MaxSamples];
         _sorted = settings.TargetLatency is null ? [] : new long[_samples.Length];
+        Quick = Math.Max(1, _time.TimestampFrequency / 1_000_000);
         _needed = _law.Samples;
         _limit = _law.Limit;
         _opened = _time.GetTimestamp();
@@ -56,6 +57,9 @@ internal sealed class AdaptiveController
     public int Windows { get; private set; }
 
     public AdaptiveLaw Law => _law;
+
+    /// <summary>What counts as a quick call, in ticks of the clock.</summary>
+    public long Quick { get; }
 
     /// <summary>Makes this the limit of a run. Called once, before the run starts.</summary>
     public void Attach(Pump run)
@@ -81,12 +85,12 @@ internal sealed class AdaptiveController
         }
     }
 
-    /// <summary>As <see cref="Ended"/>, by a caller that has the time already.</summary>
-    public void EndedAt(long started, long ended, CancellationToken cancellationToken)
+    /// <summary>Some calls in a row have succeeded.</summary>
+    public void Ended(long started, long ended, int count, CancellationToken cancellationToken)
     {
         if (!cancellationToken.IsCancellationRequested)
         {
-            Record(started, ended, _run!.Live, succeeded: true);
+            Record(started, ended, _run!.Live, succeeded: true, count);
         }
     }
 
@@ -102,18 +106,19 @@ internal sealed class AdaptiveController
     /// <param name="ended">When it ended.</param>
     /// <param name="inFlight">How many calls were in flight when it ended, itself included.</param>
     /// <param name="succeeded">Whether it returned a result.</param>
-    public void Record(long started, long ended, int inFlight, bool succeeded)
+    /// <param name="count">How many calls in a row the sample stands for.</param>
+    public void Record(long started, long ended, int inFlight, bool succeeded, int count = 1)
     {
-        long word = Interlocked.Increment(ref _next.Value);
+        long word = Interlocked.Add(ref _next.Value, count);
         if ((word & ClosedBit) != 0)
         {
             return;
         }
 
-        long place = (word & PlaceMask) - FirstPlace - 1;
+        long place = (word & PlaceMask) - FirstPlace - count;
         if (place < 0)
         {
-            if (place == -1)
+            if (place + count >= 0)
             {
                 Volatile.Write(ref _opened, ended);
             }
@@ -129,14 +134,15 @@ internal sealed class AdaptiveController
 
         ref Sample sample = ref _samples[place];
         sample.InFlight = inFlight;
-        Volatile.Write(ref sample.Latency, succeeded ? Math.Max(1, ended - started) : -1);
+        sample.Count = count;
+        Volatile.Write(ref sample.Latency, succeeded ? Math.Max(1, (ended - started) / count) : -1);
         if (place == 0)
         {
             _firstStarted = started;
             Volatile.Write(ref _deadline, ended + _interval);
         }
 
-        if (place == needed - 1 || ended >= Volatile.Read(ref _deadline))
+        if (place + count >= needed || ended >= Volatile.Read(ref _deadline))
         {
             Close(word >> 32, ended);
         }
@@ -162,8 +168,8 @@ internal sealed class AdaptiveController
             word = seen;
         }
 
-        int count = (int)Math.Min((word & PlaceMask) - FirstPlace, _needed);
-        AdaptiveWindow window = Summarize(count, now);
+        int places = (int)Math.Min((word & PlaceMask) - FirstPlace, _needed);
+        AdaptiveWindow window = Summarize(places, now);
         _law.Decide(window);
         Windows++;
         int limit = _law.Limit;
@@ -185,6 +191,7 @@ internal sealed class AdaptiveController
         double clip = _law.Clip;
         int count = 0;
         int succeeded = 0;
+        int measured = 0;
         long longest = 1;
         double inFlight = 0;
         double mean = 0;
@@ -199,20 +206,23 @@ internal sealed class AdaptiveController
                 continue;
             }
 
-            count++;
-            inFlight += sample.InFlight;
+            count += sample.Count;
+            inFlight += (double)sample.InFlight * sample.Count;
             if (latency > 0)
             {
                 if (_sorted.Length > 0)
                 {
-                    _sorted[succeeded] = latency;
+                    // A sample of several takes one place here: their mean has met the target or has not.
+                    _sorted[measured] = latency;
                 }
 
+                measured++;
+                succeeded += sample.Count;
                 longest = Math.Max(longest, latency);
                 double value = Math.Min(latency, clip);
                 double distance = value - mean;
-                mean += distance / ++succeeded;
-                squares += distance * (value - mean);
+                mean += distance * sample.Count / succeeded;
+                squares += sample.Count * distance * (value - mean);
             }
         }
 
@@ -226,7 +236,7 @@ internal sealed class AdaptiveController
             Latency = mean,
             Error = succeeded == 0 ? 0 : ErrorOf(mean, squares, succeeded),
             Turnover = Math.Max(1, turnover),
-            Percentile = _sorted.Length == 0 ? 0 : PercentileOf(succeeded),
+            Percentile = _sorted.Length == 0 ? 0 : PercentileOf(measured),
         };
     }
 
@@ -255,6 +265,9 @@ internal sealed class AdaptiveController
         /// <summary>In ticks; -1 for a failure, 0 for nothing yet.</summary>
         public long Latency;
         public int InFlight;
+
+        /// <summary>How many calls it stands for.</summary>
+        public int Count;
     }
 
     [StructLayout(LayoutKind.Explicit, Size = 192)]

@@ -56,7 +56,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         sample.Succeeded += _succeeded;
         sample.Unsuccessful += _unsuccessful;
-        sample.InFlight += _wait == Wait.Call || IsExecuting ? 1 : 0;
+        sample.InFlight += (_guard is null ? _wait == Wait.Call || IsExecuting : ItemGuard.IsInFlight(Volatile.Read(ref _guard.Word))) ? 1 : 0;
     }
 
     protected override bool Step()
@@ -96,7 +96,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return Done.Ready;
             case Wait.Handover:
                 _wait = Wait.None;
-                return Fail(_index, ItemStatus.TimedOut, TakeHandedError());
+                return TryMove(ItemGuard.Handed, ItemGuard.Idle) ? Fail(_index, ItemStatus.TimedOut, TakeHandedError()) : LeaveAsOrphan();
             default:
                 return Done.Ready;
         }
@@ -169,7 +169,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                     run.HelpWas(useful: true);
                 }
 
-                return run.AnnounceResume() is { } hook ? Aside(CallHook(hook)) : Done.Ready;
+                return run.Resume(_chunk.FirstIndex + _chunk.Count) is { } resumed ? Aside(resumed.RunAsync()) : Done.Ready;
 
             case ClaimResult.Pending:
                 _wait = Wait.Claim;
@@ -181,7 +181,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return WaitsForTurn() ? Done.Ready : Leave(LeaveReason.Busy);
 
             case ClaimResult.Throttled:
-                return run.AnnouncePause() is { } pause ? Aside(CallHook(pause)) : Leave(LeaveReason.Throttled);
+                return run.Pause() is { } paused ? Aside(paused.RunAsync()) : Leave(LeaveReason.Throttled);
 
             default:
                 return Leave(LeaveReason.Exhausted);
@@ -222,7 +222,14 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         _pace.Left = 0;
         _helper = true;
         StopsExecuting();
-        return run.TryLeave(this, reason);
+        if (run.TryLeave(this, reason))
+        {
+            return true;
+        }
+
+        // Unless this is taken back, the stall watch would not see that the worker's next item blocks.
+        StartsExecuting();
+        return false;
     }
 
     /// <summary>Runs the claimed items one after the other for as long as they complete at once.</summary>
@@ -324,19 +331,8 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         {
             _wait = Wait.None;
             _pending = default;
+            StartsExecuting();
             return Fail(_index, ItemStatus.Failed, e);
-        }
-    }
-
-    private async Task CallHook(Func<long, ValueTask> hook)
-    {
-        try
-        {
-            await hook(run.Source.NextIndex).ConfigureAwait(false);
-        }
-        catch (Exception e)
-        {
-            run.HookFailed(e);
         }
     }
 
@@ -353,40 +349,5 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         StopsExecuting();
         task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(Continuation);
         return Done.Waits;
-    }
-
-    /// <summary>Records an item that ended without a result, and calls the hook for it.</summary>
-    private Done Fail(long index, ItemStatus status, Exception error)
-    {
-        _unsuccessful++;
-        if (run.IsOver && error is OperationCanceledException && status != ItemStatus.TimedOut)
-        {
-            // The answer to our own cancellation, not an error.
-            run.Sink.Unsuccessful(index, ItemStatus.Cancelled, null);
-            return Done.Ready;
-        }
-
-        run.Sink.Unsuccessful(index, status, error);
-        bool stops = run.Failures.AddItem(index, error);
-        bool counts = stops ? run.Stop() : !run.IsOver;
-        return counts && run.Settings.OnError is { } hook ? Aside(CallErrorHook(hook, index, error)) : Done.Ready;
-    }
-
-    private async Task CallErrorHook(Func<long, Exception, ValueTask<bool>> hook, long index, Exception error)
-    {
-        try
-        {
-            if (!await hook(index, error).ConfigureAwait(false))
-            {
-                run.Stop();
-            }
-        }
-        catch (Exception e)
-        {
-            if (run.Failures.AddItem(index, e))
-            {
-                run.Stop();
-            }
-        }
     }
 }
