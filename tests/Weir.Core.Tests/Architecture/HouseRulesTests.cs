@@ -12,6 +12,7 @@ public partial class HouseRulesTests
     {
         ["Weir.Core"] = [],
         ["Weir.Resilience"] = [],
+        ["Weir.RateLimiting"] = ["Weir.Resilience"],
         ["Weir"] = ["Weir.Core", "Weir.Resilience"],
         ["Weir.Dataflow"] = ["Weir.Core"],
         ["Weir.Polly"] = ["Weir"],
@@ -53,6 +54,7 @@ public partial class HouseRulesTests
     [Theory]
     [InlineData("Weir.Core")]
     [InlineData("Weir")]
+    [InlineData("Weir.Resilience")]
     [InlineData("Weir.Dataflow")]
     public void Project_Packages_OfTheLibraryAreNone(string name)
     {
