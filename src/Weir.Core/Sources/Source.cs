@@ -13,7 +13,7 @@ internal abstract class Source<T>
     private volatile bool _hasStash;
 
     /// <summary>The run's token, which ends waits for the next item. Set before the first claim.</summary>
-    public CancellationToken CancellationToken { get; set; }
+    public virtual CancellationToken CancellationToken { get; set; }
 
     /// <summary>How many items there are in all, or -1 when nobody knows before the end.</summary>
     public abstract int KnownCount { get; }
@@ -78,7 +78,7 @@ internal abstract class Source<T>
     public virtual void Release(ref Chunk<T> chunk) => chunk.Clear();
 
     /// <summary>The index ranges, in order, of the items that were given back and never claimed again. For the end of a stopped run.</summary>
-    public IEnumerable<(long First, int Count)> LeftOver() =>
+    public virtual IEnumerable<(long First, int Count)> LeftOver() =>
         _stash is null ? [] : _stash.Select(static c => (c.FirstIndex, c.Count)).Order();
 
     /// <summary>Ends the user's sequence. Called once, when no worker is left.</summary>
