@@ -27,7 +27,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
     public override void OnReady(Action continuation)
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             if (!_moved && !_due)
             {
@@ -101,7 +101,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
     protected override ClaimResult FinishAdvance(ref Chunk<IReadOnlyList<T>> chunk, long index)
     {
         bool moved;
-        lock (_lock)
+        using (_lock.Hold())
         {
             moved = _moved;
             _moved = false;
@@ -129,7 +129,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
         _batch.Add(_enumerator!.Current);
         if (_batch.Count == 1 && timeout is { } limit)
         {
-            lock (_lock)
+            using (_lock.Hold())
             {
                 _timerOn = true;
                 _due = false;
@@ -143,7 +143,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
     private ClaimResult Seal(ref Chunk<IReadOnlyList<T>> chunk, long index)
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             _timerOn = false;
             _due = false;
@@ -157,7 +157,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
     private bool TakeDue()
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             bool due = _due && _batch.Count > 0;
             _due = false;
@@ -167,7 +167,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
     private Task StepEndsAsync()
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             if (_moved)
             {
@@ -185,7 +185,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
     private void Signal(bool moved)
     {
         Action? waiter;
-        lock (_lock)
+        using (_lock.Hold())
         {
             if (moved)
             {

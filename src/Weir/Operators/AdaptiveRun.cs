@@ -40,16 +40,17 @@ internal static class AdaptiveRun
             : new Pump<TItem, TResult, AdaptivePendingResult<TResult>, AdaptiveCall<TItem, TResult>, TSink>(
                 source, new AdaptiveCall<TItem, TResult>(selector, controller), sink, settings);
 
-    public static Pump Discard<TItem>(
+    public static Pump Discard<TItem, TSink>(
         Source<TItem> source,
         Func<TItem, CancellationToken, ValueTask> action,
-        DiscardSink sink,
+        TSink sink,
         ParallelRunOptions options,
         PumpSettings settings,
-        AdaptiveController controller) =>
+        AdaptiveController controller)
+        where TSink : struct, ISink<Nothing> =>
         OperatorRun.HasItemHooks(options)
-            ? new Pump<TItem, Nothing, PendingNothing, AdaptiveHookedActionCall<TItem>, DiscardSink>(
+            ? new Pump<TItem, Nothing, PendingNothing, AdaptiveHookedActionCall<TItem>, TSink>(
                 source, new AdaptiveHookedActionCall<TItem>(action, options, controller), sink, settings)
-            : new Pump<TItem, Nothing, AdaptivePendingNothing, AdaptiveActionCall<TItem>, DiscardSink>(
+            : new Pump<TItem, Nothing, AdaptivePendingNothing, AdaptiveActionCall<TItem>, TSink>(
                 source, new AdaptiveActionCall<TItem>(action, controller), sink, settings);
 }
