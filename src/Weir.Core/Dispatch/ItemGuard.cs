@@ -25,8 +25,11 @@ internal sealed class ItemGuard
 
     public long Word;
 
-    /// <summary>When the item's time is up, as a timestamp of the run's clock.</summary>
+    /// <summary>When the attempt's time is up, as a timestamp of the run's clock.</summary>
     public long Deadline;
+
+    /// <summary>When the item's own time is up, over all its attempts.</summary>
+    public long ItemDeadline = long.MaxValue;
 
     /// <summary>The executor's thread that the worker runs on.</summary>
     public object? Host { get; set; }

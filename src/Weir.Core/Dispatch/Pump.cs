@@ -35,12 +35,12 @@ internal abstract partial class Pump : IRunHandle
     private bool _finished;
     private volatile int _pauseAnnounced;
 
-    protected Pump(PumpSettings settings)
+    protected Pump(PumpSettings settings, bool guarded = false)
     {
         Debug.Assert(settings.Limit >= 1, "Limits are validated by the public API.");
         _settings = settings;
         _limit = settings.Limit;
-        IsGuarded = settings.Guarded || settings.ItemTimeout is not null;
+        IsGuarded = guarded || settings.Guarded || settings.ItemTimeout is not null;
         Token = _stopped.Token;
         Context = ExecutionContext.Capture();
     }

@@ -47,7 +47,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         ReadOnlySpan<TItem> items = _chunk.Items;
         TCall call = run.Call;
-        bool timed = run.Settings.ItemTimeout is not null;
+        bool timed = run.Settings.ItemTimeout is not null || run.Recovery?.AttemptTimeout is not null;
         _guard!.Host = run.Settings.Executor.CurrentHost;
         for (int position = _chunk.Position; position < items.Length; position++)
         {
@@ -60,7 +60,17 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             long index = _chunk.FirstIndex + position;
             _index = index;
             _chunk.Position = position + 1;
-            CancellationToken token = timed ? StartClock() : run.Token;
+            if (run.Recovery is not null)
+            {
+                Keep(items[position]);
+            }
+
+            if (timed && !TryStartClock())
+            {
+                return Fail(index, ItemStatus.TimedOut, TimedOut(run.Settings.ItemTimeout!.Value));
+            }
+
+            CancellationToken token = timed ? _guard!.Stop!.Token : run.Token;
             long inCall = ItemGuard.Next(_guard!.Word);
             Volatile.Write(ref _guard!.Word, inCall);
 
@@ -153,19 +163,30 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     });
 
-    /// <summary>Sets the item's deadline, and gives the token that is cancelled at it.</summary>
-    private CancellationToken StartClock()
+    /// <summary>When the running item's own time is up.</summary>
+    private long ItemDeadline => _guard?.ItemDeadline ?? long.MaxValue;
+
+    /// <summary>Sets the deadline of the attempt: that of its own limit or of the item's, whichever comes first.</summary>
+    /// <returns>False when the item's time is up already.</returns>
+    private bool TryStartClock()
     {
         ItemGuard guard = _guard!;
         TimeProvider time = run.Settings.TimeProvider;
-        TimeSpan timeout = run.Settings.ItemTimeout!.Value;
+        long now = time.GetTimestamp();
+        long itemDeadline = _repetition?.Deadline ?? After(now, run.Settings.ItemTimeout);
+        guard.ItemDeadline = itemDeadline;
+        if (now >= itemDeadline)
+        {
+            return false;
+        }
+
         if (guard.Stop is null)
         {
             guard.Stop = new CancellationTokenSource();
             run.Token.UnsafeRegister(static stop => ((CancellationTokenSource)stop!).Cancel(), guard.Stop);
         }
 
-        Volatile.Write(ref guard.Deadline, time.GetTimestamp() + (long)(timeout.TotalSeconds * time.TimestampFrequency));
+        Volatile.Write(ref guard.Deadline, Math.Min(itemDeadline, After(now, run.Recovery?.AttemptTimeout)));
         if (guard.Timer is null)
         {
             // The timer stays on for as long as the worker is at work, and looks at the deadline of whatever item runs then.
@@ -174,18 +195,45 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 this,
                 Timeout.InfiniteTimeSpan,
                 Timeout.InfiniteTimeSpan);
-            guard.Timer.Change(timeout, Timeout.InfiniteTimeSpan);
+            guard.Timer.Change(ShortestLimit, Timeout.InfiniteTimeSpan);
+        }
+        else if (_repetition is not null)
+        {
+            // The time left to an item that comes back may be shorter than any limit.
+            guard.Timer.Change(RoundUp(time.GetElapsedTime(now, guard.Deadline)), Timeout.InfiniteTimeSpan);
         }
 
-        return guard.Stop.Token;
+        return true;
+    }
+
+    /// <summary>No attempt that starts from now on is due before this has passed, except for an item that comes back.</summary>
+    private TimeSpan ShortestLimit
+    {
+        get
+        {
+            TimeSpan item = run.Settings.ItemTimeout ?? TimeSpan.MaxValue;
+            TimeSpan attempt = run.Recovery?.AttemptTimeout ?? TimeSpan.MaxValue;
+            return item < attempt ? item : attempt;
+        }
+    }
+
+    private long After(long now, TimeSpan? limit) =>
+        limit is { } span ? now + (long)(span.TotalSeconds * run.Settings.TimeProvider.TimestampFrequency) : long.MaxValue;
+
+    // Whole milliseconds, upwards: a timer that rounds to zero would spin.
+    private static TimeSpan RoundUp(TimeSpan span) => TimeSpan.FromMilliseconds(Math.Max(0, Math.Ceiling(span.TotalMilliseconds)));
+
+    private static TaskCanceledException TimedOut(TimeSpan limit)
+    {
+        string text = $"The item did not end within its time limit of {limit}.";
+        return new TaskCanceledException(text, new TimeoutException(text));
     }
 
     private void LookAtDeadline()
     {
         TimeProvider time = run.Settings.TimeProvider;
-        TimeSpan timeout = run.Settings.ItemTimeout!.Value;
         long guard = Volatile.Read(ref _guard!.Word);
-        TimeSpan left = timeout;
+        TimeSpan left = ShortestLimit;
         switch (guard & ItemGuard.StateMask)
         {
             case ItemGuard.Abandoned:
@@ -198,31 +246,34 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 left = time.GetElapsedTime(time.GetTimestamp(), Volatile.Read(ref _guard!.Deadline));
                 if (left <= TimeSpan.Zero)
                 {
-                    GiveUp(guard, timeout);
+                    GiveUp(guard);
                     return;
                 }
 
                 break;
         }
 
-        // Whole milliseconds, upwards: a timer that rounds to zero would spin.
-        _guard!.Timer?.Change(TimeSpan.FromMilliseconds(Math.Ceiling(left.TotalMilliseconds)), Timeout.InfiniteTimeSpan);
+        _guard!.Timer?.Change(RoundUp(left), Timeout.InfiniteTimeSpan);
     }
 
-    private void GiveUp(long guard, TimeSpan timeout)
+    private void GiveUp(long guard)
     {
         if (!Detach(guard))
         {
             // The item ended just now.
-            _guard!.Timer?.Change(timeout, Timeout.InfiniteTimeSpan);
+            _guard!.Timer?.Change(ShortestLimit, Timeout.InfiniteTimeSpan);
             return;
         }
 
-        string text = $"The item did not end within its time limit of {timeout}.";
+        bool isItems = _guard!.Deadline >= _guard!.ItemDeadline;
+        TimeSpan limit = (isItems ? run.Settings.ItemTimeout : run.Recovery!.AttemptTimeout)!.Value;
         var successor = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateSuccessor();
         successor._wait = Wait.Handover;
         successor._index = _index;
-        successor._guard!.Handed = new TaskCanceledException(text, new TimeoutException(text));
+        successor._item = _item;
+        successor._repetition = _repetition;
+        successor._guard!.ItemDeadline = _guard!.ItemDeadline;
+        successor._guard!.Handed = TimedOut(limit);
         run.Settings.Executor.Queue(successor);
         _guard!.Timer?.Dispose();
         try

@@ -143,7 +143,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
             try
             {
-                Done done = Claimed(run.Source.TryClaim(ref _chunk, _pace.Left, run.Sink.Ceiling));
+                Done done = Claimed(run.Source.TryClaim(ref _chunk, _pace.Left, run.Ceiling));
                 if (done != Done.Ready || !_chunk.IsEmpty)
                 {
                     return done;
@@ -237,6 +237,11 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         {
             int position = _chunk.Position;
             _succeeded += position - started;
+            if (run.Recovery is not null)
+            {
+                Keep(_chunk.Items[position]);
+            }
+
             _chunk.Position = position + 1;
             return Fail(_chunk.FirstIndex + position, ItemStatus.Failed, e);
         }
@@ -273,6 +278,11 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 _succeeded += position - started;
                 _pending = pending;
                 _index = first + position;
+                if (pump.Recovery is not null)
+                {
+                    Keep(items[position]);
+                }
+
                 GiveBackFrom(position + 1);
                 return WaitForCall();
             }
@@ -353,40 +363,5 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         StopsExecuting();
         task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(Continuation);
         return Done.Waits;
-    }
-
-    /// <summary>Records an item that ended without a result, and calls the hook for it.</summary>
-    private Done Fail(long index, ItemStatus status, Exception error)
-    {
-        _unsuccessful++;
-        if (run.IsOver && error is OperationCanceledException && status != ItemStatus.TimedOut)
-        {
-            // The answer to our own cancellation, not an error.
-            run.Sink.Unsuccessful(index, ItemStatus.Cancelled, null);
-            return Done.Ready;
-        }
-
-        run.Sink.Unsuccessful(index, status, error);
-        bool stops = run.Failures.AddItem(index, error);
-        bool counts = stops ? run.Stop() : !run.IsOver;
-        return counts && run.Settings.OnError is { } hook ? Aside(CallErrorHook(hook, index, error)) : Done.Ready;
-    }
-
-    private async Task CallErrorHook(Func<long, Exception, ValueTask<bool>> hook, long index, Exception error)
-    {
-        try
-        {
-            if (!await hook(index, error).ConfigureAwait(false))
-            {
-                run.Stop();
-            }
-        }
-        catch (Exception e)
-        {
-            if (run.Failures.AddItem(index, e))
-            {
-                run.Stop();
-            }
-        }
     }
 }
