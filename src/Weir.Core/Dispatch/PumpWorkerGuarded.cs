@@ -77,7 +77,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             TResult result;
             try
             {
-                TPending pending = call.Invoke(items[position], index, token);
+                TPending pending = call.Invoke(items[position], index, _chunk.Repetition is null, token);
                 if (!pending.IsCompleted)
                 {
                     return WaitForGuardedCall(pending, inCall);

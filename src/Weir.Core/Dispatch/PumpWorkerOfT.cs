@@ -259,6 +259,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         TCall call = pump.Call;
         TSink sink = pump.Sink;
         CancellationToken token = pump.Token;
+        bool isFirst = _chunk.Repetition is null;
         int position = _chunk.Position;
         int started = position;
         Span<TResult> slots = TSink.HasSlots ? sink.Slots(first, items.Length) : default;
@@ -272,7 +273,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             }
 
             // In a local, and stored only when it has not completed: a store to the heap costs a write barrier an item.
-            TPending pending = call.Invoke(items[position], first + position, token);
+            TPending pending = call.Invoke(items[position], first + position, isFirst, token);
             if (!pending.IsCompleted)
             {
                 _succeeded += position - started;
