@@ -37,6 +37,9 @@ internal sealed class ItemGuard
     /// <summary>Cancelled when the item's time is up, or the run stops.</summary>
     public CancellationTokenSource? Stop { get; set; }
 
+    /// <summary>What makes the run's stop the item's.</summary>
+    public CancellationTokenRegistration StopLink { get; set; }
+
     public ITimer? Timer { get; set; }
 
     /// <summary>The error of the item whose orphan this worker replaces.</summary>

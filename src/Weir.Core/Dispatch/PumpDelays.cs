@@ -31,7 +31,7 @@ internal abstract partial class Pump
 
         if (finish)
         {
-            _ = FinishAsync(inline: false);
+            FinishOnThePool();
         }
 
         while (count-- > 0 && AddQueued())

@@ -73,7 +73,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     {
         foreach (long index in _delays?.Close() ?? [])
         {
-            Sink.Unsuccessful(index, ItemStatus.Cancelled, null);
+            Sink.Unsuccessful(index, StoppedAs, StoppedError);
         }
     }
 }

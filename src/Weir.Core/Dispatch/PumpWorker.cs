@@ -116,6 +116,9 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
     /// <summary>Called by the worker itself before it waits or leaves.</summary>
     protected void StopsExecuting() => IsExecuting = false;
 
+    /// <summary>Called by a worker that was about to wait or leave, and has work after all.</summary>
+    protected void StartsExecuting() => IsExecuting = true;
+
     /// <summary>
     /// How many items a worker takes before it looks at the clock again: one at first and after each suspension, twice as many each time
     /// they were quick, so that neither the clock nor the claim costs anything when items are tiny.

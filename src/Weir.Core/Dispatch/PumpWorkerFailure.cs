@@ -25,7 +25,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         {
             // The answer to our own cancellation, not an error.
             _unsuccessful++;
-            run.Sink.Unsuccessful(index, ItemStatus.Cancelled, null);
+            run.Sink.Unsuccessful(index, run.StoppedAs, run.StoppedError);
             return Done.Ready;
         }
 
@@ -63,7 +63,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 if (!run.TryDelay(_item!, index, new Repetition(made, decision.Delay, deadline), Math.Min(due, deadline)))
                 {
                     _unsuccessful++;
-                    run.Sink.Unsuccessful(index, ItemStatus.Cancelled, null);
+                    run.Sink.Unsuccessful(index, run.StoppedAs, run.StoppedError);
                 }
 
                 break;
@@ -90,10 +90,18 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     private Task? FailForGood(long index, ItemStatus status, Exception error)
     {
         _unsuccessful++;
+
+        // Read before the failure is kept: of several at once, the hook is told of the one that is thrown, whoever stops the run.
+        bool late = run.IsOver;
         run.Sink.Unsuccessful(index, status, error);
-        bool stops = run.Failures.AddItem(index, error);
-        bool counts = stops ? run.Stop() : !run.IsOver;
-        return counts && run.Settings.OnError is { } hook ? CallErrorHook(hook, index, error) : null;
+        if (run.Failures.AddItem(index, error))
+        {
+            run.Stop();
+        }
+
+        return !late && run.Settings.OnError is { } hook && run.Failures.Reports(index, error)
+            ? CallErrorHook(hook, index, error)
+            : null;
     }
 
     private async Task CallErrorHook(Func<long, Exception, ValueTask<bool>> hook, long index, Exception error)

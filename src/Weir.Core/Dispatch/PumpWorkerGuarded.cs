@@ -116,9 +116,26 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         _wait = Wait.Call;
         StopsExecuting();
         Action continuation = Continuation;
-        Volatile.Write(ref _guard!.Word, inCall - ItemGuard.InCall + ItemGuard.Waiting);
-        pending.OnCompleted(continuation);
-        return Done.Waits;
+        long waiting = inCall - ItemGuard.InCall + ItemGuard.Waiting;
+        Volatile.Write(ref _guard!.Word, waiting);
+        try
+        {
+            pending.OnCompleted(continuation);
+            return Done.Waits;
+        }
+        catch (Exception e)
+        {
+            // A task source of the user's that cannot be waited for: no continuation comes, so this thread goes on.
+            if (!TryEndItem(waiting))
+            {
+                return Done.Left;
+            }
+
+            _wait = Wait.None;
+            _pending = default;
+            StartsExecuting();
+            return Fail(_index, ItemStatus.Failed, e);
+        }
     }
 
     private Done FinishGuardedCall()
@@ -134,18 +151,24 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
         catch (Exception e)
         {
-            return mine ? Fail(index, ItemStatus.Failed, e) : Done.Left;
+            return mine ? Fail(index, ItemStatus.Failed, e) : LeaveAsOrphan();
         }
 
         if (!mine)
         {
-            return Done.Left;
+            return LeaveAsOrphan();
         }
 
         _pending = default;
         run.Sink.Succeeded(index, result);
         _succeeded++;
         return Done.Ready;
+    }
+
+    private Done LeaveAsOrphan()
+    {
+        StopsExecuting();
+        return Done.Left;
     }
 
     private bool TryEndItem(long guard) => Interlocked.CompareExchange(ref _guard!.Word, guard & ~ItemGuard.StateMask, guard) == guard;
@@ -183,7 +206,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         if (guard.Stop is null)
         {
             guard.Stop = new CancellationTokenSource();
-            run.Token.UnsafeRegister(static stop => ((CancellationTokenSource)stop!).Cancel(), guard.Stop);
+            guard.StopLink = run.Token.UnsafeRegister(static stop => ((CancellationTokenSource)stop!).Cancel(), guard.Stop);
         }
 
         Volatile.Write(ref guard.Deadline, Math.Min(itemDeadline, After(now, run.Recovery?.AttemptTimeout)));
@@ -260,14 +283,14 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         if (!Detach(guard))
         {
-            // The item ended just now.
-            _guard!.Timer?.Change(ShortestLimit, Timeout.InfiniteTimeSpan);
+            // The item ended just now, or went from its call into waiting: where it stands now decides.
+            LookAtDeadline();
             return;
         }
 
         bool isItems = _guard!.Deadline >= _guard!.ItemDeadline;
         TimeSpan limit = (isItems ? run.Settings.ItemTimeout : run.Recovery!.AttemptTimeout)!.Value;
-        var successor = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateSuccessor();
+        var successor = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateSuccessor(this);
         successor._wait = Wait.Handover;
         successor._index = _index;
         successor._item = _item;
@@ -276,6 +299,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         successor._guard!.Handed = TimedOut(limit);
         run.Settings.Executor.Queue(successor);
         _guard!.Timer?.Dispose();
+        _guard!.StopLink.Unregister();
         try
         {
             _guard!.Stop!.Cancel();

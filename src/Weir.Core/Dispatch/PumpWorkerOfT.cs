@@ -169,7 +169,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                     run.HelpWas(useful: true);
                 }
 
-                return run.AnnounceResume() is { } hook ? Aside(CallHook(hook)) : Done.Ready;
+                return run.Resume(_chunk.FirstIndex + _chunk.Count) is { } resumed ? Aside(resumed.RunAsync()) : Done.Ready;
 
             case ClaimResult.Pending:
                 _wait = Wait.Claim;
@@ -181,7 +181,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return WaitsForTurn() ? Done.Ready : Leave(LeaveReason.Busy);
 
             case ClaimResult.Throttled:
-                return run.AnnouncePause() is { } pause ? Aside(CallHook(pause)) : Leave(LeaveReason.Throttled);
+                return run.Pause() is { } paused ? Aside(paused.RunAsync()) : Leave(LeaveReason.Throttled);
 
             default:
                 return Leave(LeaveReason.Exhausted);
@@ -222,7 +222,14 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         _pace.Left = 0;
         _helper = true;
         StopsExecuting();
-        return run.TryLeave(this, reason);
+        if (run.TryLeave(this, reason))
+        {
+            return true;
+        }
+
+        // Unless this is taken back, the stall watch would not see that the worker's next item blocks.
+        StartsExecuting();
+        return false;
     }
 
     /// <summary>Runs the claimed items one after the other for as long as they complete at once.</summary>
@@ -335,19 +342,8 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         {
             _wait = Wait.None;
             _pending = default;
+            StartsExecuting();
             return Fail(_index, ItemStatus.Failed, e);
-        }
-    }
-
-    private async Task CallHook(Func<long, ValueTask> hook)
-    {
-        try
-        {
-            await hook(run.Source.NextIndex).ConfigureAwait(false);
-        }
-        catch (Exception e)
-        {
-            run.HookFailed(e);
         }
     }
 
