@@ -25,6 +25,16 @@ internal sealed class ItemGuard
 
     public long Word;
 
+    /// <summary>The word of the last item that ended inside its call. Written by the worker before it looks at <see cref="Wanted"/>.</summary>
+    public long Ended;
+
+    /// <summary>
+    /// Not zero once somebody has wanted to give up an item of the worker. Until then the worker ends an item with plain stores; whoever wants one
+    /// sets this, has every processor see it (<see cref="Interlocked.MemoryBarrierProcessWide"/>), and only then looks at <see cref="Ended"/>: so either the worker
+    /// sees this and both compete for the word, or the item is seen to have ended. Never reset, because another one may rely on it.
+    /// </summary>
+    public int Wanted;
+
     /// <summary>When the attempt's time is up, as a timestamp of the run's clock.</summary>
     public long Deadline;
 

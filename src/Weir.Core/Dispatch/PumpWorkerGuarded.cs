@@ -87,10 +87,10 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             }
             catch (Exception e)
             {
-                return TryEndItem(inCall) ? Fail(index, ItemStatus.Failed, e) : Done.Left;
+                return TryEndCall(inCall) ? Fail(index, ItemStatus.Failed, e) : Done.Left;
             }
 
-            if (!TryEndItem(inCall))
+            if (!TryEndCall(inCall))
             {
                 return Done.Left;
             }
@@ -169,6 +169,13 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         StopsExecuting();
         return Done.Left;
+    }
+
+    /// <summary>Ends an item whose call has returned or thrown on this thread, without an atomic operation unless somebody wanted to give one up.</summary>
+    private bool TryEndCall(long inCall)
+    {
+        Volatile.Write(ref _guard!.Ended, inCall);
+        return Volatile.Read(ref _guard!.Wanted) == 0 || TryEndItem(inCall);
     }
 
     private bool TryEndItem(long guard) => Interlocked.CompareExchange(ref _guard!.Word, guard & ~ItemGuard.StateMask, guard) == guard;
@@ -264,6 +271,9 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             case ItemGuard.Moving:
                 left = TimeSpan.FromMilliseconds(1);
                 break;
+            case ItemGuard.InCall when Volatile.Read(ref _guard!.Ended) == guard:
+                // Between two items.
+                break;
             case ItemGuard.InCall:
             case ItemGuard.Waiting:
                 left = time.GetElapsedTime(time.GetTimestamp(), Volatile.Read(ref _guard!.Deadline));
@@ -321,6 +331,16 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// <summary>Takes the item from the worker, with what the worker had claimed beyond it.</summary>
     private bool Detach(long guard)
     {
+        if ((guard & ItemGuard.StateMask) == ItemGuard.InCall)
+        {
+            Volatile.Write(ref _guard!.Wanted, 1);
+            Interlocked.MemoryBarrierProcessWide();
+            if (Volatile.Read(ref _guard!.Ended) == guard)
+            {
+                return false;
+            }
+        }
+
         if (Interlocked.CompareExchange(ref _guard!.Word, (guard & ~ItemGuard.StateMask) + ItemGuard.Abandoned, guard) != guard)
         {
             return false;
