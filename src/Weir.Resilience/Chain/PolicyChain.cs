@@ -202,6 +202,8 @@ public sealed class PolicyChain<TResult>
                 attempt.Ticket = await EnterCircuitAsync(token).ConfigureAwait(false);
             }
 
+            // A delay or a wait may end just before it hears of a cancellation: no attempt begins after the end.
+            token.ThrowIfCancellationRequested();
             attempt.Phase = AttemptPhase.Call;
             return attempt;
         }
@@ -230,6 +232,7 @@ public sealed class PolicyChain<TResult>
         return ticket;
     }
 
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     private async ValueTask<TResult> FallBackAsync(ValueTask<TResult> pending, CancellationToken callerToken)
     {
         Exception failure;
