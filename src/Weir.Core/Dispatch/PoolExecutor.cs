@@ -7,10 +7,14 @@ internal sealed class PoolExecutor : Executor
 
     public override int Threads => Environment.ProcessorCount;
 
-    // A thread that carries a context belongs to somebody (a user interface, a test framework): workers do not run there.
-    public override bool MayRunHere => SynchronizationContext.Current is null;
+    // A thread that is not the pool's or carries a context belongs to somebody who completed an item: workers do not go on there.
+    public override bool MayRunHere => Thread.CurrentThread.IsThreadPoolThread && SynchronizationContext.Current is null;
 
     public override long Quantum { get; } = System.Diagnostics.Stopwatch.Frequency / 50;
 
     public override void Queue(IThreadPoolWorkItem worker) => ThreadPool.UnsafeQueueUserWorkItem(worker, preferLocal: false);
+
+    // A caller on a pool thread that awaits the run goes back to the pool, and finds the worker first in its own queue, with warm caches. If it
+    // does something else instead, another thread takes the worker from there.
+    public override void QueueFirst(IThreadPoolWorkItem worker) => ThreadPool.UnsafeQueueUserWorkItem(worker, preferLocal: true);
 }

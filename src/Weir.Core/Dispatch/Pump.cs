@@ -29,11 +29,10 @@ internal abstract partial class Pump : IRunHandle
     private int _limit;
     private int _live;
     private int _queued;
-    private long _abandoned;
+    private RunSample _past;
     private volatile bool _over;
     private bool _throttled;
     private bool _finished;
-    private volatile int _pauseAnnounced;
 
     protected Pump(PumpSettings settings)
     {
@@ -70,6 +69,9 @@ internal abstract partial class Pump : IRunHandle
 
     protected abstract bool IsAtCeiling { get; }
 
+    /// <summary>Whether workers take turns for each single item.</summary>
+    protected abstract bool ReadsOneByOne { get; }
+
     protected abstract int KnownCount { get; }
 
     protected abstract long NextIndex { get; }
@@ -81,10 +83,26 @@ internal abstract partial class Pump : IRunHandle
     public void Start(int eager, CancellationToken callerToken, CancellationToken otherCallerToken = default)
     {
         PumpWorker first = CreateWorker();
-        first.NextCreated = _created;
-        _created = first;
-        _live = 1;
-        _queued = 1;
+        first.IsQueued = true;
+        lock (_gate)
+        {
+            // A deadline that was set before, or the end of a runtime, may have come first.
+            if (_finished)
+            {
+                return;
+            }
+
+            _created = first;
+            _live = 1;
+            _queued = 1;
+        }
+
+        if (_limit > 1 && KnownCount != 1)
+        {
+            // Before the tokens: a cancelled one ends the run right there, and the end takes the run out of the watch.
+            StallWatch.Add(this);
+        }
+
         if (callerToken.CanBeCanceled)
         {
             _callerToken = callerToken.UnsafeRegister(static (pump, token) => ((Pump)pump!).Cancel(token), this);
@@ -95,12 +113,17 @@ internal abstract partial class Pump : IRunHandle
             _otherCallerToken = otherCallerToken.UnsafeRegister(static (pump, token) => ((Pump)pump!).Cancel(token), this);
         }
 
-        if (_limit > 1 && KnownCount != 1)
+        lock (_gate)
         {
-            StallWatch.Add(this);
+            if (_finished)
+            {
+                // It ended before all of this was in place, and so may have left something of it behind.
+                Unlink();
+                return;
+            }
         }
 
-        _settings.Executor.Queue(first);
+        _settings.Executor.QueueFirst(first);
         for (int i = 1; i < eager; i++)
         {
             AddQueued();
@@ -114,18 +137,9 @@ internal abstract partial class Pump : IRunHandle
     /// <returns>Whether this call is the one that stopped it.</returns>
     public bool Stop(CancellationToken? by = null)
     {
-        bool finish;
-        lock (_gate)
+        if (!TryStop(by, ItemStatus.Cancelled, null, out bool finish))
         {
-            AssertInvariants();
-            if (_over || _finished)
-            {
-                return false;
-            }
-
-            _cancelledBy = by;
-            _over = true;
-            finish = TryFinishNeedsLock();
+            return false;
         }
 
         try
@@ -139,7 +153,7 @@ internal abstract partial class Pump : IRunHandle
 
         if (finish)
         {
-            _ = FinishAsync(inline: false);
+            FinishOnThePool();
         }
 
         return true;
@@ -274,66 +288,32 @@ internal abstract partial class Pump : IRunHandle
 
         if (finish)
         {
-            _ = FinishAsync(inline: true);
+            if (worker.IsOnOwnThread)
+            {
+                _ = FinishAsync();
+            }
+            else
+            {
+                FinishOnThePool();
+            }
         }
 
         return true;
     }
 
-    /// <summary>The failures of the run, made at the first one.</summary>
-    public FailureLog Failures
-    {
-        get
-        {
-            lock (_gate)
-            {
-                return _failures ??= new FailureLog(_settings.ErrorMode);
-            }
-        }
-    }
-
-    /// <summary>The user's sequence threw: the run ends in every mode. What it throws after a stop is its answer to the cancelled token.</summary>
-    public void SourceFailed(Exception error)
-    {
-        if (_over)
-        {
-            return;
-        }
-
-        Failures.AddSource(error);
-        Stop();
-    }
-
-    /// <summary>A hook that belongs to no item threw.</summary>
-    public void HookFailed(Exception error)
-    {
-        if (!_over && Failures.AddItem(-1, error))
-        {
-            Stop();
-        }
-    }
-
-    /// <summary>The hook to call because reading pauses, once for each pause.</summary>
-    public Func<long, ValueTask>? AnnouncePause() =>
-        _settings.OnThrottle is not null || _settings.OnDrain is not null
-            ? Interlocked.CompareExchange(ref _pauseAnnounced, 1, 0) == 0 ? _settings.OnThrottle : null
-            : null;
-
-    /// <summary>The hook to call because reading goes on after a pause, once for each pause.</summary>
-    public Func<long, ValueTask>? AnnounceResume() =>
-        _pauseAnnounced != 0 && Interlocked.CompareExchange(ref _pauseAnnounced, 0, 1) == 1 ? _settings.OnDrain : null;
-
     /// <summary>The counts of the run so far.</summary>
     public RunSample Sample()
     {
-        RunSample sample = default;
-        for (PumpWorker? worker = Volatile.Read(ref _created); worker is not null; worker = worker.NextCreated)
+        lock (_gate)
         {
-            worker.AddTo(ref sample);
-        }
+            RunSample sample = _past;
+            for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
+            {
+                worker.AddTo(ref sample);
+            }
 
-        sample.Abandoned = Volatile.Read(ref _abandoned);
-        return sample;
+            return sample;
+        }
     }
 
     protected abstract PumpWorker CreateWorker();
@@ -350,7 +330,7 @@ internal abstract partial class Pump : IRunHandle
             return null;
         }
 
-        if (IsAtCeiling && (_settings.OnThrottle is null || _pauseAnnounced != 0))
+        if (IsAtCeiling && (_paused || !HasPauseHooks))
         {
             _throttled = true;
             return null;
@@ -377,61 +357,6 @@ internal abstract partial class Pump : IRunHandle
         }
 
         return worker;
-    }
-
-    /// <summary>Whether the run ends with this change. Workers that wait for a thread hold no item, so the run does not wait for them.</summary>
-    private bool TryFinishNeedsLock()
-    {
-        if (_finished || _live > _queued || !(_over || IsExhausted))
-        {
-            return false;
-        }
-
-        _finished = true;
-        return true;
-    }
-
-    private async Task FinishAsync(bool inline)
-    {
-        StallWatch.Remove(this);
-        _callerToken.Unregister();
-        _otherCallerToken.Unregister();
-        try
-        {
-            ValueTask disposing = DisposeSourceAsync();
-            if (!disposing.IsCompletedSuccessfully)
-            {
-                await disposing.ConfigureAwait(false);
-            }
-        }
-        catch (Exception e)
-        {
-            if (!_over)
-            {
-                Failures.AddSource(e);
-            }
-        }
-
-        for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
-        {
-            worker.Retire();
-        }
-
-        // The awaiting code may run right here, which a pool thread that has nothing left to do can afford, and others cannot.
-        if (inline && _settings.Executor == PoolExecutor.Instance)
-        {
-            CompleteRun();
-        }
-        else
-        {
-            ThreadPool.UnsafeQueueUserWorkItem(static pump => pump.CompleteRun(), this, preferLocal: false);
-        }
-    }
-
-    private void CompleteRun()
-    {
-        CancellationToken? cancelledBy = _cancelledBy;
-        Complete(cancelledBy, _failures);
     }
 
     [Conditional("DEBUG")]

@@ -7,6 +7,7 @@ internal abstract partial class Pump
 {
     // A wake-up of another thread costs some microseconds on each side: work has to last longer than this to be worth one.
     private static readonly long WorthAWakeUp = Stopwatch.Frequency / 50_000;
+    private static readonly long WorthATurn = Math.Max(1, Stopwatch.Frequency / 6_000_000);
     private static readonly long LongestPause = Stopwatch.Frequency / 100;
 
     private long _nextHelp;
@@ -25,6 +26,12 @@ internal abstract partial class Pump
         if (now - started < WorthAWakeUp
             || now < Volatile.Read(ref _nextHelp)
             || Volatile.Read(ref _live) >= Volatile.Read(ref _limit))
+        {
+            return;
+        }
+
+        // Two workers that take turns for items this small would only pass the turn to and fro.
+        if (ReadsOneByOne && perItem < WorthATurn)
         {
             return;
         }

@@ -26,7 +26,9 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
     protected override bool IsBusy => Source.IsBusy;
 
-    protected override bool IsAtCeiling => Source.NextIndex >= Sink.Ceiling;
+    protected override bool IsAtCeiling => Source.IsAt(Sink.Ceiling);
+
+    protected override bool ReadsOneByOne => Source.TakesTurns && Source.KnownCount < 0;
 
     protected override int KnownCount => Source.KnownCount;
 

@@ -24,6 +24,9 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
     /// <summary>Whether a thread is inside this worker. A hint for the stall watch: read without a lock.</summary>
     public bool IsExecuting { get; private set; }
 
+    /// <summary>Whether the thread inside this worker was started for the run, rather than having come by to complete an item.</summary>
+    public bool IsOnOwnThread { get; private set; }
+
     /// <summary>How often the worker claimed. Written by the worker alone.</summary>
     public abstract long Claims { get; }
 
@@ -39,6 +42,7 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
             return;
         }
 
+        IsOnOwnThread = true;
         Work();
     }
 
@@ -59,6 +63,7 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
     private void Resume()
     {
         // A completion that runs its continuations at once can nest item in item in item.
+        IsOnOwnThread = false;
         if (Run.Settings.Executor.MayRunHere && RuntimeHelpers.TryEnsureSufficientExecutionStack())
         {
             Work();
@@ -85,9 +90,11 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
     private static void Drive(PumpWorker worker)
     {
         Pump run = worker.Run;
+        bool ownThread = worker.IsOnOwnThread;
         for (PumpWorker? current = worker; current is not null;)
         {
             current.IsExecuting = true;
+            current.IsOnOwnThread = ownThread;
             bool waits;
             try
             {
@@ -108,6 +115,9 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
 
     /// <summary>Called by the worker itself before it waits or leaves.</summary>
     protected void StopsExecuting() => IsExecuting = false;
+
+    /// <summary>Called by a worker that was about to wait or leave, and has work after all.</summary>
+    protected void StartsExecuting() => IsExecuting = true;
 
     /// <summary>
     /// How many items a worker takes before it looks at the clock again: one at first and after each suspension, twice as many each time

@@ -12,40 +12,28 @@ namespace Weir.Core.Dispatch;
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The timer ends in Retire; the token source has no resources.")]
 internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 {
-    private const int StateBits = 3;
-    private const long StateMask = (1 << StateBits) - 1;
-
-    // The states of an item. The rest of the word is the item's serial number, so that a late timer cannot hit the next item.
-    private const long Idle = 0;
-    private const long InCall = 1;
-    private const long Moving = 2;
-    private const long Waiting = 3;
-    private const long Abandoned = 4;
-
-    private long _guard;
-    private long _deadline;
-    private object? _host;
-    private CancellationTokenSource? _itemStop;
-    private ITimer? _timer;
-    private Exception? _handed;
+    private readonly ItemGuard? _guard = run.IsGuarded ? new ItemGuard() : null;
 
     public override void Retire()
     {
-        _timer?.Dispose();
-        _timer = null;
+        if (_guard is not null)
+        {
+            _guard.Timer?.Dispose();
+            _guard.Timer = null;
+        }
     }
 
     public override bool TryAbandon(ItemStatus status, Exception? error)
     {
-        long guard = Volatile.Read(ref _guard);
-        while ((guard & StateMask) == Moving)
+        long guard = Volatile.Read(ref _guard!.Word);
+        while ((guard & ItemGuard.StateMask) == ItemGuard.Moving)
         {
             // A few instructions of the worker's own thread.
             Thread.SpinWait(16);
-            guard = Volatile.Read(ref _guard);
+            guard = Volatile.Read(ref _guard!.Word);
         }
 
-        if ((guard & StateMask) is not (InCall or Waiting) || !Detach(guard))
+        if ((guard & ItemGuard.StateMask) is not (ItemGuard.InCall or ItemGuard.Waiting) || !Detach(guard))
         {
             return false;
         }
@@ -60,7 +48,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         ReadOnlySpan<TItem> items = _chunk.Items;
         TCall call = run.Call;
         bool timed = run.Settings.ItemTimeout is not null;
-        _host = run.Settings.Executor.CurrentHost;
+        _guard!.Host = run.Settings.Executor.CurrentHost;
         for (int position = _chunk.Position; position < items.Length; position++)
         {
             if (run.IsOver)
@@ -73,8 +61,8 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             _index = index;
             _chunk.Position = position + 1;
             CancellationToken token = timed ? StartClock() : run.Token;
-            long inCall = (_guard & ~StateMask) + (1 << StateBits) + InCall;
-            Volatile.Write(ref _guard, inCall);
+            long inCall = ItemGuard.Next(_guard!.Word);
+            Volatile.Write(ref _guard!.Word, inCall);
 
             TResult result;
             try
@@ -106,7 +94,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
     private Done WaitForGuardedCall(TPending pending, long inCall)
     {
-        if (Interlocked.CompareExchange(ref _guard, inCall - InCall + Moving, inCall) != inCall)
+        if (Interlocked.CompareExchange(ref _guard!.Word, inCall - ItemGuard.InCall + ItemGuard.Moving, inCall) != inCall)
         {
             Observe(pending);
             return Done.Left;
@@ -118,17 +106,34 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         _wait = Wait.Call;
         StopsExecuting();
         Action continuation = Continuation;
-        Volatile.Write(ref _guard, inCall - InCall + Waiting);
-        pending.OnCompleted(continuation);
-        return Done.Waits;
+        long waiting = inCall - ItemGuard.InCall + ItemGuard.Waiting;
+        Volatile.Write(ref _guard!.Word, waiting);
+        try
+        {
+            pending.OnCompleted(continuation);
+            return Done.Waits;
+        }
+        catch (Exception e)
+        {
+            // A task source of the user's that cannot be waited for: no continuation comes, so this thread goes on.
+            if (!TryEndItem(waiting))
+            {
+                return Done.Left;
+            }
+
+            _wait = Wait.None;
+            _pending = default;
+            StartsExecuting();
+            return Fail(_index, ItemStatus.Failed, e);
+        }
     }
 
     private Done FinishGuardedCall()
     {
         long index = _index;
         TPending pending = _pending;
-        long guard = Volatile.Read(ref _guard);
-        bool mine = (guard & StateMask) == Waiting && TryEndItem(guard);
+        long guard = Volatile.Read(ref _guard!.Word);
+        bool mine = (guard & ItemGuard.StateMask) == ItemGuard.Waiting && TryEndItem(guard);
         TResult result;
         try
         {
@@ -136,12 +141,12 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
         catch (Exception e)
         {
-            return mine ? Fail(index, ItemStatus.Failed, e) : Done.Left;
+            return mine ? Fail(index, ItemStatus.Failed, e) : LeaveAsOrphan();
         }
 
         if (!mine)
         {
-            return Done.Left;
+            return LeaveAsOrphan();
         }
 
         _pending = default;
@@ -150,7 +155,13 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         return Done.Ready;
     }
 
-    private bool TryEndItem(long guard) => Interlocked.CompareExchange(ref _guard, guard & ~StateMask, guard) == guard;
+    private Done LeaveAsOrphan()
+    {
+        StopsExecuting();
+        return Done.Left;
+    }
+
+    private bool TryEndItem(long guard) => Interlocked.CompareExchange(ref _guard!.Word, guard & ~ItemGuard.StateMask, guard) == guard;
 
     /// <summary>Looks at the outcome of stray work, so that its exception does not count as unobserved, and drops it.</summary>
     private static void Observe(TPending pending) => pending.OnCompleted(() =>
@@ -168,41 +179,46 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// <summary>Sets the item's deadline, and gives the token that is cancelled at it.</summary>
     private CancellationToken StartClock()
     {
+        ItemGuard guard = _guard!;
         TimeProvider time = run.Settings.TimeProvider;
         TimeSpan timeout = run.Settings.ItemTimeout!.Value;
-        if (_itemStop is null)
+        if (guard.Stop is null)
         {
-            _itemStop = new CancellationTokenSource();
-            run.Token.UnsafeRegister(static stop => ((CancellationTokenSource)stop!).Cancel(), _itemStop);
+            guard.Stop = new CancellationTokenSource();
+            guard.StopLink = run.Token.UnsafeRegister(static stop => ((CancellationTokenSource)stop!).Cancel(), guard.Stop);
         }
 
-        _deadline = time.GetTimestamp() + (long)(timeout.TotalSeconds * time.TimestampFrequency);
+        Volatile.Write(ref guard.Deadline, time.GetTimestamp() + (long)(timeout.TotalSeconds * time.TimestampFrequency));
+        if (guard.Timer is null)
+        {
+            // The timer stays on for as long as the worker is at work, and looks at the deadline of whatever item runs then.
+            guard.Timer = time.CreateTimer(
+                static worker => ((PumpWorker<TItem, TResult, TPending, TCall, TSink>)worker!).LookAtDeadline(),
+                this,
+                Timeout.InfiniteTimeSpan,
+                Timeout.InfiniteTimeSpan);
+            guard.Timer.Change(timeout, Timeout.InfiniteTimeSpan);
+        }
 
-        // The timer stays on for as long as the worker is at work, and looks at the deadline of whatever item runs then.
-        _timer ??= time.CreateTimer(
-            static worker => ((PumpWorker<TItem, TResult, TPending, TCall, TSink>)worker!).LookAtDeadline(),
-            this,
-            timeout,
-            Timeout.InfiniteTimeSpan);
-        return _itemStop.Token;
+        return guard.Stop.Token;
     }
 
     private void LookAtDeadline()
     {
         TimeProvider time = run.Settings.TimeProvider;
         TimeSpan timeout = run.Settings.ItemTimeout!.Value;
-        long guard = Volatile.Read(ref _guard);
+        long guard = Volatile.Read(ref _guard!.Word);
         TimeSpan left = timeout;
-        switch (guard & StateMask)
+        switch (guard & ItemGuard.StateMask)
         {
-            case Abandoned:
+            case ItemGuard.Abandoned:
                 return;
-            case Moving:
+            case ItemGuard.Moving:
                 left = TimeSpan.FromMilliseconds(1);
                 break;
-            case InCall:
-            case Waiting:
-                left = time.GetElapsedTime(time.GetTimestamp(), Volatile.Read(ref _deadline));
+            case ItemGuard.InCall:
+            case ItemGuard.Waiting:
+                left = time.GetElapsedTime(time.GetTimestamp(), Volatile.Read(ref _guard!.Deadline));
                 if (left <= TimeSpan.Zero)
                 {
                     GiveUp(guard, timeout);
@@ -213,28 +229,29 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
 
         // Whole milliseconds, upwards: a timer that rounds to zero would spin.
-        _timer?.Change(TimeSpan.FromMilliseconds(Math.Ceiling(left.TotalMilliseconds)), Timeout.InfiniteTimeSpan);
+        _guard!.Timer?.Change(TimeSpan.FromMilliseconds(Math.Ceiling(left.TotalMilliseconds)), Timeout.InfiniteTimeSpan);
     }
 
     private void GiveUp(long guard, TimeSpan timeout)
     {
         if (!Detach(guard))
         {
-            // The item ended just now.
-            _timer?.Change(timeout, Timeout.InfiniteTimeSpan);
+            // The item ended just now, or went from its call into waiting: where it stands now decides.
+            LookAtDeadline();
             return;
         }
 
         string text = $"The item did not end within its time limit of {timeout}.";
-        var successor = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateSuccessor();
+        var successor = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateSuccessor(this);
         successor._wait = Wait.Handover;
         successor._index = _index;
-        successor._handed = new TaskCanceledException(text, new TimeoutException(text));
+        successor._guard!.Handed = new TaskCanceledException(text, new TimeoutException(text));
         run.Settings.Executor.Queue(successor);
-        _timer?.Dispose();
+        _guard!.Timer?.Dispose();
+        _guard!.StopLink.Unregister();
         try
         {
-            _itemStop!.Cancel();
+            _guard!.Stop!.Cancel();
         }
         catch (AggregateException)
         {
@@ -244,29 +261,29 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
     private Exception TakeHandedError()
     {
-        Debug.Assert(_handed is not null, "A successor is made with the error of the item it records.");
-        Exception error = _handed;
-        _handed = null;
+        Debug.Assert(_guard!.Handed is not null, "A successor is made with the error of the item it records.");
+        Exception error = _guard!.Handed;
+        _guard!.Handed = null;
         return error;
     }
 
     /// <summary>Takes the item from the worker, with what the worker had claimed beyond it.</summary>
     private bool Detach(long guard)
     {
-        if (Interlocked.CompareExchange(ref _guard, (guard & ~StateMask) + Abandoned, guard) != guard)
+        if (Interlocked.CompareExchange(ref _guard!.Word, (guard & ~ItemGuard.StateMask) + ItemGuard.Abandoned, guard) != guard)
         {
             return false;
         }
 
         StopsExecuting();
-        if ((guard & StateMask) == InCall)
+        if ((guard & ItemGuard.StateMask) == ItemGuard.InCall)
         {
             if (!_chunk.IsEmpty)
             {
                 run.Source.GiveBack(_chunk.TakeRest(_chunk.Position));
             }
 
-            if (_host is { } host)
+            if (_guard!.Host is { } host)
             {
                 run.Settings.Executor.ReplaceHost(host);
             }

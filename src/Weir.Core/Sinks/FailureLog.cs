@@ -12,6 +12,7 @@ internal sealed class FailureLog(ErrorMode mode)
     private List<ItemFailure>? _all;
     private Exception? _sourceError;
     private Exception? _first;
+    private long _firstIndex = -1;
 
     /// <summary>Keeps what the mode wants kept of an item's failure.</summary>
     /// <returns>Whether the run has to stop.</returns>
@@ -22,7 +23,12 @@ internal sealed class FailureLog(ErrorMode mode)
             switch (mode)
             {
                 case ErrorMode.FailFast:
-                    _first ??= error;
+                    if (_first is null)
+                    {
+                        _first = error;
+                        _firstIndex = index;
+                    }
+
                     return true;
                 case ErrorMode.CollectAndContinue:
                     (_all ??= []).Add(new ItemFailure(index, error));
@@ -31,6 +37,15 @@ internal sealed class FailureLog(ErrorMode mode)
                     // An exception that nobody can read is not kept.
                     return false;
             }
+        }
+    }
+
+    /// <summary>Whether a failure that was added is one that the run tells of: under FailFast the first one only.</summary>
+    public bool Reports(long index, Exception error)
+    {
+        lock (_lock)
+        {
+            return mode != ErrorMode.FailFast || (_firstIndex == index && ReferenceEquals(_first, error));
         }
     }
 

@@ -5,7 +5,6 @@ namespace Weir.Core.Sinks;
 /// <summary>The end of a run whose results go to a list: closes the gaps of failed items and completes the caller's task.</summary>
 internal sealed class ListCompletion<TResult> : TaskCompletionSource<List<TResult>>
 {
-    private readonly Lock _lock = new();
     private List<long>? _skipped;
 
     public ListCompletion(int count)
@@ -19,9 +18,16 @@ internal sealed class ListCompletion<TResult> : TaskCompletionSource<List<TResul
     /// <summary>Notes that an item has no result.</summary>
     public void Skip(long index)
     {
-        lock (_lock)
+        List<long>? skipped = Volatile.Read(ref _skipped);
+        if (skipped is null)
         {
-            (_skipped ??= []).Add(index);
+            List<long> made = [];
+            skipped = Interlocked.CompareExchange(ref _skipped, made, null) ?? made;
+        }
+
+        lock (skipped)
+        {
+            skipped.Add(index);
         }
     }
 

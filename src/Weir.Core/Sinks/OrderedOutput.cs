@@ -31,7 +31,9 @@ internal sealed class OrderedOutput<TResult>(int limit, int capacity, Func<Strea
 
     protected override bool SkipNeedsLock(long index)
     {
-        _slots[SlotNeedsLock(index)] = Slot.Skipped;
+        // In two steps: finding the slot may replace the array.
+        int slot = SlotNeedsLock(index);
+        _slots[slot] = Slot.Skipped;
         if (index != _head)
         {
             return false;

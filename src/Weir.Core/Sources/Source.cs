@@ -8,7 +8,7 @@ namespace Weir.Core.Sources;
 /// </summary>
 internal abstract class Source<T>
 {
-    private readonly Lock _stashLock = new();
+    // Made by the first give-back: a run of items that all complete at once never has one.
     private Stack<Chunk<T>>? _stash;
     private volatile bool _hasStash;
 
@@ -24,8 +24,13 @@ internal abstract class Source<T>
     /// <summary>Whether one worker at a time reads the source, so that a claim takes a turn.</summary>
     public virtual bool TakesTurns => false;
 
-    /// <summary>Whether a worker is reading the source at this moment and so answers for its going on.</summary>
-    public virtual bool IsBusy => false;
+    /// <summary>Whether one worker is reading the source, and there is nothing else to claim for others at this moment.</summary>
+    public bool IsBusy => TakesTurns && IsTurnTaken && !_hasStash;
+
+    /// <summary>Whether nothing can be claimed until the ceiling is raised.</summary>
+    public bool IsAt(long ceiling) => NextIndex >= ceiling && !_hasStash;
+
+    protected virtual bool IsTurnTaken => false;
 
     /// <summary>Whether there is nothing to claim now. An item given back makes this false again.</summary>
     public bool IsExhausted => !_hasStash && IsDrained;
@@ -52,9 +57,16 @@ internal abstract class Source<T>
             return;
         }
 
-        lock (_stashLock)
+        Stack<Chunk<T>>? stash = Volatile.Read(ref _stash);
+        if (stash is null)
         {
-            (_stash ??= new Stack<Chunk<T>>()).Push(rest);
+            Stack<Chunk<T>> made = new();
+            stash = Interlocked.CompareExchange(ref _stash, made, null) ?? made;
+        }
+
+        lock (stash)
+        {
+            stash.Push(rest);
             _hasStash = true;
         }
     }
@@ -73,9 +85,10 @@ internal abstract class Source<T>
 
     private bool TryTakeStashed(ref Chunk<T> chunk)
     {
-        lock (_stashLock)
+        Stack<Chunk<T>> stash = _stash!;
+        lock (stash)
         {
-            if (_stash is null || !_stash.TryPop(out Chunk<T> rest))
+            if (!stash.TryPop(out Chunk<T> rest))
             {
                 return false;
             }
@@ -84,10 +97,10 @@ internal abstract class Source<T>
             chunk.SetSingle(rest.Items[0], rest.FirstIndex);
             if (rest.Count > 1)
             {
-                _stash.Push(rest.TakeRest(1));
+                stash.Push(rest.TakeRest(1));
             }
 
-            _hasStash = _stash.Count > 0;
+            _hasStash = stash.Count > 0;
             return true;
         }
     }

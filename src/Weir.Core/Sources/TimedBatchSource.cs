@@ -48,11 +48,12 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
         if (_isMoving)
         {
-            // Stopped between two claims: the step has seen the cancelled token or will see it.
+            // Stopped between two claims: the step has seen the cancelled token or will see it. Nobody may await it twice, so its signal is waited for.
             _isMoving = false;
+            await StepEndsAsync().ConfigureAwait(false);
             try
             {
-                await _moving.ConfigureAwait(false);
+                _moving.GetAwaiter().GetResult();
             }
             catch (Exception)
             {
@@ -161,6 +162,22 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
             bool due = _due && _batch.Count > 0;
             _due = false;
             return due;
+        }
+    }
+
+    private Task StepEndsAsync()
+    {
+        lock (_lock)
+        {
+            if (_moved)
+            {
+                return Task.CompletedTask;
+            }
+
+            TaskCompletionSource ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
+            _timerOn = false;
+            _waiter = ended.SetResult;
+            return ended.Task;
         }
     }
 

@@ -12,7 +12,7 @@ internal abstract class TurnSource<T> : Source<T>
 
     public sealed override bool TakesTurns => true;
 
-    public sealed override bool IsBusy => Volatile.Read(ref _turn) != 0;
+    protected sealed override bool IsTurnTaken => Volatile.Read(ref _turn) != 0;
 
     public sealed override long NextIndex => Volatile.Read(ref _next);
 

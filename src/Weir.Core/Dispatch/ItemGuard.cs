@@ -1,0 +1,47 @@
+namespace Weir.Core.Dispatch;
+
+/// <summary>
+/// What a worker needs so that its item can be given up. The word says where the item stands: its low bits are the state, the rest is the item's
+/// serial number, so that a late timer cannot hit the next item.
+/// </summary>
+internal sealed class ItemGuard
+{
+    public const long StateMask = 7;
+
+    /// <summary>Between items. The state that all others lead back to.</summary>
+    public const long Idle = 0;
+
+    /// <summary>Inside the call, on a thread. What the worker has claimed beyond the item belongs to whoever gives it up.</summary>
+    public const long InCall = 1;
+
+    /// <summary>The worker is giving back what it has claimed beyond the item; this takes a few instructions.</summary>
+    public const long Moving = 2;
+
+    /// <summary>The call has returned and is waited for.</summary>
+    public const long Waiting = 3;
+
+    /// <summary>The item's outcome was decided from outside. The worker is an orphan.</summary>
+    public const long Abandoned = 4;
+
+    public long Word;
+
+    /// <summary>When the item's time is up, as a timestamp of the run's clock.</summary>
+    public long Deadline;
+
+    /// <summary>The executor's thread that the worker runs on.</summary>
+    public object? Host { get; set; }
+
+    /// <summary>Cancelled when the item's time is up, or the run stops.</summary>
+    public CancellationTokenSource? Stop { get; set; }
+
+    /// <summary>What makes the run's stop the item's.</summary>
+    public CancellationTokenRegistration StopLink { get; set; }
+
+    public ITimer? Timer { get; set; }
+
+    /// <summary>The error of the item whose orphan this worker replaces.</summary>
+    public Exception? Handed { get; set; }
+
+    /// <summary>The word of the next item, inside its call.</summary>
+    public static long Next(long word) => (word & ~StateMask) + StateMask + 1 + InCall;
+}

@@ -1,0 +1,143 @@
+using Weir.Core.Sinks;
+
+namespace Weir.Core.Dispatch;
+
+/// <content>What makes a run fail, and how it ends.</content>
+internal abstract partial class Pump
+{
+    /// <summary>The failures of the run, made at the first one.</summary>
+    public FailureLog Failures
+    {
+        get
+        {
+            lock (_gate)
+            {
+                return _failures ??= new FailureLog(_settings.ErrorMode);
+            }
+        }
+    }
+
+    /// <summary>What an item ended as that answers to the run's cancelled token.</summary>
+    public ItemStatus StoppedAs { get; private set; }
+
+    /// <summary>The error of such an item.</summary>
+    public Exception? StoppedError { get; private set; }
+
+    /// <summary>The user's sequence threw: the run ends in every mode. What it throws after a stop is its answer to the cancelled token.</summary>
+    public void SourceFailed(Exception error)
+    {
+        if (_over)
+        {
+            return;
+        }
+
+        Failures.AddSource(error);
+        Stop();
+    }
+
+    /// <summary>A hook that belongs to no item threw.</summary>
+    public void HookFailed(Exception error)
+    {
+        if (!_over && Failures.AddItem(-1, error))
+        {
+            Stop();
+        }
+    }
+
+    /// <summary>Whether the run ends with this change. Workers that wait for a thread hold no item, so the run does not wait for them.</summary>
+    private bool TryFinishNeedsLock()
+    {
+        if (_finished || _live > _queued || !(_over || IsExhausted))
+        {
+            return false;
+        }
+
+        _finished = true;
+        return true;
+    }
+
+    private bool TryStop(CancellationToken? by, ItemStatus status, Exception? error, out bool finish)
+    {
+        lock (_gate)
+        {
+            AssertInvariants();
+            finish = false;
+            if (_over || _finished)
+            {
+                return false;
+            }
+
+            _cancelledBy = by;
+            StoppedAs = status;
+            StoppedError = error;
+            _over = true;
+            finish = TryFinishNeedsLock();
+            return true;
+        }
+    }
+
+    /// <summary>Ends the run from a thread that belongs to somebody else: the source's own code does not run there.</summary>
+    private void FinishOnThePool() => ThreadPool.UnsafeQueueUserWorkItem(
+        static pump =>
+        {
+            if (pump.Context is { } context)
+            {
+                ExecutionContext.Run(context, static pump => _ = ((Pump)pump!).FinishAsync(), pump);
+            }
+            else
+            {
+                _ = pump.FinishAsync();
+            }
+        },
+        this,
+        preferLocal: false);
+
+    private void Unlink()
+    {
+        StallWatch.Remove(this);
+        _callerToken.Unregister();
+        _otherCallerToken.Unregister();
+    }
+
+    private async Task FinishAsync()
+    {
+        Unlink();
+        try
+        {
+            ValueTask disposing = DisposeSourceAsync();
+            if (!disposing.IsCompletedSuccessfully)
+            {
+                await disposing.ConfigureAwait(false);
+            }
+        }
+        catch (Exception e)
+        {
+            if (!_over)
+            {
+                Failures.AddSource(e);
+            }
+        }
+
+        for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
+        {
+            worker.Retire();
+        }
+
+        // The awaiting code may run right here, which a pool thread that was started for this run and has nothing left to do can afford.
+        // A dedicated thread cannot.
+        if (_settings.Executor == PoolExecutor.Instance)
+        {
+            CompleteRun();
+        }
+        else
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(static pump => pump.CompleteRun(), this, preferLocal: false);
+        }
+    }
+
+    private void CompleteRun()
+    {
+        CancellationToken? cancelledBy = _cancelledBy;
+        Complete(cancelledBy, _failures);
+    }
+}

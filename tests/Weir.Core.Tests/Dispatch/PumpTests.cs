@@ -1,0 +1,220 @@
+using Weir.Core.Dispatch;
+using Weir.Core.Metering;
+using Weir.Core.Sources;
+
+namespace Weir.Core.Tests.Dispatch;
+
+/// <summary>The pump under interleavings that the test chooses: nothing here runs but what the test runs.</summary>
+public class PumpTests
+{
+    [Fact(Timeout = 20_000)]
+    public async Task Start_SmallSynchronousBatch_NeverLeavesTheFirstWorker()
+    {
+        // Only time decides, so code that is not yet compiled may be slow enough to want help: later rounds are not.
+        List<int> helpers = [];
+        for (int round = 0; round < 200; round++)
+        {
+            ManualExecutor executor = new();
+            TestRun<int, int> run = Run(20, static (x, _) => new ValueTask<int>(x), 8, executor);
+            executor.RunOne();
+            helpers.Add(executor.Queued);
+            Assert.Equal(Enumerable.Range(0, 20), await run.Task);
+        }
+
+        Assert.True(helpers.Count(static n => n == 0) > 150, $"Helpers were called in {helpers.Count(static n => n > 0)} of 200 rounds.");
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task Suspension_WithItemsLeft_LetsTheSameThreadStartTheNextWorker()
+    {
+        ManualExecutor executor = new();
+        TaskCompletionSource<int>[] items = Pending(10);
+        TestRun<int, int> run = Run(10, (x, _) => new ValueTask<int>(items[x].Task), 4, executor);
+        executor.RunOne();
+        Assert.Equal(4, run.Pump.Sample().InFlight);
+        Assert.Equal(4, run.Source.NextIndex - Stashed(run.Source));
+
+        for (int i = 0; i < 10; i++)
+        {
+            Assert.False(run.Task.IsCompleted);
+            items[i].SetResult(i);
+            executor.RunAll();
+        }
+
+        Assert.Equal(Enumerable.Range(0, 10), await run.Task);
+    }
+
+    [Fact(Timeout = 20_000)]
+    public void Limit_OfAThousandForThreeItems_MakesThreeWorkers()
+    {
+        ManualExecutor executor = new();
+        TaskCompletionSource<int>[] items = Pending(3);
+        TestRun<int, int> run = Run(3, (x, _) => new ValueTask<int>(items[x].Task), 1000, executor);
+        executor.RunOne();
+        Assert.Equal(3, run.Pump.Sample().InFlight);
+        Assert.Equal(0, executor.Queued);
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task Finish_WithAWorkerStillQueued_DoesNotWaitForIt()
+    {
+        ManualExecutor executor = new();
+        TestRun<int, int> run = null!;
+        run = Run(2, (x, _) =>
+        {
+            if (x == 0)
+            {
+                Assert.True(run.Pump.AddQueued());
+            }
+
+            return new ValueTask<int>(x);
+        }, 2, executor);
+        executor.RunOne();
+        Assert.Equal(1, executor.Queued);
+        Assert.Equal([0, 1], await run.Task);
+
+        // The late worker finds the run finished, and touches nothing.
+        executor.RunOne();
+        Assert.Equal([0, 1], await run.Task);
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task Stop_BeforeTheFirstWorkerHasAThread_EndsTheRunAtOnce()
+    {
+        ManualExecutor executor = new();
+        using CancellationTokenSource cancel = new();
+        TestRun<int, int> run = Run(5, static (x, _) => new ValueTask<int>(x), 2, executor, cancel.Token);
+        await cancel.CancelAsync();
+        OperationCanceledException error = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => run.Task);
+        Assert.Equal(cancel.Token, error.CancellationToken);
+        executor.RunAll();
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task SetLimit_Lower_TakesEffectAsItemsEnd()
+    {
+        ManualExecutor executor = new();
+        TaskCompletionSource<int>[] items = Pending(20);
+        TestRun<int, int> run = Run(20, (x, _) => new ValueTask<int>(items[x].Task), 8, executor);
+        executor.RunOne();
+        Assert.Equal(8, run.Pump.Sample().InFlight);
+        run.Pump.SetLimit(2);
+        for (int i = 0; i < 6; i++)
+        {
+            items[i].SetResult(i);
+            executor.RunAll();
+        }
+
+        Assert.Equal(2, run.Pump.Sample().InFlight);
+        items[6].SetResult(6);
+        executor.RunAll();
+        Assert.Equal(2, run.Pump.Sample().InFlight);
+        await EndAsync(run, items, 7, executor);
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task SetLimit_Higher_StartsMoreAtOnce()
+    {
+        ManualExecutor executor = new();
+        TaskCompletionSource<int>[] items = Pending(20);
+        TestRun<int, int> run = Run(20, (x, _) => new ValueTask<int>(items[x].Task), 2, executor);
+        executor.RunOne();
+        Assert.Equal(2, run.Pump.Sample().InFlight);
+        run.Pump.SetLimit(5);
+        executor.RunAll();
+        Assert.Equal(5, run.Pump.Sample().InFlight);
+        await EndAsync(run, items, 0, executor);
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task LazySource_WorkerThatFindsItBusy_LeavesAndIsCalledAgain()
+    {
+        ManualExecutor executor = new();
+        TaskCompletionSource<int>[] items = Pending(6);
+        Source<int> source = new LazySource<int>(Enumerable.Range(0, 6));
+        TestRun<int, int> run = new(source, (x, _) => new ValueTask<int>(items[x].Task), Settings(3, executor));
+        run.Start();
+        executor.RunOne();
+        Assert.Equal(3, run.Pump.Sample().InFlight);
+        await EndAsync(run, items, 0, executor);
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task Failure_OfOneOfMany_StopsTheOthersAndIsThrown()
+    {
+        ManualExecutor executor = new();
+        int started = 0;
+        TestRun<int, int> run = Run(10, async (x, token) =>
+        {
+            started++;
+            if (x == 2)
+            {
+                await Task.Yield();
+                throw new FormatException("two");
+            }
+
+            await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token);
+            return x;
+        }, 4, executor);
+        executor.RunOne();
+        FormatException error = await Assert.ThrowsAsync<FormatException>(() => run.Task.WaitAsync(TimeSpan.FromSeconds(10), TimeProvider.System));
+        Assert.Equal("two", error.Message);
+        Assert.Equal(4, started);
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task Sample_AtTheEnd_CountsEveryItemOnce()
+    {
+        ManualExecutor executor = new();
+        TestRun<int, int> run = Run(
+            50, static (x, _) => x % 5 == 0 ? throw new FormatException() : new ValueTask<int>(x), 2, executor, default, ErrorMode.BestEffort);
+        executor.RunAll();
+        Assert.Equal(40, (await run.Task).Count);
+        RunSample sample = run.Pump.Sample();
+        Assert.Equal((40, 10, 0), (sample.Succeeded, sample.Unsuccessful, sample.InFlight));
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task StallWatch_AllWorkersInsideBlockingCalls_StartsMoreUpToTheLimit()
+    {
+        using Barrier together = new(6);
+        Func<int, CancellationToken, ValueTask<int>> blocking = (x, _) =>
+        {
+            Assert.True(together.SignalAndWait(TimeSpan.FromSeconds(15)));
+            return new ValueTask<int>(x);
+        };
+        TestRun<int, int> run = new(
+            SourceOf.Enumerable(Enumerable.Range(0, 6).ToArray()), blocking, new PumpSettings { Limit = 6, ErrorMode = ErrorMode.FailFast });
+        Assert.Equal(6, (await run.Start().Task).Count);
+    }
+
+    private static TestRun<int, int> Run(
+        int count,
+        Func<int, CancellationToken, ValueTask<int>> selector,
+        int limit,
+        ManualExecutor executor,
+        CancellationToken cancellationToken = default,
+        ErrorMode mode = ErrorMode.FailFast) =>
+        new TestRun<int, int>(
+            SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()), selector, Settings(limit, executor) with { ErrorMode = mode })
+            .Start(cancellationToken);
+
+    private static PumpSettings Settings(int limit, ManualExecutor executor) =>
+        new() { Limit = limit, ErrorMode = ErrorMode.FailFast, Executor = executor };
+
+    private static TaskCompletionSource<int>[] Pending(int count) =>
+        Enumerable.Range(0, count).Select(static _ => new TaskCompletionSource<int>()).ToArray();
+
+    private static long Stashed(Source<int> source) => source.LeftOver().Sum(static range => range.Count);
+
+    private static async Task EndAsync(TestRun<int, int> run, TaskCompletionSource<int>[] items, int from, ManualExecutor executor)
+    {
+        for (int i = from; i < items.Length; i++)
+        {
+            items[i].SetResult(i);
+            executor.RunAll();
+        }
+
+        Assert.Equal(Enumerable.Range(0, items.Length), await run.Task);
+    }
+}

@@ -1,0 +1,175 @@
+using Weir.Core.Sinks;
+
+namespace Weir.Core.Tests.Sinks;
+
+public class StreamOutputTests
+{
+    [Theory(Timeout = 20_000)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task MoveNextAsync_NothingThereYet_WaitsForTheNextResult(bool ordered)
+    {
+        FakeRun run = new();
+        StreamOutput<int> output = Create(ordered, 2, 4, run);
+        ValueTask<bool> step = output.MoveNextAsync();
+        Assert.False(step.IsCompleted);
+        output.Add(0, 42);
+        Assert.True(await step);
+        Assert.Equal(42, output.Current);
+        output.Complete(End(1));
+        Assert.False(await output.MoveNextAsync());
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task OrderedOutput_SkippedItems_HoldUpNothing()
+    {
+        StreamOutput<int> output = Create(ordered: true, 4, 8, new FakeRun());
+        ValueTask<bool> step = output.MoveNextAsync();
+        output.Add(2, 2);
+        output.Skip(1);
+        Assert.False(step.IsCompleted);
+        output.Skip(0);
+        Assert.True(await step);
+        Assert.Equal(2, output.Current);
+    }
+
+    [Theory(Timeout = 20_000)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Ceiling_AsItemsAreHandedOutAndSkipped_RisesByEachOfThem(bool ordered)
+    {
+        FakeRun run = new();
+        StreamOutput<int> output = Create(ordered, 1, 1, run);
+        Assert.Equal(2, output.Ceiling);
+        ValueTask<bool> step = output.MoveNextAsync();
+        output.Add(0, 0);
+        await step;
+        Assert.Equal(3, output.Ceiling);
+        Assert.Equal(1, run.Releases);
+        output.Skip(1);
+        Assert.Equal(4, output.Ceiling);
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task Outputs_AnyOrderOfEndsAndSkips_HandOutEachResultOnceAndInOrderWhenPromised()
+    {
+        for (int seed = 0; seed < 200; seed++)
+        {
+            Random random = new(seed);
+            int count = random.Next(0, 200);
+            int window = random.Next(2, 40);
+            bool ordered = random.Next(2) == 0;
+            StreamOutput<int> output = Create(ordered, 1, window - 1, new FakeRun());
+            HashSet<int> skipped = [];
+            List<int> seen = [];
+            List<int> open = [];
+            int next = 0;
+            ValueTask<bool>? step = output.MoveNextAsync();
+            while (next < count || open.Count > 0)
+            {
+                if (next < count && next < output.Ceiling && random.Next(2) == 0)
+                {
+                    open.Add(next++);
+                }
+                else if (open.Count > 0)
+                {
+                    int pick = random.Next(open.Count);
+                    int index = open[pick];
+                    open.RemoveAt(pick);
+                    if (random.Next(4) == 0)
+                    {
+                        skipped.Add(index);
+                        output.Skip(index);
+                    }
+                    else
+                    {
+                        output.Add(index, index);
+                    }
+                }
+
+                while (step is { } pending && pending.IsCompleted)
+                {
+                    Assert.True(await pending);
+                    seen.Add(output.Current);
+                    step = output.MoveNextAsync();
+                }
+
+                // A wake-up is posted, so that the consumer may lag behind for a moment; it must come when nothing else can go on.
+                if (open.Count == 0 && next >= output.Ceiling && next < count)
+                {
+                    Assert.True(await step!.Value);
+                    seen.Add(output.Current);
+                    step = output.MoveNextAsync();
+                }
+            }
+
+            output.Complete(End(count));
+            while (await step!.Value)
+            {
+                seen.Add(output.Current);
+                step = output.MoveNextAsync();
+            }
+
+            IEnumerable<int> expected = Enumerable.Range(0, count).Where(i => !skipped.Contains(i));
+            Assert.Equal(expected, ordered ? seen : seen.Order());
+            await output.DisposeAsync();
+        }
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task DisposeAsync_WhileTheRunIsOn_StopsItAndWaitsForItsEnd()
+    {
+        FakeRun run = new();
+        StreamOutput<int> output = Create(ordered: false, 1, 1, run);
+        ValueTask<bool> step = output.MoveNextAsync();
+        output.Add(0, 1);
+        Assert.True(await step);
+        Task disposed = output.DisposeAsync().AsTask();
+        Assert.True(run.Abandoned);
+        Assert.False(disposed.IsCompleted);
+        output.Complete(End(1));
+        await disposed;
+        Assert.False(await output.MoveNextAsync());
+    }
+
+    [Theory(Timeout = 20_000)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Missing_ItemsThatNeverRan_ComeAtTheEnd(bool ordered)
+    {
+        FakeRun run = new();
+        Func<StreamOutput<int>, IRunHandle> start = _ => run;
+        StreamOutput<int> output = ordered
+            ? new OrderedOutput<int>(2, 4, start) { Missing = (200, static i => -(int)i) }
+            : new UnorderedOutput<int>(2, 4, start) { Missing = (200, static i => -(int)i) };
+        ValueTask<bool> step = output.MoveNextAsync();
+        output.Add(0, 0);
+        output.Add(2, 2);
+        output.Complete(new RunEnd(null, null, 4, [(1, 1), (3, 1)]));
+        List<int> seen = [];
+        while (await step)
+        {
+            seen.Add(output.Current);
+            step = output.MoveNextAsync();
+        }
+
+        int[] expected = [0, 2, -1, .. Enumerable.Range(3, 197).Select(static i => -i)];
+        Assert.Equal(expected.OrderBy(Math.Abs), ordered ? seen : seen.OrderBy(Math.Abs));
+    }
+
+    private static StreamOutput<int> Create(bool ordered, int limit, int capacity, FakeRun run) =>
+        ordered ? new OrderedOutput<int>(limit, capacity, _ => run) : new UnorderedOutput<int>(limit, capacity, _ => run);
+
+    private static RunEnd End(int claimed) => new(null, null, claimed, []);
+
+    private sealed class FakeRun : IRunHandle
+    {
+        public int Releases { get; private set; }
+
+        public bool Abandoned { get; private set; }
+
+        public void Abandon() => Abandoned = true;
+
+        public void Release() => Releases++;
+    }
+}
