@@ -177,7 +177,7 @@ public class TimeoutPolicyTests
         Assert.Equal(1, _clock.ArmedTimers);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 60_000)]
     public async Task ExecuteAsync_ManyCallsAndARunningClock_EachEndsOnceInItsOwnWay()
     {
         TimeoutPolicy<int> policy = Make();
