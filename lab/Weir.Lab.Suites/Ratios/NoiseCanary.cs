@@ -6,6 +6,9 @@ namespace Weir.Lab.Suites.Ratios;
 /// <summary>A piece of work that always takes the same time on an undisturbed machine: its variation is the machine's noise.</summary>
 internal static class NoiseCanary
 {
+    /// <summary>More than this, and somebody else was at work: alone, the machine the goals come from shows 1 to 2 %.</summary>
+    public const double Quiet = 0.05;
+
     /// <summary>The standard deviation of the piece's time as a share of its mean.</summary>
     public static double Variation()
     {

@@ -70,8 +70,10 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
                 }
             }
 
+            double noiseAfter = NoiseCanary.Variation();
             string provenance = Invariant(
-                $"Measured at commit {commit}; {machine}; timer tick {tick:0.0} ms; {SpinWork.PerMicrosecond} spins = 1 us; noise {noiseBefore:P1} before, {NoiseCanary.Variation():P1} after; {rounds} rounds.");
+                $"Measured at commit {commit}; {machine}; timer tick {tick:0.0} ms; {SpinWork.PerMicrosecond} spins = 1 us; noise {noiseBefore:P1} before, {noiseAfter:P1} after; {rounds} rounds.");
+            provenance += Math.Max(noiseBefore, noiseAfter) > NoiseCanary.Quiet ? " **The machine was not quiet: repeat this before believing it.**" : "";
             string section = SuiteTable.Render(provenance, results);
             page.Replace(suite.Key, section);
             await output.WriteLineAsync($"## {SuiteCatalog.Info(suite.Key).Title}\n\n{section}\n");

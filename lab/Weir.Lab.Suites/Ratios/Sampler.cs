@@ -16,7 +16,7 @@ internal sealed class Sampler(int rounds)
 
     private static readonly TimeSpan SampleTime = TimeSpan.FromMilliseconds(40);
     private static readonly TimeSpan ShortestWarmUp = TimeSpan.FromMilliseconds(300);
-    private static readonly TimeSpan LongestWarmUp = TimeSpan.FromSeconds(1.5);
+    private static readonly TimeSpan LongestWarmUp = TimeSpan.FromSeconds(1);
     private static readonly TimeSpan BudgetPerArm = TimeSpan.FromSeconds(6);
 
     public async Task<CaseResult> MeasureAsync(MeasuredCase measured)

@@ -23,6 +23,15 @@ internal sealed class ItemGuard
     /// <summary>The item's outcome was decided from outside. The worker is an orphan.</summary>
     public const long Abandoned = 4;
 
+    /// <summary>Inside a call that takes long; what the worker has claimed beyond the item is being given to others; this takes a few instructions.</summary>
+    public const long Sharing = 5;
+
+    /// <summary>Inside a call that takes long; the worker has nothing beyond the item any more.</summary>
+    public const long Shared = 6;
+
+    /// <summary>The outcome of an orphan's item is still to be recorded by the worker that takes its place.</summary>
+    public const long Handed = 7;
+
     public long Word;
 
     /// <summary>The word of the last item that ended inside its call. Written by the worker before it looks at <see cref="Wanted"/>.</summary>
@@ -34,6 +43,9 @@ internal sealed class ItemGuard
     /// sees this and both compete for the word, or the item is seen to have ended. Never reset, because another one may rely on it.
     /// </summary>
     public int Wanted;
+
+    /// <summary>The word as the stall watch saw it at its last look.</summary>
+    public long Seen { get; set; }
 
     /// <summary>When the attempt's time is up, as a timestamp of the run's clock.</summary>
     public long Deadline;
@@ -53,7 +65,10 @@ internal sealed class ItemGuard
     public ITimer? Timer { get; set; }
 
     /// <summary>The error of the item whose orphan this worker replaces.</summary>
-    public Exception? Handed { get; set; }
+    public Exception? HandedError { get; set; }
+
+    /// <summary>Whether the worker has an item whose outcome is open.</summary>
+    public static bool IsInFlight(long word) => (word & StateMask) is InCall or Moving or Waiting or Sharing or Shared;
 
     /// <summary>The word of the next item, inside its call.</summary>
     public static long Next(long word) => (word & ~StateMask) + StateMask + 1 + InCall;

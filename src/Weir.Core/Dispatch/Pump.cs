@@ -97,7 +97,7 @@ internal abstract partial class Pump : IRunHandle
             _queued = 1;
         }
 
-        if (_limit > 1 && KnownCount != 1)
+        if ((_limit > 1 || IsGuarded) && KnownCount != 1)
         {
             // Before the tokens: a cancelled one ends the run right there, and the end takes the run out of the watch.
             StallWatch.Add(this);

@@ -69,7 +69,7 @@ internal abstract partial class Pump
     {
         for (PumpWorker? worker = Volatile.Read(ref _created); worker is not null; worker = worker.NextCreated)
         {
-            if (worker.TryAbandon(status, error))
+            if (worker.TryAbandon(status, error, out bool isOrphan))
             {
                 bool finish;
                 lock (_gate)

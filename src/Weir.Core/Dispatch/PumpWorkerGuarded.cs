@@ -23,24 +23,57 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
-    public override bool TryAbandon(ItemStatus status, Exception? error)
+    public override bool TryAbandon(ItemStatus status, Exception? error, out bool isOrphan)
     {
-        long guard = Volatile.Read(ref _guard!.Word);
-        while ((guard & ItemGuard.StateMask) == ItemGuard.Moving)
+        ItemGuard guard = _guard!;
+        SpinWait spin = default;
+        long word = Volatile.Read(ref guard.Word);
+        while ((word & ItemGuard.StateMask) is ItemGuard.Moving or ItemGuard.Sharing)
         {
-            // A few instructions of the worker's own thread.
-            Thread.SpinWait(16);
-            guard = Volatile.Read(ref _guard!.Word);
+            // A few instructions of another thread.
+            spin.SpinOnce();
+            word = Volatile.Read(ref guard.Word);
         }
 
-        if ((guard & ItemGuard.StateMask) is not (ItemGuard.InCall or ItemGuard.Waiting) || !Detach(guard))
+        isOrphan = (word & ItemGuard.StateMask) != ItemGuard.Handed;
+        switch (word & ItemGuard.StateMask)
+        {
+            case ItemGuard.InCall or ItemGuard.Shared or ItemGuard.Waiting when Detach(word):
+                run.Sink.Unsuccessful(_index, status, error);
+                break;
+            case ItemGuard.Handed when TryMove(word, ItemGuard.Abandoned):
+                // It waits for a thread, which it may never get. Its item ran out of time before.
+                run.Sink.Unsuccessful(_index, ItemStatus.TimedOut, TakeHandedError());
+                break;
+            default:
+                return false;
+        }
+
+        _unsuccessful++;
+        return true;
+    }
+
+    public override bool ShareIfStuck()
+    {
+        if (_guard is not { } guard)
         {
             return false;
         }
 
-        run.Sink.Unsuccessful(_index, status, error);
-        _unsuccessful++;
-        return true;
+        long word = Volatile.Read(ref guard.Word);
+        bool isSameItem = word == guard.Seen;
+        guard.Seen = word;
+        if (!isSameItem || (word & ItemGuard.StateMask) != ItemGuard.InCall || _chunk.Remaining <= 0
+            || !IsStillInCall(word) || !TryMove(word, ItemGuard.Sharing))
+        {
+            return false;
+        }
+
+        // Given back before the worker can end its item and find nothing left to do.
+        bool shares = !_chunk.IsEmpty;
+        run.Source.GiveBack(_chunk.TakeRest(_chunk.Position));
+        Volatile.Write(ref guard.Word, word - ItemGuard.InCall + ItemGuard.Shared);
+        return shares;
     }
 
     private Done RunGuardedChunk()
@@ -49,7 +82,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         TCall call = run.Call;
         bool timed = run.Settings.ItemTimeout is not null || run.Recovery?.AttemptTimeout is not null;
         _guard!.Host = run.Settings.Executor.CurrentHost;
-        for (int position = _chunk.Position; position < items.Length; position++)
+        for (int position = _chunk.Position; position < _chunk.Count; position++)
         {
             if (run.IsOver)
             {
@@ -104,7 +137,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
     private Done WaitForGuardedCall(TPending pending, long inCall)
     {
-        if (Interlocked.CompareExchange(ref _guard!.Word, inCall - ItemGuard.InCall + ItemGuard.Moving, inCall) != inCall)
+        if (!TryMoveOn(inCall, ItemGuard.Moving))
         {
             Observe(pending);
             return Done.Left;
@@ -178,7 +211,49 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         return Volatile.Read(ref _guard!.Wanted) == 0 || TryEndItem(inCall);
     }
 
-    private bool TryEndItem(long guard) => Interlocked.CompareExchange(ref _guard!.Word, guard & ~ItemGuard.StateMask, guard) == guard;
+    /// <summary>
+    /// Whether an item that was seen inside its call still is. From now on its worker competes for the word, so what is decided by moving it holds.
+    /// </summary>
+    private bool IsStillInCall(long word)
+    {
+        Volatile.Write(ref _guard!.Wanted, 1);
+        Interlocked.MemoryBarrierProcessWide();
+        return Volatile.Read(ref _guard!.Ended) != word;
+    }
+
+    private bool TryEndItem(long word) => TryMoveOn(word, ItemGuard.Idle);
+
+    /// <summary>Moves the worker's own item on, unless it was given up.</summary>
+    private bool TryMoveOn(long word, long state)
+    {
+        if (TryMove(word, state))
+        {
+            return true;
+        }
+
+        // What was claimed beyond the item may be, or have been, given to others meanwhile. This does not touch the item itself.
+        SpinWait spin = default;
+        long serial = word & ~ItemGuard.StateMask;
+        while (true)
+        {
+            long now = Volatile.Read(ref _guard!.Word);
+            if (now == serial + ItemGuard.Sharing)
+            {
+                spin.SpinOnce();
+            }
+            else if (now != serial + ItemGuard.Shared)
+            {
+                return false;
+            }
+            else if (TryMove(now, state))
+            {
+                return true;
+            }
+        }
+    }
+
+    private bool TryMove(long word, long state) =>
+        Interlocked.CompareExchange(ref _guard!.Word, (word & ~ItemGuard.StateMask) + state, word) == word;
 
     /// <summary>Looks at the outcome of stray work, so that its exception does not count as unobserved, and drops it.</summary>
     private static void Observe(TPending pending) => pending.OnCompleted(() =>
@@ -269,12 +344,14 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             case ItemGuard.Abandoned:
                 return;
             case ItemGuard.Moving:
+            case ItemGuard.Sharing:
                 left = TimeSpan.FromMilliseconds(1);
                 break;
             case ItemGuard.InCall when Volatile.Read(ref _guard!.Ended) == guard:
                 // Between two items.
                 break;
             case ItemGuard.InCall:
+            case ItemGuard.Shared:
             case ItemGuard.Waiting:
                 left = time.GetElapsedTime(time.GetTimestamp(), Volatile.Read(ref _guard!.Deadline));
                 if (left <= TimeSpan.Zero)
@@ -306,7 +383,8 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         successor._item = _item;
         successor._repetition = _repetition;
         successor._guard!.ItemDeadline = _guard!.ItemDeadline;
-        successor._guard!.Handed = TimedOut(limit);
+        successor._guard!.HandedError = TimedOut(limit);
+        Volatile.Write(ref successor._guard.Word, ItemGuard.Handed);
         run.Settings.Executor.Queue(successor);
         _guard!.Timer?.Dispose();
         _guard!.StopLink.Unregister();
@@ -322,32 +400,27 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
     private Exception TakeHandedError()
     {
-        Debug.Assert(_guard!.Handed is not null, "A successor is made with the error of the item it records.");
-        Exception error = _guard!.Handed;
-        _guard!.Handed = null;
+        Debug.Assert(_guard!.HandedError is not null, "A successor is made with the error of the item it records.");
+        Exception error = _guard!.HandedError;
+        _guard!.HandedError = null;
         return error;
     }
 
     /// <summary>Takes the item from the worker, with what the worker had claimed beyond it.</summary>
     private bool Detach(long guard)
     {
-        if ((guard & ItemGuard.StateMask) == ItemGuard.InCall)
+        if ((guard & ItemGuard.StateMask) is ItemGuard.InCall && !IsStillInCall(guard))
         {
-            Volatile.Write(ref _guard!.Wanted, 1);
-            Interlocked.MemoryBarrierProcessWide();
-            if (Volatile.Read(ref _guard!.Ended) == guard)
-            {
-                return false;
-            }
+            return false;
         }
 
-        if (Interlocked.CompareExchange(ref _guard!.Word, (guard & ~ItemGuard.StateMask) + ItemGuard.Abandoned, guard) != guard)
+        if (!TryMove(guard, ItemGuard.Abandoned))
         {
             return false;
         }
 
         StopsExecuting();
-        if ((guard & ItemGuard.StateMask) == ItemGuard.InCall)
+        if ((guard & ItemGuard.StateMask) != ItemGuard.Waiting)
         {
             if (!_chunk.IsEmpty)
             {

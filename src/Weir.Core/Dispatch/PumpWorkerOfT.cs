@@ -56,7 +56,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         sample.Succeeded += _succeeded;
         sample.Unsuccessful += _unsuccessful;
-        sample.InFlight += _wait == Wait.Call || IsExecuting ? 1 : 0;
+        sample.InFlight += (_guard is null ? _wait == Wait.Call || IsExecuting : ItemGuard.IsInFlight(Volatile.Read(ref _guard.Word))) ? 1 : 0;
     }
 
     protected override bool Step()
@@ -96,7 +96,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return Done.Ready;
             case Wait.Handover:
                 _wait = Wait.None;
-                return Fail(_index, ItemStatus.TimedOut, TakeHandedError());
+                return TryMove(ItemGuard.Handed, ItemGuard.Idle) ? Fail(_index, ItemStatus.TimedOut, TakeHandedError()) : LeaveAsOrphan();
             default:
                 return Done.Ready;
         }

@@ -128,7 +128,16 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         if (_start is { } start)
         {
             _start = null;
-            _run = start(this);
+            try
+            {
+                _run = start(this);
+            }
+            catch
+            {
+                // A run that was refused is no run: there is nothing to wait for afterwards.
+                _disposed = true;
+                throw;
+            }
         }
 
         return Step() is { } answer ? answer : new ValueTask<bool>(this, _signal.Version);

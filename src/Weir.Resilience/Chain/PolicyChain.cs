@@ -99,7 +99,7 @@ public sealed class PolicyChain<TResult>
         CircuitTicket ticket = default;
         if (_breaker is not null && !_breaker.TryEnter(out ticket))
         {
-            return ContinueAsync(default, call, state, token, callerToken);
+            return BeginAsync(call, state, token, callerToken);
         }
 
         IDisposable? lease = null;
@@ -108,7 +108,7 @@ public sealed class PolicyChain<TResult>
             ValueTask<IDisposable?> entry = EnterGate(token);
             if (!entry.IsCompletedSuccessfully)
             {
-                return ContinueAsync(new Attempt<TResult> { Phase = AttemptPhase.Gate, Ticket = ticket, Entry = entry }, call, state, token, callerToken);
+                return AfterGateAsync(ticket, entry, call, state, token, callerToken);
             }
 
             lease = entry.Result;
@@ -119,7 +119,7 @@ public sealed class PolicyChain<TResult>
         {
             return _breaker is null && _retry is null && lease is null
                 ? pending
-                : ContinueAsync(new Attempt<TResult> { Phase = AttemptPhase.Call, Ticket = ticket, Lease = lease, Call = pending }, call, state, token, callerToken);
+                : AfterCallAsync(ticket, lease, pending, call, state, token, callerToken);
         }
 
         TResult result = pending.Result;
@@ -127,6 +127,22 @@ public sealed class PolicyChain<TResult>
         lease?.Dispose();
         return new ValueTask<TResult>(result);
     }
+
+    // Methods of their own, because the large struct would have to be cleared at the entry of the fast path too.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private ValueTask<TResult> BeginAsync<TState>(
+        Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken token, CancellationToken callerToken) =>
+        ContinueAsync(default, call, state, token, callerToken);
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private ValueTask<TResult> AfterGateAsync<TState>(
+        CircuitTicket ticket, ValueTask<IDisposable?> entry, Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken token, CancellationToken callerToken) =>
+        ContinueAsync(new Attempt<TResult> { Phase = AttemptPhase.Gate, Ticket = ticket, Entry = entry }, call, state, token, callerToken);
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private ValueTask<TResult> AfterCallAsync<TState>(
+        CircuitTicket ticket, IDisposable? lease, ValueTask<TResult> pending, Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken token, CancellationToken callerToken) =>
+        ContinueAsync(new Attempt<TResult> { Phase = AttemptPhase.Call, Ticket = ticket, Lease = lease, Call = pending }, call, state, token, callerToken);
 
     /// <summary>The rest: one state machine for all policies and attempts, whatever there is to wait for.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
@@ -202,6 +218,8 @@ public sealed class PolicyChain<TResult>
                 attempt.Ticket = await EnterCircuitAsync(token).ConfigureAwait(false);
             }
 
+            // A delay or a wait may end just before it hears of a cancellation: no attempt begins after the end.
+            token.ThrowIfCancellationRequested();
             attempt.Phase = AttemptPhase.Call;
             return attempt;
         }
@@ -230,6 +248,7 @@ public sealed class PolicyChain<TResult>
         return ticket;
     }
 
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     private async ValueTask<TResult> FallBackAsync(ValueTask<TResult> pending, CancellationToken callerToken)
     {
         Exception failure;

@@ -12,6 +12,7 @@ public partial class HouseRulesTests
     {
         ["Weir.Core"] = [],
         ["Weir.Resilience"] = [],
+        ["Weir.RateLimiting"] = ["Weir.Resilience"],
         ["Weir"] = ["Weir.Core", "Weir.Resilience"],
         ["Weir.Dataflow"] = ["Weir.Core"],
         ["Weir.Polly"] = ["Weir"],
@@ -52,6 +53,7 @@ public partial class HouseRulesTests
 
     [Theory]
     [InlineData("Weir.Core")]
+    [InlineData("Weir.Resilience")]
     [InlineData("Weir")]
     [InlineData("Weir.Dataflow")]
     public void Project_Packages_OfTheLibraryAreNone(string name)

@@ -96,7 +96,7 @@ public class CircuitBreakerModelTests
         }
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 60_000)]
     [InlineData(false, false)]
     [InlineData(true, false)]
     [InlineData(true, true)]
@@ -161,7 +161,7 @@ public class CircuitBreakerModelTests
         Assert.All(changes.Zip(changes.Skip(1)), static pair => Assert.Equal(pair.First.To, pair.Second.From));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 60_000)]
     public async Task Failed_ManyThreads_CountsEachOnce()
     {
         var breaker = new CircuitBreaker(new CircuitBreakerOptions { FailureThreshold = 4_001, TimeProvider = new ManualTimeProvider() });
@@ -179,7 +179,7 @@ public class CircuitBreakerModelTests
         Assert.Equal(CircuitBreakerState.Open, breaker.State);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 60_000)]
     public async Task TryEnter_HalfOpenManyThreads_LetsInExactlyTheProbes()
     {
         var clock = new ManualTimeProvider();

@@ -23,7 +23,7 @@ public class RuntimeBatchTimeoutTests
         ItemOutcome<int>[] outcomes = await RuntimeRun.AllAsync(
             form, runtime, RuntimeRun.Count(Items), static (x, _) => new ValueTask<int>(x), Timed);
         Assert.All(outcomes, static o => Assert.True(o.IsSuccess));
-        Assert.Equal(0, clock.LiveTimers);
+        await clock.AssertNoTimersAsync();
     }
 
     [Theory(Timeout = 30_000)]
@@ -85,7 +85,7 @@ public class RuntimeBatchTimeoutTests
         RuntimeRun.AssertTimedOut(outcomes[10]);
         AssertOutcomes(RuntimeCases.LimitOf(name), outcomes);
         Assert.Equal(runtime is ParallelRuntime ? 1 : 0, runtime.Statistics.ReplacedThreads);
-        Assert.Equal(0, clock.LiveTimers);
+        await clock.AssertNoTimersAsync();
 
         // The runtime is as good as new, stuck thread or not.
         ItemOutcome<int>[] again = await RuntimeRun.AllAsync(form, runtime, RuntimeRun.Count(100), static (x, _) => new ValueTask<int>(x));
@@ -174,7 +174,7 @@ public class RuntimeBatchTimeoutTests
         Assert.Equal(limit, outcomes.Count(static o => o.Error?.Message.Contains("item", StringComparison.Ordinal) == true));
         Assert.Equal(limit, outcomes.Count(static o => o.Error?.Message.Contains("batch", StringComparison.Ordinal) == true));
         Assert.Equal(Items - (2 * limit), outcomes.Count(static o => o.Status == ItemStatus.NotRun));
-        Assert.Equal(0, clock.LiveTimers);
+        await clock.AssertNoTimersAsync();
         runtime.AssertIdle(0, 2 * limit);
     }
 
@@ -205,7 +205,7 @@ public class RuntimeBatchTimeoutTests
         AssertOutcomes(limit, outcomes);
         Assert.Equal(limit, gate.Arrived);
         runtime.AssertIdle(10, limit);
-        Assert.Equal(0, clock.LiveTimers);
+        await clock.AssertNoTimersAsync();
     }
 
     private static void AssertOutcomes(int limit, ItemOutcome<int>[] outcomes)

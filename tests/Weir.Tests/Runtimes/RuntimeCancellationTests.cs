@@ -91,7 +91,7 @@ public class RuntimeCancellationTests
         }
 
         Assert.True(await RuntimeRun.UntilAsync(() => runtime.Statistics.ActiveCalls == 0));
-        Assert.Equal(0, clock.LiveTimers);
+        await clock.AssertNoTimersAsync();
     }
 
     [Theory(Timeout = 30_000)]

@@ -30,7 +30,7 @@ public class RuntimeItemTimeoutTests
                 return x;
             }, Timed);
         Assert.Equal(RuntimeRun.Count(500), outcomes.Select(static o => o.Value));
-        Assert.Equal(0, clock.LiveTimers);
+        await clock.AssertNoTimersAsync();
         runtime.AssertIdle(500, 0);
     }
 
@@ -154,7 +154,7 @@ public class RuntimeItemTimeoutTests
         }
 
         runtime.AssertIdle(2, 2);
-        Assert.Equal(0, clock.LiveTimers);
+        await clock.AssertNoTimersAsync();
     }
 
     [Theory(Timeout = 30_000)]
@@ -218,7 +218,7 @@ public class RuntimeItemTimeoutTests
 
         // On the caller's thread, an item that answers to its token at once may end before anybody waits for it.
         Assert.InRange(runtime.Statistics.AbandonedWorkers, runtime is DirectRuntime ? 0 : 1, 1);
-        Assert.Equal(0, clock.LiveTimers);
+        await clock.AssertNoTimersAsync();
         gate.Open();
         Assert.All(await runtime.ProcessManyAsync([1, 2, 3], static (x, _) => new ValueTask<int>(x)), static o => Assert.True(o.IsSuccess));
     }

@@ -32,7 +32,7 @@ public class LimitTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.All), MemberType = typeof(Cases))]
+    [MemberData(nameof(Cases.AllFew), MemberType = typeof(Cases))]
     public async Task Run_BlockingItems_AreAsManyAsTheLimitAndNoMore(OperatorFamily family, SourceKind kind)
     {
         ConcurrencyProbe probe = new();

@@ -51,7 +51,7 @@ public class BackPressureTests
     [MemberData(nameof(Cases.AllStreams), MemberType = typeof(Cases))]
     public async Task Consumer_ThatStands_IsNotRunAwayFrom(OperatorFamily family, SourceKind kind)
     {
-        foreach ((int limit, int capacity) in new[] { (1, 1), (3, 1), (2, 5), (4, 64) })
+        foreach ((int limit, int capacity) in new[] { (1, 1), (3, 1), (4, 16) })
         {
             TestSource source = TestSource.Of(kind, 5_000);
             int started = 0;
@@ -68,7 +68,7 @@ public class BackPressureTests
             {
                 Assert.True(await stream.MoveNextAsync().WithinAsync());
                 Assert.InRange(Volatile.Read(ref started), taken, taken + window);
-                if (taken is 1 or 100 or 200)
+                if (taken is 1 or 200)
                 {
                     await Guard.SettleAsync();
                     Assert.InRange(Volatile.Read(ref started), taken, taken + window);

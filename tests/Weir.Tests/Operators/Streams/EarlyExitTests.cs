@@ -127,7 +127,7 @@ public class EarlyExitTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Cases.UnboundedStreams), MemberType = typeof(Cases))]
+    [MemberData(nameof(Cases.UnboundedFewStreams), MemberType = typeof(Cases))]
     public async Task Leaving_InAnyWay_KeepsNothingAlive(OperatorFamily family, SourceKind kind)
     {
         List<WeakReference> held = [];

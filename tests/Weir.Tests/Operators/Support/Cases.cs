@@ -15,12 +15,19 @@ public static class Cases
     /// <summary>The sources that count what is done to them.</summary>
     public static readonly SourceKind[] Recorded = [SourceKind.Collection, SourceKind.Lazy, SourceKind.AsyncImmediate, SourceKind.AsyncSuspending, SourceKind.Channel];
 
+    public static readonly SourceKind[] Few = [SourceKind.Array, SourceKind.Lazy, SourceKind.Channel];
+
     public static readonly ErrorMode[] Modes = Enum.GetValues<ErrorMode>();
 
     /// <summary>The sources that need not end.</summary>
     public static readonly SourceKind[] Unbounded = [SourceKind.Lazy, SourceKind.AsyncImmediate, SourceKind.AsyncSuspending, SourceKind.Channel];
 
     public static MatrixTheoryData<OperatorFamily, SourceKind> All() => new(Families, Kinds);
+
+    /// <summary>One source of each way of reading, for tests that take real time or memory.</summary>
+    public static MatrixTheoryData<OperatorFamily, SourceKind> AllFew() => new(Families, Few);
+
+    public static MatrixTheoryData<OperatorFamily, SourceKind> UnboundedFewStreams() => new(Streams, [SourceKind.Lazy, SourceKind.AsyncSuspending]);
 
     public static MatrixTheoryData<OperatorFamily, SourceKind, ErrorMode> AllModes() => new(Families, Kinds, Modes);
 
