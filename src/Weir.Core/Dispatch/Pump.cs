@@ -84,7 +84,7 @@ internal abstract partial class Pump : IRunHandle
     {
         PumpWorker first = CreateWorker();
         first.IsQueued = true;
-        lock (_gate)
+        using (_gate.Hold())
         {
             // A deadline that was set before, or the end of a runtime, may have come first.
             if (_finished)
@@ -113,7 +113,7 @@ internal abstract partial class Pump : IRunHandle
             _otherCallerToken = otherCallerToken.UnsafeRegister(static (pump, token) => ((Pump)pump!).Cancel(token), this);
         }
 
-        lock (_gate)
+        using (_gate.Hold())
         {
             if (_finished)
             {
@@ -166,7 +166,7 @@ internal abstract partial class Pump : IRunHandle
     {
         Debug.Assert(limit >= 1, "A run without workers would never end.");
         int more;
-        lock (_gate)
+        using (_gate.Hold())
         {
             more = Math.Min(limit - _live, limit - _limit);
             Volatile.Write(ref _limit, limit);
@@ -182,7 +182,7 @@ internal abstract partial class Pump : IRunHandle
     public void Release()
     {
         PumpWorker? worker = null;
-        lock (_gate)
+        using (_gate.Hold())
         {
             if (_throttled)
             {
@@ -205,7 +205,7 @@ internal abstract partial class Pump : IRunHandle
             return null;
         }
 
-        lock (_gate)
+        using (_gate.Hold())
         {
             return AddNeedsLock(queued: false);
         }
@@ -215,7 +215,7 @@ internal abstract partial class Pump : IRunHandle
     public bool AddQueued()
     {
         PumpWorker? worker;
-        lock (_gate)
+        using (_gate.Hold())
         {
             worker = AddNeedsLock(queued: true);
         }
@@ -232,7 +232,7 @@ internal abstract partial class Pump : IRunHandle
     /// <summary>Counts a worker that gives its thread back to the executor between two items.</summary>
     public void Requeue(PumpWorker worker)
     {
-        lock (_gate)
+        using (_gate.Hold())
         {
             worker.IsQueued = true;
             _queued++;
@@ -244,7 +244,7 @@ internal abstract partial class Pump : IRunHandle
     /// <summary>Whether a queued worker still has a run to work for.</summary>
     public bool TryEnter(PumpWorker worker)
     {
-        lock (_gate)
+        using (_gate.Hold())
         {
             if (_finished)
             {
@@ -262,7 +262,7 @@ internal abstract partial class Pump : IRunHandle
     public bool TryLeave(PumpWorker worker, LeaveReason reason)
     {
         bool finish;
-        lock (_gate)
+        using (_gate.Hold())
         {
             AssertInvariants();
             if (!_over)
@@ -304,7 +304,7 @@ internal abstract partial class Pump : IRunHandle
     /// <summary>The counts of the run so far.</summary>
     public RunSample Sample()
     {
-        lock (_gate)
+        using (_gate.Hold())
         {
             RunSample sample = _past;
             for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)

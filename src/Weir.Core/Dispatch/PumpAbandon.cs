@@ -34,7 +34,7 @@ internal abstract partial class Pump
     public PumpWorker CreateSuccessor(PumpWorker orphan)
     {
         PumpWorker successor = CreateWorker();
-        lock (_gate)
+        using (_gate.Hold())
         {
             orphan.AddTo(ref _past);
             _past.InFlight = 0;
@@ -72,10 +72,10 @@ internal abstract partial class Pump
             if (worker.TryAbandon(status, error, out bool isOrphan))
             {
                 bool finish;
-                lock (_gate)
+                using (_gate.Hold())
                 {
                     _live--;
-                    _past.Abandoned++;
+                    _past.Abandoned += isOrphan ? 1 : 0;
                     finish = TryFinishNeedsLock();
                 }
 
@@ -86,7 +86,7 @@ internal abstract partial class Pump
             }
         }
 
-        lock (_gate)
+        using (_gate.Hold())
         {
             return _finished;
         }

@@ -10,7 +10,7 @@ internal abstract partial class Pump
     {
         get
         {
-            lock (_gate)
+            using (_gate.Hold())
             {
                 return _failures ??= new FailureLog(_settings.ErrorMode);
             }
@@ -58,7 +58,7 @@ internal abstract partial class Pump
 
     private bool TryStop(CancellationToken? by, ItemStatus status, Exception? error, out bool finish)
     {
-        lock (_gate)
+        using (_gate.Hold())
         {
             AssertInvariants();
             finish = false;

@@ -18,7 +18,7 @@ internal abstract partial class Pump
             return null;
         }
 
-        lock (_gate)
+        using (_gate.Hold())
         {
             if (_paused || _over || !IsAtCeiling)
             {
@@ -40,7 +40,7 @@ internal abstract partial class Pump
             return null;
         }
 
-        lock (_gate)
+        using (_gate.Hold())
         {
             if (!_paused || end <= _pausedAt)
             {

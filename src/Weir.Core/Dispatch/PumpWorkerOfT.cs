@@ -134,7 +134,8 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 continue;
             }
 
-            if (_pace.Left <= 0 && !_pace.Look(run, run.Settings.Executor.Quantum))
+            // With nothing left to claim, the worker leaves instead: a call that is done does not wait in line to find that out.
+            if (_pace.Left <= 0 && !_pace.Look(run, run.Settings.Executor.Quantum) && run.Source.MayHaveMore)
             {
                 StopsExecuting();
                 run.Requeue(this);

@@ -18,7 +18,7 @@ internal sealed class FailureLog(ErrorMode mode)
     /// <returns>Whether the run has to stop.</returns>
     public bool AddItem(long index, Exception error)
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             switch (mode)
             {
@@ -43,7 +43,7 @@ internal sealed class FailureLog(ErrorMode mode)
     /// <summary>Whether a failure that was added is one that the run tells of: under FailFast the first one only.</summary>
     public bool Reports(long index, Exception error)
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             return mode != ErrorMode.FailFast || (_firstIndex == index && ReferenceEquals(_first, error));
         }
@@ -52,7 +52,7 @@ internal sealed class FailureLog(ErrorMode mode)
     /// <summary>Keeps a failure of the source itself, which ends the run in every mode.</summary>
     public void AddSource(Exception error)
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             _first ??= error;
             _sourceError ??= error;
@@ -68,7 +68,7 @@ internal sealed class FailureLog(ErrorMode mode)
     {
         get
         {
-            lock (_lock)
+            using (_lock.Hold())
             {
                 return mode switch
                 {
@@ -85,7 +85,7 @@ internal sealed class FailureLog(ErrorMode mode)
     {
         get
         {
-            lock (_lock)
+            using (_lock.Hold())
             {
                 if (_all is null)
                 {

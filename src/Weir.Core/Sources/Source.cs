@@ -35,6 +35,9 @@ internal abstract class Source<T>
     /// <summary>Whether there is nothing to claim now. An item given back makes this false again.</summary>
     public bool IsExhausted => !_hasStash && IsDrained;
 
+    /// <summary>Whether a claim may find something. More exact than <see cref="IsExhausted"/>, which some sources learn only from a last look.</summary>
+    public bool MayHaveMore => _hasStash || !(IsDrained || (KnownCount >= 0 && NextIndex >= KnownCount));
+
     /// <summary>Whether the underlying sequence has no more items, apart from those given back.</summary>
     protected abstract bool IsDrained { get; }
 
@@ -64,7 +67,7 @@ internal abstract class Source<T>
             stash = Interlocked.CompareExchange(ref _stash, made, null) ?? made;
         }
 
-        lock (stash)
+        using (LockHold.HoldMonitor(stash))
         {
             stash.Push(rest);
             _hasStash = true;
@@ -86,7 +89,7 @@ internal abstract class Source<T>
     private bool TryTakeStashed(ref Chunk<T> chunk)
     {
         Stack<Chunk<T>> stash = _stash!;
-        lock (stash)
+        using (LockHold.HoldMonitor(stash))
         {
             if (!stash.TryPop(out Chunk<T> rest))
             {

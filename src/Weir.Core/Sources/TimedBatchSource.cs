@@ -29,7 +29,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
     public override void OnReady(Action continuation)
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             if (!_moved && !_due)
             {
@@ -103,7 +103,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
     protected override ClaimResult FinishAdvance(ref Chunk<IReadOnlyList<T>> chunk, long index)
     {
         bool moved;
-        lock (_lock)
+        using (_lock.Hold())
         {
             moved = _moved;
             _moved = false;
@@ -137,7 +137,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
         _batch[_count++] = _enumerator!.Current;
         if (_count == 1 && timeout is { } limit)
         {
-            lock (_lock)
+            using (_lock.Hold())
             {
                 _timerOn = true;
                 _due = false;
@@ -151,7 +151,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
     private ClaimResult Seal(ref Chunk<IReadOnlyList<T>> chunk, long index)
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             _timerOn = false;
             _due = false;
@@ -168,7 +168,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
     private bool TakeDue()
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             bool due = _due && _count > 0;
             _due = false;
@@ -178,7 +178,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
     private Task StepEndsAsync()
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             if (_moved)
             {
@@ -196,7 +196,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
     private void Signal(bool moved)
     {
         Action? waiter;
-        lock (_lock)
+        using (_lock.Hold())
         {
             if (moved)
             {

@@ -1,3 +1,5 @@
+using Weir.Core;
+
 namespace Weir.Runtimes;
 
 /// <summary>The running calls of a <see cref="DirectRuntime"/>: it knows when the last one has ended, and ends those that outlive the grace period.</summary>
@@ -15,7 +17,7 @@ internal sealed class DirectCalls(object owner)
     {
         get
         {
-            lock (_gate)
+            using (_gate.Hold())
             {
                 long succeeded = _succeeded;
                 long unsuccessful = _unsuccessful;
@@ -43,7 +45,7 @@ internal sealed class DirectCalls(object owner)
 
     public void ThrowIfClosed()
     {
-        lock (_gate)
+        using (_gate.Hold())
         {
             ObjectDisposedException.ThrowIf(_closed, owner);
         }
@@ -52,7 +54,7 @@ internal sealed class DirectCalls(object owner)
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
     public void Enter(DirectCall call)
     {
-        lock (_gate)
+        using (_gate.Hold())
         {
             ObjectDisposedException.ThrowIf(_closed, owner);
             _running.Add(call);
@@ -62,7 +64,7 @@ internal sealed class DirectCalls(object owner)
     public void Leave(DirectCall call)
     {
         TaskCompletionSource? drained = null;
-        lock (_gate)
+        using (_gate.Hold())
         {
             _running.Remove(call);
             _succeeded += call.Succeeded;
@@ -81,7 +83,7 @@ internal sealed class DirectCalls(object owner)
     public async Task CloseAsync(TimeSpan grace, TimeProvider time)
     {
         Task drained;
-        lock (_gate)
+        using (_gate.Hold())
         {
             _closed = true;
             _drained ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -100,7 +102,7 @@ internal sealed class DirectCalls(object owner)
         catch (TimeoutException)
         {
             DirectCall[] left;
-            lock (_gate)
+            using (_gate.Hold())
             {
                 left = [.. _running];
             }

@@ -1,3 +1,4 @@
+using Weir.Core;
 using System.Threading.Tasks.Sources;
 
 namespace Weir.Runtimes;
@@ -57,7 +58,7 @@ internal sealed class ItemRace : IValueTaskSource<RaceEnd>
     /// <summary>Says how to look at the outcome of the stray call, so that its exception does not count as unobserved. No other item uses this race.</summary>
     public void Abandon(Action observe)
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             if (!_strayEnded)
             {
@@ -84,7 +85,7 @@ internal sealed class ItemRace : IValueTaskSource<RaceEnd>
         }
 
         Action? observe;
-        lock (_lock)
+        using (_lock.Hold())
         {
             _strayEnded = true;
             observe = _observe;

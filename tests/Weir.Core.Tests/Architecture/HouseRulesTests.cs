@@ -32,7 +32,7 @@ public partial class HouseRulesTests
     private static readonly string[] BuildOnly = ["Microsoft.CodeAnalysis.BannedApiAnalyzers"];
 
     /// <summary>The folders of the engine, each of which may use those before it and itself.</summary>
-    private static readonly string[] EngineFolders = ["Metering", "Sources", "Sinks", "Dispatch"];
+    private static readonly string[] EngineFolders = ["Locking", "Metering", "Sources", "Sinks", "Dispatch"];
 
     private static readonly string Root = FindRoot();
 
