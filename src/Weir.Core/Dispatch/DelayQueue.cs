@@ -20,7 +20,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
     /// <returns>False when the run is over and the item was not taken.</returns>
     public bool TryAdd(in Chunk<T> item, long dueAt)
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             if (_closed)
             {
@@ -36,7 +36,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
     /// <summary>Gives the indices of everything that still waits, and takes no more.</summary>
     public IReadOnlyList<long> Close()
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             _closed = true;
             _timer?.Dispose();
@@ -67,7 +67,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
     private void Fire()
     {
         int count = 0;
-        lock (_lock)
+        using (_lock.Hold())
         {
             _timerDue = long.MaxValue;
             long now = time.GetTimestamp();

@@ -12,7 +12,7 @@ internal abstract partial class Pump
 
     protected void CountDelayed()
     {
-        lock (_gate)
+        using (_gate.Hold())
         {
             _delayed++;
         }
@@ -22,7 +22,7 @@ internal abstract partial class Pump
     protected void OnDue(int count)
     {
         bool finish;
-        lock (_gate)
+        using (_gate.Hold())
         {
             _delayed -= count;
             _throttled = false;

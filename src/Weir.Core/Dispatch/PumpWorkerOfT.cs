@@ -163,6 +163,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         {
             case ClaimResult.Claimed:
                 _claims++;
+                IsToShare = false;
                 _pace.Left -= _chunk.Count;
                 if (_helper)
                 {
@@ -274,7 +275,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         for (; position < items.Length; position++)
         {
             _chunk.Position = position;
-            if (pump.IsOver)
+            if (pump.IsOver || IsToShare)
             {
                 pump.Source.GiveBack(_chunk.TakeRest(position));
                 break;

@@ -71,7 +71,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     public void ItemEnded(long index)
     {
         (T Item, long Index)? next = null;
-        lock (_lock)
+        using (_lock.Hold())
         {
             AssertInvariants();
             if (!_running.Remove(index, out Lane? lane))
@@ -155,7 +155,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
             throw new InvalidOperationException($"The key of the item at index {index} is null.");
         }
 
-        lock (_lock)
+        using (_lock.Hold())
         {
             AssertInvariants();
             if (!_lanes.TryGetValue(key, out Lane? lane))
