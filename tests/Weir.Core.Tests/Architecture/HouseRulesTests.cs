@@ -55,6 +55,7 @@ public partial class HouseRulesTests
     [InlineData("Weir.Core")]
     [InlineData("Weir.Resilience")]
     [InlineData("Weir")]
+    [InlineData("Weir.Resilience")]
     [InlineData("Weir.Dataflow")]
     public void Project_Packages_OfTheLibraryAreNone(string name)
     {

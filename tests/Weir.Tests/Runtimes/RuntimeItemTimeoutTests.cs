@@ -208,6 +208,9 @@ public class RuntimeItemTimeoutTests
         IExecutionRuntime runtime, ManualTimeProvider clock, RuntimeGate gate, Task<ItemOutcome<int>[]> call)
     {
         await gate.ArrivedAsync(1);
+
+        // A thread that loses its processor inside another item while the clock is moved would be out of time as well, and rightly so.
+        await RuntimeRun.UntilAsync(() => runtime.Statistics.InFlight == 1, 2);
         await clock.PassAsync(Limit, call);
         ItemOutcome<int>[] outcomes = await call;
         ItemOutcome<int> late = Assert.Single(outcomes, static o => !o.IsSuccess);
