@@ -67,8 +67,21 @@ internal sealed class ItemGuard
     /// <summary>The error of the item whose orphan this worker replaces.</summary>
     public Exception? HandedError { get; set; }
 
-    /// <summary>Whether the worker has an item whose outcome is open.</summary>
-    public static bool IsInFlight(long word) => (word & StateMask) is InCall or Moving or Waiting or Sharing or Shared;
+    /// <summary>Whether the worker has an item whose outcome is open. For statistics: the item may have ended since.</summary>
+    public bool IsInFlight
+    {
+        get
+        {
+            long word = Volatile.Read(ref Word);
+            return (word & StateMask) switch
+            {
+                // An item that ends inside its call leaves the word as it is.
+                InCall => Volatile.Read(ref Ended) != word,
+                Moving or Waiting or Sharing or Shared => true,
+                _ => false,
+            };
+        }
+    }
 
     /// <summary>The word of the next item, inside its call.</summary>
     public static long Next(long word) => (word & ~StateMask) + StateMask + 1 + InCall;

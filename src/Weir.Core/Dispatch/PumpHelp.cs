@@ -71,7 +71,6 @@ internal abstract partial class Pump
             claims += worker.Claims;
             executing += worker.IsExecuting ? 1 : 0;
             shared |= worker.ShareIfStuck();
-            worker.ShareIfSlow();
         }
 
         if (shared)

@@ -11,8 +11,6 @@ namespace Weir.Core.Dispatch;
 internal abstract class PumpWorker : IThreadPoolWorkItem
 {
     private Action? _continuation;
-    private bool _isToShare;
-    private long _claimsSeen = -1;
 
     /// <summary>The next in the list of all workers of the run.</summary>
     public PumpWorker? NextCreated { get; set; }
@@ -25,13 +23,6 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
 
     /// <summary>Whether a thread is inside this worker. A hint for the stall watch: read without a lock.</summary>
     public bool IsExecuting { get; private set; }
-
-    /// <summary>Asks the worker to give back what it has claimed beyond its item: its items have become slow since it claimed them by the hundred.</summary>
-    public bool IsToShare
-    {
-        get => Volatile.Read(ref _isToShare);
-        set => Volatile.Write(ref _isToShare, value);
-    }
 
     /// <summary>Whether the thread inside this worker was started for the run, rather than having come by to complete an item.</summary>
     public bool IsOnOwnThread { get; private set; }
@@ -66,18 +57,6 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
     /// <summary>Asked by the stall watch at each look: gives what the worker has claimed beyond its item to others, when the item has not ended since the last look.</summary>
     /// <returns>Whether there is something more to claim now.</returns>
     public virtual bool ShareIfStuck() => false;
-
-    /// <summary>Called by the stall watch: a chunk that has lasted from one look to the next is one of slow items.</summary>
-    public void ShareIfSlow()
-    {
-        long claims = Claims;
-        if (claims == _claimsSeen && IsExecuting)
-        {
-            IsToShare = true;
-        }
-
-        _claimsSeen = claims;
-    }
 
     /// <summary>The run is over: lets go of timers.</summary>
     public virtual void Retire()

@@ -84,7 +84,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         _guard!.Host = run.Settings.Executor.CurrentHost;
         for (int position = _chunk.Position; position < _chunk.Count; position++)
         {
-            if (run.IsOver || IsToShare)
+            if (run.IsOver)
             {
                 run.Source.GiveBack(_chunk.TakeRest(position));
                 return Done.Ready;

@@ -56,7 +56,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         sample.Succeeded += _succeeded;
         sample.Unsuccessful += _unsuccessful;
-        sample.InFlight += (_guard is null ? _wait == Wait.Call || IsExecuting : ItemGuard.IsInFlight(Volatile.Read(ref _guard.Word))) ? 1 : 0;
+        sample.InFlight += (_guard is null ? _wait == Wait.Call || IsExecuting : _guard.IsInFlight) ? 1 : 0;
     }
 
     protected override bool Step()
@@ -163,7 +163,6 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         {
             case ClaimResult.Claimed:
                 _claims++;
-                IsToShare = false;
                 _pace.Left -= _chunk.Count;
                 if (_helper)
                 {
@@ -275,7 +274,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         for (; position < items.Length; position++)
         {
             _chunk.Position = position;
-            if (pump.IsOver || IsToShare)
+            if (pump.IsOver)
             {
                 pump.Source.GiveBack(_chunk.TakeRest(position));
                 break;

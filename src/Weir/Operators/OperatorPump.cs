@@ -24,7 +24,7 @@ internal static class OperatorPump
         if (policies is not null)
         {
             Pump pump = new Pump<TItem, TResult, PendingResult<TResult>, PolicyCall<TItem, TResult>, TSink>(
-                source, new PolicyCall<TItem, TResult>(selector, policies), sink, settings, recovery);
+                source, new PolicyCall<TItem, TResult>(selector, policies, policies.AttemptTimeoutFor<TResult>()), sink, settings, recovery);
             policies.RunToken = pump.Token;
             return pump;
         }

@@ -26,6 +26,15 @@ internal sealed class CallPolicies
 
     public CircuitBreaker? Breaker => _breaker;
 
+    /// <summary>
+    /// The limit of one attempt, inside the other policies: its time begins when the rate limit has let the attempt through, and the breaker hears of it. Null when there is
+    /// none; a run without policies leaves it to the engine.
+    /// </summary>
+    public TimeoutPolicy<TResult>? AttemptTimeoutFor<TResult>() =>
+        _options.AttemptTimeout is { } limit
+            ? new TimeoutPolicy<TResult>(new TimeoutOptions { Timeout = limit, TimeProvider = _options.TimeProvider })
+            : null;
+
     /// <summary>The policies of the options, or null when none stands around an attempt.</summary>
     public static CallPolicies? Of(ParallelRunOptions options) =>
         options.CircuitBreaker is null && options.SharedCircuitBreaker is null && options.RateLimit is null && options.SharedRateLimit is null
@@ -33,14 +42,19 @@ internal sealed class CallPolicies
             : new CallPolicies(options);
 
     public async ValueTask<TResult> InvokeAsync<TItem, TResult>(
-        Func<TItem, CancellationToken, ValueTask<TResult>> selector, TItem item, int index, bool isFirst, CancellationToken cancellationToken)
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        TimeoutPolicy<TResult>? attemptTimeout,
+        TItem item,
+        int index,
+        bool isFirst,
+        CancellationToken cancellationToken)
     {
         if (isFirst && _options.OnStartItemAsync is { } starting)
         {
             await starting(index).ConfigureAwait(false);
         }
 
-        TResult result = await AttemptAsync(selector, item, cancellationToken).ConfigureAwait(false);
+        TResult result = await AttemptAsync(selector, attemptTimeout, item, cancellationToken).ConfigureAwait(false);
         if (_options.OnCompleteItemAsync is { } completed)
         {
             await completed(index).ConfigureAwait(false);
@@ -50,7 +64,7 @@ internal sealed class CallPolicies
     }
 
     private async ValueTask<TResult> AttemptAsync<TItem, TResult>(
-        Func<TItem, CancellationToken, ValueTask<TResult>> selector, TItem item, CancellationToken cancellationToken)
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector, TimeoutPolicy<TResult>? attemptTimeout, TItem item, CancellationToken cancellationToken)
     {
         CircuitTicket ticket = default;
         if (_breaker is not null && !_breaker.TryEnter(out ticket))
@@ -70,7 +84,10 @@ internal sealed class CallPolicies
                 }
             }
 
-            TResult result = await selector(item, cancellationToken).ConfigureAwait(false);
+            ValueTask<TResult> pending = attemptTimeout is null
+                ? selector(item, cancellationToken)
+                : attemptTimeout.ExecuteAsync(static (call, token) => call.selector(call.item, token), (selector, item), cancellationToken);
+            TResult result = await pending.ConfigureAwait(false);
             _breaker?.Succeeded(ticket);
             return result;
         }

@@ -25,14 +25,14 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
         _retry = options.MaxRetries > 0 ? new RetryPolicy(options.Retry) : null;
     }
 
-    public TimeSpan? AttemptTimeout => _options.AttemptTimeout;
+    public TimeSpan? AttemptTimeout => _policies is null ? _options.AttemptTimeout : null;
 
     /// <summary>The recovery of the options, or null when a failure is simply a failure.</summary>
     public static RunRecovery<TResult>? Of(ParallelRunOptions options, CallPolicies? policies)
     {
         TypedFallback<TResult>? fallback = Fallback.For<TResult>(options.OnFallback);
         bool waits = policies?.Breaker is not null && options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen;
-        return options.MaxRetries > 0 || options.AttemptTimeout is not null || fallback is not null || waits
+        return options.MaxRetries > 0 || (options.AttemptTimeout is not null && policies is null) || fallback is not null || waits
             ? new RunRecovery<TResult>(options, policies, fallback)
             : null;
     }
