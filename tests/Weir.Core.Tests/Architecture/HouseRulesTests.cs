@@ -55,7 +55,6 @@ public partial class HouseRulesTests
     [InlineData("Weir.Core")]
     [InlineData("Weir.Resilience")]
     [InlineData("Weir")]
-    [InlineData("Weir.Resilience")]
     [InlineData("Weir.Dataflow")]
     public void Project_Packages_OfTheLibraryAreNone(string name)
     {
