@@ -7,7 +7,7 @@ internal struct AdaptiveActionCall<TItem>(Func<TItem, CancellationToken, ValueTa
     private readonly Func<TItem, CancellationToken, ValueTask> _action = action;
     private AdaptiveMeter _meter = new(controller);
 
-    public AdaptivePendingNothing Invoke(TItem item, long index, CancellationToken cancellationToken)
+    public AdaptivePendingNothing Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
     {
         _meter.Begin();
         ValueTask task;

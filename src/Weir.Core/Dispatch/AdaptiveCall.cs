@@ -7,7 +7,7 @@ internal struct AdaptiveCall<TItem, TResult>(Func<TItem, CancellationToken, Valu
     private readonly Func<TItem, CancellationToken, ValueTask<TResult>> _selector = selector;
     private AdaptiveMeter _meter = new(controller);
 
-    public AdaptivePendingResult<TResult> Invoke(TItem item, long index, CancellationToken cancellationToken)
+    public AdaptivePendingResult<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
     {
         _meter.Begin();
         ValueTask<TResult> task;

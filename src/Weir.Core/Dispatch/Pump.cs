@@ -34,12 +34,12 @@ internal abstract partial class Pump : IRunHandle
     private bool _throttled;
     private bool _finished;
 
-    protected Pump(PumpSettings settings)
+    protected Pump(PumpSettings settings, bool guarded = false)
     {
         Debug.Assert(settings.Limit >= 1, "Limits are validated by the public API.");
         _settings = settings;
         _limit = settings.Limit;
-        IsGuarded = settings.Guarded || settings.ItemTimeout is not null;
+        IsGuarded = guarded || settings.Guarded || settings.ItemTimeout is not null;
         Token = _stopped.Token;
         Context = ExecutionContext.Capture();
         settings.Adaptive?.Attach(this);
