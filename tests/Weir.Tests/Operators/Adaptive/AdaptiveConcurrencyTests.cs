@@ -37,12 +37,18 @@ public class AdaptiveConcurrencyTests
         });
         await server.WaitForAsync(16);
 
-        // The first 16 fail: from there on 8 are in flight, which is one more call than fits for each two that end.
+        // A window is 16 calls. Those of them that end before the last one make place for others still; from then on calls only end, until 8 are left.
         server.Release(16, fails: true);
-        await server.WaitForAsync(8);
         await lowered.WaitAsync(TestContext.Current.CancellationToken);
         Assert.Equal((16, 8), told.First());
-        Assert.Equal(8, server.InFlight);
+        await server.ReleaseUntilAsync(8);
+        for (int i = 0; i < 4; i++)
+        {
+            server.Release(1, fails: false);
+            await server.WaitForAsync(8);
+        }
+
+        Assert.Equal(8, server.PeakSinceThen);
         server.ReleaseAll();
         Assert.Equal(100 - 16, (await run).Count(x => x >= 0) + server.FailedAfter(16));
         Assert.InRange(server.Peak, 16, 64);
@@ -149,10 +155,14 @@ public class AdaptiveConcurrencyTests
         private readonly Queue<TaskCompletionSource> _calls = [];
         private readonly List<(int Count, TaskCompletionSource Reached)> _waiters = [];
         private bool _open;
+        private int _most = int.MaxValue;
 
         public int InFlight { get; private set; }
 
         public int Peak { get; private set; }
+
+        /// <summary>The most calls in flight since <see cref="ReleaseUntilAsync"/> had its way.</summary>
+        public int PeakSinceThen { get; private set; }
 
         public int Failed { get; private set; }
 
@@ -165,6 +175,7 @@ public class AdaptiveConcurrencyTests
             {
                 InFlight++;
                 Peak = Math.Max(Peak, InFlight);
+                PeakSinceThen = Math.Max(PeakSinceThen, InFlight);
                 if (_open)
                 {
                     call.SetResult();
@@ -205,6 +216,24 @@ public class AdaptiveConcurrencyTests
             return reached.Task;
         }
 
+        /// <summary>Releases calls, also those that are yet to start, until no more than that many are in flight.</summary>
+        public async Task ReleaseUntilAsync(int count)
+        {
+            Task reached;
+            lock (_lock)
+            {
+                _most = count;
+                reached = WaitForAsync(count);
+            }
+
+            await reached;
+            lock (_lock)
+            {
+                _most = int.MaxValue;
+                PeakSinceThen = InFlight;
+            }
+        }
+
         public void Release(int count, bool fails)
         {
             lock (_lock)
@@ -236,6 +265,11 @@ public class AdaptiveConcurrencyTests
 
         private void TellNeedsLock()
         {
+            while (_calls.Count > _most)
+            {
+                _calls.Dequeue().SetResult();
+            }
+
             foreach ((int count, TaskCompletionSource reached) in _waiters)
             {
                 if (InFlight == count && _calls.Count == count)
