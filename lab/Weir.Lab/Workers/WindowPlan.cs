@@ -1,0 +1,7 @@
+namespace Weir.Lab.Workers;
+
+/// <summary>What one window is to be.</summary>
+/// <param name="Round">The number of the round, from 1; 0 for the warm-up.</param>
+/// <param name="Duration">How long it is measured.</param>
+/// <param name="Batches">Of each group, how many operations go between two looks at the clock.</param>
+internal sealed record WindowPlan(int Round, TimeSpan Duration, IReadOnlyDictionary<string, int> Batches);
