@@ -1,6 +1,8 @@
 using System.Text.Json;
 using System.Text.Json.Serialization;
 using Weir.Lab.Latency;
+using Weir.Lab.Scaling;
+using Weir.Lab.Statistics;
 using Weir.Lab.Workers;
 
 namespace Weir.Lab;
@@ -14,4 +16,6 @@ namespace Weir.Lab;
     Converters = [typeof(HistogramJsonConverter)])]
 [JsonSerializable(typeof(WorkerRun))]
 [JsonSerializable(typeof(WorkerRun[]))]
+[JsonSerializable(typeof(UslFit))]
+[JsonSerializable(typeof(Comparison))]
 public sealed partial class LabJson : JsonSerializerContext;

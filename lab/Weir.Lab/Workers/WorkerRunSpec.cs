@@ -33,7 +33,7 @@ public sealed record WorkerRunSpec
     /// <value>At least 1. The default is 10.</value>
     public int Rounds { get; init; } = 10;
 
-    /// <summary>How long the unmeasured warm-up lasts at most; it ends before, when the rate is steady.</summary>
+    /// <summary>How long the unmeasured warm-up lasts at most; it ends before, when the rate is steady, and takes up to twice as long while code is being compiled.</summary>
     /// <value>The default is 3 seconds.</value>
     public TimeSpan LongestWarmUp { get; init; } = TimeSpan.FromSeconds(3);
 

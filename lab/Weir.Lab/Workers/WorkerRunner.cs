@@ -117,7 +117,8 @@ public sealed class WorkerRunner
                 batches = outcome.Groups().ToDictionary(static g => g.Name, static g => BatchOf(g.Rate > 0 ? g.Workers * 1e9 / g.Rate : 0));
             }
 
-            if (steady || Stopwatch.GetElapsedTime(start) >= _spec.LongestWarmUp)
+            TimeSpan elapsed = Stopwatch.GetElapsedTime(start);
+            if (steady || (quiet >= 2 && elapsed >= _spec.LongestWarmUp) || elapsed >= _spec.LongestWarmUp * 2)
             {
                 return new WarmUpEnd(batches, steady);
             }
