@@ -184,7 +184,7 @@ public sealed class WorkerRunner
             InFlight = outcome.InFlight,
             Pacing = outcome.Pacing,
             Resources = outcome.Resources,
-            BytesPerOperation = (double)outcome.Bytes / Math.Max(1, outcome.Executed),
+            BytesPerOperation = (double)outcome.Whole.AllocatedBytes / Math.Max(1, outcome.Executed),
             Timeline = outcome.Timeline,
             Canary = canary,
             Troubles = troubles,

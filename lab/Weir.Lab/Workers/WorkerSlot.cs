@@ -5,7 +5,7 @@ using Weir.Lab.Latency;
 namespace Weir.Lab.Workers;
 
 /// <summary>One worker's place in a window: tells it what to do next, and keeps its counts.</summary>
-internal sealed class WorkerSlot(WindowState window, WorkerContext context, int batch, LatencyRecorder? recorder, Pacer? pacer)
+internal sealed class WorkerSlot(WindowState window, WorkerContext context, int batch, LatencyRecorder? recorder, Pacer? pacer, long? limit)
 {
     // Long enough to cost nothing, short enough that loops which never suspend take turns on few threads.
     private static readonly long YieldAfter = Clock.Ticks(TimeSpan.FromMilliseconds(2));
@@ -44,7 +44,7 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
                 BeginMeasuring();
             }
 
-            return Batch;
+            return limit is null ? Batch : NextOfLimit(limit.Value);
         }
 
         return NextOutside(phase);
@@ -135,6 +135,9 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
 
         window.SignalEnded();
     }
+
+    // All begin at the gate and do their number, however long that takes: the last ones may run alone.
+    private int NextOfLimit(long most) => (int)Math.Min(Batch, most - _tally.Operations - _tally.Failures);
 
     private int NextOutside(WindowPhase phase)
     {
