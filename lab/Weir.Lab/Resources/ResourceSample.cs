@@ -39,11 +39,30 @@ public readonly record struct ResourceSample
     /// <summary>Methods that the just-in-time compiler has compiled.</summary>
     public long CompiledMethods { get; init; }
 
+    /// <summary>How long the just-in-time compiler has been compiling.</summary>
+    public TimeSpan CompilationTime { get; init; }
+
+    /// <summary>Work items that wait for a thread of the pool.</summary>
+    public long PoolPending { get; init; }
+
+    /// <summary>Work items that the pool has done.</summary>
+    public long PoolCompleted { get; init; }
+
+    /// <summary>What the operating system counts, as far as it has such counters.</summary>
+    public SystemSample Kernel { get; init; }
+
     /// <summary>Reads the counters. It briefly stops all threads to count their allocations exactly, so it belongs outside what is timed.</summary>
     /// <returns>The counters.</returns>
-    public static ResourceSample Take()
+    public static ResourceSample Take() => Take(precise: true);
+
+    /// <summary>Reads the counters without stopping any thread: allocations may lack what each thread has not yet used of its last 8 KB.</summary>
+    /// <returns>The counters.</returns>
+    public static ResourceSample TakeRunning() => Take(precise: false);
+
+    private static ResourceSample Take(bool precise)
     {
         using Process process = Process.GetCurrentProcess();
+        SystemSample system = SystemSample.Take();
         Environment.ProcessCpuUsage cpu = Environment.CpuUsage;
         return new ResourceSample
         {
@@ -53,11 +72,15 @@ public readonly record struct ResourceSample
             Collections1 = GC.CollectionCount(1),
             Collections2 = GC.CollectionCount(2),
             GcPause = GC.GetTotalPauseDuration(),
-            AllocatedBytes = GC.GetTotalAllocatedBytes(precise: true),
+            AllocatedBytes = GC.GetTotalAllocatedBytes(precise),
             LockContentions = Monitor.LockContentionCount,
             PoolThreads = ThreadPool.ThreadCount,
             PeakResidentBytes = process.PeakWorkingSet64,
             CompiledMethods = JitInfo.GetCompiledMethodCount(),
+            CompilationTime = JitInfo.GetCompilationTime(),
+            PoolPending = ThreadPool.PendingWorkItemCount,
+            PoolCompleted = ThreadPool.CompletedWorkItemCount,
+            Kernel = system,
         };
     }
 }

@@ -42,6 +42,18 @@ public readonly record struct ResourceUse
     /// <summary>The most memory that the process ever had resident up to the end, in bytes. It never falls.</summary>
     public long PeakResidentBytes { get; init; }
 
+    /// <summary>How long the compiler was at work meanwhile.</summary>
+    public TimeSpan CompilationTime { get; init; }
+
+    /// <summary>Work items that waited for a thread of the pool at the end of a window.</summary>
+    public long PoolPending { get; init; }
+
+    /// <summary>Work items that the pool did.</summary>
+    public long PoolCompleted { get; init; }
+
+    /// <summary>What the operating system counted.</summary>
+    public SystemUse Kernel { get; init; }
+
     /// <summary>The use between two samples.</summary>
     /// <param name="before">The earlier sample.</param>
     /// <param name="after">The later sample.</param>
@@ -62,6 +74,10 @@ public readonly record struct ResourceUse
             AllocatedBytes = after.AllocatedBytes - before.AllocatedBytes,
             LockContentions = after.LockContentions - before.LockContentions,
             CompiledMethods = after.CompiledMethods - before.CompiledMethods,
+            CompilationTime = after.CompilationTime - before.CompilationTime,
+            PoolPending = after.PoolPending,
+            PoolCompleted = after.PoolCompleted - before.PoolCompleted,
+            Kernel = SystemUse.Between(before.Kernel, after.Kernel),
             PoolThreads = after.PoolThreads,
             PeakResidentBytes = after.PeakResidentBytes,
         };
@@ -88,6 +104,10 @@ public readonly record struct ResourceUse
         AllocatedBytes = left.AllocatedBytes + right.AllocatedBytes,
         LockContentions = left.LockContentions + right.LockContentions,
         CompiledMethods = left.CompiledMethods + right.CompiledMethods,
+        CompilationTime = left.CompilationTime + right.CompilationTime,
+        PoolPending = Math.Max(left.PoolPending, right.PoolPending),
+        PoolCompleted = left.PoolCompleted + right.PoolCompleted,
+        Kernel = left.Kernel + right.Kernel,
         PoolThreads = Math.Max(left.PoolThreads, right.PoolThreads),
         PeakResidentBytes = Math.Max(left.PeakResidentBytes, right.PeakResidentBytes),
     };

@@ -1,0 +1,110 @@
+using System.Globalization;
+using System.Runtime.InteropServices;
+
+namespace Weir.Lab.Resources;
+
+/// <summary>Counters of the operating system at one moment. A counter that this system does not have is <see langword="null"/>.</summary>
+public readonly partial record struct SystemSample
+{
+    private const int RusageLongs = 18;
+    private const int VoluntaryAt = 16;
+    private const int InvoluntaryAt = 17;
+
+    /// <summary>How often a thread of the process gave up its processor to wait.</summary>
+    public long? VoluntarySwitches { get; init; }
+
+    /// <summary>How often a thread of the process had to give up its processor although it could have gone on.</summary>
+    public long? InvoluntarySwitches { get; init; }
+
+    /// <summary>Bytes that the process caused to be read from a device, which reads from the page cache do not.</summary>
+    public long? DeviceReadBytes { get; init; }
+
+    /// <summary>Processor time that the hypervisor gave to others, over all processors of the machine.</summary>
+    public TimeSpan? Steal { get; init; }
+
+    /// <summary>How long some task of the machine was waiting for a processor.</summary>
+    public TimeSpan? CpuPressure { get; init; }
+
+    /// <summary>How long some task of the machine was waiting for a device.</summary>
+    public TimeSpan? IoPressure { get; init; }
+
+    /// <summary>How long some task of the machine was waiting for memory.</summary>
+    public TimeSpan? MemoryPressure { get; init; }
+
+    /// <summary>In how many periods the processor quota of the control group was used up.</summary>
+    public long? ThrottledPeriods { get; init; }
+
+    /// <summary>Reads the counters.</summary>
+    /// <returns>The counters; all absent on a system other than Linux.</returns>
+    public static SystemSample Take()
+    {
+        if (!OperatingSystem.IsLinux())
+        {
+            return default;
+        }
+
+        (long? voluntary, long? involuntary) = Switches();
+        return new SystemSample
+        {
+            VoluntarySwitches = voluntary,
+            InvoluntarySwitches = involuntary,
+            DeviceReadBytes = Value("/proc/self/io", "read_bytes:"),
+            Steal = StealOf(FirstLine("/proc/stat")),
+            CpuPressure = PressureOf(FirstLine("/proc/pressure/cpu")),
+            IoPressure = PressureOf(FirstLine("/proc/pressure/io")),
+            MemoryPressure = PressureOf(FirstLine("/proc/pressure/memory")),
+            ThrottledPeriods = Value("/sys/fs/cgroup/cpu.stat", "nr_throttled ") ?? Value("/sys/fs/cgroup/cpu/cpu.stat", "nr_throttled "),
+        };
+    }
+
+    /// <summary>The eighth number of the line <c>cpu  user nice system idle iowait irq softirq steal</c>, in hundredths of a second.</summary>
+    internal static TimeSpan? StealOf(string? line)
+    {
+        string[] fields = line?.Split(' ', StringSplitOptions.RemoveEmptyEntries) ?? [];
+        return fields is ["cpu", ..] && fields.Length > 8 && long.TryParse(fields[8], CultureInfo.InvariantCulture, out long hundredths)
+            ? TimeSpan.FromMilliseconds(hundredths * 10)
+            : null;
+    }
+
+    /// <summary>The total of the line <c>some avg10=.. avg60=.. avg300=.. total=microseconds</c>.</summary>
+    internal static TimeSpan? PressureOf(string? line)
+    {
+        const string total = "total=";
+        int at = line?.IndexOf(total, StringComparison.Ordinal) ?? -1;
+        return at >= 0 && long.TryParse(line.AsSpan(at + total.Length), CultureInfo.InvariantCulture, out long microseconds)
+            ? TimeSpan.FromMicroseconds(microseconds)
+            : null;
+    }
+
+    private static (long? Voluntary, long? Involuntary) Switches()
+    {
+        // Of the process, not summed over its threads: those that have ended would be missing.
+        long[] usage = new long[RusageLongs];
+        return GetResourceUsage(0, usage) == 0 ? (usage[VoluntaryAt], usage[InvoluntaryAt]) : (null, null);
+    }
+
+    private static string? FirstLine(string path) => Lines(path).FirstOrDefault();
+
+    private static long? Value(string path, string name)
+    {
+        string? line = Lines(path).FirstOrDefault(l => l.StartsWith(name, StringComparison.Ordinal));
+        return line is not null && long.TryParse(line.AsSpan(name.Length), CultureInfo.InvariantCulture, out long value) ? value : null;
+    }
+
+    // A counter that cannot be read is absent: kernels and containers differ in what they show.
+    private static string[] Lines(string path)
+    {
+        try
+        {
+            return File.Exists(path) ? File.ReadAllLines(path) : [];
+        }
+        catch (Exception error) when (error is IOException or UnauthorizedAccessException)
+        {
+            return [];
+        }
+    }
+
+    [LibraryImport("libc", EntryPoint = "getrusage")]
+    [DefaultDllImportSearchPaths(DllImportSearchPath.System32)]
+    private static partial int GetResourceUsage(int who, [Out] long[] usage);
+}

@@ -1,0 +1,26 @@
+using System.Diagnostics;
+
+namespace Weir.Lab.Resources;
+
+/// <summary>The step in which the platform's timers go. A shorter delay is not one: it measures the step.</summary>
+public static class TimerTick
+{
+    /// <summary>Measures what a delay of 1 ms really takes.</summary>
+    /// <param name="delays">How many delays, one after the other. At least 1.</param>
+    /// <param name="cancellationToken">Cancels the delays.</param>
+    /// <returns>The median.</returns>
+    public static async Task<TimeSpan> MeasureAsync(int delays = 15, CancellationToken cancellationToken = default)
+    {
+        ArgumentOutOfRangeException.ThrowIfLessThan(delays, 1);
+        TimeSpan[] lengths = new TimeSpan[delays];
+        for (int i = 0; i < delays; i++)
+        {
+            long start = Stopwatch.GetTimestamp();
+            await Task.Delay(1, cancellationToken).ConfigureAwait(false);
+            lengths[i] = Stopwatch.GetElapsedTime(start);
+        }
+
+        Array.Sort(lengths);
+        return lengths[delays / 2];
+    }
+}

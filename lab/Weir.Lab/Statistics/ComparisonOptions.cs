@@ -1,0 +1,37 @@
+namespace Weir.Lab.Statistics;
+
+/// <summary>How rates are compared. Immutable.</summary>
+public sealed record ComparisonOptions
+{
+    /// <summary>Up to which share a difference does not matter.</summary>
+    /// <value>More than 0 and less than 1. The default is 0.03.</value>
+    public double Margin { get; init; } = 0.03;
+
+    /// <summary>How often a difference may be claimed that is none, and the other way round.</summary>
+    /// <value>More than 0 and less than 0.5. The default is 0.01.</value>
+    public double Alpha { get; init; } = 0.01;
+
+    /// <summary>The level of the interval that is shown; decisions use the one that follows from alpha.</summary>
+    /// <value>Between 0 and 1. The default is 0.95.</value>
+    public double Level { get; init; } = 0.95;
+
+    /// <summary>Whether the rounds were measured in pairs, each of the one next to one of the other.</summary>
+    public bool IsPaired { get; init; }
+
+    /// <summary>Throws when a value is outside its range.</summary>
+    /// <exception cref="ArgumentOutOfRangeException">A value is outside its range; the message names it and the range.</exception>
+    public void Validate()
+    {
+        ThrowUnless(Margin is > 0 and < 1, nameof(Margin), Margin, "The margin is more than 0 and less than 1.");
+        ThrowUnless(Alpha is > 0 and < 0.5, nameof(Alpha), Alpha, "Alpha is more than 0 and less than 0.5.");
+        ThrowUnless(Level is > 0 and < 1, nameof(Level), Level, "The level is between 0 and 1.");
+    }
+
+    private static void ThrowUnless(bool fine, string name, double value, string message)
+    {
+        if (!fine)
+        {
+            throw new ArgumentOutOfRangeException(name, value, message);
+        }
+    }
+}

@@ -1,0 +1,17 @@
+namespace Weir.Lab.Statistics;
+
+/// <summary>What a comparison of rates comes to.</summary>
+public enum Verdict
+{
+    /// <summary>The rounds do not say: neither a difference nor that there is none.</summary>
+    Inconclusive,
+
+    /// <summary>It does more per second, by more than the margin.</summary>
+    Faster,
+
+    /// <summary>It does less per second, by more than the margin.</summary>
+    Slower,
+
+    /// <summary>If there is a difference, it is within the margin.</summary>
+    Equivalent,
+}

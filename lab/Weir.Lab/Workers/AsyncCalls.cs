@@ -1,0 +1,33 @@
+namespace Weir.Lab.Workers;
+
+/// <summary>Starts an operation without a result. A struct, so that the loop is compiled for it.</summary>
+internal interface IAsyncCall
+{
+    ValueTask StartAsync();
+}
+
+/// <summary>Starts an operation with a result.</summary>
+internal interface IAsyncCall<T>
+{
+    ValueTask<T> StartAsync();
+}
+
+internal readonly struct TaskCall(Func<Task> call) : IAsyncCall
+{
+    public ValueTask StartAsync() => new(call());
+}
+
+internal readonly struct ValueTaskCall(Func<ValueTask> call) : IAsyncCall
+{
+    public ValueTask StartAsync() => call();
+}
+
+internal readonly struct TaskCall<T>(Func<Task<T>> call) : IAsyncCall<T>
+{
+    public ValueTask<T> StartAsync() => new(call());
+}
+
+internal readonly struct ValueTaskCall<T>(Func<ValueTask<T>> call) : IAsyncCall<T>
+{
+    public ValueTask<T> StartAsync() => call();
+}

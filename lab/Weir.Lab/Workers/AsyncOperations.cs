@@ -1,0 +1,102 @@
+using System.Diagnostics;
+using Weir.Lab.Work;
+
+namespace Weir.Lab.Workers;
+
+/// <summary>The loop of an asynchronous worker whose operation has no result.</summary>
+/// <remarks>It awaits the operation itself: another method between them would cost a state machine per operation, which would be counted as the operation's.</remarks>
+internal sealed class AsyncOperation<TCall>(TCall call) : Operation(isAsync: true)
+    where TCall : struct, IAsyncCall
+{
+    internal override async Task LoopAsync(WorkerSlot slot)
+    {
+        while (true)
+        {
+            // A loop whose operations never suspend would keep its pool thread, and the others from starting.
+            if (slot.MustYield)
+            {
+                await Task.Yield();
+                slot.HasYielded();
+            }
+
+            int count = slot.IsPaced ? await slot.NextStartAsync().ConfigureAwait(false) : slot.Next();
+            if (count == 0)
+            {
+                return;
+            }
+
+            int done = 0;
+            try
+            {
+                long before = slot.Mark;
+                for (; done < count - 1; done++)
+                {
+                    await call.StartAsync().ConfigureAwait(false);
+                }
+
+                if (count > 1)
+                {
+                    before = Stopwatch.GetTimestamp();
+                }
+
+                await call.StartAsync().ConfigureAwait(false);
+                slot.Done(count, before, Stopwatch.GetTimestamp());
+            }
+            catch (Exception error)
+            {
+                if (!slot.Failed(error, done))
+                {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// <summary>The loop of an asynchronous worker whose operation has a result, which is consumed.</summary>
+internal sealed class AsyncOperation<TCall, T>(TCall call) : Operation(isAsync: true)
+    where TCall : struct, IAsyncCall<T>
+{
+    internal override async Task LoopAsync(WorkerSlot slot)
+    {
+        while (true)
+        {
+            if (slot.MustYield)
+            {
+                await Task.Yield();
+                slot.HasYielded();
+            }
+
+            int count = slot.IsPaced ? await slot.NextStartAsync().ConfigureAwait(false) : slot.Next();
+            if (count == 0)
+            {
+                return;
+            }
+
+            int done = 0;
+            try
+            {
+                long before = slot.Mark;
+                for (; done < count - 1; done++)
+                {
+                    Sink.Consume(await call.StartAsync().ConfigureAwait(false));
+                }
+
+                if (count > 1)
+                {
+                    before = Stopwatch.GetTimestamp();
+                }
+
+                Sink.Consume(await call.StartAsync().ConfigureAwait(false));
+                slot.Done(count, before, Stopwatch.GetTimestamp());
+            }
+            catch (Exception error)
+            {
+                if (!slot.Failed(error, done))
+                {
+                    return;
+                }
+            }
+        }
+    }
+}

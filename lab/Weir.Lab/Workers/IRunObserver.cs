@@ -1,0 +1,18 @@
+namespace Weir.Lab.Workers;
+
+/// <summary>Hears how a run goes on. It is called between windows, never inside one, so it may draw.</summary>
+public interface IRunObserver
+{
+    /// <summary>The unmeasured warm-up begins.</summary>
+    void WarmingUp();
+
+    /// <summary>A round begins.</summary>
+    /// <param name="round">Its number, from 1.</param>
+    /// <param name="rounds">How many there are.</param>
+    void RoundStarted(int round, int rounds);
+
+    /// <summary>A round has ended.</summary>
+    /// <param name="round">The round.</param>
+    /// <param name="rounds">How many there are.</param>
+    void RoundEnded(WorkerRound round, int rounds);
+}

@@ -1,0 +1,91 @@
+using static System.FormattableString;
+
+namespace Weir.Lab.Workers;
+
+/// <summary>Whether the figures of a run can be relied on.</summary>
+internal static class RunChecks
+{
+    private const double JitShare = 0.01;
+    private const double LatenessShare = 0.10;
+    private const double StealShare = 0.01;
+    private const double BusyShare = 0.95;
+
+    // No generator that sleeps keeps to less than this, and at high rates a tenth of the interval would ask for it.
+    private const long LeastLateness = 200_000;
+
+    /// <summary>Why the figures are invalid; none when they are valid.</summary>
+    public static List<string> Troubles(WorkerRun run)
+    {
+        List<string> troubles = [];
+        if (!run.Rounds.Any(static r => r.Operations > 0))
+        {
+            troubles.Add("No operation was completed in a measured window.");
+        }
+
+        troubles.AddRange(run.Rounds.SelectMany(static r => r.Troubles.Select(t => Invariant($"Round {r.Round}: {t}"))));
+        double seconds = run.Rounds.Sum(static r => r.Seconds);
+        double compiling = run.Rounds.Sum(static r => r.Resources.CompilationTime.TotalSeconds);
+        if (compiling > seconds * JitShare)
+        {
+            long methods = run.Rounds.Sum(static r => r.Resources.CompiledMethods);
+            troubles.Add(Invariant($"{methods} methods were compiled while it was measured, for {compiling / seconds:P1} of the time: the code was not warm."));
+        }
+
+        if (run.Spec.RatePerSecond is double rate)
+        {
+            long limit = Math.Max((long)(1e9 / rate * LatenessShare), LeastLateness);
+            long late = run.Rounds.Select(static r => r.Pacing?.LatenessP99 ?? 0).Order().ElementAtOrDefault(run.Rounds.Count / 2);
+            if (late > limit)
+            {
+                troubles.Add(Invariant($"The generator was late: p99 {late / 1e3:0} us, more than {limit / 1e3:0} us. The machine cannot make this rate steadily."));
+            }
+
+            if (run.Rounds.Sum(static r => r.Pacing?.Unfinished ?? 0) is > 0 and long unfinished && !run.IsPartial)
+            {
+                troubles.Add(Invariant($"{unfinished:N0} operations had not ended {run.Spec.DrainLimit.TotalSeconds:0.#} s after the window: the percentiles lack the slowest."));
+            }
+        }
+
+        return troubles;
+    }
+
+    /// <summary>What to keep in mind; none when nothing.</summary>
+    public static List<string> Warnings(WorkerRun run)
+    {
+        List<string> warnings = [];
+        double variation = run.Rounds.Select(static r => r.Canary.Variation).Append(run.CanaryAfter.Variation).Max();
+        if (variation > Weir.Lab.Resources.Canary.QuietVariation)
+        {
+            warnings.Add(Invariant($"The machine was not quiet: the canary varied by {variation:P1}. Trust the sign, not the size."));
+        }
+
+        double seconds = Math.Max(run.Rounds.Sum(static r => r.Seconds), 1e-9);
+        double steal = run.Rounds.Sum(static r => r.Resources.Kernel.Steal?.TotalSeconds ?? 0) / seconds / run.Machine.Cores;
+        if (steal > StealShare)
+        {
+            warnings.Add(Invariant($"The hypervisor gave {steal:P1} of the processor time to others."));
+        }
+
+        if (run.Rounds.Sum(static r => r.Resources.Kernel.ThrottledPeriods ?? 0) is > 0 and long throttled)
+        {
+            warnings.Add(Invariant($"The processor quota of the control group was used up in {throttled:N0} periods."));
+        }
+
+        if (!run.WasSteady && !run.IsPartial)
+        {
+            warnings.Add("The rate was not steady when the warm-up ended.");
+        }
+
+        if (run.Spec.RatePerSecond is not null && run.Rounds.Any(r => r.Cores > run.Machine.Cores * BusyShare))
+        {
+            warnings.Add("All processors were busy: the generator shares them with what it measures.");
+        }
+
+        if (run.Rounds.Sum(static r => r.Pacing?.Dropped ?? 0) is > 0 and long dropped)
+        {
+            warnings.Add(Invariant($"{dropped:N0} starts were dropped, because {run.Spec.MaxInFlight} operations were in flight."));
+        }
+
+        return warnings;
+    }
+}

@@ -1,0 +1,98 @@
+using System.Diagnostics;
+using System.Runtime.CompilerServices;
+using Weir.Lab.Work;
+
+namespace Weir.Lab.Workers;
+
+/// <summary>The loop of a synchronous worker.</summary>
+/// <remarks>
+/// The operations are called from <see cref="Repeat"/>, which is itself called all the time: a loop in a method that is called once would stay for ever in
+/// the code that replaces it while it runs, which is a fifth slower.
+/// </remarks>
+internal abstract class SyncOperation() : Operation(isAsync: false)
+{
+    internal sealed override void Loop(WorkerSlot slot)
+    {
+        int count;
+        while ((count = slot.IsPaced ? slot.NextStart() : slot.Next()) > 0)
+        {
+            int done = 0;
+            try
+            {
+                if (!slot.Time)
+                {
+                    Repeat(count, ref done);
+                    slot.Done(count);
+                    continue;
+                }
+
+                // Of a batch of short operations only the last is timed.
+                long before = slot.Mark;
+                if (count > 1)
+                {
+                    Repeat(count - 1, ref done);
+                    before = Stopwatch.GetTimestamp();
+                }
+
+                Repeat(1, ref done);
+                slot.Done(count, before, Stopwatch.GetTimestamp());
+            }
+            catch (Exception error)
+            {
+                if (!slot.Failed(error, done))
+                {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// <summary>Calls the operation a number of times.</summary>
+    /// <param name="count">How many times.</param>
+    /// <param name="done">Grows by how many were completed, also when one of them throws.</param>
+    private protected abstract void Repeat(int count, ref int done);
+}
+
+/// <summary>Calls an <see cref="Action"/>.</summary>
+internal sealed class ActionOperation(Action call) : SyncOperation
+{
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private protected override void Repeat(int count, ref int done)
+    {
+        Action action = call;
+        int i = 0;
+        try
+        {
+            for (; i < count; i++)
+            {
+                action();
+            }
+        }
+        finally
+        {
+            done += i;
+        }
+    }
+}
+
+/// <summary>Calls a <see cref="Func{TResult}"/> and consumes what it returns.</summary>
+internal sealed class FuncOperation<T>(Func<T> call) : SyncOperation
+{
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private protected override void Repeat(int count, ref int done)
+    {
+        Func<T> func = call;
+        int i = 0;
+        try
+        {
+            for (; i < count; i++)
+            {
+                Sink.Consume(func());
+            }
+        }
+        finally
+        {
+            done += i;
+        }
+    }
+}

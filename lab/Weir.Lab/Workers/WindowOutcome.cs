@@ -1,0 +1,82 @@
+using Weir.Lab.Latency;
+using Weir.Lab.Resources;
+using Weir.Lab.Statistics;
+
+namespace Weir.Lab.Workers;
+
+/// <summary>What one window found, before it becomes a round of a report.</summary>
+internal sealed record WindowOutcome
+{
+    public required long Begin { get; init; }
+
+    public required double Seconds { get; init; }
+
+    public required IReadOnlyList<WorkerSlot> Slots { get; init; }
+
+    public required bool IsPaced { get; init; }
+
+    /// <summary>Whether each worker did a number of operations, instead of what fits into a time.</summary>
+    public required bool IsCounted { get; init; }
+
+    public LatencyHistogram? Service { get; init; }
+
+    public LatencyHistogram? Response { get; init; }
+
+    public required InFlightDepth InFlight { get; init; }
+
+    public PacingResult? Pacing { get; init; }
+
+    public required ResourceUse Resources { get; init; }
+
+    /// <summary>What was used from before the first operation until after the last, in the window or not; the allocations are exact.</summary>
+    public required ResourceUse Whole { get; init; }
+
+    public required IReadOnlyList<TimelinePoint> Timeline { get; init; }
+
+    public required IReadOnlyList<string> Troubles { get; init; }
+
+    public required bool IsPartial { get; init; }
+
+    public long Executed => Slots.Sum(static s => s.Tally.Executed);
+
+    public long Operations => Slots.Sum(static s => s.Tally.Operations);
+
+    public long Failures => Slots.Sum(static s => s.Tally.Failures);
+
+    public double Rate => Groups().Sum(static g => g.Rate);
+
+    public RoundTotals Totals() => new(
+        Slots.GroupBy(static s => s.Context.Group).ToDictionary(static g => g.Key, static g => g.Sum(static s => s.Tally.Executed)), Failures);
+
+    public List<WorkerCount> Workers() => [.. Slots.Select(Count)];
+
+    public List<GroupResult> Groups() =>
+    [
+        .. Slots.GroupBy(static s => s.Context.Group).Select(group =>
+        {
+            WorkerCount[] workers = [.. group.Select(Count)];
+            return new GroupResult(
+                group.Key,
+                workers.Length,
+                workers.Sum(static w => w.Operations),
+                workers.Sum(static w => w.Rate),
+                group.First().Batch,
+                Fairness.Of([.. workers.Select(static w => w.Rate)], workers.Max(static w => w.LongestGap)));
+        }),
+    ];
+
+    private WorkerCount Count(WorkerSlot slot)
+    {
+        ref readonly WorkerTally tally = ref slot.Tally;
+        return new WorkerCount(
+            slot.Context.Group,
+            slot.Context.Worker,
+            tally.Operations,
+            IsPaced ? PacedSeconds() : tally.End > tally.Start ? Clock.Nanoseconds(tally.Start, tally.End) / 1e9 : Seconds,
+            TimeSpan.FromTicks(Clock.Nanoseconds(0, tally.LongestGap) / TimeSpan.NanosecondsPerTick));
+    }
+
+    // Operations of the window may end after it, when the rate is more than can be done: then that time counts too.
+    private double PacedSeconds() => Math.Max(
+        Seconds, Slots.Max(static s => s.Tally.LastEnd) is > 0 and long last ? Clock.Nanoseconds(Begin, last) / 1e9 : 0);
+}

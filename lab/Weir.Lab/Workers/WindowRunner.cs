@@ -1,0 +1,314 @@
+using System.Diagnostics;
+using Weir.Lab.Latency;
+using Weir.Lab.Resources;
+
+namespace Weir.Lab.Workers;
+
+/// <summary>Runs one window: starts the workers at one gate, measures while all of them run, and ends them.</summary>
+/// <remarks>It blocks, and has to run on a thread of its own: on the pool it would be stopped by a workload that takes all threads.</remarks>
+internal sealed class WindowRunner : IDisposable
+{
+    // More histograms than this would cost more memory than knowing each worker's latencies is worth.
+    private const int MostHistograms = 256;
+    private const int Slices = 20;
+    private static readonly TimeSpan ShortestSlice = TimeSpan.FromMilliseconds(50);
+    private static readonly TimeSpan LongestRamp = TimeSpan.FromMilliseconds(200);
+
+    private readonly WorkerRunSpec _spec;
+    private readonly WindowPlan _plan;
+    private readonly CancellationToken _cancellation;
+    private readonly WindowState _state;
+    private readonly Pacer? _pacer;
+    private readonly WorkerSlot[] _slots;
+    private readonly Operation[] _operations;
+    private readonly LatencyHistogram[] _service;
+    private readonly LatencyHistogram[] _response;
+    private readonly List<TimelinePoint> _timeline = [];
+    private readonly List<string> _troubles = [];
+    private bool _isComplete;
+
+    private WindowRunner(WorkerRunSpec spec, IWorkload workload, WindowPlan plan, CancellationToken cancellationToken)
+    {
+        _spec = spec;
+        _plan = plan;
+        _cancellation = cancellationToken;
+        _pacer = spec.RatePerSecond is double rate ? new Pacer(rate, spec.MaxInFlight) : null;
+        int histograms = spec.MeasuresLatency ? Math.Min(spec.Workers, MostHistograms) : 0;
+        _service = NewHistograms(histograms);
+        _response = NewHistograms(_pacer is null ? 0 : histograms);
+        InFlightMeter inFlight = new();
+        _slots = new WorkerSlot[spec.Workers];
+        _operations = new Operation[spec.Workers];
+
+        _state = new WindowState(spec.Workers, inFlight);
+        int worker = 0;
+        foreach (WorkerGroup group in spec.Groups)
+        {
+            for (int i = 0; i < group.Workers; i++, worker++)
+            {
+                int seed = HashCode.Combine(spec.Seed, plan.Round, worker);
+                WorkerContext context = new(group.Name, worker, i, seed, inFlight, _state.Stopping);
+                _operations[worker] = workload.CreateOperation(context);
+                _slots[worker] = new WorkerSlot(_state, context, plan.Batches[group.Name], RecorderOf(worker, histograms), _pacer, plan.Count);
+            }
+
+            if (_operations.Take(worker).TakeLast(group.Workers).Select(static o => o.IsAsync).Distinct().Count() != 1)
+            {
+                throw new ArgumentException($"The operations of the group {group.Name} must be all synchronous or all asynchronous.", nameof(workload));
+            }
+        }
+    }
+
+    /// <summary>Runs a window.</summary>
+    public static WindowOutcome Run(WorkerRunSpec spec, IWorkload workload, WindowPlan plan, CancellationToken cancellationToken)
+    {
+        using WindowRunner runner = new(spec, workload, plan, cancellationToken);
+        return runner.Run();
+    }
+
+    public void Dispose()
+    {
+        _state.Dispose();
+        _pacer?.Dispose();
+    }
+
+    private WindowOutcome Run()
+    {
+        Start();
+        ResourceSample first = ResourceSample.Take();
+        _state.Phase = _plan.Count is null ? WindowPhase.Ramp : WindowPhase.Measure;
+        _state.InFlight.Reset();
+        _state.OpenGate();
+        StartLoops();
+        long begin;
+        ResourceSample before;
+        ResourceSample after;
+        double seconds;
+        if (_plan.Count is not null)
+        {
+            // All began to count at the gate, so there is nothing to wait for but the end.
+            begin = Stopwatch.GetTimestamp();
+            before = first;
+            _isComplete = _state.WaitUntilAllEnded(Timeout.InfiniteTimeSpan);
+            seconds = SecondsOfAll();
+            after = ResourceSample.TakeRunning();
+        }
+        else if (_pacer is null)
+        {
+            ExpectAll(_state.WaitUntilAllRun(_spec.DrainLimit), "start");
+            _state.InFlight.Reset();
+            before = ResourceSample.TakeRunning();
+            begin = Stopwatch.GetTimestamp();
+            _state.Phase = WindowPhase.Measure;
+            ExpectAll(_state.WaitUntilAllMeasure(_spec.DrainLimit), "end its first operation");
+            Watch(begin, before);
+            seconds = Stopwatch.GetElapsedTime(begin).TotalSeconds;
+            after = ResourceSample.TakeRunning();
+        }
+        else
+        {
+            TimeSpan ramp = TimeSpan.FromTicks(Math.Min(_plan.Duration.Ticks / 5, LongestRamp.Ticks));
+            _pacer.Start(ramp, _plan.Duration);
+            WaitFor(Stopwatch.GetElapsedTime(Stopwatch.GetTimestamp(), _pacer.CountsFrom));
+            begin = _pacer.CountsFrom;
+            _state.InFlight.Reset();
+            _pacer.InFlight.Reset();
+            before = ResourceSample.TakeRunning();
+            Watch(begin, before);
+            seconds = Stopwatch.GetElapsedTime(begin).TotalSeconds;
+            after = ResourceSample.TakeRunning();
+        }
+
+        InFlightDepth inFlight = Depth();
+        Finish();
+        ResourceSample last = ResourceSample.Take();
+        return Outcome(begin, seconds, inFlight, ResourceUse.Between(before, after), ResourceUse.Between(first, last));
+    }
+
+    private void Start()
+    {
+        for (int i = 0; i < _slots.Length; i++)
+        {
+            if (_operations[i].IsAsync)
+            {
+                _state.SkipGate();
+                continue;
+            }
+
+            (Operation operation, WorkerSlot slot) = (_operations[i], _slots[i]);
+            Thread thread = new(() => RunThread(operation, slot)) { IsBackground = true, Name = $"Weir lab {slot.Context.Group} {slot.Context.IndexInGroup}" };
+            thread.Start();
+        }
+
+        _state.WaitUntilAllReady();
+    }
+
+    private void StartLoops()
+    {
+        for (int i = 0; i < _slots.Length; i++)
+        {
+            if (_operations[i].IsAsync)
+            {
+                ThreadPool.UnsafeQueueUserWorkItem(static work => _ = RunLoopAsync(work.Operation, work.Slot), (Operation: _operations[i], Slot: _slots[i]), preferLocal: false);
+            }
+        }
+    }
+
+    private void RunThread(Operation operation, WorkerSlot slot)
+    {
+        _state.WaitAtGate();
+        try
+        {
+            operation.Loop(slot);
+        }
+        finally
+        {
+            slot.HasEnded();
+        }
+    }
+
+    private static async Task RunLoopAsync(Operation operation, WorkerSlot slot)
+    {
+        try
+        {
+            await operation.LoopAsync(slot).ConfigureAwait(false);
+        }
+        finally
+        {
+            slot.HasEnded();
+        }
+    }
+
+    // Until the time is over; in slices, of which each becomes a point of the timeline.
+    private void Watch(long begin, in ResourceSample before)
+    {
+        TimeSpan slice = _plan.HasTimeline ? TimeSpan.FromTicks(Math.Max(_plan.Duration.Ticks / Slices, ShortestSlice.Ticks)) : _plan.Duration;
+        long operations = 0;
+        double second = 0;
+        TimeSpan pause = before.GcPause;
+        for (TimeSpan next = slice; !_cancellation.IsCancellationRequested; next += slice)
+        {
+            TimeSpan end = next < _plan.Duration ? next : _plan.Duration;
+            WaitFor(end - Stopwatch.GetElapsedTime(begin));
+            double now = Stopwatch.GetElapsedTime(begin).TotalSeconds;
+            long done = _slots.Sum(static s => s.Tally.Operations);
+            TimeSpan paused = GC.GetTotalPauseDuration();
+            _timeline.Add(new TimelinePoint(
+                now,
+                (done - operations) / Math.Max(now - second, 1e-9),
+                paused - pause,
+                ThreadPool.ThreadCount,
+                ThreadPool.PendingWorkItemCount,
+                _pacer?.InFlight.Depth ?? _state.InFlight.Depth));
+            (operations, second, pause) = (done, now, paused);
+            if (end == _plan.Duration)
+            {
+                _isComplete = !_cancellation.IsCancellationRequested;
+                return;
+            }
+        }
+    }
+
+    private double SecondsOfAll() =>
+        Math.Max(1, Clock.Nanoseconds(_slots.Min(static s => s.Tally.Start), _slots.Max(static s => s.Tally.LastEnd))) / 1e9;
+
+    private InFlightDepth Depth() =>
+        _state.InFlight.IsUsed ? new InFlightDepth(_state.InFlight.Average(), _state.InFlight.Max, true)
+        : _pacer is not null ? new InFlightDepth(_pacer.InFlight.Average(), _pacer.InFlight.Max, true)
+        : new InFlightDepth(_slots.Length, _slots.Length, false);
+
+    private void Finish()
+    {
+        if (_pacer is null)
+        {
+            _state.Phase = WindowPhase.Leave;
+            ExpectAll(_state.WaitUntilAllLeft(_spec.DrainLimit), "end its last operation");
+            _state.Stop();
+        }
+        else
+        {
+            _pacer.WaitUntilAllEnded(_cancellation.IsCancellationRequested ? TimeSpan.Zero : _spec.DrainLimit);
+            _state.Stop();
+            _pacer.Stop(_slots.Length);
+        }
+
+        if (!_state.WaitUntilAllEnded(_spec.DrainLimit))
+        {
+            Trouble("stop");
+        }
+    }
+
+    private WindowOutcome Outcome(long begin, double seconds, InFlightDepth inFlight, ResourceUse use, ResourceUse whole) => new()
+    {
+        Begin = begin,
+        Seconds = seconds,
+        Slots = _slots,
+        IsPaced = _pacer is not null,
+        IsCounted = _plan.Count is not null,
+        Service = Merge(_service),
+        Response = Merge(_response),
+        InFlight = inFlight,
+        Pacing = _pacer is null
+            ? null
+            : new PacingResult(_pacer.Counted, _pacer.Dropped, _pacer.LateStarts, _pacer.Unfinished, _pacer.Lateness.ValueAtPercentile(99)),
+        Resources = use,
+        Whole = whole,
+        Timeline = _timeline,
+        Troubles = _troubles,
+        IsPartial = !_isComplete,
+    };
+
+    private void ExpectAll(bool all, string what)
+    {
+        // Not for a run that is being stopped: then nobody waits for them.
+        if (!all && _troubles.Count == 0)
+        {
+            Trouble(what);
+        }
+    }
+
+    private void Trouble(string what) => _troubles.Add(FormattableString.Invariant($"A worker did not {what} within {_spec.DrainLimit.TotalSeconds:0.#} s."));
+
+    // Whole milliseconds, rounded up: less would end the window early.
+    private void WaitFor(TimeSpan time)
+    {
+        if (time > TimeSpan.Zero)
+        {
+            _cancellation.WaitHandle.WaitOne((int)Math.Ceiling(time.TotalMilliseconds));
+        }
+    }
+
+    private LatencyRecorder? RecorderOf(int worker, int histograms) => histograms == 0
+        ? null
+        : new LatencyRecorder(
+            _service[worker % histograms],
+            _response.Length > 0 ? _response[worker % histograms] : null,
+            isShared: _spec.Workers > histograms);
+
+    private static LatencyHistogram? Merge(LatencyHistogram[] parts)
+    {
+        if (parts.Length == 0)
+        {
+            return null;
+        }
+
+        LatencyHistogram sum = new();
+        foreach (LatencyHistogram part in parts)
+        {
+            sum.Merge(part);
+        }
+
+        return sum;
+    }
+
+    private static LatencyHistogram[] NewHistograms(int count)
+    {
+        LatencyHistogram[] histograms = new LatencyHistogram[count];
+        for (int i = 0; i < count; i++)
+        {
+            histograms[i] = new LatencyHistogram();
+        }
+
+        return histograms;
+    }
+}

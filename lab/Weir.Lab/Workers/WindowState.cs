@@ -1,0 +1,108 @@
+namespace Weir.Lab.Workers;
+
+/// <summary>What the workers of a window share.</summary>
+internal sealed class WindowState : IDisposable
+{
+    private readonly CancellationTokenSource _stopping = new();
+    private readonly ManualResetEventSlim _allReady = new();
+    private readonly ManualResetEventSlim _gate = new();
+    private readonly ManualResetEventSlim _allRun = new();
+    private readonly ManualResetEventSlim _allMeasure = new();
+    private readonly ManualResetEventSlim _allLeft = new();
+    private readonly ManualResetEventSlim _allEnded = new();
+    private int _waiting;
+    private int _starting;
+    private int _toMeasure;
+    private int _measuring;
+    private int _living;
+
+    // Read by all workers between operations and written three times: all others stay away from its cache line.
+    private PaddedPhase _phase;
+
+    public WindowState(int workers, InFlightMeter inFlight)
+    {
+        InFlight = inFlight;
+        _waiting = workers;
+        _starting = workers;
+        _toMeasure = workers;
+        _measuring = workers;
+        _living = workers;
+    }
+
+    /// <summary>What the workload counts itself.</summary>
+    public InFlightMeter InFlight { get; }
+
+    public CancellationToken Stopping => _stopping.Token;
+
+    public WindowPhase Phase
+    {
+        get => (WindowPhase)Volatile.Read(ref _phase.Value);
+        set => Volatile.Write(ref _phase.Value, (int)value);
+    }
+
+    /// <summary>A thread is there, and waits until the gate is opened for all at once.</summary>
+    public void WaitAtGate()
+    {
+        Count(ref _waiting, _allReady);
+        _gate.Wait();
+    }
+
+    /// <summary>A worker has no thread that could wait.</summary>
+    public void SkipGate() => Count(ref _waiting, _allReady);
+
+    public void WaitUntilAllReady() => _allReady.Wait();
+
+    public void OpenGate() => _gate.Set();
+
+    public void SignalRunning() => Count(ref _starting, _allRun);
+
+    public void SignalMeasuring() => Count(ref _toMeasure, _allMeasure);
+
+    public void SignalLeft() => Count(ref _measuring, _allLeft);
+
+    public void SignalEnded() => Count(ref _living, _allEnded);
+
+    public bool WaitUntilAllRun(TimeSpan limit) => _allRun.Wait(limit);
+
+    public bool WaitUntilAllMeasure(TimeSpan limit) => _allMeasure.Wait(limit);
+
+    public bool WaitUntilAllLeft(TimeSpan limit) => _allLeft.Wait(limit);
+
+    public bool WaitUntilAllEnded(TimeSpan limit) => _allEnded.Wait(limit);
+
+    public void Stop()
+    {
+        Phase = WindowPhase.Stop;
+        _stopping.Cancel();
+    }
+
+    public void Dispose()
+    {
+        // Only when all have ended; otherwise the stragglers still use these.
+        if (_allEnded.IsSet)
+        {
+            _stopping.Dispose();
+            _allReady.Dispose();
+            _gate.Dispose();
+            _allRun.Dispose();
+            _allMeasure.Dispose();
+            _allLeft.Dispose();
+            _allEnded.Dispose();
+        }
+    }
+
+    private static void Count(ref int left, ManualResetEventSlim whenZero)
+    {
+        if (Interlocked.Decrement(ref left) == 0)
+        {
+            whenZero.Set();
+        }
+    }
+
+    [System.Runtime.InteropServices.StructLayout(System.Runtime.InteropServices.LayoutKind.Explicit, Size = 256 + sizeof(int))]
+    private struct PaddedPhase
+    {
+        [System.Runtime.InteropServices.FieldOffset(128)]
+        public int Value;
+    }
+}

@@ -1,0 +1,68 @@
+using Weir.Lab.Latency;
+using Weir.Lab.Resources;
+
+namespace Weir.Lab.Workers;
+
+/// <summary>One measured window with all workers. The round is the unit of all statistics.</summary>
+public sealed record WorkerRound
+{
+    /// <summary>The number of the round, from 1.</summary>
+    public required int Round { get; init; }
+
+    /// <summary>When the window began, in seconds since the run began.</summary>
+    public required double StartSecond { get; init; }
+
+    /// <summary>How long the window was.</summary>
+    public required double Seconds { get; init; }
+
+    /// <summary>How many operations all workers completed in it.</summary>
+    public required long Operations { get; init; }
+
+    /// <summary>Operations per second: the sum of what each worker did in its own part of the window, while all were running.</summary>
+    public required double Rate { get; init; }
+
+    /// <summary>How many operations were completed before, in and after the window.</summary>
+    public required long Executed { get; init; }
+
+    /// <summary>How many operations failed.</summary>
+    public required long Failures { get; init; }
+
+    /// <summary>The groups.</summary>
+    public required IReadOnlyList<GroupResult> Groups { get; init; }
+
+    /// <summary>The workers.</summary>
+    public required IReadOnlyList<WorkerCount> Workers { get; init; }
+
+    /// <summary>How long operations took, from when they began: the service time. <see langword="null"/> when latency was not measured.</summary>
+    public LatencySummary? Service { get; init; }
+
+    /// <summary>With a rate, how long operations took from when they should have begun: what a user would have waited.</summary>
+    public LatencySummary? Response { get; init; }
+
+    /// <summary>How much was under way at once.</summary>
+    public required InFlightDepth InFlight { get; init; }
+
+    /// <summary>With a rate, how well it was kept.</summary>
+    public PacingResult? Pacing { get; init; }
+
+    /// <summary>What the process used in the window.</summary>
+    public required ResourceUse Resources { get; init; }
+
+    /// <summary>Bytes that all threads allocated for an operation, the lab's own workers included.</summary>
+    public required double BytesPerOperation { get; init; }
+
+    /// <summary>The slices of the window.</summary>
+    public IReadOnlyList<TimelinePoint> Timeline { get; init; } = [];
+
+    /// <summary>What the canary found just before the round.</summary>
+    public CanaryReading Canary { get; init; }
+
+    /// <summary>What was wrong with the round; empty when nothing.</summary>
+    public IReadOnlyList<string> Troubles { get; init; } = [];
+
+    /// <summary>Whether the run was stopped in this round.</summary>
+    public bool IsPartial { get; init; }
+
+    /// <summary>How many processors were busy on average.</summary>
+    public double Cores => Seconds > 0 ? Resources.Cpu.TotalSeconds / Seconds : 0;
+}

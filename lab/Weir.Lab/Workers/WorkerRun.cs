@@ -1,0 +1,53 @@
+using Weir.Lab.Latency;
+using Weir.Lab.Resources;
+
+namespace Weir.Lab.Workers;
+
+/// <summary>What a run of workers found. It can be written as JSON and read again with <see cref="LabJson"/>.</summary>
+public sealed record WorkerRun
+{
+    /// <summary>The version of the file format.</summary>
+    public const int CurrentFormat = 1;
+
+    /// <summary>The version of the file format of this result.</summary>
+    public int Format { get; init; } = CurrentFormat;
+
+    /// <summary>How the run was done.</summary>
+    public required WorkerRunSpec Spec { get; init; }
+
+    /// <summary>What it ran on.</summary>
+    public required MachineInfo Machine { get; init; }
+
+    /// <summary>When it began.</summary>
+    public required DateTimeOffset Started { get; init; }
+
+    /// <summary>The measured rounds, in order.</summary>
+    public required IReadOnlyList<WorkerRound> Rounds { get; init; }
+
+    /// <summary>What the canary found after the last round; what it found before and between stands in the rounds.</summary>
+    public CanaryReading CanaryAfter { get; init; }
+
+    /// <summary>Service times of all rounds together; <see langword="null"/> when latency was not measured.</summary>
+    public LatencySummary? Service { get; init; }
+
+    /// <summary>With a rate, response times of all rounds together.</summary>
+    public LatencySummary? Response { get; init; }
+
+    /// <summary>What one reading of the clock costs here, in nanoseconds. Timing adds it to each timed operation.</summary>
+    public double ClockCostNanoseconds { get; init; }
+
+    /// <summary>Whether the warm-up ended because the rate was steady, not because its time was over.</summary>
+    public bool WasSteady { get; init; }
+
+    /// <summary>Why the figures are not to be relied on at all; empty when they are valid.</summary>
+    public IReadOnlyList<string> Troubles { get; init; } = [];
+
+    /// <summary>What to keep in mind when reading the figures; empty when nothing.</summary>
+    public IReadOnlyList<string> Warnings { get; init; } = [];
+
+    /// <summary>Whether the run was stopped before all rounds were done.</summary>
+    public bool IsPartial { get; init; }
+
+    /// <summary>Operations per second of each round that was complete, in order.</summary>
+    public IReadOnlyList<double> Rates => [.. Rounds.Where(static r => !r.IsPartial).Select(static r => r.Rate)];
+}

@@ -1,0 +1,113 @@
+using System.Globalization;
+using System.Security.Cryptography;
+using System.Text;
+
+namespace Weir.Lab.Workers;
+
+/// <summary>How a run of workers is done. Immutable.</summary>
+public sealed record WorkerRunSpec
+{
+    /// <summary>The name of the only group, where groups are not named.</summary>
+    public const string DefaultGroup = "workers";
+
+    /// <summary>The name of the workload.</summary>
+    public required string Workload { get; init; }
+
+    /// <summary>The groups of workers.</summary>
+    /// <value>At least one, with different names. The default is one worker.</value>
+    public IReadOnlyList<WorkerGroup> Groups { get; init; } = [new WorkerGroup(DefaultGroup, 1)];
+
+    /// <summary>How many operations start per second, whether or not earlier ones have ended; <see langword="null"/> for each worker starting when it is free.</summary>
+    /// <value>More than zero. It needs a single group.</value>
+    public double? RatePerSecond { get; init; }
+
+    /// <summary>With a rate, how many operations may have started and not ended: a start beyond it is dropped and counted. <see langword="null"/> drops none.</summary>
+    /// <value>At least 1.</value>
+    public int? MaxInFlight { get; init; }
+
+    /// <summary>How long each round is measured.</summary>
+    /// <value>More than zero. The default is 1.5 seconds.</value>
+    public TimeSpan Duration { get; init; } = TimeSpan.FromSeconds(1.5);
+
+    /// <summary>How many rounds are measured. The round is the unit of all statistics.</summary>
+    /// <value>At least 1. The default is 10.</value>
+    public int Rounds { get; init; } = 10;
+
+    /// <summary>How long the unmeasured warm-up lasts at most; it ends before, when the rate is steady, and takes up to twice as long while code is being compiled.</summary>
+    /// <value>The default is 3 seconds.</value>
+    public TimeSpan LongestWarmUp { get; init; } = TimeSpan.FromSeconds(3);
+
+    /// <summary>How many threads the pool makes at once; <see langword="null"/> leaves it as it is.</summary>
+    /// <value>At least 1.</value>
+    public int? MinThreads { get; init; }
+
+    /// <summary>How long the end of operations is waited for, after the window.</summary>
+    /// <value>More than zero. The default is 20 seconds.</value>
+    public TimeSpan DrainLimit { get; init; } = TimeSpan.FromSeconds(20);
+
+    /// <summary>Whether the latency of operations is measured. Without it the rate of operations below a microsecond is a little better.</summary>
+    public bool MeasuresLatency { get; init; } = true;
+
+    /// <summary>The start of all random numbers.</summary>
+    public int Seed { get; init; } = 1;
+
+    /// <summary>What the workload was set to, by name. Two runs with different knobs are different things.</summary>
+    public IReadOnlyDictionary<string, string> Knobs { get; init; } = new Dictionary<string, string>();
+
+    /// <summary>How many workers there are.</summary>
+    public int Workers => Groups.Sum(static g => g.Workers);
+
+    /// <summary>A short text that two runs of the same thing share: workload, groups, rate, limits and knobs, not how long or how often.</summary>
+    public string KnobHash
+    {
+        get
+        {
+            IEnumerable<string> parts =
+            [
+                Workload,
+                .. Groups.Select(static g => string.Create(CultureInfo.InvariantCulture, $"{g.Name}:{g.Workers}")),
+                string.Create(CultureInfo.InvariantCulture, $"{RatePerSecond}|{MaxInFlight}|{MinThreads}|{MeasuresLatency}"),
+                .. Knobs.OrderBy(static k => k.Key, StringComparer.Ordinal).Select(static k => $"{k.Key}={k.Value}"),
+            ];
+            return Convert.ToHexStringLower(SHA256.HashData(Encoding.UTF8.GetBytes(string.Join('\n', parts))))[..8];
+        }
+    }
+
+    /// <summary>Throws when the run cannot be done.</summary>
+    /// <exception cref="ArgumentException">A value is outside its range; the message names it and the range.</exception>
+    public void Validate()
+    {
+        if (Groups.Count == 0 || Groups.Select(static g => g.Name).Distinct(StringComparer.Ordinal).Count() != Groups.Count)
+        {
+            throw new ArgumentException("There must be at least one group of workers, and their names must differ.", nameof(Groups));
+        }
+
+        foreach (WorkerGroup group in Groups)
+        {
+            ArgumentException.ThrowIfNullOrEmpty(group.Name, nameof(Groups));
+            ArgumentOutOfRangeException.ThrowIfLessThan(group.Workers, 1, nameof(Groups));
+        }
+
+        if (RatePerSecond is double rate && !(rate > 0 && double.IsFinite(rate)))
+        {
+            throw new ArgumentOutOfRangeException(nameof(RatePerSecond), rate, "A rate is more than zero.");
+        }
+
+        if (RatePerSecond is not null && Groups.Count > 1)
+        {
+            throw new ArgumentException("A rate needs a single group of workers.", nameof(RatePerSecond));
+        }
+
+        if (MaxInFlight is not null && RatePerSecond is null)
+        {
+            throw new ArgumentException("A limit of operations in flight needs a rate.", nameof(MaxInFlight));
+        }
+
+        ArgumentOutOfRangeException.ThrowIfLessThan(MaxInFlight ?? 1, 1, nameof(MaxInFlight));
+        ArgumentOutOfRangeException.ThrowIfLessThan(MinThreads ?? 1, 1, nameof(MinThreads));
+        ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(Duration, TimeSpan.Zero, nameof(Duration));
+        ArgumentOutOfRangeException.ThrowIfLessThan(Rounds, 1, nameof(Rounds));
+        ArgumentOutOfRangeException.ThrowIfLessThan(LongestWarmUp, TimeSpan.Zero, nameof(LongestWarmUp));
+        ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(DrainLimit, TimeSpan.Zero, nameof(DrainLimit));
+    }
+}

@@ -1,0 +1,196 @@
+using System.Diagnostics;
+using Weir.Lab.Latency;
+using Weir.Lab.Resources;
+
+namespace Weir.Lab.Workers;
+
+/// <summary>Runs a workload with many workers: warm-up until steady, then the rounds, each with the canary before it.</summary>
+/// <remarks>The rounds share the process. Things that leave something behind, such as a grown thread pool, are compared over processes.</remarks>
+public sealed class WorkerRunner
+{
+    private const int LeastWarmUps = 3;
+    private const int CanaryPieces = 40;
+    private const double SteadyWithin = 0.05;
+    private static readonly TimeSpan WarmUpWindow = TimeSpan.FromMilliseconds(150);
+
+    private readonly WorkerRunSpec _spec;
+    private readonly IRunObserver? _observer;
+
+    /// <summary>Creates a runner.</summary>
+    /// <param name="spec">How the run is done.</param>
+    /// <param name="observer">Hears how the run goes on.</param>
+    /// <exception cref="ArgumentException">A value of <paramref name="spec"/> is outside its range.</exception>
+    public WorkerRunner(WorkerRunSpec spec, IRunObserver? observer = null)
+    {
+        ArgumentNullException.ThrowIfNull(spec);
+        spec.Validate();
+        _spec = spec;
+        _observer = observer;
+    }
+
+    /// <summary>Runs the workload.</summary>
+    /// <param name="workload">The workload.</param>
+    /// <param name="cancellationToken">Stops the run. It is not an error: the result has what was done so far, marked as partial.</param>
+    /// <returns>What was measured. Whatever makes it invalid stands in <see cref="WorkerRun.Troubles"/>.</returns>
+    /// <exception cref="ArgumentException">The operations of a group are neither all synchronous nor all asynchronous.</exception>
+    public async Task<WorkerRun> RunAsync(IWorkload workload, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(workload);
+        DateTimeOffset started = DateTimeOffset.Now;
+        long begin = Stopwatch.GetTimestamp();
+        if (_spec.MinThreads is int least)
+        {
+            ThreadPool.GetMinThreads(out int workers, out int ports);
+            ThreadPool.SetMinThreads(Math.Max(least, workers), ports);
+        }
+
+        List<WorkerRound> rounds = [];
+        WarmUpEnd warm;
+        CanaryReading after;
+        try
+        {
+            await workload.SetupAsync(_spec, cancellationToken).ConfigureAwait(false);
+            _observer?.WarmingUp();
+            warm = await WarmUpAsync(workload, cancellationToken).ConfigureAwait(false);
+            for (int round = 1; round <= _spec.Rounds && !cancellationToken.IsCancellationRequested; round++)
+            {
+                _observer?.RoundStarted(round, _spec.Rounds);
+                CanaryReading canary = Canary.Read(CanaryPieces);
+                WindowOutcome outcome = await WindowAsync(workload, new WindowPlan(round, _spec.Duration, warm.Batches), cancellationToken).ConfigureAwait(false);
+                WorkerRound result = RoundOf(outcome, round, begin, canary, workload);
+                rounds.Add(result);
+                _observer?.RoundEnded(result, _spec.Rounds);
+            }
+
+            after = Canary.Read(CanaryPieces);
+        }
+        finally
+        {
+            await workload.CleanupAsync().ConfigureAwait(false);
+        }
+
+        WorkerRun run = new()
+        {
+            Spec = _spec,
+            Machine = MachineInfo.Read(),
+            Started = started,
+            Rounds = rounds,
+            CanaryAfter = after,
+            Service = LatencySummary.Merge(rounds.Select(static r => r.Service)),
+            Response = LatencySummary.Merge(rounds.Select(static r => r.Response)),
+            ClockCostNanoseconds = Clock.MeasureReadCost(),
+            WasSteady = warm.WasSteady,
+            IsPartial = rounds.Count < _spec.Rounds || rounds.Any(static r => r.IsPartial),
+        };
+        return run with { Troubles = RunChecks.Troubles(run), Warnings = RunChecks.Warnings(run) };
+    }
+
+    /// <summary>Of operations of a given length, how many go between two looks at the clock.</summary>
+    internal static int BatchOf(double nanoseconds)
+    {
+        // Two readings of the clock are 2 % of 2 microseconds. Shorter operations go in batches of about 10 microseconds, of which one is timed.
+        const double short_ = 2_000;
+        const double batch = 10_000;
+        const int most = 4_096;
+        return nanoseconds >= short_ || !(nanoseconds > 0)
+            ? 1
+            : (int)Math.Min(most, System.Numerics.BitOperations.RoundUpToPowerOf2((uint)Math.Clamp(batch / nanoseconds, 1, most)));
+    }
+
+    private async Task<WarmUpEnd> WarmUpAsync(IWorkload workload, CancellationToken cancellationToken)
+    {
+        Dictionary<string, int> batches = _spec.Groups.ToDictionary(static g => g.Name, static _ => 1);
+        long start = Stopwatch.GetTimestamp();
+        double lastRate = 0;
+        int quiet = 0;
+        for (int done = 1; !cancellationToken.IsCancellationRequested; done++)
+        {
+            // All that a round does, so that nothing of the lab itself is compiled in a round either.
+            CanaryReading canary = Canary.Read(2);
+            WindowOutcome outcome = await WindowAsync(workload, new WindowPlan(0, WarmUpWindow, batches), cancellationToken).ConfigureAwait(false);
+            double rate = outcome.Rate;
+            _ = RoundOf(outcome, 0, start, canary, workload);
+            quiet = outcome.Resources.CompiledMethods == 0 ? quiet + 1 : 0;
+            bool steady = done >= LeastWarmUps && quiet >= 2 && Math.Abs(rate - lastRate) <= lastRate * SteadyWithin;
+            if (_spec.RatePerSecond is null)
+            {
+                batches = outcome.Groups().ToDictionary(static g => g.Name, static g => BatchOf(g.Rate > 0 ? g.Workers * 1e9 / g.Rate : 0));
+            }
+
+            TimeSpan elapsed = Stopwatch.GetElapsedTime(start);
+            if (steady || (quiet >= 2 && elapsed >= _spec.LongestWarmUp) || elapsed >= _spec.LongestWarmUp * 2)
+            {
+                return new WarmUpEnd(batches, steady);
+            }
+
+            lastRate = rate;
+        }
+
+        return new WarmUpEnd(batches, false);
+    }
+
+    private async Task<WindowOutcome> WindowAsync(IWorkload workload, WindowPlan plan, CancellationToken cancellationToken)
+    {
+        // No window pays for the garbage of what was before.
+        GC.Collect();
+        GC.WaitForPendingFinalizers();
+        GC.Collect();
+        await workload.BeginRoundAsync(cancellationToken).ConfigureAwait(false);
+        TaskCompletionSource<WindowOutcome> end = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        Thread thread = new(() =>
+        {
+            try
+            {
+                end.SetResult(WindowRunner.Run(_spec, workload, plan, cancellationToken));
+            }
+            catch (Exception error)
+            {
+                end.SetException(error);
+            }
+        })
+        { IsBackground = true, Name = "Weir lab window", Priority = ThreadPriority.AboveNormal };
+        thread.Start();
+        return await end.Task.ConfigureAwait(false);
+    }
+
+    private static WorkerRound RoundOf(WindowOutcome outcome, int round, long begin, CanaryReading canary, IWorkload workload)
+    {
+        List<string> troubles = [.. outcome.Troubles];
+        if (outcome.Failures > 0)
+        {
+            Exception first = outcome.Slots.Select(static s => s.FirstError).First(static e => e is not null)!;
+            troubles.Add(FormattableString.Invariant($"{outcome.Failures:N0} operations failed, the first with {first.GetType().Name}: {first.Message}"));
+        }
+
+        // What a stopped round left undone is no fault of the workload.
+        if (!outcome.IsPartial && workload.Check(outcome.Totals()) is string wrong)
+        {
+            troubles.Add(wrong);
+        }
+
+        return new WorkerRound
+        {
+            Round = round,
+            StartSecond = Clock.Nanoseconds(begin, outcome.Begin) / 1e9,
+            Seconds = outcome.Seconds,
+            Operations = outcome.Operations,
+            Rate = outcome.Rate,
+            Executed = outcome.Executed,
+            Failures = outcome.Failures,
+            Groups = outcome.Groups(),
+            Workers = outcome.Workers(),
+            Service = outcome.Service is null ? null : new LatencySummary(outcome.Service),
+            Response = outcome.Response is null ? null : new LatencySummary(outcome.Response),
+            InFlight = outcome.InFlight,
+            Pacing = outcome.Pacing,
+            Resources = outcome.Resources,
+            BytesPerOperation = (double)outcome.Whole.AllocatedBytes / Math.Max(1, outcome.Executed),
+            Timeline = outcome.Timeline,
+            Canary = canary,
+            Troubles = troubles,
+            IsPartial = outcome.IsPartial,
+        };
+    }
+
+    private sealed record WarmUpEnd(IReadOnlyDictionary<string, int> Batches, bool WasSteady);
+}

@@ -1,0 +1,215 @@
+using System.Diagnostics;
+using System.Runtime.CompilerServices;
+using Weir.Lab.Latency;
+
+namespace Weir.Lab.Workers;
+
+/// <summary>One worker's place in a window: tells it what to do next, and keeps its counts.</summary>
+internal sealed class WorkerSlot(WindowState window, WorkerContext context, int batch, LatencyRecorder? recorder, Pacer? pacer, long? limit)
+{
+    // Long enough to cost nothing, short enough that loops which never suspend take turns on few threads.
+    private static readonly long YieldAfter = Clock.Ticks(TimeSpan.FromMilliseconds(2));
+
+    private readonly LatencyRecorder _recorder = recorder.GetValueOrDefault();
+    private WorkerTally _tally;
+
+    public WorkerContext Context { get; } = context;
+
+    /// <summary>How many operations go between two looks at the clock; of each such batch one is timed.</summary>
+    public int Batch { get; } = batch;
+
+    public bool Time { get; } = recorder.HasValue;
+
+    public bool IsPaced { get; } = pacer is not null;
+
+    public Exception? FirstError { get; private set; }
+
+    public ref readonly WorkerTally Tally => ref _tally;
+
+    public long Mark => _tally.Mark;
+
+    /// <summary>Whether an asynchronous loop has to give up its thread for a moment.</summary>
+    public bool MustYield => !IsPaced && (window.Phase == WindowPhase.Ramp || _tally.Mark - _tally.Yielded > YieldAfter);
+
+    public void HasYielded() => _tally.Yielded = _tally.Mark = Stopwatch.GetTimestamp();
+
+    /// <summary>How many operations to do next; 0 to end.</summary>
+    public int Next()
+    {
+        WindowPhase phase = window.Phase;
+        if (phase == WindowPhase.Measure)
+        {
+            if (!_tally.IsMeasuring)
+            {
+                BeginMeasuring();
+            }
+
+            return limit is null ? Batch : NextOfLimit(limit.Value);
+        }
+
+        return NextOutside(phase);
+    }
+
+    /// <summary>Waits for the next start that is due, with the thread. 1, or 0 to end.</summary>
+    public int NextStart()
+    {
+        SayRunning();
+        pacer!.Starts.Wait();
+        return Take();
+    }
+
+    /// <summary>Waits for the next start that is due, without a thread. 1, or 0 to end.</summary>
+    public async ValueTask<int> NextStartAsync()
+    {
+        SayRunning();
+        await pacer!.Starts.WaitAsync().ConfigureAwait(false);
+        return Take();
+    }
+
+    /// <summary>Operations are done that were not timed.</summary>
+    public void Done(int count) => Done(count, 0, Stopwatch.GetTimestamp());
+
+    /// <summary>Operations are done.</summary>
+    /// <param name="count">How many.</param>
+    /// <param name="before">When the last of them began.</param>
+    /// <param name="after">When it ended.</param>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public void Done(int count, long before, long after)
+    {
+        _tally.Executed += count;
+        if (_tally.IsMeasuring)
+        {
+            _tally.Operations += count;
+            long gap = after - _tally.LastEnd;
+            if (gap > _tally.LongestGap)
+            {
+                _tally.LongestGap = gap;
+            }
+
+            _tally.LastEnd = after;
+            if (Time)
+            {
+                _recorder.Record(Clock.Nanoseconds(before, after), _tally.Intended, after);
+            }
+        }
+
+        _tally.Mark = after;
+        if (IsPaced)
+        {
+            pacer!.Ended(_tally.IsMeasuring);
+        }
+    }
+
+    /// <summary>An operation threw.</summary>
+    /// <param name="error">What it threw.</param>
+    /// <param name="before">How many operations of the same batch were completed before.</param>
+    /// <returns>Whether the worker goes on.</returns>
+    public bool Failed(Exception error, int before)
+    {
+        _tally.Executed += before;
+        _tally.Operations += _tally.IsMeasuring ? before : 0;
+        if (IsPaced)
+        {
+            pacer!.Ended(_tally.IsMeasuring);
+        }
+
+        if (error is OperationCanceledException && window.Stopping.IsCancellationRequested)
+        {
+            return false;
+        }
+
+        FirstError ??= error;
+        _tally.Failures++;
+        _tally.Mark = Stopwatch.GetTimestamp();
+        return window.Phase != WindowPhase.Stop;
+    }
+
+    /// <summary>The loop is over, for whatever reason: nobody may wait for this worker any more.</summary>
+    public void HasEnded()
+    {
+        SayRunning();
+        if (!_tally.HasLeft)
+        {
+            Leave();
+        }
+
+        window.SignalEnded();
+    }
+
+    // All begin at the gate and do their number, however long that takes: the last ones may run alone.
+    private int NextOfLimit(long most) => (int)Math.Min(Batch, most - _tally.Operations - _tally.Failures);
+
+    private int NextOutside(WindowPhase phase)
+    {
+        SayRunning();
+        if (phase == WindowPhase.Stop)
+        {
+            return 0;
+        }
+
+        if (phase == WindowPhase.Leave)
+        {
+            if (!_tally.HasLeft)
+            {
+                Leave();
+            }
+
+            return Batch;
+        }
+
+        _tally.Mark = Stopwatch.GetTimestamp();
+        return Batch;
+    }
+
+    private void SayRunning()
+    {
+        if (!_tally.IsRunning)
+        {
+            _tally.IsRunning = true;
+            window.SignalRunning();
+        }
+    }
+
+    private void BeginMeasuring()
+    {
+        SayRunning();
+        _tally.IsMeasuring = true;
+        _tally.Start = _tally.Mark = _tally.LastEnd = _tally.Yielded = Stopwatch.GetTimestamp();
+        window.SignalMeasuring();
+    }
+
+    private void Leave()
+    {
+        _tally.HasLeft = true;
+        if (_tally.IsMeasuring)
+        {
+            _tally.IsMeasuring = false;
+            _tally.End = _tally.LastEnd;
+        }
+
+        window.SignalLeft();
+    }
+
+    private int Take()
+    {
+        if (!pacer!.TryTake(out PacedStart start))
+        {
+            return 0;
+        }
+
+        _tally.Mark = Stopwatch.GetTimestamp();
+        _tally.Intended = start.Intended;
+        if (start.Counts && !_tally.IsMeasuring)
+        {
+            _tally.Start = _tally.LastEnd = pacer.CountsFrom;
+        }
+
+        _tally.IsMeasuring = start.Counts;
+        if (start.Counts)
+        {
+            pacer.Started(_tally.Mark - start.Intended);
+        }
+
+        return 1;
+    }
+}

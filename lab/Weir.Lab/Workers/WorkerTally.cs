@@ -1,0 +1,60 @@
+using System.Runtime.InteropServices;
+
+namespace Weir.Lab.Workers;
+
+/// <summary>What a worker writes all the time, 128 bytes away from anything that another writes.</summary>
+[StructLayout(LayoutKind.Explicit, Size = 128 + 96 + 128)]
+internal struct WorkerTally
+{
+    /// <summary>Operations completed within the measured window.</summary>
+    [FieldOffset(128)]
+    public long Operations;
+
+    /// <summary>Operations completed at any time.</summary>
+    [FieldOffset(136)]
+    public long Executed;
+
+    /// <summary>Operations that threw.</summary>
+    [FieldOffset(144)]
+    public long Failures;
+
+    /// <summary>When the worker's part of the window began.</summary>
+    [FieldOffset(152)]
+    public long Start;
+
+    /// <summary>When it ended.</summary>
+    [FieldOffset(160)]
+    public long End;
+
+    /// <summary>When the last operation ended, or the next one began.</summary>
+    [FieldOffset(168)]
+    public long Mark;
+
+    /// <summary>The longest time between two ends, in clock units.</summary>
+    [FieldOffset(176)]
+    public long LongestGap;
+
+    /// <summary>When the worker last gave up its thread of its own accord.</summary>
+    [FieldOffset(184)]
+    public long Yielded;
+
+    /// <summary>When the current operation should have started.</summary>
+    [FieldOffset(192)]
+    public long Intended;
+
+    /// <summary>When the last counted operation ended.</summary>
+    [FieldOffset(200)]
+    public long LastEnd;
+
+    /// <summary>Whether the worker has said that it runs.</summary>
+    [FieldOffset(208)]
+    public bool IsRunning;
+
+    /// <summary>Whether the operations count.</summary>
+    [FieldOffset(209)]
+    public bool IsMeasuring;
+
+    /// <summary>Whether its part of the window is over.</summary>
+    [FieldOffset(210)]
+    public bool HasLeft;
+}

@@ -1,0 +1,40 @@
+namespace Weir.Lab.Workers;
+
+/// <summary>A workload made of a delegate, for work that needs no preparation.</summary>
+public sealed class Workload : IWorkload
+{
+    private readonly Func<WorkerContext, Operation> _create;
+
+    /// <summary>Creates a workload.</summary>
+    /// <param name="name">The name in reports.</param>
+    /// <param name="create">Makes the operation of one worker for one round.</param>
+    public Workload(string name, Func<WorkerContext, Operation> create)
+    {
+        ArgumentException.ThrowIfNullOrEmpty(name);
+        ArgumentNullException.ThrowIfNull(create);
+        Name = name;
+        _create = create;
+    }
+
+    /// <inheritdoc/>
+    public string Name { get; }
+
+    /// <summary>Checks the results of a round; see <see cref="IWorkload.Check"/>.</summary>
+    public Func<RoundTotals, string?>? Verify { get; init; }
+
+    /// <summary>Prepares a round; see <see cref="IWorkload.BeginRoundAsync"/>.</summary>
+    public Action? BeginRound { get; init; }
+
+    /// <inheritdoc/>
+    public ValueTask BeginRoundAsync(CancellationToken cancellationToken)
+    {
+        BeginRound?.Invoke();
+        return default;
+    }
+
+    /// <inheritdoc/>
+    public Operation CreateOperation(WorkerContext context) => _create(context);
+
+    /// <inheritdoc/>
+    public string? Check(RoundTotals round) => Verify?.Invoke(round);
+}
