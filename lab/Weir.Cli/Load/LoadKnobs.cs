@@ -47,6 +47,9 @@ internal sealed record LoadKnobs
 
     public required bool Peers { get; init; }
 
+    /// <summary>Whether what goes on is shown while it does, which takes the latency of each item.</summary>
+    public bool Watch { get; init; }
+
     /// <summary>Whether items wait, so that many of them should be under way at once.</summary>
     public bool Waits => Workload is WorkloadKind.Io or WorkloadKind.Mixed;
 

@@ -48,6 +48,7 @@ internal sealed class LoadOptionSet
     private readonly Setting _sweep = Setting.Of("--sweep", null, "N,N,...", "Several parallel sizes and concurrencies in one run");
     private readonly Setting _input = Setting.Of("--input", null, "FILE", "Take the lines of a file as items; their SHA-256 is the work");
     private readonly Option<bool> _peers = new("--peers") { Description = "Measure in the same run what one would write without Weir" };
+    private readonly Option<bool> _watch = new("--watch") { Description = "Show throughput, items in flight, limit, percentiles and errors while it runs; takes the time of each item" };
 
     public LoadOptionSet()
     {
@@ -69,6 +70,7 @@ internal sealed class LoadOptionSet
         }
 
         command.Add(_peers);
+        command.Add(_watch);
     }
 
     /// <summary>Reads and checks all of them.</summary>
@@ -123,6 +125,7 @@ internal sealed class LoadOptionSet
             Sweep = sweep?.WholeNumbers(1, MostThreads) ?? [],
             Input = input,
             Peers = peers,
+            Watch = parsed.GetValue(_watch),
         };
     }
 

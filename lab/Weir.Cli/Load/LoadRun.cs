@@ -2,6 +2,7 @@ using Weir.Cli.Hosting;
 using Weir.Cli.Load.Arms;
 using Weir.Cli.Load.Progress;
 using Weir.Cli.Load.Report;
+using Weir.Cli.Load.Watch;
 using Weir.Cli.Load.Work;
 using Weir.Lab.Trials;
 
@@ -21,9 +22,10 @@ internal sealed class LoadRun(LoadKnobs knobs, CliHost host)
         await using (arms.ConfigureAwait(false))
         {
             TrialOptions options = host.Load.Trials with { Trials = knobs.Trials };
-            TrialReport trials = await LoadProgress.RunAsync(
-                host,
-                observer => new TrialRunner(options, observer).RunAsync([.. arms.Arms.Select(static arm => arm.Arm)], host.Stop)).ConfigureAwait(false);
+            Task<TrialReport> Run(ITrialObserver observer) => new TrialRunner(options, observer).RunAsync([.. arms.Arms.Select(static arm => arm.Arm)], host.Stop);
+            TrialReport trials = await (knobs.Watch
+                ? LoadWatch.RunAsync(host, [.. arms.Arms.Select(static arm => arm.Watched!)], Run)
+                : LoadProgress.RunAsync(host, Run)).ConfigureAwait(false);
 
             LoadReport report = new(knobs, work.Description, startedAt, arms.Arms, trials);
             if (knobs.Json)

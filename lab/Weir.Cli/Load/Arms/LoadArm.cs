@@ -1,3 +1,4 @@
+using Weir.Cli.Load.Watch;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Load.Arms;
@@ -5,4 +6,8 @@ namespace Weir.Cli.Load.Arms;
 /// <summary>An arm of a run.</summary>
 /// <param name="Arm">What is measured.</param>
 /// <param name="Choice">The runtime; <see langword="null"/> for a peer.</param>
-internal sealed record LoadArm(Arm Arm, RuntimeChoice? Choice);
+internal sealed record LoadArm(Arm Arm, RuntimeChoice? Choice)
+{
+    /// <summary>What is shown of it while it runs; <see langword="null"/> when nothing is.</summary>
+    public WatchedArm? Watched { get; init; }
+}

@@ -1,4 +1,5 @@
 using Weir.Cli.Load.Peers;
+using Weir.Cli.Load.Watch;
 using Weir.Cli.Load.Work;
 using Weir.Lab.Trials;
 using Weir.Runtimes;
@@ -32,18 +33,28 @@ internal sealed class LoadArms : IAsyncDisposable
             ItemsDone = itemsDone,
         };
 
+        LoadWork Seen(WatchMeter? meter) => meter is null ? work : new WatchedWork(work, meter);
+
         foreach (RuntimeChoice choice in knobs.Choices)
         {
             IExecutionRuntime runtime = createRuntime(choice);
             arms._runtimes.Add(runtime);
-            RuntimeArm arm = new(runtime, work, knobs);
-            arms._arms.Add(new LoadArm(Arm(choice.Name, arm.RunAsync, () => arm.ItemsDone), choice));
+            WatchMeter? meter = knobs.Watch ? new() : null;
+            RuntimeArm arm = new(runtime, Seen(meter), knobs);
+            arms._arms.Add(new LoadArm(Arm(choice.Name, arm.RunAsync, () => arm.ItemsDone), choice)
+            {
+                Watched = meter is null ? null : new WatchedArm(choice.Name, choice.Size, meter),
+            });
         }
 
         foreach (Peer peer in knobs.Peers ? Peer.All : [])
         {
-            PeerArm arm = new(peer, work, knobs);
-            arms._arms.Add(new LoadArm(Arm(peer.Name, arm.RunAsync, () => arm.ItemsDone), null));
+            WatchMeter? meter = knobs.Watch ? new() : null;
+            PeerArm arm = new(peer, Seen(meter), knobs);
+            arms._arms.Add(new LoadArm(Arm(peer.Name, arm.RunAsync, () => arm.ItemsDone), null)
+            {
+                Watched = meter is null ? null : new WatchedArm(peer.Name, peer.Name == LoopPeer.Loop ? 1 : knobs.PeerDegree, meter),
+            });
         }
 
         return arms;

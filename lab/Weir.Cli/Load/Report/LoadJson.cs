@@ -26,6 +26,7 @@ internal static class LoadJson
             ["machine"] = Machine(report.Machine),
             ["runtime"] = report.Runtime,
             ["trials"] = knobs.Trials,
+            ["watched"] = knobs.Watch,
             ["workload"] = knobs.Workload.ToString().ToLowerInvariant(),
             ["work"] = report.Work,
             ["grain_seconds"] = knobs.Grain > TimeSpan.Zero ? knobs.Grain.TotalSeconds : null,

@@ -60,6 +60,11 @@ internal static class LoadText
 
         Line(output, "workload", knobs.Input is { } input ? $"sha-256 of the lines of {input.Path}" : knobs.Workload.ToString().ToLowerInvariant());
         Line(output, "work", report.Work);
+        if (knobs.Watch)
+        {
+            Line(output, "watched", "true (each item was counted and timed, which is part of the figures)");
+        }
+
         if (report.IsPartial)
         {
             Line(output, "partial", "true");
