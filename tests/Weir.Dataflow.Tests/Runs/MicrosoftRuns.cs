@@ -1,0 +1,17 @@
+using Weir.Dataflow.Tests.Blocks;
+using Weir.Dataflow.Tests.Contracts;
+
+namespace Weir.Dataflow.Tests.Runs;
+
+// The oracle: what a contract states is what Microsoft's blocks do. Overrides name the issue where they do wrong.
+public sealed class MicrosoftArguments : ArgumentContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftOffers : OfferContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftNames : NamesContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftPostponing : PostponeContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftSources : SourceProtocolContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftLinks : LinkContract<MicrosoftBlocks>;
