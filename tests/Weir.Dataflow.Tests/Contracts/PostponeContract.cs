@@ -211,11 +211,9 @@ public abstract class PostponeContract<TBlocks> : Contract<TBlocks> where TBlock
     private (Subject Subject, Gate Gate) Full(BlockKind kind, CancellationToken token)
     {
         var gate = new Gate();
-        Subject subject = Blocks.Create(kind, new BlockSettings { Bound = 1, Token = token, Body = _ => gate.Pass() });
-        if (kind == BlockKind.Broadcast)
-        {
-            subject.Output.LinkTo(new ProbeTarget<object>(ProbeTarget<object>.Postpone));
-        }
+        // A broadcast has room again as soon as it has begun to offer, which it does not on a scheduler that stands still.
+        TaskScheduler? still = kind == BlockKind.Broadcast ? new ManualScheduler() : null;
+        Subject subject = Blocks.Create(kind, new BlockSettings { Bound = 1, Token = token, Body = _ => gate.Pass(), Scheduler = still });
 
         Assert.True(subject.Feed("full"));
         return (subject, gate);

@@ -128,18 +128,6 @@ public abstract class SourceProtocolContract<TBlocks> : Contract<TBlocks> where 
 
     [Theory]
     [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
-    public void ConsumeMessage_InsideTheOffer_Succeeds(BlockKind kind)
-    {
-        Subject subject = Blocks.Create(kind);
-        var target = new ProbeTarget<object>(ProbeTarget<object>.ConsumeInside);
-        subject.Output.LinkTo(target);
-        Feed(subject, "a", "b");
-        Eventually.Sequence(["a", "b"], () => target.Accepted.SelectMany(o => Subject.Strings(o).Distinct()));
-        Assert.Equal([1L, 2], target.Ids);
-    }
-
-    [Theory]
-    [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
     public void ReserveMessage_Head_HoldsItBackFromEverybody(BlockKind kind)
     {
         (Subject subject, ProbeTarget<object> target) = Postponing(kind, "a", "b");
@@ -224,8 +212,8 @@ public abstract class SourceProtocolContract<TBlocks> : Contract<TBlocks> where 
         subject.Output.LinkTo(target);
         Feed(subject, "a");
         Assert.Equal(TaskStatus.Faulted, await Eventually.Status(subject.Completion));
-        Exception inner = Assert.Single(subject.Completion.Exception!.InnerExceptions);
-        Assert.Equal("offer", Assert.IsType<FormatException>(inner).Message);
+        // Once is enough, but an offering loop may have tried again before it saw the fault.
+        Assert.All(subject.Completion.Exception!.InnerExceptions, static e => Assert.Equal("offer", Assert.IsType<FormatException>(e).Message));
         Assert.Null(subject.Take());
     }
 

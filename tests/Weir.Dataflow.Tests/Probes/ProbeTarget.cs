@@ -18,7 +18,7 @@ public sealed class ProbeTarget<T>(Func<ProbeTarget<T>, Offer<T>, DataflowMessag
 
     public static Func<ProbeTarget<T>, Offer<T>, DataflowMessageStatus> DeclineForever { get; } = static (_, _) => DataflowMessageStatus.DecliningPermanently;
 
-    /// <summary>Takes the message by calling back the source from within the offer.</summary>
+    /// <summary>Takes the message by calling back the source from within the offer, which is right only if the source asks for it.</summary>
     public static Func<ProbeTarget<T>, Offer<T>, DataflowMessageStatus> ConsumeInside { get; } = static (self, offer) =>
         self.Consume(offer, out _) ? DataflowMessageStatus.Accepted : DataflowMessageStatus.NotAvailable;
 

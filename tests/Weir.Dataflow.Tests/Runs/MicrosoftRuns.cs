@@ -15,3 +15,20 @@ public sealed class MicrosoftPostponing : PostponeContract<MicrosoftBlocks>;
 public sealed class MicrosoftSources : SourceProtocolContract<MicrosoftBlocks>;
 
 public sealed class MicrosoftLinks : LinkContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftPropagation : PropagationContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftCompletion : CompletionContract<MicrosoftBlocks>
+{
+    protected override bool CancelAfterCompleteEnds => false;
+}
+
+public sealed class MicrosoftExecution : ExecutionContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftParallel : ParallelContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftBounding : BoundingContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftSchedulers : SchedulerContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftReceiving : ReceiveContract<MicrosoftBlocks>;
