@@ -32,4 +32,6 @@ public static class Eventually
     public static Task Done(Task task) => task.WaitAsync(Patience);
 
     public static Task<T> Result<T>(Task<T> task) => task.WaitAsync(Patience);
+
+    public static async Task Gives<T>(T[] expected, Task<T[]> actual) => Assert.Equal(expected, await Result(actual));
 }

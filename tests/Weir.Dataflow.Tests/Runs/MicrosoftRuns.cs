@@ -32,3 +32,15 @@ public sealed class MicrosoftBounding : BoundingContract<MicrosoftBlocks>;
 public sealed class MicrosoftSchedulers : SchedulerContract<MicrosoftBlocks>;
 
 public sealed class MicrosoftReceiving : ReceiveContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftBroadcast : BroadcastContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftWriteOnce : WriteOnceContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftBatch : BatchContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftJoins : JoinContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftExtensions : ExtensionsContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftNetworks : NetworkContract<MicrosoftBlocks>;
