@@ -1,0 +1,261 @@
+using System.Diagnostics;
+using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Links;
+using Weir.Dataflow.Sync;
+using Weir.Dataflow.Waiters;
+
+namespace Weir.Dataflow.Cores;
+
+/// <summary>
+/// The output side of a block: a queue whose head is offered to the links in their order, and can be received, reserved and consumed.
+/// </summary>
+/// <remarks>
+/// Two locks. The gate guards the state and is never held while anything foreign runs. The monitor (this object) is held while targets are offered
+/// to, and is re-entrant, because a target may consume from inside the offer and networks may be circular. Order: monitor, then gate; a block's
+/// input gate comes before the output gate.
+/// </remarks>
+internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
+{
+    private const int OffersPerLock = 16;
+
+    private readonly ISourceBlock<T> _owner;
+    private readonly IOutputHost<T> _host;
+    private readonly BlockOptions _options;
+    private Gate _gate;
+    private RingQueue<T> _queue;
+    private LinkList<T> _links;
+    private BlockCompletion _completion;
+    private ITargetBlock<T>? _reservedFor;
+    private ExecutionContext? _context;
+    private List<Exception>? _exceptions;
+
+    /// <summary>The number of the message at the head; grows by one with each that leaves.</summary>
+    private long _headId = 1;
+
+    /// <summary>All links have refused the head: it is offered again when something changes.</summary>
+    private bool _refused;
+
+    /// <summary>The head is being offered by the holder of the monitor. Nobody else may take it.</summary>
+    private bool _offering;
+
+    /// <summary>A work item that offers is queued or running.</summary>
+    private bool _offerQueued;
+    private bool _completing;
+    private bool _finishing;
+
+    public SourceCore(ISourceBlock<T> owner, IOutputHost<T> host, BlockOptions options)
+    {
+        _owner = owner;
+        _host = host;
+        _options = options;
+    }
+
+    public Task Completion => _completion.Task;
+
+    public bool IsCompleted => _completion.IsCompleted;
+
+    public int Count
+    {
+        get
+        {
+            GateOwner? key = _gate.Enter();
+            int count = _queue.Count;
+            _gate.Exit(key);
+            return count;
+        }
+    }
+
+    private bool IsCancelledOrFaulted => _options.Token.IsCancellationRequested || (_exceptions is not null && _completing);
+
+    private bool MayOffer => _queue.Count > 0 && _reservedFor is null && !_offering && !_finishing && !IsCancelledOrFaulted;
+
+    /// <summary>Adds an output. Callers keep their own order.</summary>
+    /// <returns>What has to be done after all locks are left.</returns>
+    public IAfterLock? Add(T item)
+    {
+        GateOwner? key = _gate.Enter();
+        AssertInvariants();
+        IAfterLock? after = null;
+        if (!_finishing)
+        {
+            after = AddNeedsLock(item);
+        }
+
+        _gate.Exit(key);
+        return after;
+    }
+
+    /// <summary>Adds outputs that belong together, without another's in between.</summary>
+    public IAfterLock? AddRange(ReadOnlySpan<T> items)
+    {
+        IAfterLock? all = null;
+        foreach (T item in items)
+        {
+            IAfterLock? after = Add(item);
+            all = all is null || after is null ? all ?? after : new AfterBoth(all, after);
+        }
+
+        return all;
+    }
+
+    public void AddException(Exception exception)
+    {
+        GateOwner? key = _gate.Enter();
+        (_exceptions ??= []).Add(exception);
+        _gate.Exit(key);
+    }
+
+    /// <summary>No more outputs come: completes when the last one has left, or at once after a fault or cancellation.</summary>
+    public void Complete(IEnumerable<Exception>? exceptions = null)
+    {
+        GateOwner? key = _gate.Enter();
+        if (exceptions is not null && !_finishing)
+        {
+            (_exceptions ??= []).AddRange(exceptions);
+        }
+
+        _completing = true;
+        bool finish = TryFinishNeedsLock();
+        _gate.Exit(key);
+        FinishIf(finish);
+    }
+
+    /// <summary>Looks again whether the block is complete, after its token was cancelled.</summary>
+    public void Reconsider()
+    {
+        GateOwner? key = _gate.Enter();
+        bool finish = TryFinishNeedsLock();
+        _gate.Exit(key);
+        FinishIf(finish);
+    }
+
+    public void AfterLock()
+    {
+        _context = ExecutionContext.Capture();
+        try
+        {
+            Work.Queue(this, _options.Scheduler);
+        }
+        catch (Exception e)
+        {
+            OfferEnded(e);
+        }
+    }
+
+    private IAfterLock? AddNeedsLock(T item)
+    {
+        if (_links.First is null)
+        {
+            _queue.Enqueue(item);
+            return null;
+        }
+
+        ReceiveWaiter<T>? after = null;
+        if (_links.Targets == 0 && _queue.Count == 0 && _reservedFor is null)
+        {
+            while (_links.First is ReceiveWaiter<T> waiter)
+            {
+                _links.Remove(waiter);
+                waiter.Next = after;
+                after = waiter;
+                if (waiter.TakesMessage)
+                {
+                    waiter.Give(item);
+                    _headId++;
+                    return after;
+                }
+            }
+        }
+
+        _queue.Enqueue(item);
+        return after is not null ? after : QueueOfferNeedsLock() ? this : null;
+    }
+
+    /// <summary>Whether a work item that offers has to be queued, which this claims.</summary>
+    private bool QueueOfferNeedsLock()
+    {
+        if (_offerQueued || _refused || _links.First is null || !MayOffer)
+        {
+            return false;
+        }
+
+        return _offerQueued = true;
+    }
+
+    /// <summary>The head left the queue, whoever has it.</summary>
+    private T TakeHeadNeedsLock()
+    {
+        T item = _queue.Dequeue();
+        _headId++;
+        _reservedFor = null;
+        _refused = false;
+        return item;
+    }
+
+    private bool TryFinishNeedsLock()
+    {
+        if (!_completing || _finishing || _offerQueued || _offering || _reservedFor is not null || (_queue.Count > 0 && !IsCancelledOrFaulted))
+        {
+            return false;
+        }
+
+        return _finishing = true;
+    }
+
+    private void FinishIf(bool finish)
+    {
+        if (finish)
+        {
+            // On its own work item: it completes targets, which complete theirs, and the caller may hold locks of the user's.
+            ThreadPool.UnsafeQueueUserWorkItem(static source => source.Finish(), this, preferLocal: false);
+        }
+    }
+
+    private void Finish()
+    {
+        LinkNode<T>? first;
+        List<Exception>? exceptions;
+        lock (this)
+        {
+            GateOwner? key = _gate.Enter();
+            first = _links.Clear();
+            _queue.Clear();
+            exceptions = _exceptions;
+            _gate.Exit(key);
+        }
+
+        _host.OutputCompleted();
+        _completion.Complete(exceptions, _options.Token);
+        while (first is not null)
+        {
+            LinkNode<T>? next = first.Next;
+            first.Next = null;
+            if (first is ReceiveWaiter<T> waiter)
+            {
+                waiter.SourceEnded();
+            }
+            else if (first is TargetLink<T> { PropagatesCompletion: true } link)
+            {
+                Protocol.Propagate(_completion.Task, link.Target);
+            }
+
+            first = next;
+        }
+    }
+
+    private void Left(T item)
+    {
+        if (_host.CountsOutput)
+        {
+            _host.OutputLeft(_host.Weigh(item));
+        }
+    }
+
+    [Conditional("DEBUG")]
+    private void AssertInvariants()
+    {
+        Debug.Assert(_headId >= 1, "Message numbers start at 1.");
+        Debug.Assert(_reservedFor is null || _queue.Count > 0 || _finishing, "Only a message that is there can be reserved.");
+        Debug.Assert(!_finishing || _completing, "Only a block without further outputs ends.");
+    }
+}

@@ -1,0 +1,10 @@
+namespace Weir.Dataflow.Sync;
+
+internal sealed class AfterBoth(IAfterLock first, IAfterLock second) : IAfterLock
+{
+    public void AfterLock()
+    {
+        first.AfterLock();
+        second.AfterLock();
+    }
+}
