@@ -38,6 +38,8 @@ internal sealed class BroadcastCore<T> : ExecCore<T>
 
     protected override ITargetBlock<T> Self => _owner;
 
+    protected override bool LetsGoEarly => true;
+
     public IDisposable LinkTo(ITargetBlock<T> target, DataflowLinkOptions linkOptions)
     {
         ArgumentNullException.ThrowIfNull(target);

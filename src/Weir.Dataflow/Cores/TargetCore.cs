@@ -47,6 +47,9 @@ internal abstract partial class TargetCore<T>
 
     protected bool HasExceptionNeedsLock => _exceptions is not null;
 
+    /// <summary>Whether postponed sources are let go as soon as the block declines, rather than once it has processed what it has.</summary>
+    protected virtual bool LetsGoEarly => false;
+
     /// <summary>Whether messages are taken when they are offered. Else they are postponed, and the heir fetches them.</summary>
     protected virtual bool TakesOffersNeedsLock => true;
 
@@ -122,8 +125,13 @@ internal abstract partial class TargetCore<T>
         AssertInvariants();
         CompleteNeedsLock(exception, drop, always);
         bool finish = TryFinishNeedsLock();
+        bool letGo = LetsGoEarly && !finish && _postponed is { Count: > 0 };
         Gate.Exit(key);
         FinishIf(finish);
+        if (letGo)
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(static target => target.LetGoAll(), this, preferLocal: false);
+        }
     }
 
     protected void CompleteNeedsLock(Exception? exception, bool drop, bool always)
@@ -273,6 +281,12 @@ internal abstract partial class TargetCore<T>
 
     private void Finish()
     {
+        LetGoAll();
+        Finished(_exceptions);
+    }
+
+    private void LetGoAll()
+    {
         PostponedNode<T>? node;
         do
         {
@@ -282,8 +296,6 @@ internal abstract partial class TargetCore<T>
             LetGo(node);
         }
         while (node is not null);
-
-        Finished(_exceptions);
     }
 
     /// <summary>Tells a postponed source that its message is not wanted: a reservation that is released makes it look elsewhere.</summary>
