@@ -48,7 +48,7 @@ public abstract class DifferentialContract<TBlocks> : Contract<TBlocks> where TB
 
     private static void Compare(BlockKind kind, BlockSettings settings)
     {
-        int programs = Number("WEIR_STRESS") is { } seconds ? 20 * (int)seconds : 60;
+        int programs = Number("WEIR_STRESS") is { } seconds ? 20 * (int)seconds : 30;
         Config config = Config.QuickThrowOnFailure.WithMaxTest(programs).WithStartSize(5).WithEndSize(40).WithReplay(Seed, 1);
         Gen<int[]> gen = Gen.ArrayOf(Gen.Choose(0, int.MaxValue - 1));
         Arbitrary<int[]> arbitrary = Arb.From(gen, ArbMap.Default.ArbFor<int[]>().Shrinker);
@@ -58,7 +58,7 @@ public abstract class DifferentialContract<TBlocks> : Contract<TBlocks> where TB
             string? difference = null;
             for (int attempt = 0; attempt < Attempts; attempt++)
             {
-                difference = Difference(kind, settings, program, TimeSpan.FromMilliseconds(100 << attempt));
+                difference = Difference(kind, settings, program, attempt);
                 if (difference is null)
                 {
                     return true.ToProperty();
@@ -69,8 +69,11 @@ public abstract class DifferentialContract<TBlocks> : Contract<TBlocks> where TB
         }).Check(config);
     }
 
-    /// <summary>Runs the program on both. Threads of the pool take part, so a difference counts only if it stays.</summary>
-    private static string? Difference(BlockKind kind, BlockSettings settings, Instruction[] program, TimeSpan patience)
+    /// <summary>
+    /// Runs the program on both. Threads of the pool take part, so a step may find one of them further on than the other;
+    /// a difference counts only if it stays when each attempt gives them more time to come to rest.
+    /// </summary>
+    private static string? Difference(BlockKind kind, BlockSettings settings, Instruction[] program, int attempt)
     {
         using var theirs = new Machine(Oracle, kind, settings);
         using var ours = new Machine(new TBlocks(), kind, settings);
@@ -89,9 +92,20 @@ public abstract class DifferentialContract<TBlocks> : Contract<TBlocks> where TB
                 return seen.Theirs == seen.Ours;
             }
 
-            if (!SpinWait.SpinUntil(Same, patience) || (!Same() && !SpinWait.SpinUntil(Same, patience)))
+            if (instruction.Step >= Step.Complete || attempt > 0)
+            {
+                SpinWait.SpinUntil(() => { Same(); return theirs.Ended && ours.Ended; }, 2 << (2 * attempt));
+            }
+
+            if (!SpinWait.SpinUntil(Same, 50 << attempt))
             {
                 return $"after {instruction}\n--- Microsoft\n{seen.Theirs}--- {typeof(TBlocks).Name}\n{seen.Ours}";
+            }
+
+            if (theirs.EndedBadly && ours.EndedBadly)
+            {
+                // What was left in it may come or go now: Microsoft's cancelled blocks still offer it to a late link, or do not.
+                break;
             }
         }
 

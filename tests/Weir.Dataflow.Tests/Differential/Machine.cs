@@ -25,6 +25,10 @@ public sealed class Machine : IDisposable
         _subject = blocks.Create(kind, settings with { Scheduler = _scheduler, Token = _cancel.Token, Body = Body });
     }
 
+    public bool Ended => _subject.Completion.IsCompleted;
+
+    public bool EndedBadly => _subject.Completion.IsFaulted || _subject.Completion.IsCanceled;
+
     /// <summary>All that a user of the block could know by now.</summary>
     public string Observation
     {
