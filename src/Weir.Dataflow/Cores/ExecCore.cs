@@ -13,6 +13,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     protected ExecCore(BlockOptions options)
         : base(options)
     {
+        _parallel = options.Parallelism > 1 ? new ParallelState() : null;
     }
 
     public int InputCount
@@ -20,7 +21,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         get
         {
             GateOwner? key = Gate.Enter();
-            long count = IsSerial ? _dropped ? 0 : _serialQueue?.Count ?? 0 : _queue.Count;
+            long count = IsSerial ? _dropped ? 0 : _serialQueue?.Count ?? 0 : _parallel!.Queue.Count;
             Gate.Exit(key);
             return (int)count;
         }
@@ -28,7 +29,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
 
     public override bool AcceptsDirectly => true;
 
-    private bool IsSerial => Options.Parallelism == 1;
+    private bool IsSerial => _parallel is null;
 
     void IThreadPoolWorkItem.Execute()
     {
@@ -104,7 +105,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     {
         // A queue with a reader is emptied by it; InputCount says at once that nothing is left.
         _dropped = true;
-        _queue.Clear();
+        _parallel?.Queue.Clear();
     }
 
     protected override bool IsDrainedNeedsLock() => IsSerial ? IsDrainedSerialNeedsLock() : IsDrainedParallelNeedsLock();
@@ -148,7 +149,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         }
         else
         {
-            _workers--;
+            _parallel!.Workers--;
         }
     }
 }

@@ -5,17 +5,15 @@ namespace Weir.Dataflow.Cores;
 /// <content>Several workers, or calls in flight.</content>
 internal abstract partial class ExecCore<T>
 {
-    private RingQueue<T> _queue;
-    private long _nextId;
-    private int _workers;
-    private int _pending;
+    /// <summary>Null when there is only one worker at a time.</summary>
+    private readonly ParallelState? _parallel;
 
     private void PendingDoneParallel()
     {
         GateOwner? key = Gate.Enter();
-        _pending--;
+        _parallel!.Pending--;
         bool queue = WantsWorkerNeedsLock();
-        _workers += queue ? 1 : 0;
+        _parallel!.Workers += queue ? 1 : 0;
         bool finish = TryFinishNeedsLock();
         Gate.Exit(key);
         FinishIf(finish);
@@ -28,25 +26,25 @@ internal abstract partial class ExecCore<T>
     private void PendingBeginsParallel()
     {
         GateOwner? key = Gate.Enter();
-        _pending++;
+        _parallel!.Pending++;
         Gate.Exit(key);
     }
 
     private ExecCore<T>? StoreParallelNeedsLock(T item)
     {
-        _queue.Enqueue(item);
+        _parallel!.Queue.Enqueue(item);
         if (!WantsWorkerNeedsLock())
         {
             return null;
         }
 
-        _workers++;
+        _parallel!.Workers++;
         return this;
     }
 
-    private bool IsDrainedParallelNeedsLock() => _queue.Count == 0 && _workers == 0 && _pending == 0;
+    private bool IsDrainedParallelNeedsLock() => _parallel!.Queue.Count == 0 && _parallel!.Workers == 0 && _parallel!.Pending == 0;
 
-    private bool WantsWorkerNeedsLock() => _queue.Count > 0 && _workers + _pending < Options.Parallelism;
+    private bool WantsWorkerNeedsLock() => _parallel!.Queue.Count > 0 && _parallel!.Workers + _parallel!.Pending < Options.Parallelism;
 
     private void WorkParallel()
     {
@@ -55,11 +53,11 @@ internal abstract partial class ExecCore<T>
         {
             GateOwner? key = Gate.Enter();
             AssertInvariants();
-            if (_queue.Count == 0 || budget == 0 || _workers + _pending > Options.Parallelism)
+            if (_parallel!.Queue.Count == 0 || budget == 0 || _parallel!.Workers + _parallel!.Pending > Options.Parallelism)
             {
-                _workers--;
+                _parallel!.Workers--;
                 bool again = WantsWorkerNeedsLock();
-                _workers += again ? 1 : 0;
+                _parallel!.Workers += again ? 1 : 0;
                 bool finish = TryFinishNeedsLock();
                 Gate.Exit(key);
                 FinishIf(finish);
@@ -71,11 +69,19 @@ internal abstract partial class ExecCore<T>
                 return;
             }
 
-            T item = _queue.Dequeue();
-            long id = _nextId++;
+            T item = _parallel!.Queue.Dequeue();
+            long id = _parallel!.NextId++;
             Gate.Exit(key);
             Process(item, id);
             budget--;
         }
+    }
+
+    private sealed class ParallelState
+    {
+        public RingQueue<T> Queue;
+        public long NextId;
+        public int Workers;
+        public int Pending;
     }
 }

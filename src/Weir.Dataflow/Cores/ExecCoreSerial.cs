@@ -42,7 +42,7 @@ internal abstract partial class ExecCore<T>
     {
         InputQueue<T> queue = _serialQueue!;
         int budget = Options.MessagesPerTask;
-        int spins = SpinsBeforeIdle;
+        int spins = 0;
         while (true)
         {
             ReadOnlySpan<T> items = queue.Peek();
@@ -69,7 +69,8 @@ internal abstract partial class ExecCore<T>
                 continue;
             }
 
-            spins = SpinsBeforeIdle;
+            // Not worth it where messages come one at a time, or cannot pile up.
+            spins = items.Length >= 4 ? SpinsBeforeIdle : 0;
             long id = queue.ReadCount;
             foreach (ref readonly T slot in items)
             {
@@ -97,6 +98,20 @@ internal abstract partial class ExecCore<T>
     /// <summary>Stops being active, unless a message came in the meantime.</summary>
     private bool TryRest(InputQueue<T> queue)
     {
+        if (!Gate.HasOwner)
+        {
+            // Several threads write, and all of them take turns at the gate: so does this one, which is cheaper than the barrier.
+            GateOwner? key = Gate.Enter();
+            bool rests = queue.IsEmpty;
+            if (rests)
+            {
+                Volatile.Write(ref _active, 0);
+            }
+
+            Leave(key, null);
+            return rests;
+        }
+
         Volatile.Write(ref _active, 0);
         ProcessBarrier.Heavy();
         if (!queue.IsEmpty && Interlocked.CompareExchange(ref _active, 1, 0) == 0)

@@ -25,8 +25,11 @@ internal struct Gate
 
     /// <summary>Who came in last by the spin lock, and how often in a row.</summary>
     private int _last;
-    private int _streak;
-    private int _owners;
+    private short _streak;
+    private short _owners;
+
+    /// <summary>Whether one has the gate for itself. True one moment need not be true the next.</summary>
+    public readonly bool HasOwner => _owner is not null;
 
     /// <summary>An id for somebody that is not a thread. Ids of threads are positive.</summary>
     public static int NewId() => Interlocked.Decrement(ref LastId);
