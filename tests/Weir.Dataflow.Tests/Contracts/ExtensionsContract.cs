@@ -170,11 +170,15 @@ public abstract class ExtensionsContract<TBlocks> : Contract<TBlocks> where TBlo
     public async Task LinkTo_Encapsulated_PassesMessages()
     {
         IPropagatorBlock<int, int> source = Blocks.Buffer<int>();
-        IPropagatorBlock<int, int> whole = DataflowBlock.Encapsulate(Blocks.Buffer<int>(), Blocks.Buffer<int>());
+        IPropagatorBlock<int, int> head = Blocks.Buffer<int>();
+        IPropagatorBlock<int, int> tail = Blocks.Buffer<int>();
+        head.LinkTo(tail, Propagate);
+        IPropagatorBlock<int, int> whole = DataflowBlock.Encapsulate(head, tail);
         source.LinkTo(whole, Propagate);
         source.Post(1);
         source.Complete();
-        Eventually.True(() => source.Completion.IsCompleted);
+        Assert.Equal(1, await Eventually.Result(whole.ReceiveAsync()));
+        await Eventually.Done(whole.Completion);
         Assert.False(await whole.SendAsync(2));
     }
 

@@ -44,3 +44,8 @@ public sealed class MicrosoftJoins : JoinContract<MicrosoftBlocks>;
 public sealed class MicrosoftExtensions : ExtensionsContract<MicrosoftBlocks>;
 
 public sealed class MicrosoftNetworks : NetworkContract<MicrosoftBlocks>;
+
+/// <summary>Theirs against theirs: shows that a difference is one of behaviour, not of timing.</summary>
+public sealed class MicrosoftDifferential : Differential.DifferentialContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftStress : Stress.NetworkStress<MicrosoftBlocks>;
