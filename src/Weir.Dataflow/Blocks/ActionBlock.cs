@@ -8,7 +8,7 @@ namespace Weir.Dataflow;
 /// <summary>A block that calls a delegate for every message. The end of a network.</summary>
 /// <typeparam name="TInput">The messages.</typeparam>
 /// <remarks>All members are thread-safe. The delegate runs on the options' scheduler, at most MaxDegreeOfParallelism calls at a time.</remarks>
-public sealed class ActionBlock<TInput> : ITargetBlock<TInput>
+public sealed class ActionBlock<TInput> : ITargetBlock<TInput>, ICoreTarget<TInput>
 {
     private readonly ActionCore<TInput> _core;
 
@@ -98,6 +98,8 @@ public sealed class ActionBlock<TInput> : ITargetBlock<TInput>
     /// <returns>Whether the block took it. To be awaited once.</returns>
     /// <exception cref="OperationCanceledException">The token was cancelled before the message was taken (in the task).</exception>
     public ValueTask<bool> SendValueAsync(TInput item, CancellationToken cancellationToken = default) => _core.SendValueAsync(item, cancellationToken);
+
+    TargetCore<TInput> ICoreTarget<TInput>.Core => _core;
 
     /// <inheritdoc/>
     DataflowMessageStatus ITargetBlock<TInput>.OfferMessage(DataflowMessageHeader messageHeader, TInput messageValue, ISourceBlock<TInput>? source, bool consumeToAccept) =>

@@ -8,7 +8,7 @@ namespace Weir.Dataflow;
 /// <summary>A block that collects messages into arrays of a fixed length.</summary>
 /// <typeparam name="T">The messages.</typeparam>
 /// <remarks>All members are thread-safe. The messages of a batch keep their order. BoundedCapacity counts messages, also those in batches that wait to be taken.</remarks>
-public sealed class BatchBlock<T> : IPropagatorBlock<T, T[]>, IReceivableSourceBlock<T[]>
+public sealed class BatchBlock<T> : IPropagatorBlock<T, T[]>, IReceivableSourceBlock<T[]>, ICoreTarget<T>
 {
     private readonly BatchCore<T> _core;
 
@@ -92,6 +92,8 @@ public sealed class BatchBlock<T> : IPropagatorBlock<T, T[]>, IReceivableSourceB
     /// <returns>Whether the block took it. To be awaited once.</returns>
     /// <exception cref="OperationCanceledException">The token was cancelled before the message was taken (in the task).</exception>
     public ValueTask<bool> SendValueAsync(T item, CancellationToken cancellationToken = default) => _core.Options.Greedy ? _core.SendValueAsync(item, cancellationToken) : new(DataflowBlock.SendAsync(this, item, cancellationToken));
+
+    TargetCore<T> ICoreTarget<T>.Core => _core;
 
     /// <inheritdoc/>
     DataflowMessageStatus ITargetBlock<T>.OfferMessage(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept) =>

@@ -8,7 +8,7 @@ namespace Weir.Dataflow;
 /// <summary>A block that offers a copy of every message to all links and keeps the latest for those who come later.</summary>
 /// <typeparam name="T">The messages.</typeparam>
 /// <remarks>All members are thread-safe. A link that is not ready for a message misses it when the next one comes.</remarks>
-public sealed class BroadcastBlock<T> : IPropagatorBlock<T, T>, IReceivableSourceBlock<T>
+public sealed class BroadcastBlock<T> : IPropagatorBlock<T, T>, IReceivableSourceBlock<T>, ICoreTarget<T>
 {
     private readonly BroadcastCore<T> _core;
 
@@ -67,6 +67,8 @@ public sealed class BroadcastBlock<T> : IPropagatorBlock<T, T>, IReceivableSourc
     /// <returns>Whether the block took it. To be awaited once.</returns>
     /// <exception cref="OperationCanceledException">The token was cancelled before the message was taken (in the task).</exception>
     public ValueTask<bool> SendValueAsync(T item, CancellationToken cancellationToken = default) => _core.SendValueAsync(item, cancellationToken);
+
+    TargetCore<T> ICoreTarget<T>.Core => _core;
 
     /// <inheritdoc/>
     DataflowMessageStatus ITargetBlock<T>.OfferMessage(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept) =>

@@ -8,7 +8,7 @@ namespace Weir.Dataflow;
 /// <summary>A queue as a block.</summary>
 /// <typeparam name="T">The messages.</typeparam>
 /// <remarks>All members are thread-safe. First in, first out.</remarks>
-public sealed class BufferBlock<T> : IPropagatorBlock<T, T>, IReceivableSourceBlock<T>
+public sealed class BufferBlock<T> : IPropagatorBlock<T, T>, IReceivableSourceBlock<T>, ICoreTarget<T>
 {
     private readonly BufferCore<T> _core;
 
@@ -68,6 +68,8 @@ public sealed class BufferBlock<T> : IPropagatorBlock<T, T>, IReceivableSourceBl
     /// <returns>Whether the block took it. To be awaited once.</returns>
     /// <exception cref="OperationCanceledException">The token was cancelled before the message was taken (in the task).</exception>
     public ValueTask<bool> SendValueAsync(T item, CancellationToken cancellationToken = default) => _core.SendValueAsync(item, cancellationToken);
+
+    TargetCore<T> ICoreTarget<T>.Core => _core;
 
     /// <inheritdoc/>
     DataflowMessageStatus ITargetBlock<T>.OfferMessage(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept) =>

@@ -12,7 +12,7 @@ namespace Weir.Dataflow;
 /// All members are thread-safe. The delegate runs on the options' scheduler, at most MaxDegreeOfParallelism calls at a time; outputs keep the order of
 /// the messages unless EnsureOrdered is false.
 /// </remarks>
-public sealed class TransformBlock<TInput, TOutput> : IPropagatorBlock<TInput, TOutput>, IReceivableSourceBlock<TOutput>
+public sealed class TransformBlock<TInput, TOutput> : IPropagatorBlock<TInput, TOutput>, IReceivableSourceBlock<TOutput>, ICoreTarget<TInput>
 {
     private readonly TransformCore<TInput, TOutput> _core;
 
@@ -105,6 +105,8 @@ public sealed class TransformBlock<TInput, TOutput> : IPropagatorBlock<TInput, T
     /// <returns>Whether the block took it. To be awaited once.</returns>
     /// <exception cref="OperationCanceledException">The token was cancelled before the message was taken (in the task).</exception>
     public ValueTask<bool> SendValueAsync(TInput item, CancellationToken cancellationToken = default) => _core.SendValueAsync(item, cancellationToken);
+
+    TargetCore<TInput> ICoreTarget<TInput>.Core => _core;
 
     /// <inheritdoc/>
     DataflowMessageStatus ITargetBlock<TInput>.OfferMessage(DataflowMessageHeader messageHeader, TInput messageValue, ISourceBlock<TInput>? source, bool consumeToAccept) =>

@@ -12,7 +12,7 @@ namespace Weir.Dataflow;
 /// All members are thread-safe. The delegate and the enumeration of what it returns run on the options' scheduler, under no lock, at most
 /// MaxDegreeOfParallelism at a time; outputs keep the order of the messages unless EnsureOrdered is false. Each output counts for BoundedCapacity.
 /// </remarks>
-public sealed class TransformManyBlock<TInput, TOutput> : IPropagatorBlock<TInput, TOutput>, IReceivableSourceBlock<TOutput>
+public sealed class TransformManyBlock<TInput, TOutput> : IPropagatorBlock<TInput, TOutput>, IReceivableSourceBlock<TOutput>, ICoreTarget<TInput>
 {
     private readonly TransformManyCore<TInput, TOutput> _core;
 
@@ -128,6 +128,8 @@ public sealed class TransformManyBlock<TInput, TOutput> : IPropagatorBlock<TInpu
     /// <returns>Whether the block took it. To be awaited once.</returns>
     /// <exception cref="OperationCanceledException">The token was cancelled before the message was taken (in the task).</exception>
     public ValueTask<bool> SendValueAsync(TInput item, CancellationToken cancellationToken = default) => _core.SendValueAsync(item, cancellationToken);
+
+    TargetCore<TInput> ICoreTarget<TInput>.Core => _core;
 
     /// <inheritdoc/>
     DataflowMessageStatus ITargetBlock<TInput>.OfferMessage(DataflowMessageHeader messageHeader, TInput messageValue, ISourceBlock<TInput>? source, bool consumeToAccept) =>

@@ -1,12 +1,13 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Links;
+using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
 /// <summary>
 /// What a BroadcastBlock does: its one worker makes each message the current one and offers it to all links. A reservation of the current message
-/// counts as a call that is not done, so the worker rests until it ends.
+/// makes the worker put the next one aside and rest until it ends.
 /// </summary>
 /// <remarks>The monitor (this object) is held while links are offered to, and guards them and the current message.</remarks>
 internal sealed class BroadcastCore<T> : ExecCore<T>
@@ -22,6 +23,9 @@ internal sealed class BroadcastCore<T> : ExecCore<T>
     private bool _hasHeld;
     private bool _ended;
     private long _currentId;
+
+    /// <summary>What this block is called at its targets, to which it offers under the monitor and therefore once at a time.</summary>
+    private readonly int _id = Sync.Gate.NewId();
 
     public BroadcastCore(IPropagatorBlock<T, T> owner, Func<T, T>? cloningFunction, BlockOptions options)
         : base(options)
@@ -157,7 +161,6 @@ internal sealed class BroadcastCore<T> : ExecCore<T>
             }
 
             _reservedFor = target;
-            PendingBegins();
             return true;
         }
     }
@@ -187,7 +190,6 @@ internal sealed class BroadcastCore<T> : ExecCore<T>
             {
                 _held = item;
                 _hasHeld = true;
-                PendingBegins();
                 return false;
             }
 
@@ -197,6 +199,8 @@ internal sealed class BroadcastCore<T> : ExecCore<T>
         Free(1, here: true);
         return true;
     }
+
+    protected override bool IsDrainedNeedsLock() => Volatile.Read(ref _reservedFor) is null && base.IsDrainedNeedsLock();
 
     protected override void Finished(List<Exception>? exceptions)
     {
@@ -239,6 +243,15 @@ internal sealed class BroadcastCore<T> : ExecCore<T>
 
     private void Offer(ITargetBlock<T> target, TargetLink<T>? link)
     {
+        if (link?.Direct is { } direct)
+        {
+            if (direct.TryAcceptDirect(Copy(_current!), _id, out IAfterLock? after))
+            {
+                after?.AfterLock();
+                return;
+            }
+        }
+
         DataflowMessageStatus status = target.OfferMessage(
             new DataflowMessageHeader(_currentId), _current!, _owner, consumeToAccept: _clone is not null);
         if (link is null)
@@ -271,18 +284,20 @@ internal sealed class BroadcastCore<T> : ExecCore<T>
             Task.Factory.StartNew(
                 static core => ((BroadcastCore<T>)core!).PublishHeld(), this, CancellationToken.None, TaskCreationOptions.DenyChildAttach, Options.Scheduler);
         }
-
-        PendingDone();
+        else if (IsDeclining)
+        {
+            Recheck();
+        }
     }
 
     private void PublishHeld()
     {
         T item = _held!;
         _held = default;
-        Process(item, 0);
-
-        // If it was held back again, that has been counted again.
-        PendingDone();
+        if (Process(item, 0))
+        {
+            PendingDone();
+        }
     }
 
     private void Unlink(TargetLink<T> link)

@@ -5,17 +5,15 @@ namespace Weir.Dataflow.Cores;
 
 /// <summary>The input side of a block that runs a delegate: a queue, and up to MaxDegreeOfParallelism workers that empty it.</summary>
 /// <remarks>A worker, or an asynchronous call that a worker started and that is not done yet, counts as one of the degree of parallelism.</remarks>
-internal abstract class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfterLock
+internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfterLock
 {
-    private RingQueue<T> _queue;
     private ExecutionContext? _context;
-    private long _nextId;
-    private int _workers;
-    private int _pending;
+    private volatile bool _dropped;
 
     protected ExecCore(BlockOptions options)
         : base(options)
     {
+        _parallel = options.Parallelism > 1 ? new ParallelState() : null;
     }
 
     public int InputCount
@@ -23,11 +21,15 @@ internal abstract class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfter
         get
         {
             GateOwner? key = Gate.Enter();
-            int count = _queue.Count;
+            long count = IsSerial ? _dropped ? 0 : _serialQueue?.Count ?? 0 : _parallel!.Queue.Count;
             Gate.Exit(key);
-            return count;
+            return (int)count;
         }
     }
+
+    public override bool AcceptsDirectly => true;
+
+    private bool IsSerial => _parallel is null;
 
     void IThreadPoolWorkItem.Execute()
     {
@@ -42,6 +44,7 @@ internal abstract class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfter
         }
     }
 
+    /// <summary>A message came and finds no worker.</summary>
     public void AfterLock()
     {
         _context = ExecutionContext.Capture();
@@ -77,44 +80,47 @@ internal abstract class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfter
     /// <summary>An asynchronous call is done, and so is what becomes of its result.</summary>
     protected void PendingDone()
     {
-        GateOwner? key = Gate.Enter();
-        _pending--;
-        bool queue = WantsWorkerNeedsLock();
-        _workers += queue ? 1 : 0;
-        bool finish = TryFinishNeedsLock();
-        Gate.Exit(key);
-        FinishIf(finish);
-        if (queue)
+        if (IsSerial)
         {
-            QueueWorker(again: false);
+            PendingDoneSerial();
+        }
+        else
+        {
+            PendingDoneParallel();
         }
     }
 
     /// <summary>The call that this worker has just made is not done: from now on it counts in the worker's place. Before anything can complete it.</summary>
     protected void PendingBegins()
     {
-        GateOwner? key = Gate.Enter();
-        _pending++;
-        Gate.Exit(key);
-    }
-
-    protected override IAfterLock? StoreNeedsLock(T item)
-    {
-        _queue.Enqueue(item);
-        if (!WantsWorkerNeedsLock())
+        if (!IsSerial)
         {
-            return null;
+            PendingBeginsParallel();
         }
-
-        _workers++;
-        return this;
     }
 
-    protected override void DropNeedsLock() => _queue.Clear();
+    protected override IAfterLock? StoreNeedsLock(T item) => IsSerial ? StoreSerialNeedsLock(item) : StoreParallelNeedsLock(item);
 
-    protected override bool IsDrainedNeedsLock() => _queue.Count == 0 && _workers == 0 && _pending == 0;
+    protected override void DropNeedsLock()
+    {
+        // A queue with a reader is emptied by it; InputCount says at once that nothing is left.
+        _dropped = true;
+        _parallel?.Queue.Clear();
+    }
 
-    private bool WantsWorkerNeedsLock() => _queue.Count > 0 && _workers + _pending < Options.Parallelism;
+    protected override bool IsDrainedNeedsLock() => IsSerial ? IsDrainedSerialNeedsLock() : IsDrainedParallelNeedsLock();
+
+    private void Work()
+    {
+        if (IsSerial)
+        {
+            WorkSerial();
+        }
+        else
+        {
+            WorkParallel();
+        }
+    }
 
     private void QueueWorker(bool again)
     {
@@ -125,7 +131,7 @@ internal abstract class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfter
         catch (Exception e)
         {
             GateOwner? key = Gate.Enter();
-            _workers--;
+            WorkerLostNeedsLock();
             CompleteNeedsLock(e, drop: true, always: true);
             bool finish = TryFinishNeedsLock();
             Gate.Exit(key);
@@ -133,34 +139,17 @@ internal abstract class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfter
         }
     }
 
-    private void Work()
+    private void WorkerLostNeedsLock()
     {
-        int budget = Options.MessagesPerTask;
-        while (true)
+        if (IsSerial)
         {
-            GateOwner? key = Gate.Enter();
-            AssertInvariants();
-            if (_queue.Count == 0 || budget == 0 || _workers + _pending > Options.Parallelism)
-            {
-                _workers--;
-                bool again = WantsWorkerNeedsLock();
-                _workers += again ? 1 : 0;
-                bool finish = TryFinishNeedsLock();
-                Gate.Exit(key);
-                FinishIf(finish);
-                if (again)
-                {
-                    QueueWorker(again: true);
-                }
-
-                return;
-            }
-
-            T item = _queue.Dequeue();
-            long id = _nextId++;
-            Gate.Exit(key);
-            Process(item, id);
-            budget--;
+            // Nobody else is the reader as long as this one is the worker.
+            _serialQueue?.Discard();
+            Volatile.Write(ref _active, 0);
+        }
+        else
+        {
+            _parallel!.Workers--;
         }
     }
 }

@@ -60,13 +60,13 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source)
     {
         if (ready.HasItem)
         {
-            source.Add(ready.Item!)?.AfterLock();
+            source.AddInTurn(ready.Item!)?.AfterLock();
         }
         else if (ready.Items is { } items)
         {
             for (int i = 0; i < items.Count; i++)
             {
-                source.Add(items[i])?.AfterLock();
+                source.AddInTurn(items[i])?.AfterLock();
             }
         }
     }

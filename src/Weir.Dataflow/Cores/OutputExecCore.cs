@@ -52,15 +52,17 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost<T
     /// <summary>The message has this one output.</summary>
     protected void Emit(long id, TOut output)
     {
-        if (Ordered is null)
-        {
-            Source.Add(output)?.AfterLock();
-        }
-        else
+        if (Ordered is not null)
         {
             Ordered.Add(id, output);
         }
+        else
+        {
+            AddOutput(output);
+        }
     }
+
+    protected void AddOutput(TOut output) => (Options.Parallelism == 1 ? Source.AddInTurn(output) : Source.Add(output))?.AfterLock();
 
     /// <summary>The message has no output: its place is free, and those after it need not wait.</summary>
     protected void EmitNothing(long id, bool here)

@@ -26,6 +26,9 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
     private LinkList<T> _links;
     private BlockCompletion _completion;
     private ITargetBlock<T>? _reservedFor;
+
+    /// <summary>The only link's target, while messages can be put there without offering them.</summary>
+    private TargetCore<T>? _direct;
     private ExecutionContext? _context;
     private List<Exception>? _exceptions;
 
@@ -42,6 +45,9 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
     private bool _offerQueued;
     private bool _completing;
     private bool _finishing;
+
+    /// <summary>What this source is called where it is at work only once at a time.</summary>
+    private readonly int _id = Gate.NewId();
 
     public SourceCore(ISourceBlock<T> owner, IOutputHost<T> host, BlockOptions options)
     {
@@ -71,11 +77,28 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
 
     /// <summary>Adds an output. Callers keep their own order.</summary>
     /// <returns>What has to be done after all locks are left.</returns>
-    public IAfterLock? Add(T item)
+    public IAfterLock? Add(T item) => Add(item, Environment.CurrentManagedThreadId);
+
+    /// <summary>Adds an output, for a block that never does so twice at the same time, on whichever threads.</summary>
+    public IAfterLock? AddInTurn(T item) => Add(item, _id);
+
+    private IAfterLock? Add(T item, int id)
     {
-        GateOwner? key = _gate.Enter();
+        GateOwner? key = _gate.Enter(id);
         AssertInvariants();
         IAfterLock? after = null;
+        if (_direct is { } direct && _queue.Count == 0 && direct.TryAcceptDirect(item, _id, out after))
+        {
+            _headId++;
+            _gate.Exit(key);
+            if (_host.CountsOutput)
+            {
+                _host.OutputLeft(_host.Weigh(item));
+            }
+
+            return after;
+        }
+
         if (!_finishing)
         {
             after = AddNeedsLock(item);
@@ -85,23 +108,11 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
         return after;
     }
 
-    /// <summary>Adds outputs that belong together, without another's in between.</summary>
-    public IAfterLock? AddRange(ReadOnlySpan<T> items)
-    {
-        IAfterLock? all = null;
-        foreach (T item in items)
-        {
-            IAfterLock? after = Add(item);
-            all = all is null || after is null ? all ?? after : new AfterBoth(all, after);
-        }
-
-        return all;
-    }
-
     public void AddException(Exception exception)
     {
         GateOwner? key = _gate.Enter();
         (_exceptions ??= []).Add(exception);
+        UpdateDirectNeedsLock();
         _gate.Exit(key);
     }
 
@@ -112,6 +123,7 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
         if (exceptions is not null && !_finishing)
         {
             (_exceptions ??= []).AddRange(exceptions);
+            UpdateDirectNeedsLock();
         }
 
         _completing = true;
@@ -124,6 +136,7 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
     public void Reconsider()
     {
         GateOwner? key = _gate.Enter();
+        UpdateDirectNeedsLock();
         bool finish = TryFinishNeedsLock();
         _gate.Exit(key);
         FinishIf(finish);
@@ -155,7 +168,7 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
         {
             while (_links.First is ReceiveWaiter<T> waiter)
             {
-                _links.Remove(waiter);
+                RemoveNeedsLock(waiter);
                 waiter.Next = after;
                 after = waiter;
                 if (waiter.TakesMessage)
@@ -192,6 +205,24 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
         return item;
     }
 
+    private void AddNeedsLock(LinkNode<T> node, bool append)
+    {
+        _links.Add(node, append);
+        UpdateDirectNeedsLock();
+    }
+
+    private bool RemoveNeedsLock(LinkNode<T> node)
+    {
+        bool removed = _links.Remove(node);
+        UpdateDirectNeedsLock();
+        return removed;
+    }
+
+    private void UpdateDirectNeedsLock() =>
+        _direct = _links.First is TargetLink<T> { Next: null, Direct: { } direct } && _exceptions is null && !_options.Token.IsCancellationRequested
+            ? direct
+            : null;
+
     private bool TryFinishNeedsLock()
     {
         if (!_completing || _finishing || _offerQueued || _offering || _reservedFor is not null || (_queue.Count > 0 && !IsCancelledOrFaulted))
@@ -219,6 +250,7 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
         {
             GateOwner? key = _gate.Enter();
             first = _links.Clear();
+            UpdateDirectNeedsLock();
             _queue.Clear();
             exceptions = _exceptions;
             _gate.Exit(key);

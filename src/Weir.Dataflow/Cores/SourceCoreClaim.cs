@@ -24,7 +24,7 @@ internal sealed partial class SourceCore<T>
             item = TakeHeadNeedsLock();
             if (_links.Find(target) is { } link && link.CountDown())
             {
-                _links.Remove(link);
+                RemoveNeedsLock(link);
             }
 
             LeaveAfterClaim(key);

@@ -103,7 +103,7 @@ internal sealed partial class SourceCore<T>
                 {
                     // Still inside the gate.
                     node = _links.After(current);
-                    _links.Remove(waiter);
+                    RemoveNeedsLock(waiter);
                     waiter.Next = after;
                     after = waiter;
                     if (waiter.TakesMessage)
@@ -136,7 +136,7 @@ internal sealed partial class SourceCore<T>
                 node = only is null ? _links.After(current) : null;
                 if (status == DataflowMessageStatus.DecliningPermanently)
                 {
-                    _links.Remove(link);
+                    RemoveNeedsLock(link);
                 }
 
                 if (_reservedFor is not null || _headId != header.Id)
@@ -154,7 +154,7 @@ internal sealed partial class SourceCore<T>
 
                 if (taker.CountDown())
                 {
-                    _links.Remove(taker);
+                    RemoveNeedsLock(taker);
                 }
             }
             else if (_headId == header.Id && _reservedFor is null && only is null)
@@ -194,7 +194,7 @@ internal sealed partial class SourceCore<T>
                     }
 
                     TargetLink<T> link = new(target, linkOptions);
-                    _links.Add(link, linkOptions.Append);
+                    AddNeedsLock(link, linkOptions.Append);
                     TargetLink<T>? only = _refused ? link : null;
                     _gate.Exit(key);
                     OfferToNewLink(only);
@@ -244,7 +244,7 @@ internal sealed partial class SourceCore<T>
         lock (this)
         {
             GateOwner? key = _gate.Enter();
-            _links.Remove(link);
+            RemoveNeedsLock(link);
             _gate.Exit(key);
         }
     }

@@ -130,7 +130,7 @@ internal sealed partial class SourceCore<T>
     public void GiveUp(ReceiveWaiter<T> waiter, bool timedOut, CancellationToken token)
     {
         GateOwner? key = _gate.Enter();
-        bool removed = _links.Remove(waiter);
+        bool removed = RemoveNeedsLock(waiter);
         waiter.IsGivenUp = true;
         _gate.Exit(key);
         if (removed)
@@ -205,7 +205,7 @@ internal sealed partial class SourceCore<T>
             return;
         }
 
-        _links.Add(waiter, append: true);
+        AddNeedsLock(waiter, append: true);
         _gate.Exit(key);
     }
 }

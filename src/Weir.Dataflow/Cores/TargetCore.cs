@@ -38,6 +38,11 @@ internal abstract partial class TargetCore<T>
 
     public bool IsBounded => _capacity != BlockOptions.Unbounded;
 
+    /// <summary>
+    /// Whether sources of this library may put messages here under their gate: the block then only stores them, and calls nobody.
+    /// </summary>
+    public virtual bool AcceptsDirectly => false;
+
     /// <summary>The block itself, as sources know it.</summary>
     protected abstract ITargetBlock<T> Self { get; }
 
@@ -77,6 +82,25 @@ internal abstract partial class TargetCore<T>
         }
 
         Leave(key, TakeNeedsLock(item));
+        return true;
+    }
+
+    /// <summary>Takes a message from a linked source of this library, if there is room for it now.</summary>
+    /// <param name="item">The message.</param>
+    /// <param name="sourceId">The source's id, under which it is at work only once at a time.</param>
+    /// <param name="after">What has to be done once the source's locks are left, too.</param>
+    public bool TryAcceptDirect(T item, int sourceId, out IAfterLock? after)
+    {
+        GateOwner? key = Gate.Enter(sourceId);
+        if (_declining || !HasRoomNeedsLock())
+        {
+            Gate.Exit(key);
+            after = null;
+            return false;
+        }
+
+        after = TakeNeedsLock(item);
+        Gate.Exit(key);
         return true;
     }
 

@@ -146,7 +146,7 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
             Occupy(1);
         }
 
-        Source.Add(output)?.AfterLock();
+        AddOutput(output);
     }
 
     private void EmitEnd(long id, List<TOut>? held, int count, bool here)

@@ -6,8 +6,8 @@ namespace Weir.Dataflow.Links;
 internal struct LinkList<T>
 {
     private LinkNode<T>? _last;
-    private long _highest;
-    private long _lowest;
+    private int _highest;
+    private int _lowest;
 
     public LinkNode<T>? First { get; private set; }
 

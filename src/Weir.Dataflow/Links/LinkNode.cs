@@ -8,7 +8,7 @@ internal abstract class LinkNode<T>
     public LinkNode<T>? Next { get; set; }
 
     /// <summary>Grows from the first to the last node, so that whoever walks the list finds his place again when his node was removed.</summary>
-    public long Order { get; set; }
+    public int Order { get; set; }
 
     public bool IsLinked { get; set; }
 }

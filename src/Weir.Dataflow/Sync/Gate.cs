@@ -8,43 +8,55 @@ namespace Weir.Dataflow.Sync;
 /// blocks nor nests into itself.
 /// </summary>
 /// <remarks>
-/// As long as one thread alone uses it, it costs that thread plain loads and stores (see <see cref="ProcessBarrier"/>): the thread is its owner. The
-/// first other thread takes that away with a process-wide barrier; from then on it is a spin lock, until one thread has been alone with it for
+/// As long as one thread (or one worker, whatever its threads) alone uses it, it costs plain loads and stores (see <see cref="ProcessBarrier"/>): that one is its owner. The
+/// first other one takes that away with a process-wide barrier; from then on it is a spin lock, until one has been alone with it for
 /// long enough to own it again.
 /// </remarks>
 internal struct Gate
 {
     private const int MaxOwners = 6;
 
+    private static int LastId;
+
     private GateOwner? _owner;
 
     /// <summary>The spin lock, for everybody who does not own the gate.</summary>
     private int _taken;
 
-    /// <summary>The last thread that came in by the spin lock, and how often in a row.</summary>
+    /// <summary>Who came in last by the spin lock, and how often in a row.</summary>
     private int _last;
-    private int _streak;
-    private int _owners;
+    private short _streak;
+    private short _owners;
+
+    /// <summary>Whether one has the gate for itself. True one moment need not be true the next.</summary>
+    public readonly bool HasOwner => _owner is not null;
+
+    /// <summary>An id for somebody that is not a thread. Ids of threads are positive.</summary>
+    public static int NewId() => Interlocked.Decrement(ref LastId);
 
     /// <summary>Enters. The result has to be given to <see cref="Exit"/>.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public GateOwner? Enter()
+    public GateOwner? Enter() => Enter(Environment.CurrentManagedThreadId);
+
+    /// <summary>Enters as one of those that are never at work twice at the same time, on whichever thread: see <see cref="NewId"/>.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public GateOwner? Enter(int id)
     {
         GateOwner? owner = _owner;
-        if (owner is not null && owner.Thread == Environment.CurrentManagedThreadId)
+        if (owner is not null && owner.Id == id)
         {
-            Debug.Assert(owner.Inside == 0, "The gate does not nest.");
-            Volatile.Write(ref owner.Inside, 1);
+            Debug.Assert(owner.Inside.Value == 0, "The gate does not nest.");
+            Volatile.Write(ref owner.Inside.Value, 1);
             ProcessBarrier.Light();
             if (Volatile.Read(ref _owner) == owner)
             {
                 return owner;
             }
 
-            Volatile.Write(ref owner.Inside, 0);
+            Volatile.Write(ref owner.Inside.Value, 0);
         }
 
-        return EnterSlow();
+        return EnterSlow(id);
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
@@ -52,7 +64,7 @@ internal struct Gate
     {
         if (owner is not null)
         {
-            Volatile.Write(ref owner.Inside, 0);
+            Volatile.Write(ref owner.Inside.Value, 0);
         }
         else
         {
@@ -60,7 +72,7 @@ internal struct Gate
         }
     }
 
-    private GateOwner? EnterSlow()
+    private GateOwner? EnterSlow(int me)
     {
         if (Interlocked.CompareExchange(ref _taken, 1, 0) != 0)
         {
@@ -72,7 +84,6 @@ internal struct Gate
             Revoke(_owner);
         }
 
-        int me = Environment.CurrentManagedThreadId;
         if (_last != me)
         {
             bool first = _last == 0;
@@ -94,7 +105,8 @@ internal struct Gate
             return null;
         }
 
-        GateOwner owner = new(me) { Inside = 1 };
+        GateOwner owner = new(me);
+        owner.Inside.Value = 1;
         Volatile.Write(ref _owner, owner);
         Volatile.Write(ref _taken, 0);
         return owner;
@@ -105,7 +117,7 @@ internal struct Gate
         Volatile.Write(ref _owner, null);
         ProcessBarrier.Heavy();
         SpinWait spin = default;
-        while (Volatile.Read(ref owner.Inside) != 0)
+        while (Volatile.Read(ref owner.Inside.Value) != 0)
         {
             spin.SpinOnce(sleep1Threshold: -1);
         }

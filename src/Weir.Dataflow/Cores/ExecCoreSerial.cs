@@ -1,0 +1,129 @@
+using Weir.Dataflow.Sync;
+
+namespace Weir.Dataflow.Cores;
+
+/// <content>
+/// One worker, which reads the queue without the gate. Either it is active, and sees every message; or it is not, and whoever stores a message
+/// makes it so. In between stands the worker's heavy barrier: it says that it is not active, then looks at the queue once more, while the writer
+/// stores first and then asks whether it is active. One of them sees the other.
+/// </content>
+internal abstract partial class ExecCore<T>
+{
+    private static readonly int SpinsBeforeIdle = Environment.ProcessorCount > 1 ? 2 : 0;
+
+    private InputQueue<T>? _serialQueue;
+
+    /// <summary>1 while a worker is queued, at work, or waiting for its call.</summary>
+    private int _active;
+
+    private ExecCore<T>? StoreSerialNeedsLock(T item)
+    {
+        (_serialQueue ??= new InputQueue<T>()).Enqueue(item);
+        ProcessBarrier.Light();
+        return Volatile.Read(ref _active) == 0 && Interlocked.CompareExchange(ref _active, 1, 0) == 0 ? this : null;
+    }
+
+    private bool IsDrainedSerialNeedsLock() => Volatile.Read(ref _active) == 0 && (_serialQueue is null || _serialQueue.IsEmpty);
+
+    private void PendingDoneSerial()
+    {
+        // The completer of a call is any thread of the user's: what is left to do is for one of the block's own.
+        if (!_serialQueue!.IsEmpty && !_dropped)
+        {
+            QueueWorker(again: false);
+        }
+        else if (!TryRest(_serialQueue))
+        {
+            QueueWorker(again: false);
+        }
+    }
+
+    private void WorkSerial()
+    {
+        InputQueue<T> queue = _serialQueue!;
+        int budget = Options.MessagesPerTask;
+        int spins = 0;
+        while (true)
+        {
+            ReadOnlySpan<T> items = queue.Peek();
+            if (items.IsEmpty || _dropped)
+            {
+                if (_dropped)
+                {
+                    queue.Discard();
+                }
+                else if (spins > 0)
+                {
+                    // A writer that is just as fast would otherwise find the worker asleep at every message. It is left alone with the memory for a
+                    // moment, so that there is more than one message the next time.
+                    spins--;
+                    Thread.SpinWait(16);
+                    continue;
+                }
+
+                if (TryRest(queue))
+                {
+                    return;
+                }
+
+                continue;
+            }
+
+            // Not worth it where messages come one at a time, or cannot pile up.
+            spins = items.Length >= 4 ? SpinsBeforeIdle : 0;
+            long id = queue.ReadCount;
+            foreach (ref readonly T slot in items)
+            {
+                if (_dropped)
+                {
+                    break;
+                }
+
+                if (budget-- == 0)
+                {
+                    QueueWorker(again: true);
+                    return;
+                }
+
+                T item = slot;
+                queue.Take(in slot);
+                if (!Process(item, id++))
+                {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// <summary>Stops being active, unless a message came in the meantime.</summary>
+    private bool TryRest(InputQueue<T> queue)
+    {
+        if (!Gate.HasOwner)
+        {
+            // Several threads write, and all of them take turns at the gate: so does this one, which is cheaper than the barrier.
+            GateOwner? key = Gate.Enter();
+            bool rests = queue.IsEmpty;
+            if (rests)
+            {
+                Volatile.Write(ref _active, 0);
+            }
+
+            Leave(key, null);
+            return rests;
+        }
+
+        Volatile.Write(ref _active, 0);
+        ProcessBarrier.Heavy();
+        if (!queue.IsEmpty && Interlocked.CompareExchange(ref _active, 1, 0) == 0)
+        {
+            return false;
+        }
+
+        if (IsDeclining)
+        {
+            Recheck();
+        }
+
+        return true;
+    }
+}
