@@ -66,7 +66,8 @@ internal sealed class BroadcastCore<T> : ExecCore<T>
                 unlinker = new Unlinker(() => Unlink(link));
             }
 
-            if (_hasCurrent && _reservedFor is null)
+            // A reservation holds back the next message, not this one from a newcomer.
+            if (_hasCurrent)
             {
                 try
                 {
