@@ -201,6 +201,20 @@ public abstract class BroadcastContract<TBlocks> : Contract<TBlocks> where TBloc
     }
 
     [Fact]
+    public void LinkTo_CurrentMessageReserved_StillOffersItToTheNewcomer()
+    {
+        IPropagatorBlock<int, int> block = Blocks.Broadcast<int>(null);
+        var holder = new ProbeTarget<int>(ProbeTarget<int>.Postpone);
+        block.LinkTo(holder);
+        Post(block, 1, 1);
+        Eventually.Sequence([1], () => holder.Offered);
+        Assert.True(holder.Reserve(holder.Last));
+        var late = new ProbeTarget<int>();
+        block.LinkTo(late);
+        Eventually.Sequence([1], () => late.Accepted);
+    }
+
+    [Fact]
     public void LinkTo_MaxMessages_Counts()
     {
         IPropagatorBlock<int, int> block = Blocks.Broadcast<int>(null);
