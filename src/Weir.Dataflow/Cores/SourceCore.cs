@@ -73,10 +73,13 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
 
     private bool IsCancelledOrFaulted => _options.Token.IsCancellationRequested || (_exceptions is not null && _completing);
 
-    private bool MayOffer => _queue.Count > 0 && _reservedFor is null && !_offering && !_finishing && !IsCancelledOrFaulted;
+    private bool MayOffer => IsHeadFree && !IsCancelledOrFaulted;
+
+    private bool IsHeadFree => _queue.Count > 0 && _reservedFor is null && !_offering && !_finishing;
 
     /// <summary>Adds an output. Callers keep their own order.</summary>
     /// <returns>What has to be done after all locks are left.</returns>
+    /// <remarks>The caller may hold the block's gate, so the block cannot be told from here that an output left.</remarks>
     public IAfterLock? Add(T item) => Add(item, Environment.CurrentManagedThreadId);
 
     /// <summary>Adds an output, for a block that never does so twice at the same time, on whichever threads.</summary>
@@ -87,7 +90,7 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
         GateOwner? key = _gate.Enter(id);
         AssertInvariants();
         IAfterLock? after = null;
-        if (_direct is { } direct && _queue.Count == 0 && direct.TryAcceptDirect(item, _id, out after))
+        if (_direct is { } direct && _queue.Count == 0 && (id == _id || !_host.CountsOutput) && direct.TryAcceptDirect(item, _id, out after))
         {
             _headId++;
             _gate.Exit(key);

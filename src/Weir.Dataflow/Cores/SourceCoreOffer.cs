@@ -33,7 +33,7 @@ internal sealed partial class SourceCore<T>
                 {
                     for (int i = 0; more && budget > 0 && i < OffersPerLock; i++)
                     {
-                        more = OfferHead(null);
+                        more = OfferHead(null, linking: false);
                         budget--;
                     }
                 }
@@ -78,11 +78,12 @@ internal sealed partial class SourceCore<T>
 
     /// <summary>Offers the head to all links in turn, or to one. The caller holds the monitor.</summary>
     /// <returns>Whether the head left, so that there may be another to offer.</returns>
-    private bool OfferHead(TargetLink<T>? only)
+    private bool OfferHead(TargetLink<T>? only, bool linking)
     {
         GateOwner? key = _gate.Enter();
         AssertInvariants();
-        if (!MayOffer || (only is null && _refused))
+        // A new link is offered the head even by a block that is about to end, as long as it has not.
+        if (!(linking ? IsHeadFree : MayOffer) || (only is null && _refused))
         {
             _gate.Exit(key);
             return false;
@@ -217,7 +218,7 @@ internal sealed partial class SourceCore<T>
     {
         try
         {
-            OfferHead(only);
+            OfferHead(only, linking: true);
         }
         catch (Exception e)
         {
