@@ -22,4 +22,7 @@ internal abstract class Executor
 
     /// <summary>Runs a worker soon, after those queued before it.</summary>
     public abstract void Queue(IThreadPoolWorkItem worker);
+
+    /// <summary>Runs the first worker of a run, whose caller is likely to wait for it next.</summary>
+    public virtual void QueueFirst(IThreadPoolWorkItem worker) => Queue(worker);
 }

@@ -23,7 +23,19 @@ internal sealed class ItemGuard
     /// <summary>The item's outcome was decided from outside. The worker is an orphan.</summary>
     public const long Abandoned = 4;
 
+    /// <summary>Inside a call that takes long; what the worker has claimed beyond the item is being given to others; this takes a few instructions.</summary>
+    public const long Sharing = 5;
+
+    /// <summary>Inside a call that takes long; the worker has nothing beyond the item any more.</summary>
+    public const long Shared = 6;
+
+    /// <summary>The outcome of an orphan's item is still to be recorded by the worker that takes its place.</summary>
+    public const long Handed = 7;
+
     public long Word;
+
+    /// <summary>The word as the stall watch saw it at its last look.</summary>
+    public long Seen { get; set; }
 
     /// <summary>When the item's time is up, as a timestamp of the run's clock.</summary>
     public long Deadline;
@@ -34,10 +46,16 @@ internal sealed class ItemGuard
     /// <summary>Cancelled when the item's time is up, or the run stops.</summary>
     public CancellationTokenSource? Stop { get; set; }
 
+    /// <summary>What makes the run's stop the item's.</summary>
+    public CancellationTokenRegistration StopLink { get; set; }
+
     public ITimer? Timer { get; set; }
 
     /// <summary>The error of the item whose orphan this worker replaces.</summary>
-    public Exception? Handed { get; set; }
+    public Exception? HandedError { get; set; }
+
+    /// <summary>Whether the worker has an item whose outcome is open.</summary>
+    public static bool IsInFlight(long word) => (word & StateMask) is InCall or Moving or Waiting or Sharing or Shared;
 
     /// <summary>The word of the next item, inside its call.</summary>
     public static long Next(long word) => (word & ~StateMask) + StateMask + 1 + InCall;

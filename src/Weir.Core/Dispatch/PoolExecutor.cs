@@ -13,4 +13,8 @@ internal sealed class PoolExecutor : Executor
     public override long Quantum { get; } = System.Diagnostics.Stopwatch.Frequency / 50;
 
     public override void Queue(IThreadPoolWorkItem worker) => ThreadPool.UnsafeQueueUserWorkItem(worker, preferLocal: false);
+
+    // A caller on a pool thread that awaits the run goes back to the pool, and finds the worker first in its own queue, with warm caches. If it
+    // does something else instead, another thread takes the worker from there.
+    public override void QueueFirst(IThreadPoolWorkItem worker) => ThreadPool.UnsafeQueueUserWorkItem(worker, preferLocal: true);
 }

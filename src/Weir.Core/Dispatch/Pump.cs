@@ -29,11 +29,10 @@ internal abstract partial class Pump : IRunHandle
     private int _limit;
     private int _live;
     private int _queued;
-    private long _abandoned;
+    private RunSample _past;
     private volatile bool _over;
     private bool _throttled;
     private bool _finished;
-    private volatile int _pauseAnnounced;
 
     protected Pump(PumpSettings settings)
     {
@@ -85,9 +84,25 @@ internal abstract partial class Pump : IRunHandle
     {
         PumpWorker first = CreateWorker();
         first.IsQueued = true;
-        _created = first;
-        _live = 1;
-        _queued = 1;
+        using (_gate.Hold())
+        {
+            // A deadline that was set before, or the end of a runtime, may have come first.
+            if (_finished)
+            {
+                return;
+            }
+
+            _created = first;
+            _live = 1;
+            _queued = 1;
+        }
+
+        if ((_limit > 1 || IsGuarded) && KnownCount != 1)
+        {
+            // Before the tokens: a cancelled one ends the run right there, and the end takes the run out of the watch.
+            StallWatch.Add(this);
+        }
+
         if (callerToken.CanBeCanceled)
         {
             _callerToken = callerToken.UnsafeRegister(static (pump, token) => ((Pump)pump!).Cancel(token), this);
@@ -98,12 +113,17 @@ internal abstract partial class Pump : IRunHandle
             _otherCallerToken = otherCallerToken.UnsafeRegister(static (pump, token) => ((Pump)pump!).Cancel(token), this);
         }
 
-        if (_limit > 1 && KnownCount != 1)
+        using (_gate.Hold())
         {
-            StallWatch.Add(this);
+            if (_finished)
+            {
+                // It ended before all of this was in place, and so may have left something of it behind.
+                Unlink();
+                return;
+            }
         }
 
-        _settings.Executor.Queue(first);
+        _settings.Executor.QueueFirst(first);
         for (int i = 1; i < eager; i++)
         {
             AddQueued();
@@ -117,18 +137,9 @@ internal abstract partial class Pump : IRunHandle
     /// <returns>Whether this call is the one that stopped it.</returns>
     public bool Stop(CancellationToken? by = null)
     {
-        bool finish;
-        lock (_gate)
+        if (!TryStop(by, ItemStatus.Cancelled, null, out bool finish))
         {
-            AssertInvariants();
-            if (_over || _finished)
-            {
-                return false;
-            }
-
-            _cancelledBy = by;
-            _over = true;
-            finish = TryFinishNeedsLock();
+            return false;
         }
 
         try
@@ -142,7 +153,7 @@ internal abstract partial class Pump : IRunHandle
 
         if (finish)
         {
-            _ = FinishAsync(inline: false);
+            FinishOnThePool();
         }
 
         return true;
@@ -155,7 +166,7 @@ internal abstract partial class Pump : IRunHandle
     {
         Debug.Assert(limit >= 1, "A run without workers would never end.");
         int more;
-        lock (_gate)
+        using (_gate.Hold())
         {
             more = Math.Min(limit - _live, limit - _limit);
             Volatile.Write(ref _limit, limit);
@@ -171,7 +182,7 @@ internal abstract partial class Pump : IRunHandle
     public void Release()
     {
         PumpWorker? worker = null;
-        lock (_gate)
+        using (_gate.Hold())
         {
             if (_throttled)
             {
@@ -194,7 +205,7 @@ internal abstract partial class Pump : IRunHandle
             return null;
         }
 
-        lock (_gate)
+        using (_gate.Hold())
         {
             return AddNeedsLock(queued: false);
         }
@@ -204,7 +215,7 @@ internal abstract partial class Pump : IRunHandle
     public bool AddQueued()
     {
         PumpWorker? worker;
-        lock (_gate)
+        using (_gate.Hold())
         {
             worker = AddNeedsLock(queued: true);
         }
@@ -221,7 +232,7 @@ internal abstract partial class Pump : IRunHandle
     /// <summary>Counts a worker that gives its thread back to the executor between two items.</summary>
     public void Requeue(PumpWorker worker)
     {
-        lock (_gate)
+        using (_gate.Hold())
         {
             worker.IsQueued = true;
             _queued++;
@@ -233,7 +244,7 @@ internal abstract partial class Pump : IRunHandle
     /// <summary>Whether a queued worker still has a run to work for.</summary>
     public bool TryEnter(PumpWorker worker)
     {
-        lock (_gate)
+        using (_gate.Hold())
         {
             if (_finished)
             {
@@ -251,7 +262,7 @@ internal abstract partial class Pump : IRunHandle
     public bool TryLeave(PumpWorker worker, LeaveReason reason)
     {
         bool finish;
-        lock (_gate)
+        using (_gate.Hold())
         {
             AssertInvariants();
             if (!_over)
@@ -277,33 +288,32 @@ internal abstract partial class Pump : IRunHandle
 
         if (finish)
         {
-            _ = FinishAsync(inline: worker.IsOnOwnThread);
+            if (worker.IsOnOwnThread)
+            {
+                _ = FinishAsync();
+            }
+            else
+            {
+                FinishOnThePool();
+            }
         }
 
         return true;
     }
 
-    /// <summary>The hook to call because reading pauses, once for each pause.</summary>
-    public Func<long, ValueTask>? AnnouncePause() =>
-        _settings.OnThrottle is not null || _settings.OnDrain is not null
-            ? Interlocked.CompareExchange(ref _pauseAnnounced, 1, 0) == 0 ? _settings.OnThrottle : null
-            : null;
-
-    /// <summary>The hook to call because reading goes on after a pause, once for each pause.</summary>
-    public Func<long, ValueTask>? AnnounceResume() =>
-        _pauseAnnounced != 0 && Interlocked.CompareExchange(ref _pauseAnnounced, 0, 1) == 1 ? _settings.OnDrain : null;
-
     /// <summary>The counts of the run so far.</summary>
     public RunSample Sample()
     {
-        RunSample sample = default;
-        for (PumpWorker? worker = Volatile.Read(ref _created); worker is not null; worker = worker.NextCreated)
+        using (_gate.Hold())
         {
-            worker.AddTo(ref sample);
-        }
+            RunSample sample = _past;
+            for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
+            {
+                worker.AddTo(ref sample);
+            }
 
-        sample.Abandoned = Volatile.Read(ref _abandoned);
-        return sample;
+            return sample;
+        }
     }
 
     protected abstract PumpWorker CreateWorker();
@@ -320,7 +330,7 @@ internal abstract partial class Pump : IRunHandle
             return null;
         }
 
-        if (IsAtCeiling && (_settings.OnThrottle is null || _pauseAnnounced != 0))
+        if (IsAtCeiling && (_paused || !HasPauseHooks))
         {
             _throttled = true;
             return null;

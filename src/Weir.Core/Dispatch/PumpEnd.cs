@@ -10,12 +10,18 @@ internal abstract partial class Pump
     {
         get
         {
-            lock (_gate)
+            using (_gate.Hold())
             {
                 return _failures ??= new FailureLog(_settings.ErrorMode);
             }
         }
     }
+
+    /// <summary>What an item ended as that answers to the run's cancelled token.</summary>
+    public ItemStatus StoppedAs { get; private set; }
+
+    /// <summary>The error of such an item.</summary>
+    public Exception? StoppedError { get; private set; }
 
     /// <summary>The user's sequence threw: the run ends in every mode. What it throws after a stop is its answer to the cancelled token.</summary>
     public void SourceFailed(Exception error)
@@ -50,11 +56,52 @@ internal abstract partial class Pump
         return true;
     }
 
-    private async Task FinishAsync(bool inline)
+    private bool TryStop(CancellationToken? by, ItemStatus status, Exception? error, out bool finish)
+    {
+        using (_gate.Hold())
+        {
+            AssertInvariants();
+            finish = false;
+            if (_over || _finished)
+            {
+                return false;
+            }
+
+            _cancelledBy = by;
+            StoppedAs = status;
+            StoppedError = error;
+            _over = true;
+            finish = TryFinishNeedsLock();
+            return true;
+        }
+    }
+
+    /// <summary>Ends the run from a thread that belongs to somebody else: the source's own code does not run there.</summary>
+    private void FinishOnThePool() => ThreadPool.UnsafeQueueUserWorkItem(
+        static pump =>
+        {
+            if (pump.Context is { } context)
+            {
+                ExecutionContext.Run(context, static pump => _ = ((Pump)pump!).FinishAsync(), pump);
+            }
+            else
+            {
+                _ = pump.FinishAsync();
+            }
+        },
+        this,
+        preferLocal: false);
+
+    private void Unlink()
     {
         StallWatch.Remove(this);
         _callerToken.Unregister();
         _otherCallerToken.Unregister();
+    }
+
+    private async Task FinishAsync()
+    {
+        Unlink();
         try
         {
             ValueTask disposing = DisposeSourceAsync();
@@ -77,8 +124,8 @@ internal abstract partial class Pump
         }
 
         // The awaiting code may run right here, which a pool thread that was started for this run and has nothing left to do can afford.
-        // A thread that came by to complete an item, or to cancel, cannot.
-        if (inline && _settings.Executor == PoolExecutor.Instance)
+        // A dedicated thread cannot.
+        if (_settings.Executor == PoolExecutor.Instance)
         {
             CompleteRun();
         }

@@ -65,10 +65,17 @@ internal abstract partial class Pump
     {
         long claims = 0;
         int executing = 0;
+        bool shared = false;
         for (PumpWorker? worker = Volatile.Read(ref _created); worker is not null; worker = worker.NextCreated)
         {
             claims += worker.Claims;
             executing += worker.IsExecuting ? 1 : 0;
+            shared |= worker.ShareIfStuck();
+        }
+
+        if (shared)
+        {
+            AddQueued();
         }
 
         bool stalled = claims == Interlocked.Exchange(ref _claimsSeen, claims) && executing > 0;

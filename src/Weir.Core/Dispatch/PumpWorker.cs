@@ -49,7 +49,14 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
     public abstract void AddTo(ref RunSample sample);
 
     /// <summary>Gives up the item that the worker is running, if it is running one, with the given outcome.</summary>
-    public abstract bool TryAbandon(ItemStatus status, Exception? error);
+    /// <param name="status">The outcome.</param>
+    /// <param name="error">Its error, if any.</param>
+    /// <param name="isOrphan">Whether somebody may still be running the item.</param>
+    public abstract bool TryAbandon(ItemStatus status, Exception? error, out bool isOrphan);
+
+    /// <summary>Asked by the stall watch at each look: gives what the worker has claimed beyond its item to others, when the item has not ended since the last look.</summary>
+    /// <returns>Whether there is something more to claim now.</returns>
+    public virtual bool ShareIfStuck() => false;
 
     /// <summary>The run is over: lets go of timers.</summary>
     public virtual void Retire()
@@ -115,6 +122,9 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
 
     /// <summary>Called by the worker itself before it waits or leaves.</summary>
     protected void StopsExecuting() => IsExecuting = false;
+
+    /// <summary>Called by a worker that was about to wait or leave, and has work after all.</summary>
+    protected void StartsExecuting() => IsExecuting = true;
 
     /// <summary>
     /// How many items a worker takes before it looks at the clock again: one at first and after each suspension, twice as many each time

@@ -23,24 +23,56 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
-    public override bool TryAbandon(ItemStatus status, Exception? error)
+    public override bool TryAbandon(ItemStatus status, Exception? error, out bool isOrphan)
     {
-        long guard = Volatile.Read(ref _guard!.Word);
-        while ((guard & ItemGuard.StateMask) == ItemGuard.Moving)
+        ItemGuard guard = _guard!;
+        SpinWait spin = default;
+        long word = Volatile.Read(ref guard.Word);
+        while ((word & ItemGuard.StateMask) is ItemGuard.Moving or ItemGuard.Sharing)
         {
-            // A few instructions of the worker's own thread.
-            Thread.SpinWait(16);
-            guard = Volatile.Read(ref _guard!.Word);
+            // A few instructions of another thread.
+            spin.SpinOnce();
+            word = Volatile.Read(ref guard.Word);
         }
 
-        if ((guard & ItemGuard.StateMask) is not (ItemGuard.InCall or ItemGuard.Waiting) || !Detach(guard))
+        isOrphan = (word & ItemGuard.StateMask) != ItemGuard.Handed;
+        switch (word & ItemGuard.StateMask)
+        {
+            case ItemGuard.InCall or ItemGuard.Shared or ItemGuard.Waiting when Detach(word):
+                run.Sink.Unsuccessful(_index, status, error);
+                break;
+            case ItemGuard.Handed when TryMove(word, ItemGuard.Abandoned):
+                // It waits for a thread, which it may never get. Its item ran out of time before.
+                run.Sink.Unsuccessful(_index, ItemStatus.TimedOut, TakeHandedError());
+                break;
+            default:
+                return false;
+        }
+
+        _unsuccessful++;
+        return true;
+    }
+
+    public override bool ShareIfStuck()
+    {
+        if (_guard is not { } guard)
         {
             return false;
         }
 
-        run.Sink.Unsuccessful(_index, status, error);
-        _unsuccessful++;
-        return true;
+        long word = Volatile.Read(ref guard.Word);
+        bool isSameItem = word == guard.Seen;
+        guard.Seen = word;
+        if (!isSameItem || (word & ItemGuard.StateMask) != ItemGuard.InCall || _chunk.Remaining <= 0 || !TryMove(word, ItemGuard.Sharing))
+        {
+            return false;
+        }
+
+        // Given back before the worker can end its item and find nothing left to do.
+        bool shares = !_chunk.IsEmpty;
+        run.Source.GiveBack(_chunk.TakeRest(_chunk.Position));
+        Volatile.Write(ref guard.Word, word - ItemGuard.InCall + ItemGuard.Shared);
+        return shares;
     }
 
     private Done RunGuardedChunk()
@@ -49,7 +81,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         TCall call = run.Call;
         bool timed = run.Settings.ItemTimeout is not null;
         _guard!.Host = run.Settings.Executor.CurrentHost;
-        for (int position = _chunk.Position; position < items.Length; position++)
+        for (int position = _chunk.Position; position < _chunk.Count; position++)
         {
             if (run.IsOver)
             {
@@ -94,7 +126,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
     private Done WaitForGuardedCall(TPending pending, long inCall)
     {
-        if (Interlocked.CompareExchange(ref _guard!.Word, inCall - ItemGuard.InCall + ItemGuard.Moving, inCall) != inCall)
+        if (!TryMoveOn(inCall, ItemGuard.Moving))
         {
             Observe(pending);
             return Done.Left;
@@ -106,9 +138,26 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         _wait = Wait.Call;
         StopsExecuting();
         Action continuation = Continuation;
-        Volatile.Write(ref _guard!.Word, inCall - ItemGuard.InCall + ItemGuard.Waiting);
-        pending.OnCompleted(continuation);
-        return Done.Waits;
+        long waiting = inCall - ItemGuard.InCall + ItemGuard.Waiting;
+        Volatile.Write(ref _guard!.Word, waiting);
+        try
+        {
+            pending.OnCompleted(continuation);
+            return Done.Waits;
+        }
+        catch (Exception e)
+        {
+            // A task source of the user's that cannot be waited for: no continuation comes, so this thread goes on.
+            if (!TryEndItem(waiting))
+            {
+                return Done.Left;
+            }
+
+            _wait = Wait.None;
+            _pending = default;
+            StartsExecuting();
+            return Fail(_index, ItemStatus.Failed, e);
+        }
     }
 
     private Done FinishGuardedCall()
@@ -124,12 +173,12 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
         catch (Exception e)
         {
-            return mine ? Fail(index, ItemStatus.Failed, e) : Done.Left;
+            return mine ? Fail(index, ItemStatus.Failed, e) : LeaveAsOrphan();
         }
 
         if (!mine)
         {
-            return Done.Left;
+            return LeaveAsOrphan();
         }
 
         _pending = default;
@@ -138,7 +187,45 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         return Done.Ready;
     }
 
-    private bool TryEndItem(long guard) => Interlocked.CompareExchange(ref _guard!.Word, guard & ~ItemGuard.StateMask, guard) == guard;
+    private Done LeaveAsOrphan()
+    {
+        StopsExecuting();
+        return Done.Left;
+    }
+
+    private bool TryEndItem(long word) => TryMoveOn(word, ItemGuard.Idle);
+
+    /// <summary>Moves the worker's own item on, unless it was given up.</summary>
+    private bool TryMoveOn(long word, long state)
+    {
+        if (TryMove(word, state))
+        {
+            return true;
+        }
+
+        // What was claimed beyond the item may be, or have been, given to others meanwhile. This does not touch the item itself.
+        SpinWait spin = default;
+        long serial = word & ~ItemGuard.StateMask;
+        while (true)
+        {
+            long now = Volatile.Read(ref _guard!.Word);
+            if (now == serial + ItemGuard.Sharing)
+            {
+                spin.SpinOnce();
+            }
+            else if (now != serial + ItemGuard.Shared)
+            {
+                return false;
+            }
+            else if (TryMove(now, state))
+            {
+                return true;
+            }
+        }
+    }
+
+    private bool TryMove(long word, long state) =>
+        Interlocked.CompareExchange(ref _guard!.Word, (word & ~ItemGuard.StateMask) + state, word) == word;
 
     /// <summary>Looks at the outcome of stray work, so that its exception does not count as unobserved, and drops it.</summary>
     private static void Observe(TPending pending) => pending.OnCompleted(() =>
@@ -162,7 +249,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         if (guard.Stop is null)
         {
             guard.Stop = new CancellationTokenSource();
-            run.Token.UnsafeRegister(static stop => ((CancellationTokenSource)stop!).Cancel(), guard.Stop);
+            guard.StopLink = run.Token.UnsafeRegister(static stop => ((CancellationTokenSource)stop!).Cancel(), guard.Stop);
         }
 
         Volatile.Write(ref guard.Deadline, time.GetTimestamp() + (long)(timeout.TotalSeconds * time.TimestampFrequency));
@@ -191,9 +278,11 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             case ItemGuard.Abandoned:
                 return;
             case ItemGuard.Moving:
+            case ItemGuard.Sharing:
                 left = TimeSpan.FromMilliseconds(1);
                 break;
             case ItemGuard.InCall:
+            case ItemGuard.Shared:
             case ItemGuard.Waiting:
                 left = time.GetElapsedTime(time.GetTimestamp(), Volatile.Read(ref _guard!.Deadline));
                 if (left <= TimeSpan.Zero)
@@ -213,18 +302,20 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         if (!Detach(guard))
         {
-            // The item ended just now.
-            _guard!.Timer?.Change(timeout, Timeout.InfiniteTimeSpan);
+            // The item ended just now, or went from its call into waiting: where it stands now decides.
+            LookAtDeadline();
             return;
         }
 
         string text = $"The item did not end within its time limit of {timeout}.";
-        var successor = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateSuccessor();
+        var successor = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateSuccessor(this);
         successor._wait = Wait.Handover;
         successor._index = _index;
-        successor._guard!.Handed = new TaskCanceledException(text, new TimeoutException(text));
+        successor._guard!.HandedError = new TaskCanceledException(text, new TimeoutException(text));
+        Volatile.Write(ref successor._guard.Word, ItemGuard.Handed);
         run.Settings.Executor.Queue(successor);
         _guard!.Timer?.Dispose();
+        _guard!.StopLink.Unregister();
         try
         {
             _guard!.Stop!.Cancel();
@@ -237,22 +328,22 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
     private Exception TakeHandedError()
     {
-        Debug.Assert(_guard!.Handed is not null, "A successor is made with the error of the item it records.");
-        Exception error = _guard!.Handed;
-        _guard!.Handed = null;
+        Debug.Assert(_guard!.HandedError is not null, "A successor is made with the error of the item it records.");
+        Exception error = _guard!.HandedError;
+        _guard!.HandedError = null;
         return error;
     }
 
     /// <summary>Takes the item from the worker, with what the worker had claimed beyond it.</summary>
     private bool Detach(long guard)
     {
-        if (Interlocked.CompareExchange(ref _guard!.Word, (guard & ~ItemGuard.StateMask) + ItemGuard.Abandoned, guard) != guard)
+        if (!TryMove(guard, ItemGuard.Abandoned))
         {
             return false;
         }
 
         StopsExecuting();
-        if ((guard & ItemGuard.StateMask) == ItemGuard.InCall)
+        if ((guard & ItemGuard.StateMask) != ItemGuard.Waiting)
         {
             if (!_chunk.IsEmpty)
             {

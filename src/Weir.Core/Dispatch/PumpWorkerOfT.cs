@@ -56,7 +56,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         sample.Succeeded += _succeeded;
         sample.Unsuccessful += _unsuccessful;
-        sample.InFlight += _wait == Wait.Call || IsExecuting ? 1 : 0;
+        sample.InFlight += (_guard is null ? _wait == Wait.Call || IsExecuting : ItemGuard.IsInFlight(Volatile.Read(ref _guard.Word))) ? 1 : 0;
     }
 
     protected override bool Step()
@@ -96,7 +96,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return Done.Ready;
             case Wait.Handover:
                 _wait = Wait.None;
-                return Fail(_index, ItemStatus.TimedOut, TakeHandedError());
+                return TryMove(ItemGuard.Handed, ItemGuard.Idle) ? Fail(_index, ItemStatus.TimedOut, TakeHandedError()) : LeaveAsOrphan();
             default:
                 return Done.Ready;
         }
@@ -134,7 +134,8 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 continue;
             }
 
-            if (_pace.Left <= 0 && !_pace.Look(run, run.Settings.Executor.Quantum))
+            // With nothing left to claim, the worker leaves instead: a call that is done does not wait in line to find that out.
+            if (_pace.Left <= 0 && !_pace.Look(run, run.Settings.Executor.Quantum) && run.Source.MayHaveMore)
             {
                 StopsExecuting();
                 run.Requeue(this);
@@ -169,7 +170,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                     run.HelpWas(useful: true);
                 }
 
-                return run.AnnounceResume() is { } hook ? Aside(CallHook(hook)) : Done.Ready;
+                return run.Resume(_chunk.FirstIndex + _chunk.Count) is { } resumed ? Aside(resumed.RunAsync()) : Done.Ready;
 
             case ClaimResult.Pending:
                 _wait = Wait.Claim;
@@ -181,7 +182,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return WaitsForTurn() ? Done.Ready : Leave(LeaveReason.Busy);
 
             case ClaimResult.Throttled:
-                return run.AnnouncePause() is { } pause ? Aside(CallHook(pause)) : Leave(LeaveReason.Throttled);
+                return run.Pause() is { } paused ? Aside(paused.RunAsync()) : Leave(LeaveReason.Throttled);
 
             default:
                 return Leave(LeaveReason.Exhausted);
@@ -222,37 +223,61 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         _pace.Left = 0;
         _helper = true;
         StopsExecuting();
-        return run.TryLeave(this, reason);
+        if (run.TryLeave(this, reason))
+        {
+            return true;
+        }
+
+        // Unless this is taken back, the stall watch would not see that the worker's next item blocks.
+        StartsExecuting();
+        return false;
     }
 
     /// <summary>Runs the claimed items one after the other for as long as they complete at once.</summary>
     private Done RunChunk()
     {
-        int position = _chunk.Position;
-        long first = _chunk.FirstIndex;
-        ReadOnlySpan<TItem> items = _chunk.Items;
-        TCall call = run.Call;
-        CancellationToken token = run.Token;
-        int started = position;
+        int started = _chunk.Position;
         try
         {
-            for (; position < items.Length; position++)
+            return RunItems();
+        }
+        catch (Exception e)
+        {
+            int position = _chunk.Position;
+            _succeeded += position - started;
+            _chunk.Position = position + 1;
+            return Fail(_chunk.FirstIndex + position, ItemStatus.Failed, e);
+        }
+    }
+
+    /// <summary>
+    /// The loop that everything else is about. It has no handler of its own, because the position would then live in memory and its increment
+    /// cost more than all the rest; instead the position is stored, and never loaded, once an item.
+    /// </summary>
+    private Done RunItems()
+    {
+        Pump<TItem, TResult, TPending, TCall, TSink> pump = run;
+        ReadOnlySpan<TItem> items = _chunk.Items;
+        long first = _chunk.FirstIndex;
+        TCall call = pump.Call;
+        TSink sink = pump.Sink;
+        CancellationToken token = pump.Token;
+        int position = _chunk.Position;
+        int started = position;
+        Span<TResult> slots = TSink.HasSlots ? sink.Slots(first, items.Length) : default;
+        for (; position < items.Length; position++)
+        {
+            _chunk.Position = position;
+            if (pump.IsOver)
             {
-                if (run.IsOver)
-                {
-                    _succeeded += position - started;
-                    run.Source.GiveBack(_chunk.TakeRest(position));
-                    return Done.Ready;
-                }
+                pump.Source.GiveBack(_chunk.TakeRest(position));
+                break;
+            }
 
-                // In a local, and stored only when it has not completed: a store to the heap costs a write barrier an item.
-                TPending pending = call.Invoke(items[position], first + position, token);
-                if (pending.IsCompleted)
-                {
-                    run.Sink.Succeeded(first + position, pending.GetResult());
-                    continue;
-                }
-
+            // In a local, and stored only when it has not completed: a store to the heap costs a write barrier an item.
+            TPending pending = call.Invoke(items[position], first + position, token);
+            if (!pending.IsCompleted)
+            {
                 _succeeded += position - started;
                 _pending = pending;
                 _index = first + position;
@@ -260,16 +285,23 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return WaitForCall();
             }
 
-            _succeeded += position - started;
-            _chunk.Position = position;
-            return Done.Ready;
+            if (TSink.HasSlots)
+            {
+                slots[position] = pending.GetResult();
+            }
+            else
+            {
+                sink.Succeeded(first + position, pending.GetResult());
+            }
         }
-        catch (Exception e)
+
+        _succeeded += position - started;
+        if (!_chunk.IsEmpty)
         {
-            _succeeded += position - started;
-            _chunk.Position = position + 1;
-            return Fail(first + position, ItemStatus.Failed, e);
+            _chunk.Position = position;
         }
+
+        return Done.Ready;
     }
 
     /// <summary>Lets others run what comes after an item that takes long.</summary>
@@ -300,19 +332,8 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         {
             _wait = Wait.None;
             _pending = default;
+            StartsExecuting();
             return Fail(_index, ItemStatus.Failed, e);
-        }
-    }
-
-    private async Task CallHook(Func<long, ValueTask> hook)
-    {
-        try
-        {
-            await hook(run.Source.NextIndex).ConfigureAwait(false);
-        }
-        catch (Exception e)
-        {
-            run.HookFailed(e);
         }
     }
 
@@ -329,40 +350,5 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         StopsExecuting();
         task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(Continuation);
         return Done.Waits;
-    }
-
-    /// <summary>Records an item that ended without a result, and calls the hook for it.</summary>
-    private Done Fail(long index, ItemStatus status, Exception error)
-    {
-        _unsuccessful++;
-        if (run.IsOver && error is OperationCanceledException && status != ItemStatus.TimedOut)
-        {
-            // The answer to our own cancellation, not an error.
-            run.Sink.Unsuccessful(index, ItemStatus.Cancelled, null);
-            return Done.Ready;
-        }
-
-        run.Sink.Unsuccessful(index, status, error);
-        bool stops = run.Failures.AddItem(index, error);
-        bool counts = stops ? run.Stop() : !run.IsOver;
-        return counts && run.Settings.OnError is { } hook ? Aside(CallErrorHook(hook, index, error)) : Done.Ready;
-    }
-
-    private async Task CallErrorHook(Func<long, Exception, ValueTask<bool>> hook, long index, Exception error)
-    {
-        try
-        {
-            if (!await hook(index, error).ConfigureAwait(false))
-            {
-                run.Stop();
-            }
-        }
-        catch (Exception e)
-        {
-            if (run.Failures.AddItem(index, e))
-            {
-                run.Stop();
-            }
-        }
     }
 }

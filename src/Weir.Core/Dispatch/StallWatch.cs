@@ -24,7 +24,7 @@ internal static class StallWatch
     public static void Add(Pump run)
     {
         bool start;
-        lock (Gate)
+        using (Gate.Hold())
         {
             run.WatchIndex = Runs.Count;
             Runs.Add(run);
@@ -40,7 +40,7 @@ internal static class StallWatch
 
     public static void Remove(Pump run)
     {
-        lock (Gate)
+        using (Gate.Hold())
         {
             int index = run.WatchIndex;
             if (index < 0)
@@ -68,7 +68,7 @@ internal static class StallWatch
     private static void Tick()
     {
         Pump[] runs;
-        lock (Gate)
+        using (Gate.Hold())
         {
             _idle = Runs.Count == 0 ? _idle + 1 : 0;
             if (_idle > IdlePeriods)

@@ -33,7 +33,8 @@ internal sealed class ThreadTeam : Executor, IDisposable
 
     public override int Threads => _threads;
 
-    public override bool MayRunHere => _current?.Team == this;
+    // Whoever completes an item on a thread of the team does so inside another item, which would have to wait for all that comes next here.
+    public override bool MayRunHere => false;
 
     public override long Quantum { get; } = Stopwatch.Frequency / 1000;
 
@@ -44,7 +45,7 @@ internal sealed class ThreadTeam : Executor, IDisposable
 
     public override void Queue(IThreadPoolWorkItem worker)
     {
-        lock (_gate)
+        using (LockHold.HoldMonitor(_gate))
         {
             if (!_closed)
             {
@@ -65,7 +66,7 @@ internal sealed class ThreadTeam : Executor, IDisposable
     public override void ReplaceHost(object host)
     {
         var stuck = (Host)host;
-        lock (_gate)
+        using (LockHold.HoldMonitor(_gate))
         {
             if (stuck.IsRetired || _closed)
             {
@@ -82,7 +83,7 @@ internal sealed class ThreadTeam : Executor, IDisposable
     /// <summary>Lets the threads go once the line is empty. A thread that is stuck goes when its call returns.</summary>
     public void Dispose()
     {
-        lock (_gate)
+        using (LockHold.HoldMonitor(_gate))
         {
             _closed = true;
             Monitor.PulseAll(_gate);
@@ -112,14 +113,17 @@ internal sealed class ThreadTeam : Executor, IDisposable
         }
         catch (ThreadInterruptedException)
         {
-            // User code interrupted the thread, which takes effect at the next wait: here, where no item is lost by it.
+            // User code interrupted the thread, which takes effect in Take, where no item is lost by it.
             ReplaceHost(host);
         }
     }
 
+    /// <exception cref="ThreadInterruptedException">The thread was interrupted, by what it ran last or from elsewhere.</exception>
     private IThreadPoolWorkItem? Take(Host host)
     {
-        lock (_gate)
+        // A wait of no length: here is where an interrupt is to end the thread, before it has taken the next worker.
+        Thread.CurrentThread.Join(0);
+        using (LockHold.HoldMonitor(_gate))
         {
             while (true)
             {

@@ -12,17 +12,23 @@ internal sealed class FailureLog(ErrorMode mode)
     private List<ItemFailure>? _all;
     private Exception? _sourceError;
     private Exception? _first;
+    private long _firstIndex = -1;
 
     /// <summary>Keeps what the mode wants kept of an item's failure.</summary>
     /// <returns>Whether the run has to stop.</returns>
     public bool AddItem(long index, Exception error)
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             switch (mode)
             {
                 case ErrorMode.FailFast:
-                    _first ??= error;
+                    if (_first is null)
+                    {
+                        _first = error;
+                        _firstIndex = index;
+                    }
+
                     return true;
                 case ErrorMode.CollectAndContinue:
                     (_all ??= []).Add(new ItemFailure(index, error));
@@ -34,10 +40,19 @@ internal sealed class FailureLog(ErrorMode mode)
         }
     }
 
+    /// <summary>Whether a failure that was added is one that the run tells of: under FailFast the first one only.</summary>
+    public bool Reports(long index, Exception error)
+    {
+        using (_lock.Hold())
+        {
+            return mode != ErrorMode.FailFast || (_firstIndex == index && ReferenceEquals(_first, error));
+        }
+    }
+
     /// <summary>Keeps a failure of the source itself, which ends the run in every mode.</summary>
     public void AddSource(Exception error)
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             _first ??= error;
             _sourceError ??= error;
@@ -53,7 +68,7 @@ internal sealed class FailureLog(ErrorMode mode)
     {
         get
         {
-            lock (_lock)
+            using (_lock.Hold())
             {
                 return mode switch
                 {
@@ -70,7 +85,7 @@ internal sealed class FailureLog(ErrorMode mode)
     {
         get
         {
-            lock (_lock)
+            using (_lock.Hold())
             {
                 if (_all is null)
                 {

@@ -25,7 +25,7 @@ internal sealed class ListCompletion<TResult> : TaskCompletionSource<List<TResul
             skipped = Interlocked.CompareExchange(ref _skipped, made, null) ?? made;
         }
 
-        lock (skipped)
+        using (LockHold.HoldMonitor(skipped))
         {
             skipped.Add(index);
         }

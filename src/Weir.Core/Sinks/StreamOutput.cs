@@ -67,7 +67,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     public void Add(long index, TResult result)
     {
         bool wake;
-        lock (Gate)
+        using (Gate.Hold())
         {
             AssertInvariants();
             wake = AddNeedsLock(index, result) && TakeWaiterNeedsLock();
@@ -83,7 +83,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     public void Skip(long index)
     {
         bool wake;
-        lock (Gate)
+        using (Gate.Hold())
         {
             AssertInvariants();
             wake = SkipNeedsLock(index) && TakeWaiterNeedsLock();
@@ -99,7 +99,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     public void Complete(RunEnd end)
     {
         bool wake;
-        lock (Gate)
+        using (Gate.Hold())
         {
             _end = end;
             wake = TakeWaiterNeedsLock();
@@ -128,7 +128,16 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         if (_start is { } start)
         {
             _start = null;
-            _run = start(this);
+            try
+            {
+                _run = start(this);
+            }
+            catch
+            {
+                // A run that was refused is no run: there is nothing to wait for afterwards.
+                _disposed = true;
+                throw;
+            }
         }
 
         return Step() is { } answer ? answer : new ValueTask<bool>(this, _signal.Version);
@@ -156,7 +165,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         _taken = [];
         _takenCount = 0;
         _takenNext = 0;
-        lock (Gate)
+        using (Gate.Hold())
         {
             DropNeedsLock();
         }
@@ -218,7 +227,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     private ValueTask<bool>? Step()
     {
         RunEnd? end;
-        lock (Gate)
+        using (Gate.Hold())
         {
             AssertInvariants();
             end = _end;
@@ -272,7 +281,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
             return;
         }
 
-        lock (Gate)
+        using (Gate.Hold())
         {
             ReleaseNeedsLock(_unpublished);
         }

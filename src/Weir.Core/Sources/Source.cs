@@ -13,7 +13,7 @@ internal abstract class Source<T>
     private volatile bool _hasStash;
 
     /// <summary>The run's token, which ends waits for the next item. Set before the first claim.</summary>
-    public CancellationToken CancellationToken { get; set; }
+    public virtual CancellationToken CancellationToken { get; set; }
 
     /// <summary>How many items there are in all, or -1 when nobody knows before the end.</summary>
     public abstract int KnownCount { get; }
@@ -34,6 +34,9 @@ internal abstract class Source<T>
 
     /// <summary>Whether there is nothing to claim now. An item given back makes this false again.</summary>
     public bool IsExhausted => !_hasStash && IsDrained;
+
+    /// <summary>Whether a claim may find something. More exact than <see cref="IsExhausted"/>, which some sources learn only from a last look.</summary>
+    public bool MayHaveMore => _hasStash || !(IsDrained || (KnownCount >= 0 && NextIndex >= KnownCount));
 
     /// <summary>Whether the underlying sequence has no more items, apart from those given back.</summary>
     protected abstract bool IsDrained { get; }
@@ -64,7 +67,7 @@ internal abstract class Source<T>
             stash = Interlocked.CompareExchange(ref _stash, made, null) ?? made;
         }
 
-        lock (stash)
+        using (LockHold.HoldMonitor(stash))
         {
             stash.Push(rest);
             _hasStash = true;
@@ -75,7 +78,7 @@ internal abstract class Source<T>
     public virtual void Release(ref Chunk<T> chunk) => chunk.Clear();
 
     /// <summary>The index ranges, in order, of the items that were given back and never claimed again. For the end of a stopped run.</summary>
-    public IEnumerable<(long First, int Count)> LeftOver() =>
+    public virtual IEnumerable<(long First, int Count)> LeftOver() =>
         _stash is null ? [] : _stash.Select(static c => (c.FirstIndex, c.Count)).Order();
 
     /// <summary>Ends the user's sequence. Called once, when no worker is left.</summary>
@@ -86,7 +89,7 @@ internal abstract class Source<T>
     private bool TryTakeStashed(ref Chunk<T> chunk)
     {
         Stack<Chunk<T>> stash = _stash!;
-        lock (stash)
+        using (LockHold.HoldMonitor(stash))
         {
             if (!stash.TryPop(out Chunk<T> rest))
             {

@@ -27,7 +27,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
     public override void OnReady(Action continuation)
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             if (!_moved && !_due)
             {
@@ -48,11 +48,12 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
         if (_isMoving)
         {
-            // Stopped between two claims: the step has seen the cancelled token or will see it.
+            // Stopped between two claims: the step has seen the cancelled token or will see it. Nobody may await it twice, so its signal is waited for.
             _isMoving = false;
+            await StepEndsAsync().ConfigureAwait(false);
             try
             {
-                await _moving.ConfigureAwait(false);
+                _moving.GetAwaiter().GetResult();
             }
             catch (Exception)
             {
@@ -100,7 +101,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
     protected override ClaimResult FinishAdvance(ref Chunk<IReadOnlyList<T>> chunk, long index)
     {
         bool moved;
-        lock (_lock)
+        using (_lock.Hold())
         {
             moved = _moved;
             _moved = false;
@@ -128,7 +129,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
         _batch.Add(_enumerator!.Current);
         if (_batch.Count == 1 && timeout is { } limit)
         {
-            lock (_lock)
+            using (_lock.Hold())
             {
                 _timerOn = true;
                 _due = false;
@@ -142,7 +143,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
     private ClaimResult Seal(ref Chunk<IReadOnlyList<T>> chunk, long index)
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             _timerOn = false;
             _due = false;
@@ -156,7 +157,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
     private bool TakeDue()
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             bool due = _due && _batch.Count > 0;
             _due = false;
@@ -164,11 +165,27 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
         }
     }
 
+    private Task StepEndsAsync()
+    {
+        using (_lock.Hold())
+        {
+            if (_moved)
+            {
+                return Task.CompletedTask;
+            }
+
+            TaskCompletionSource ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
+            _timerOn = false;
+            _waiter = ended.SetResult;
+            return ended.Task;
+        }
+    }
+
     /// <summary>Called when the step has ended, or when the oldest item of the batch has waited long enough.</summary>
     private void Signal(bool moved)
     {
         Action? waiter;
-        lock (_lock)
+        using (_lock.Hold())
         {
             if (moved)
             {

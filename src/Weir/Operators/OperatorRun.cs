@@ -88,17 +88,11 @@ internal static class OperatorRun
 
         TaskCompletionSource completion = new();
         PumpSettings settings = Settings(options, options.ErrorMode);
-        if (HasItemHooks(options))
-        {
-            new Pump<TItem, Nothing, PendingNothing, HookedActionCall<TItem>, DiscardSink>(
-                source, new HookedActionCall<TItem>(action, options), new DiscardSink(completion), settings).Start(1, cancellationToken);
-        }
-        else
-        {
-            new Pump<TItem, Nothing, PendingNothing, ActionCall<TItem>, DiscardSink>(
-                source, new ActionCall<TItem>(action), new DiscardSink(completion), settings).Start(1, cancellationToken);
-        }
-
+        DiscardSink sink = new(completion);
+        Pump pump = source is ILanes lanes
+            ? MakeDiscard(source, action, new LaneSink<Nothing, DiscardSink>(sink, lanes), options, settings)
+            : MakeDiscard(source, action, sink, options, settings);
+        pump.Start(1, cancellationToken);
         return completion.Task;
     }
 
@@ -124,14 +118,33 @@ internal static class OperatorRun
         CancellationToken otherToken = default)
         where TSink : struct, ISink<TResult>
     {
-        Pump pump = HasItemHooks(options)
+        Pump pump = source is ILanes lanes
+            ? Make(source, selector, new LaneSink<TResult, TSink>(sink, lanes), options, settings)
+            : Make(source, selector, sink, options, settings);
+        pump.Start(1, cancellationToken, otherToken);
+        return pump;
+    }
+
+    private static Pump Make<TItem, TResult, TSink>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        TSink sink,
+        ParallelRunOptions options,
+        PumpSettings settings)
+        where TSink : struct, ISink<TResult> =>
+        HasItemHooks(options)
             ? new Pump<TItem, TResult, PendingResult<TResult>, HookedCall<TItem, TResult>, TSink>(
                 source, new HookedCall<TItem, TResult>(selector, options), sink, settings)
             : new Pump<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, TSink>(
                 source, new SelectorCall<TItem, TResult>(selector), sink, settings);
-        pump.Start(1, cancellationToken, otherToken);
-        return pump;
-    }
+
+    private static Pump MakeDiscard<TItem, TSink>(
+        Source<TItem> source, Func<TItem, CancellationToken, ValueTask> action, TSink sink, ParallelRunOptions options, PumpSettings settings)
+        where TSink : struct, ISink<Nothing> =>
+        HasItemHooks(options)
+            ? new Pump<TItem, Nothing, PendingNothing, HookedActionCall<TItem>, TSink>(
+                source, new HookedActionCall<TItem>(action, options), sink, settings)
+            : new Pump<TItem, Nothing, PendingNothing, ActionCall<TItem>, TSink>(source, new ActionCall<TItem>(action), sink, settings);
 
     private static bool HasItemHooks(ParallelRunOptions options) =>
         options.OnStartItemAsync is not null || options.OnCompleteItemAsync is not null;

@@ -54,11 +54,16 @@ public sealed record ParallelRunOptions
 
     /// <summary>How many results of a stream may lie ready for the consumer, beside the items in flight: how far a stream reads ahead.</summary>
     /// <value>At least 1. The default is 1024.</value>
+    /// <remarks>With a <c>partitionBy</c> it is also how many items that were read may wait for others of their key, in every operator.</remarks>
     public int ChannelCapacity { get; init; } = 1024;
 
     /// <summary>Whether a stream yields its results in source order instead of in the order of their completion. Lists are always in source order.</summary>
     /// <value>The default is <see langword="false"/>.</value>
     public bool OrderedOutput { get; init; }
+
+    /// <summary>How many items of one key may be in flight at once, for operators that are given a <c>partitionBy</c>.</summary>
+    /// <value>At least 1. The default is 1: items of one key run one after the other, in source order.</value>
+    public int MaxPerPartition { get; init; } = 1;
 
     /// <summary>The clock for time limits.</summary>
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
@@ -68,6 +73,7 @@ public sealed record ParallelRunOptions
     {
         Require.AtLeastOne(MaxDegreeOfParallelism, nameof(MaxDegreeOfParallelism));
         Require.AtLeastOne(ChannelCapacity, nameof(ChannelCapacity));
+        Require.AtLeastOne(MaxPerPartition, nameof(MaxPerPartition));
         Require.Timeout(PerItemTimeout, nameof(PerItemTimeout));
         Require.Defined(ErrorMode, nameof(ErrorMode));
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));

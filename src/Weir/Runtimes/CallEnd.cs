@@ -1,3 +1,4 @@
+using Weir.Core;
 using Weir.Core.Dispatch;
 
 namespace Weir.Runtimes;
@@ -18,7 +19,7 @@ internal sealed class CallEnd(RuntimeCalls calls)
         if (batchTimeout is { } timeout)
         {
             ITimer timer = time.CreateTimer(static state => ((CallEnd)state!).Expire(), this, timeout, Timeout.InfiniteTimeSpan);
-            lock (_lock)
+            using (_lock.Hold())
             {
                 if (!_ended)
                 {
@@ -34,7 +35,7 @@ internal sealed class CallEnd(RuntimeCalls calls)
     public void Set()
     {
         ITimer? timer;
-        lock (_lock)
+        using (_lock.Hold())
         {
             _ended = true;
             timer = _deadline;

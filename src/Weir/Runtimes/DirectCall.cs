@@ -1,303 +1,149 @@
-using System.Runtime.InteropServices;
+using System.Diagnostics.CodeAnalysis;
 
 namespace Weir.Runtimes;
 
-/// <summary>
-/// One call of a <see cref="DirectRuntime"/>. The loop over items that complete at once is a plain method; only an item that waits
-/// makes the call asynchronous.
-/// </summary>
-internal sealed class DirectCall<TItem, TResult> : IDisposable
+/// <summary>One call of a <see cref="DirectRuntime"/> as seen from outside: what stops it, and what it leaves behind when it ends.</summary>
+/// <remarks>
+/// Whatever stops a call (its deadline, its caller, the end of its runtime) does so on a thread that others wait for too, so that the
+/// callbacks which user code registered on the call's token run on the pool, and what they throw is dropped.
+/// </remarks>
+[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The timer ends in Leave; the source has no resources, and processors may hold its token for longer than the call.")]
+internal abstract class DirectCall
 {
-    private readonly IReadOnlyList<TItem> _items;
-    private readonly Func<TItem, CancellationToken, ValueTask<TResult>> _processor;
-    private readonly TimeSpan? _itemTimeout;
-    private readonly TimeProvider _time;
     private readonly DirectCalls _calls;
-    private readonly CancellationToken _callerToken;
+    private readonly CancellationToken _caller;
+    private readonly CancellationToken _otherCaller;
+    private readonly CancellationTokenRegistration _callerLink;
+    private readonly CancellationTokenRegistration _otherCallerLink;
+    private readonly CancellationTokenSource _stop = new();
+    private readonly ITimer? _deadline;
+    private ItemRace? _waiting;
+    private int _givenUp;
+    private int _state;
 
-    // Cancelled by the batch's deadline and by the end of the runtime: what runs then is given up.
-    private readonly CancellationTokenSource _giveUp;
-    private readonly CancellationTokenSource _stop;
-    private readonly CancellationTokenRegistration _giveUpLink;
-    private readonly bool _hasDeadline;
-    private ItemRace _race = new();
-    private ValueTask<TResult> _pending;
-    private CancellationTokenSource? _itemStop;
-    private CancellationTokenRegistration _itemLink;
-    private long _succeeded;
-    private long _unsuccessful;
-    private long _abandoned;
-
-    public DirectCall(
-        IReadOnlyList<TItem> items,
-        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        ProcessManyOptions options,
-        TimeProvider time,
-        DirectCalls calls,
-        CancellationToken callerToken)
+    /// <summary>Enters the call among the running ones and starts the clock of its deadline.</summary>
+    /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
+    protected DirectCall(DirectCalls calls, TimeSpan? batchTimeout, TimeProvider time, CancellationToken caller, CancellationToken otherCaller)
     {
-        _items = items;
-        _processor = processor;
-        _itemTimeout = options.ItemTimeout;
-        _time = time;
         _calls = calls;
-        _callerToken = callerToken;
-        calls.Enter();
-        _hasDeadline = options.BatchTimeout is not null;
-
-        // Without a deadline and a caller's token, the runtime's own token serves, and the call makes no source of its own.
-        _giveUp = options.BatchTimeout is { } timeout ? Linked(timeout, calls.Ending, out _giveUpLink) : calls.EndingSource;
-        _stop = callerToken.CanBeCanceled ? CancellationTokenSource.CreateLinkedTokenSource(_giveUp.Token, callerToken) : _giveUp;
+        _caller = caller;
+        _otherCaller = otherCaller;
+        Time = time;
+        calls.Enter(this);
+        _callerLink = Link(caller);
+        _otherCallerLink = otherCaller == caller ? default : Link(otherCaller);
+        _deadline = batchTimeout is { } timeout
+            ? time.CreateTimer(static call => ((DirectCall)call!).GiveUp(ItemStatus.TimedOut), this, timeout, Timeout.InfiniteTimeSpan)
+            : null;
     }
 
-    private bool IsEnding => _calls.Ending.IsCancellationRequested;
-
-    public async Task<ItemOutcome<TResult>[]> RunAsync(ItemOutcome<TResult>[] outcomes)
+    private enum Place
     {
-        try
-        {
-            int next = 0;
-            while (RunUntilWait(outcomes, ref next))
-            {
-                outcomes[next] = await FinishAsync().ConfigureAwait(false);
-                next++;
-            }
+        /// <summary>Between two items of a stream: whoever ends the call need not wait for its consumer.</summary>
+        Resting = 0,
 
-            _callerToken.ThrowIfCancellationRequested();
-            return outcomes;
-        }
-        finally
-        {
-            Dispose();
-        }
+        /// <summary>At an item.</summary>
+        Busy,
+
+        /// <summary>No longer among the running calls.</summary>
+        Left,
     }
 
-    /// <summary>Runs one item of a stream.</summary>
-    public async ValueTask<ItemOutcome<TResult>> RunOneAsync(int index)
+    /// <summary>Items that ended with a result, as far as the call has counted them.</summary>
+    public long Succeeded { get; protected set; }
+
+    /// <summary>Items that ended without one.</summary>
+    public long Unsuccessful { get; protected set; }
+
+    /// <summary>Items that were given up while somebody waited for them.</summary>
+    public long Abandoned { get; protected set; }
+
+    /// <summary>Whether an item is running.</summary>
+    public bool IsBusy => Volatile.Read(ref _state) == (int)Place.Busy;
+
+    /// <summary>The token of the items: cancelled when the call stops for whatever reason.</summary>
+    protected CancellationToken Token => _stop.Token;
+
+    protected TimeProvider Time { get; }
+
+    /// <summary>What becomes of a running item because the call was given up; <see cref="ItemStatus.NotRun"/> while it was not.</summary>
+    protected ItemStatus GivenUpAs => (ItemStatus)Volatile.Read(ref _givenUp);
+
+    protected bool IsCancelledByCaller => _caller.IsCancellationRequested || _otherCaller.IsCancellationRequested;
+
+    /// <summary>Ends the call without waiting for what runs: the running item gets the status, and no other starts.</summary>
+    public void GiveUp(ItemStatus status)
     {
-        _callerToken.ThrowIfCancellationRequested();
-        if (_giveUp.IsCancellationRequested)
+        if (Interlocked.CompareExchange(ref _givenUp, (int)status, (int)ItemStatus.NotRun) != (int)ItemStatus.NotRun)
         {
-            return default;
+            return;
         }
 
-        ItemOutcome<TResult> outcome = Start(_items[index], out bool waits);
-        if (waits)
-        {
-            outcome = await FinishAsync().ConfigureAwait(false);
-            _callerToken.ThrowIfCancellationRequested();
-        }
-
-        return outcome;
+        // The token is cancelled first, so that the call, once it goes on, starts nothing more.
+        QuietCancel.Later(_stop);
+        Volatile.Read(ref _waiting)?.Decide(RaceEnd.CallGivenUp);
+        LeaveIfResting();
     }
 
-    public void Dispose()
+    protected void ThrowIfCancelledByCaller()
     {
-        if (_stop != _giveUp)
-        {
-            _stop.Dispose();
-        }
-
-        if (_hasDeadline)
-        {
-            _giveUpLink.Dispose();
-            _giveUp.Dispose();
-        }
-
-        _calls.Leave(_succeeded, _unsuccessful, _abandoned);
+        _caller.ThrowIfCancellationRequested();
+        _otherCaller.ThrowIfCancellationRequested();
     }
 
-    /// <summary>Runs items from <paramref name="next"/> on, until one waits.</summary>
-    /// <returns>Whether the item at <paramref name="next"/> waits; otherwise there is nothing more to run.</returns>
-    private bool RunUntilWait(ItemOutcome<TResult>[] outcomes, ref int next)
+    /// <summary>Starts with an item, unless the call is no longer among the running ones.</summary>
+    protected bool TryBegin() =>
+        Interlocked.CompareExchange(ref _state, (int)Place.Busy, (int)Place.Resting) == (int)Place.Resting;
+
+    protected void Rest()
     {
-        if (_itemTimeout is not null)
+        Volatile.Write(ref _state, (int)Place.Resting);
+        Interlocked.MemoryBarrier();
+        if (GivenUpAs != ItemStatus.NotRun)
         {
-            return RunTimedUntilWait(outcomes, ref next);
+            LeaveIfResting();
         }
-
-        CancellationToken token = _stop.Token;
-        Func<TItem, CancellationToken, ValueTask<TResult>> processor = _processor;
-        ReadOnlySpan<TItem> items = _items switch
-        {
-            TItem[] array => array,
-            List<TItem> list => CollectionsMarshal.AsSpan(list),
-            _ => default,
-        };
-        bool indexed = items.Length == outcomes.Length;
-        int index = next;
-        int started = index;
-        long failed = 0;
-        while (index < outcomes.Length && !token.IsCancellationRequested)
-        {
-            try
-            {
-                for (; index < outcomes.Length && !token.IsCancellationRequested; index++)
-                {
-                    ValueTask<TResult> pending = processor(indexed ? items[index] : _items[index], token);
-                    if (!pending.IsCompleted)
-                    {
-                        _pending = pending;
-                        _succeeded += index - started - failed;
-                        next = index;
-                        return true;
-                    }
-
-                    outcomes[index] = ItemOutcome<TResult>.Success(pending.GetAwaiter().GetResult());
-                }
-            }
-            catch (Exception e)
-            {
-                failed++;
-                outcomes[index] = Failed(e);
-                index++;
-            }
-        }
-
-        _succeeded += index - started - failed;
-        next = index;
-        return false;
     }
 
-    private bool RunTimedUntilWait(ItemOutcome<TResult>[] outcomes, ref int next)
+    /// <summary>Leaves the running calls.</summary>
+    protected void Leave()
     {
-        for (; next < outcomes.Length && !_stop.IsCancellationRequested; next++)
+        Unlink();
+        if (Interlocked.Exchange(ref _state, (int)Place.Left) != (int)Place.Left)
         {
-            outcomes[next] = Start(_items[next], out bool waits);
-            if (waits)
-            {
-                return true;
-            }
+            _calls.Leave(this);
         }
-
-        return false;
     }
 
-    private ItemOutcome<TResult> Start(TItem item, out bool waits)
+    /// <summary>Says which race the call waits for, which is over at once when the call has been given up.</summary>
+    protected void WaitFor(ItemRace race)
     {
-        waits = false;
-        CancellationToken token = _stop.Token;
-        if (_itemTimeout is { } timeout)
+        Volatile.Write(ref _waiting, race);
+        Interlocked.MemoryBarrier();
+        if (GivenUpAs != ItemStatus.NotRun)
         {
-            _itemStop = Linked(timeout, token, out _itemLink);
-            token = _itemStop.Token;
-        }
-
-        try
-        {
-            ValueTask<TResult> pending = _processor(item, token);
-            if (!pending.IsCompleted)
-            {
-                _pending = pending;
-                waits = true;
-                return default;
-            }
-
-            return Succeeded(pending.GetAwaiter().GetResult());
-        }
-        catch (Exception e)
-        {
-            return Failed(e);
+            race.Decide(RaceEnd.CallGivenUp);
         }
     }
 
-    /// <summary>Waits for the item, or until it is given up.</summary>
-    private async ValueTask<ItemOutcome<TResult>> FinishAsync()
+    protected void WaitedFor() => Volatile.Write(ref _waiting, null);
+
+    private void LeaveIfResting()
     {
-        ValueTask<TResult> pending = _pending;
-        _pending = default;
-        bool ended;
-        CancellationToken giveUp = _giveUp.Token;
-        CancellationToken itemGiveUp = _itemStop?.Token ?? default;
-        CancellationToken callerToken = _callerToken;
-        ItemRace race = _race;
-        race.Begin();
-        using (giveUp.UnsafeRegister(static race => ((ItemRace)race!).GiveUp(), race))
-        using (itemGiveUp.UnsafeRegister(
-            static (race, _) => ((ItemRace)race!).GiveUpUnlessCancelled(), race.For(callerToken)))
+        if (Interlocked.CompareExchange(ref _state, (int)Place.Left, (int)Place.Resting) == (int)Place.Resting)
         {
-            pending.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(race.ItemEnded);
-            ended = await race.WaitAsync().ConfigureAwait(false);
-        }
-
-        if (ended)
-        {
-            try
-            {
-                return Succeeded(await pending.ConfigureAwait(false));
-            }
-            catch (Exception e)
-            {
-                return Failed(e);
-            }
-        }
-
-        // The stray call may end at any time: it has the race it was in, and the next item gets another one.
-        race.Abandon(() => Observe(pending));
-        _race = new ItemRace();
-        _abandoned++;
-        return GivenUp();
-    }
-
-    private ItemOutcome<TResult> Succeeded(TResult result)
-    {
-        _succeeded++;
-        EndItem();
-        return ItemOutcome<TResult>.Success(result);
-    }
-
-    private ItemOutcome<TResult> Failed(Exception error)
-    {
-        if (error is OperationCanceledException && !_callerToken.IsCancellationRequested
-            && (_giveUp.IsCancellationRequested || _itemStop is { IsCancellationRequested: true }))
-        {
-            return GivenUp();
-        }
-
-        _unsuccessful++;
-        EndItem();
-        return ItemOutcome<TResult>.Failure(error);
-    }
-
-    /// <summary>The outcome of an item that was given up, by what came first: the end of the runtime, the batch's deadline, the item's limit.</summary>
-    private ItemOutcome<TResult> GivenUp()
-    {
-        _unsuccessful++;
-        EndItem();
-        if (IsEnding)
-        {
-            return ItemOutcome<TResult>.Cancelled();
-        }
-
-        string text = _giveUp.IsCancellationRequested
-            ? "The batch did not end within its time limit."
-            : $"The item did not end within its time limit of {_itemTimeout}.";
-        return ItemOutcome<TResult>.TimedOut(new TaskCanceledException(text, new TimeoutException(text)));
-    }
-
-    private static void Observe(ValueTask<TResult> pending)
-    {
-        try
-        {
-            pending.GetAwaiter().GetResult();
-        }
-        catch (Exception)
-        {
-            // The item has had its outcome.
+            Unlink();
+            _calls.Leave(this);
         }
     }
 
-    private void EndItem()
+    private void Unlink()
     {
-        _itemLink.Dispose();
-        _itemStop?.Dispose();
-        _itemStop = null;
+        _deadline?.Dispose();
+        _callerLink.Unregister();
+        _otherCallerLink.Unregister();
     }
 
-    private CancellationTokenSource Linked(TimeSpan timeout, CancellationToken token, out CancellationTokenRegistration link)
-    {
-        CancellationTokenSource source = new(timeout, _time);
-        link = token.UnsafeRegister(static source => ((CancellationTokenSource)source!).Cancel(), source);
-        return source;
-    }
+    private CancellationTokenRegistration Link(CancellationToken token) =>
+        token.UnsafeRegister(static call => QuietCancel.Now(((DirectCall)call!)._stop), this);
 }

@@ -1,39 +1,43 @@
-using System.Diagnostics.CodeAnalysis;
+using Weir.Core;
 
 namespace Weir.Runtimes;
 
-/// <summary>The running calls of a <see cref="DirectRuntime"/>: how many there are, and the token that ends them after the grace period.</summary>
-[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The source has neither timer nor link; processors may hold its token for longer than the runtime.")]
+/// <summary>The running calls of a <see cref="DirectRuntime"/>: it knows when the last one has ended, and ends those that outlive the grace period.</summary>
 internal sealed class DirectCalls(object owner)
 {
     private readonly Lock _gate = new();
-    private readonly CancellationTokenSource _ending = new();
+    private readonly HashSet<DirectCall> _running = [];
     private TaskCompletionSource? _drained;
-    private int _active;
     private bool _closed;
     private long _succeeded;
     private long _unsuccessful;
     private long _abandoned;
 
-    /// <summary>Cancelled when the grace period has passed.</summary>
-    public CancellationToken Ending => _ending.Token;
-
-    /// <summary>The source of <see cref="Ending"/>, which a call without limits of its own uses as it is.</summary>
-    public CancellationTokenSource EndingSource => _ending;
-
     public RuntimeStatistics Statistics
     {
         get
         {
-            lock (_gate)
+            using (_gate.Hold())
             {
+                long succeeded = _succeeded;
+                long unsuccessful = _unsuccessful;
+                long abandoned = _abandoned;
+                int inFlight = 0;
+                foreach (DirectCall call in _running)
+                {
+                    succeeded += call.Succeeded;
+                    unsuccessful += call.Unsuccessful;
+                    abandoned += call.Abandoned;
+                    inFlight += call.IsBusy ? 1 : 0;
+                }
+
                 return new RuntimeStatistics
                 {
-                    ActiveCalls = _active,
-                    InFlight = _active,
-                    Succeeded = _succeeded,
-                    Unsuccessful = _unsuccessful,
-                    AbandonedWorkers = _abandoned,
+                    ActiveCalls = _running.Count,
+                    InFlight = inFlight,
+                    Succeeded = succeeded,
+                    Unsuccessful = unsuccessful,
+                    AbandonedWorkers = abandoned,
                 };
             }
         }
@@ -41,32 +45,32 @@ internal sealed class DirectCalls(object owner)
 
     public void ThrowIfClosed()
     {
-        lock (_gate)
+        using (_gate.Hold())
         {
             ObjectDisposedException.ThrowIf(_closed, owner);
         }
     }
 
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
-    public void Enter()
+    public void Enter(DirectCall call)
     {
-        lock (_gate)
+        using (_gate.Hold())
         {
             ObjectDisposedException.ThrowIf(_closed, owner);
-            _active++;
+            _running.Add(call);
         }
     }
 
-    public void Leave(long succeeded, long unsuccessful, long abandoned)
+    public void Leave(DirectCall call)
     {
         TaskCompletionSource? drained = null;
-        lock (_gate)
+        using (_gate.Hold())
         {
-            _active--;
-            _succeeded += succeeded;
-            _unsuccessful += unsuccessful;
-            _abandoned += abandoned;
-            if (_closed && _active == 0)
+            _running.Remove(call);
+            _succeeded += call.Succeeded;
+            _unsuccessful += call.Unsuccessful;
+            _abandoned += call.Abandoned;
+            if (_closed && _running.Count == 0)
             {
                 drained = _drained;
             }
@@ -75,14 +79,15 @@ internal sealed class DirectCalls(object owner)
         drained?.TrySetResult();
     }
 
+    /// <summary>Takes no more calls, waits for those running, and ends them after the grace period.</summary>
     public async Task CloseAsync(TimeSpan grace, TimeProvider time)
     {
         Task drained;
-        lock (_gate)
+        using (_gate.Hold())
         {
             _closed = true;
             _drained ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-            if (_active == 0)
+            if (_running.Count == 0)
             {
                 _drained.TrySetResult();
             }
@@ -96,7 +101,17 @@ internal sealed class DirectCalls(object owner)
         }
         catch (TimeoutException)
         {
-            await _ending.CancelAsync().ConfigureAwait(false);
+            DirectCall[] left;
+            using (_gate.Hold())
+            {
+                left = [.. _running];
+            }
+
+            foreach (DirectCall call in left)
+            {
+                call.GiveUp(ItemStatus.Cancelled);
+            }
+
             await drained.ConfigureAwait(false);
         }
     }

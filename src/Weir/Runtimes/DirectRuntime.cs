@@ -1,5 +1,3 @@
-using System.Runtime.CompilerServices;
-
 namespace Weir.Runtimes;
 
 /// <summary>A runtime for tiny work: a loop on the caller's thread, one item after the other, with nothing between the caller and the processor.</summary>
@@ -58,7 +56,7 @@ public sealed class DirectRuntime : IExecutionRuntime
         CancellationToken cancellationToken = default)
     {
         options = Check(items, processor, options);
-        return StreamAsync(items, processor, options, cancellationToken);
+        return new DirectStream<TItem, TResult>(items, processor, options, _options.TimeProvider, _calls, cancellationToken);
     }
 
     /// <inheritdoc/>
@@ -73,20 +71,5 @@ public sealed class DirectRuntime : IExecutionRuntime
         options.Validate();
         _calls.ThrowIfClosed();
         return options;
-    }
-
-    private async IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> StreamAsync<TItem, TResult>(
-        IReadOnlyList<TItem> items,
-        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        ProcessManyOptions options,
-        [EnumeratorCancellation] CancellationToken cancellationToken)
-    {
-        cancellationToken.ThrowIfCancellationRequested();
-        using DirectCall<TItem, TResult> call = new(items, processor, options, _options.TimeProvider, _calls, cancellationToken);
-        int count = items.Count;
-        for (int index = 0; index < count; index++)
-        {
-            yield return (index, await call.RunOneAsync(index).ConfigureAwait(false));
-        }
     }
 }

@@ -1,15 +1,27 @@
+using Weir.Core;
 using System.Threading.Tasks.Sources;
 
 namespace Weir.Runtimes;
 
-/// <summary>What comes first: the end of the item that is waited for, or the moment to give it up. Used again for item after item.</summary>
-internal sealed class ItemRace : IValueTaskSource<bool>
+/// <summary>What ended the wait for an item.</summary>
+internal enum RaceEnd
 {
-    private ManualResetValueTaskSourceCore<bool> _core;
-    private CancellationToken _callerToken;
-    private int _decided;
+    /// <summary>The item ended.</summary>
+    ItemEnded,
 
+    /// <summary>The item's time limit passed.</summary>
+    ItemTimeout,
+
+    /// <summary>The call was given up.</summary>
+    CallGivenUp,
+}
+
+/// <summary>What comes first: the end of the item that is waited for, or the moment to give it up. Used again for item after item.</summary>
+internal sealed class ItemRace : IValueTaskSource<RaceEnd>
+{
     private readonly Lock _lock = new();
+    private ManualResetValueTaskSourceCore<RaceEnd> _core;
+    private int _decided;
     private Action? _observe;
     private bool _strayEnded;
 
@@ -18,38 +30,35 @@ internal sealed class ItemRace : IValueTaskSource<bool>
     /// <summary>The continuation of the item.</summary>
     public Action ItemEnded { get; }
 
-    /// <summary>Waits for the first of the two.</summary>
-    /// <returns>Whether the item ended.</returns>
-    public ValueTask<bool> WaitAsync() => new(this, _core.Version);
+    /// <summary>Waits for what comes first.</summary>
+    public ValueTask<RaceEnd> WaitAsync() => new(this, _core.Version);
 
-    public void GiveUp() => Decide(ended: false);
-
-    /// <summary>Gives up, unless it is the caller who cancelled: then the item is waited for.</summary>
-    public void GiveUpUnlessCancelled()
-    {
-        if (!_callerToken.IsCancellationRequested)
-        {
-            Decide(ended: false);
-        }
-    }
-
-    public ItemRace For(CancellationToken callerToken)
-    {
-        _callerToken = callerToken;
-        return this;
-    }
-
-    /// <summary>Gets ready for the next item. Nothing of the last one is registered any more.</summary>
-    public void Begin()
+    /// <summary>Gets ready for the next item, after one that ended.</summary>
+    public void Reset()
     {
         _core.Reset();
-        _decided = 0;
+        Volatile.Write(ref _decided, 0);
+    }
+
+    /// <summary>Ends the race, unless it is over.</summary>
+    /// <returns>Whether this is what ended it.</returns>
+    public bool Decide(RaceEnd end)
+    {
+        if (Interlocked.Exchange(ref _decided, 1) != 0)
+        {
+            return false;
+        }
+
+        // The call goes on where the item ends. Whoever gives it up has other calls to see to.
+        _core.RunContinuationsAsynchronously = end != RaceEnd.ItemEnded;
+        _core.SetResult(end);
+        return true;
     }
 
     /// <summary>Says how to look at the outcome of the stray call, so that its exception does not count as unobserved. No other item uses this race.</summary>
     public void Abandon(Action observe)
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             if (!_strayEnded)
             {
@@ -61,38 +70,27 @@ internal sealed class ItemRace : IValueTaskSource<bool>
         observe();
     }
 
-    bool IValueTaskSource<bool>.GetResult(short token) => _core.GetResult(token);
+    RaceEnd IValueTaskSource<RaceEnd>.GetResult(short token) => _core.GetResult(token);
 
-    ValueTaskSourceStatus IValueTaskSource<bool>.GetStatus(short token) => _core.GetStatus(token);
+    ValueTaskSourceStatus IValueTaskSource<RaceEnd>.GetStatus(short token) => _core.GetStatus(token);
 
-    void IValueTaskSource<bool>.OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
+    void IValueTaskSource<RaceEnd>.OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
         _core.OnCompleted(continuation, state, token, flags);
 
     private void OnItemEnded()
     {
-        if (Decide(ended: true))
+        if (Decide(RaceEnd.ItemEnded))
         {
             return;
         }
 
         Action? observe;
-        lock (_lock)
+        using (_lock.Hold())
         {
             _strayEnded = true;
             observe = _observe;
         }
 
         observe?.Invoke();
-    }
-
-    private bool Decide(bool ended)
-    {
-        if (Interlocked.Exchange(ref _decided, 1) != 0)
-        {
-            return false;
-        }
-
-        _core.SetResult(ended);
-        return true;
     }
 }

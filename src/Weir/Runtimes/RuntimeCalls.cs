@@ -1,3 +1,4 @@
+using Weir.Core;
 using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 
@@ -20,7 +21,7 @@ internal sealed class RuntimeCalls(object owner)
     {
         get
         {
-            lock (_gate)
+            using (_gate.Hold())
             {
                 RunSample sum = default;
                 foreach (Pump run in _runs)
@@ -46,7 +47,7 @@ internal sealed class RuntimeCalls(object owner)
 
     public void ThrowIfClosed()
     {
-        lock (_gate)
+        using (_gate.Hold())
         {
             ObjectDisposedException.ThrowIf(_closed, owner);
         }
@@ -55,7 +56,7 @@ internal sealed class RuntimeCalls(object owner)
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
     public void Add(Pump run)
     {
-        lock (_gate)
+        using (_gate.Hold())
         {
             ObjectDisposedException.ThrowIf(_closed, owner);
             _runs.Add(run);
@@ -65,7 +66,7 @@ internal sealed class RuntimeCalls(object owner)
     public void Remove(Pump run)
     {
         TaskCompletionSource? drained = null;
-        lock (_gate)
+        using (_gate.Hold())
         {
             if (!_runs.Remove(run))
             {
@@ -89,7 +90,7 @@ internal sealed class RuntimeCalls(object owner)
     public async Task CloseAsync(TimeSpan grace, TimeProvider time)
     {
         Task drained;
-        lock (_gate)
+        using (_gate.Hold())
         {
             _closed = true;
             _drained ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -108,7 +109,7 @@ internal sealed class RuntimeCalls(object owner)
         catch (TimeoutException)
         {
             Pump[] left;
-            lock (_gate)
+            using (_gate.Hold())
             {
                 left = [.. _runs];
             }

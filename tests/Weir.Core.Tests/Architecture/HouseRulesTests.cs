@@ -12,6 +12,7 @@ public partial class HouseRulesTests
     {
         ["Weir.Core"] = [],
         ["Weir.Resilience"] = [],
+        ["Weir.RateLimiting"] = ["Weir.Resilience"],
         ["Weir"] = ["Weir.Core", "Weir.Resilience"],
         ["Weir.Dataflow"] = ["Weir.Core"],
         ["Weir.Polly"] = ["Weir"],
@@ -31,7 +32,7 @@ public partial class HouseRulesTests
     private static readonly string[] BuildOnly = ["Microsoft.CodeAnalysis.BannedApiAnalyzers"];
 
     /// <summary>The folders of the engine, each of which may use those before it and itself.</summary>
-    private static readonly string[] EngineFolders = ["Metering", "Sources", "Sinks", "Dispatch"];
+    private static readonly string[] EngineFolders = ["Locking", "Metering", "Sources", "Sinks", "Dispatch"];
 
     private static readonly string Root = FindRoot();
 
@@ -53,6 +54,7 @@ public partial class HouseRulesTests
     [Theory]
     [InlineData("Weir.Core")]
     [InlineData("Weir")]
+    [InlineData("Weir.Resilience")]
     [InlineData("Weir.Dataflow")]
     public void Project_Packages_OfTheLibraryAreNone(string name)
     {

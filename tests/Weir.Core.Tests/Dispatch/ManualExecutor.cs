@@ -3,8 +3,10 @@ using Weir.Core.Dispatch;
 namespace Weir.Core.Tests.Dispatch;
 
 /// <summary>An executor whose work runs when the test says so, on the test's own thread, in any order it likes.</summary>
+/// <remarks>The stall watch is real, so on a busy machine it may queue a worker at any time, from its own thread.</remarks>
 internal sealed class ManualExecutor(int threads = 2) : Executor
 {
+    private readonly Lock _lock = new();
     private readonly List<IThreadPoolWorkItem> _queue = [];
 
     public override int Threads => threads;
@@ -13,20 +15,40 @@ internal sealed class ManualExecutor(int threads = 2) : Executor
 
     public override long Quantum => long.MaxValue / 2;
 
-    public int Queued => _queue.Count;
+    public int Queued
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return _queue.Count;
+            }
+        }
+    }
 
-    public override void Queue(IThreadPoolWorkItem worker) => _queue.Add(worker);
+    public override void Queue(IThreadPoolWorkItem worker)
+    {
+        lock (_lock)
+        {
+            _queue.Add(worker);
+        }
+    }
 
     public void RunOne(int at = 0)
     {
-        IThreadPoolWorkItem worker = _queue[at];
-        _queue.RemoveAt(at);
+        IThreadPoolWorkItem worker;
+        lock (_lock)
+        {
+            worker = _queue[at];
+            _queue.RemoveAt(at);
+        }
+
         worker.Execute();
     }
 
     public void RunAll()
     {
-        while (_queue.Count > 0)
+        while (Queued > 0)
         {
             RunOne();
         }

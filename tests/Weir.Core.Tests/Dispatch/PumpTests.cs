@@ -159,7 +159,9 @@ public class PumpTests
         executor.RunOne();
         FormatException error = await Assert.ThrowsAsync<FormatException>(() => run.Task.WaitAsync(TimeSpan.FromSeconds(10), TimeProvider.System));
         Assert.Equal("two", error.Message);
-        Assert.Equal(4, started);
+
+        // The failure may come before the fourth has started.
+        Assert.InRange(started, 3, 4);
     }
 
     [Fact(Timeout = 20_000)]

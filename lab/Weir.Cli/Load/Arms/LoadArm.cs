@@ -1,0 +1,8 @@
+using Weir.Lab.Trials;
+
+namespace Weir.Cli.Load.Arms;
+
+/// <summary>An arm of a run.</summary>
+/// <param name="Arm">What is measured.</param>
+/// <param name="Choice">The runtime; <see langword="null"/> for a peer.</param>
+internal sealed record LoadArm(Arm Arm, RuntimeChoice? Choice);

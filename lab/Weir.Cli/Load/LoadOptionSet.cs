@@ -1,0 +1,168 @@
+using System.CommandLine;
+using Weir.Cli.Hosting;
+using Weir.Cli.Load.Work;
+using Weir.Cli.Output;
+using Weir.Cli.Settings;
+
+namespace Weir.Cli.Load;
+
+/// <summary>The options of <c>load</c>: their names, ranges and defaults, and how they go together.</summary>
+internal sealed class LoadOptionSet
+{
+    /// <summary>A batch lies in memory as a whole, with its outcomes.</summary>
+    private const int LargestBatch = 100_000_000;
+    private const int DefaultCount = 500_000;
+    private const int MostThreads = 1024;
+    private const int MostConcurrency = 1_000_000;
+
+    private static readonly Dictionary<string, RuntimeKind[]> RuntimeWords = new(StringComparer.OrdinalIgnoreCase)
+    {
+        ["direct"] = [RuntimeKind.Direct],
+        ["concurrent"] = [RuntimeKind.Concurrent],
+        ["parallel"] = [RuntimeKind.Parallel],
+        ["all"] = [RuntimeKind.Direct, RuntimeKind.Concurrent, RuntimeKind.Parallel],
+    };
+
+    private static readonly Dictionary<string, WorkloadKind> WorkloadWords = new(StringComparer.OrdinalIgnoreCase)
+    {
+        ["noop"] = WorkloadKind.Noop,
+        ["cpu"] = WorkloadKind.Cpu,
+        ["io"] = WorkloadKind.Io,
+        ["mixed"] = WorkloadKind.Mixed,
+        ["alloc"] = WorkloadKind.Alloc,
+    };
+
+    private readonly Setting _count = Setting.Of("--count", "COUNT", "N", "Items of a pass. Default 500,000, or fewer when their work takes more than about a second in sum; the lines of --input");
+    private readonly Setting _batchSize = Setting.Of("--batch-size", "BATCH_SIZE", "N", "Items of a call. Default: all");
+    private readonly Setting _runtime = Setting.Of("--runtime", "RUNTIME", "KIND", "direct, concurrent, parallel or all. Default all");
+    private readonly Setting _concurrency = Setting.Of("--concurrency", "CDC_CONCURRENCY", "N", "Items in flight of the concurrent runtime. Default 100");
+    private readonly Setting _parallelSize = Setting.Of("--parallel-size", "CDC_PARALLEL_SIZE", "N", "Threads of the parallel runtime. Default: one less than processors, at least 1");
+    private readonly Setting _timeout = Setting.Of("--timeout", "CDC_TIMEOUT", "SECONDS", "Time limit of an item. Default: none");
+    private readonly Setting _preserveOrder = Setting.Of("--preserve-order", "PRESERVE_ORDER", "BOOL", "Outcomes as an array in input order (true), or as a stream as items end (false). Default true");
+    private readonly Setting _warmup = Setting.Of("--warmup", "WARMUP", "N", "Items of a warm-up pass. Default: a fiftieth of the count, at most 10,000");
+    private readonly Setting _json = Setting.Of("--json", "JSON", "BOOL", "Print JSON and nothing else");
+    private readonly Setting _trials = Setting.Of("--trials", null, "N", "Windows of at least a second that are measured of each. Default 5");
+    private readonly Setting _workload = Setting.Of("--workload", null, "KIND", "The work of an item: noop, cpu, io, mixed or alloc. Default noop");
+    private readonly Setting _grain = Setting.Of("--grain", null, "SIZE", "How much work: a time such as 10us or 1ms, or bytes such as 1KB for alloc. Default 10us; io 1ms; alloc 1KB");
+    private readonly Setting _failRate = Setting.Of("--fail-rate", null, "SHARE", "The share of items that fail, from 0 to 1. Default 0");
+    private readonly Setting _sweep = Setting.Of("--sweep", null, "N,N,...", "Several parallel sizes and concurrencies in one run");
+    private readonly Setting _input = Setting.Of("--input", null, "FILE", "Take the lines of a file as items; their SHA-256 is the work");
+    private readonly Option<bool> _peers = new("--peers") { Description = "Measure in the same run what one would write without Weir" };
+
+    public LoadOptionSet()
+    {
+        // As switches, they need no value.
+        _json.Flag.Arity = ArgumentArity.ZeroOrOne;
+        _preserveOrder.Flag.Arity = ArgumentArity.ZeroOrOne;
+    }
+
+    public void AddTo(Command command)
+    {
+        Setting[] settings =
+        [
+            _count, _batchSize, _runtime, _concurrency, _parallelSize, _timeout, _preserveOrder, _warmup, _json,
+            _trials, _workload, _grain, _failRate, _sweep, _input,
+        ];
+        foreach (Setting setting in settings)
+        {
+            command.Add(setting.Flag);
+        }
+
+        command.Add(_peers);
+    }
+
+    /// <summary>Reads and checks all of them.</summary>
+    /// <exception cref="BadInputException">A value cannot be used.</exception>
+    public LoadKnobs Read(ParseResult parsed, Func<string, string?> variables)
+    {
+        Given? Find(Setting setting) => setting.Find(parsed, variables);
+
+        RuntimeKind[] runtimes = Find(_runtime)?.OneOf(RuntimeWords) ?? RuntimeWords["all"];
+        WorkloadKind workload = Find(_workload)?.OneOf(WorkloadWords) ?? WorkloadKind.Noop;
+        LineFile? input = Input(Find(_input), workloadGiven: Find(_workload) is not null);
+        workload = input is null ? workload : WorkloadKind.Hash;
+        (TimeSpan grain, int grainBytes) = GrainOf(workload, Find(_grain));
+
+        int count = Find(_count)?.WholeNumber(1, int.MaxValue) ?? input?.Count ?? CountOf(workload, grain);
+        Given? batchSize = Find(_batchSize);
+        int batch = batchSize?.WholeNumber(1, LargestBatch) ?? count;
+        if (batch > LargestBatch)
+        {
+            throw new BadInputException($"A count above {Numbers.Grouped(LargestBatch)} needs a --batch-size, because a batch is held in memory.");
+        }
+
+        bool peers = parsed.GetValue(_peers);
+        TimeSpan? timeout = Find(_timeout) is { } seconds ? TimeSpan.FromSeconds(seconds.Number(0.001, 86_400, "number of seconds")) : null;
+        if (peers && timeout is not null)
+        {
+            throw new BadInputException("--peers cannot be used with a timeout (--timeout or CDC_TIMEOUT), because the peers have no time limit for an item.");
+        }
+
+        Given? sweep = Find(_sweep);
+        if (sweep is not null && runtimes is [RuntimeKind.Direct])
+        {
+            throw new BadInputException("--sweep needs --runtime concurrent, parallel or all; direct has no size.");
+        }
+
+        return new LoadKnobs
+        {
+            Count = count,
+            BatchSize = Math.Min(batch, count),
+            Runtimes = runtimes,
+            Concurrency = Find(_concurrency)?.WholeNumber(1, MostConcurrency) ?? 100,
+            ParallelSize = Find(_parallelSize)?.WholeNumber(1, MostThreads) ?? Math.Max(1, Environment.ProcessorCount - 1),
+            Timeout = timeout,
+            PreserveOrder = Switch(Find(_preserveOrder), absent: true),
+            Warmup = Math.Min(Find(_warmup)?.WholeNumber(0, int.MaxValue) ?? Math.Min(count / 50, 10_000), count),
+            Json = Switch(Find(_json), absent: false),
+            Trials = Find(_trials)?.WholeNumber(1, 1000) ?? 5,
+            Workload = workload,
+            Grain = grain,
+            GrainBytes = grainBytes,
+            FailRate = Find(_failRate)?.Number(0, 1) ?? 0,
+            Sweep = sweep?.WholeNumbers(1, MostThreads) ?? [],
+            Input = input,
+            Peers = peers,
+        };
+    }
+
+    private static bool Switch(Given? given, bool absent) => given switch
+    {
+        null => absent,
+
+        // The bare flag.
+        { Text: "" } => true,
+        _ => given.Switch(),
+    };
+
+    private static LineFile? Input(Given? given, bool workloadGiven) => given switch
+    {
+        null => null,
+        _ when workloadGiven => throw new BadInputException("--input brings its own work, so --workload cannot be used with it."),
+        _ => LineFile.Read(given),
+    };
+
+    private static (TimeSpan Time, int Bytes) GrainOf(WorkloadKind workload, Given? given) => workload switch
+    {
+        WorkloadKind.Cpu => (Grain.Time(given, "10us", TimeSpan.FromMicroseconds(0.1), TimeSpan.FromSeconds(10)), 0),
+        WorkloadKind.Io => (Grain.Time(given, "1ms", TimeSpan.FromMicroseconds(100), TimeSpan.FromSeconds(10)), 0),
+        WorkloadKind.Mixed => (Grain.Time(given, "10us", TimeSpan.FromMicroseconds(1), TimeSpan.FromMilliseconds(100)), 0),
+        WorkloadKind.Alloc => (TimeSpan.Zero, Grain.Bytes(given, "1KB", 32, 1024 * 1024)),
+        _ when given is not null => throw new BadInputException("--grain needs --workload cpu, io, mixed or alloc."),
+        _ => (TimeSpan.Zero, 0),
+    };
+
+    // Half a million items of a millisecond would take the direct runtime eight minutes a pass.
+    private static int CountOf(WorkloadKind workload, TimeSpan grain)
+    {
+        if (grain == TimeSpan.Zero)
+        {
+            return DefaultCount;
+        }
+
+        TimeSpan item = workload == WorkloadKind.Mixed ? grain * (1 + ((double)MixedWork.WaitGrains / MixedWork.WaitsOneIn)) : grain;
+        double count = Math.Clamp(TimeSpan.FromSeconds(1) / item, 1, DefaultCount);
+        double digit = Math.Pow(10, Math.Floor(Math.Log10(count) + 1e-9));
+        return (int)(Math.Floor((count / digit) + 1e-9) * digit);
+    }
+}

@@ -1,0 +1,100 @@
+using System.Globalization;
+using Spectre.Console;
+using Weir.Cli.Hosting;
+using Weir.Cli.Output;
+using Weir.Lab.Resources;
+
+namespace Weir.Cli.Load.Report;
+
+/// <summary>Writes the table over all arms, and how to read it.</summary>
+internal static class LoadTable
+{
+    private const string Nothing = "-";
+    private const long Million = 1_000_000;
+
+    // More than any table needs: a narrower console would break its lines in the middle of numbers.
+    private const int Width = 400;
+
+    public static void Write(LoadReport report, CliHost host)
+    {
+        Table table = new Table().Border(TableBorder.Simple);
+        foreach ((string title, Func<LoadRow, string> cell) in Columns(report))
+        {
+            TableColumn column = new(new Text(title, new Style(decoration: Decoration.Bold))) { NoWrap = true };
+            table.AddColumn(title == "runtime" ? column : column.RightAligned());
+        }
+
+        foreach (LoadRow row in report.Rows)
+        {
+            table.AddRow(Columns(report).Select(column => new Text(row.IsMeasured || column.Title == "runtime" ? column.Cell(row) : Nothing)));
+        }
+
+        WriteTable(table, host);
+        foreach (string line in Legend(report))
+        {
+            host.Out.WriteLine(line);
+        }
+    }
+
+    // Through text, because the table comes with empty lines and with spaces at the ends of the others.
+    private static void WriteTable(Table table, CliHost host)
+    {
+        using StringWriter text = new();
+        IAnsiConsole console = Consoles.Create(text, host.OutIsTerminal);
+        console.Profile.Width = Width;
+        console.Write(table);
+        foreach (string line in text.ToString().Split('\n').Select(static line => line.TrimEnd()).Where(static line => line.Length > 0))
+        {
+            host.Out.WriteLine(line);
+        }
+
+        host.Out.WriteLine();
+    }
+
+    private static List<(string Title, Func<LoadRow, string> Cell)> Columns(LoadReport report)
+    {
+        List<(string, Func<LoadRow, string>)> columns =
+        [
+            ("runtime", static row => row.Name + (row.Result.IsPartial ? " (partial)" : "")),
+            ("items/s", static row => Numbers.Scaled(row.Result.Rate.Median)),
+            ("[min..max]", static row => $"[{Numbers.Scaled(row.Result.Rate.Min, row.Result.Rate.Max)}]"),
+            ("ns/item", static row => Numbers.Short(row.Result.NanosecondsPerItem.Median)),
+            ("above direct", static row => Optional(row.AboveDirect, static value => (value > 0 ? "+" : "") + Numbers.Short(value))),
+            ("B/item", static row => Numbers.Short(Math.Max(0, row.BytesPerItem))),
+            ("CPU s/M", static row => Numbers.Short(row.CpuSecondsPerMillion)),
+            ("GC 0/1/2 per M", static row => Collections(row)),
+        ];
+        if (report.Knobs.Peers)
+        {
+            columns.Add(("x loop", static row => Optional(row.ToLoop, Numbers.Short)));
+            columns.Add(("x ForEachAsync", static row => Optional(row.ToForEachAsync, Numbers.Short)));
+        }
+
+        return columns;
+    }
+
+    private static string Optional(double? value, Func<double, string> write) => value is { } known ? write(known) : Nothing;
+
+    private static string Collections(LoadRow row)
+    {
+        string Per(Func<ResourceUse, double> count) => row.Result.Per(count, Million).ToString("#,0.##", CultureInfo.InvariantCulture);
+        return $"{Per(static r => r.Gen0)}/{Per(static r => r.Gen1)}/{Per(static r => r.Gen2)}";
+    }
+
+    private static IEnumerable<string> Legend(LoadReport report)
+    {
+        int trials = report.Knobs.Trials;
+        string windows = trials == 1 ? "one window" : $"{(report.IsPartial ? "up to " : "")}{trials} windows that took turns with the others";
+        yield return $"items/s       median [min..max] of {windows}";
+        yield return "ns/item       time on the wall; above direct: beyond an item of the direct runtime";
+        yield return "B, CPU, GC    of the whole process with the work itself; CPU seconds and collections per million items";
+        if (report.Knobs.Peers)
+        {
+            yield return "x             times as many items/s as the plain loop, as Parallel.ForEachAsync";
+            yield return $"peers         up to {Numbers.Grouped(report.Knobs.PeerDegree)} items under way; each result stored in an array in input order, as the runtimes do";
+        }
+
+        yield return "";
+        yield return $"peak_rss={Numbers.Bytes(report.PeakResidentBytes)}";
+    }
+}

@@ -1,0 +1,24 @@
+using System.Globalization;
+using Weir.Runtimes;
+
+namespace Weir.Cli.Load;
+
+/// <summary>A runtime that takes part in a run.</summary>
+/// <param name="Kind">The kind.</param>
+/// <param name="Size">The concurrency, or the number of threads; 1 for direct.</param>
+/// <param name="IsSwept">Whether there are several of the kind, so that the size belongs to the name.</param>
+internal sealed record RuntimeChoice(RuntimeKind Kind, int Size, bool IsSwept)
+{
+    /// <summary>The word for the kind.</summary>
+    public string Word => Kind.ToString().ToLowerInvariant();
+
+    /// <summary>The name in reports.</summary>
+    public string Name => IsSwept ? string.Create(CultureInfo.InvariantCulture, $"{Word}/{Size}") : Word;
+
+    public IExecutionRuntime Create() => Kind switch
+    {
+        RuntimeKind.Direct => new DirectRuntime(),
+        RuntimeKind.Concurrent => new ConcurrentRuntime(Size),
+        _ => new ParallelRuntime(Size),
+    };
+}

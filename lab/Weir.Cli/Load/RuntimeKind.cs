@@ -1,0 +1,9 @@
+namespace Weir.Cli.Load;
+
+/// <summary>The kinds of runtime.</summary>
+internal enum RuntimeKind
+{
+    Direct,
+    Concurrent,
+    Parallel,
+}

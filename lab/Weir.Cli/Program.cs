@@ -1,0 +1,15 @@
+using System.Runtime.InteropServices;
+using Weir.Cli.Hosting;
+
+using CancellationTokenSource stop = new();
+
+// The first signal asks the command to stop and report; the second one is left to the system, which ends the process.
+void Stop(PosixSignalContext signal)
+{
+    signal.Cancel = !stop.IsCancellationRequested;
+    stop.Cancel();
+}
+
+using PosixSignalRegistration interrupt = PosixSignalRegistration.Create(PosixSignal.SIGINT, Stop);
+using PosixSignalRegistration terminate = PosixSignalRegistration.Create(PosixSignal.SIGTERM, Stop);
+return await WeirApp.RunAsync(args, CliHost.OfProcess(stop.Token));

@@ -1,0 +1,80 @@
+using BenchmarkDotNet.Attributes;
+using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Peers;
+using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.Workloads;
+
+namespace Weir.Lab.Suites;
+
+/// <summary>Items that keep a core busy, on all cores: how well the work is dealt out.</summary>
+[SuiteInfo(20, "CPU-bound items, one worker a core", "Never slower than Parallel.For.")]
+public class CoreCpuBoundBenchmarks : ItemSuite
+{
+    private int[] _items = [];
+
+    /// <inheritdoc/>
+    public override int N { get; set; } = 5_000;
+
+    /// <summary>How much work an item is.</summary>
+    [Params(Grain.OneMicrosecond, Grain.TenMicroseconds, Grain.HeavyTail)]
+    public Grain Work { get; set; }
+
+    internal override IEnumerable<Goal> Goals => [Goal.TimeRatio(nameof(SelectParallel), nameof(ParallelFor), 1.0)];
+
+    private protected override int Limit => Environment.ProcessorCount;
+
+    /// <summary>The platform's parallel loop for work that never waits.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark(Baseline = true)]
+    public int[] ParallelFor() => Peers.ParallelFor.Run(_items, Limit, Call);
+
+    /// <summary>Weir.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> SelectParallel() => _items.SelectParallelAsync(Call, Options);
+
+    /// <summary>The platform's parallel loop for work that may wait.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<int[]> ParallelForEachAsync() => ForEachAsync.RunAsync(_items, N, Limit, Call);
+
+    /// <summary>A bounded channel and a fixed number of workers.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<int[]> ChannelAndWorkers() => ChannelWorkers.RunAsync(_items, N, Limit, Call);
+
+    /// <summary>One core only.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> AwaitLoop() => Peers.AwaitLoop.RunAsync(_items, N, Call);
+
+    private protected override ItemCall MakeCall()
+    {
+        int[] iterations = Iterations();
+        return ItemCalls.Spinning(item => iterations[item - 1]);
+    }
+
+    private protected override void Prepare(CallCounter? counter)
+    {
+        base.Prepare(counter);
+        _items = [.. Sources.Of(SourceKind.Array, N)];
+    }
+
+    private int[] Iterations()
+    {
+        int[] iterations = new int[N];
+        Array.Fill(iterations, SpinWork.PerMicrosecond * (Work == Grain.OneMicrosecond ? 1 : 10));
+        if (Work == Grain.HeavyTail)
+        {
+            // The same places in each process, but not evenly spread: chance decides where the long ones meet.
+            int[] places = [.. Enumerable.Range(0, N)];
+            new Random(20_250).Shuffle(places);
+            foreach (int place in places.Take((N + 99) / 100))
+            {
+                iterations[place] *= 100;
+            }
+        }
+
+        return iterations;
+    }
+}

@@ -1,0 +1,30 @@
+using BenchmarkDotNet.Attributes;
+using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.Workloads;
+
+namespace Weir.Lab.Suites;
+
+/// <summary>Items that wait 1 ms: the time is the timer's, so the memory is what is compared.</summary>
+[MinIterationCount(3)]
+[MaxIterationCount(8)]
+[MinWarmupCount(1)]
+[MaxWarmupCount(2)]
+[SuiteInfo(
+    40,
+    "1 ms delays, limit 32",
+    "The timer's own floor in time (one tick for every 32 items), and of memory no more than the plain loop and what a delay that can be cancelled is larger by.")]
+public class CoreDelayBenchmarks : ListSuite
+{
+    internal override IEnumerable<Goal> Goals =>
+    [
+        // The plain loop takes one tick an item, so it shows the tick; 3 % for what is not waiting.
+        Goal.TimeRatio(nameof(SelectParallel), nameof(AwaitLoop), 1.03 * ((N + Limit - 1) / Limit) / N),
+
+        // The plain loop has no token to cancel its delays by. The rest is what a run costs, 32 suspended workers included.
+        Goal.BytesRatio(nameof(SelectParallel), nameof(AwaitLoop), 1.0, extraBytesPerItem: 24 + 8),
+    ];
+
+    private protected override int Limit => 32;
+
+    private protected override ItemCall MakeCall() => ItemCalls.Delaying(1);
+}

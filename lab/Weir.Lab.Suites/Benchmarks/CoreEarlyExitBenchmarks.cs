@@ -1,0 +1,65 @@
+using BenchmarkDotNet.Attributes;
+using Weir.Lab.Suites.Peers;
+using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.Workloads;
+
+namespace Weir.Lab.Suites;
+
+/// <summary>The consumer leaves after ten results of an endless source; all that was started has ended when the loop has been left.</summary>
+[SuiteInfo(60, "Stream left after 10 results of an endless source, limit 8", "Immediate: within 1 ms, also while items are in flight that would never complete on their own.")]
+public class CoreEarlyExitBenchmarks : ItemSuite
+{
+    /// <summary>How many results are taken.</summary>
+    public override int N { get; set; } = 10;
+
+    /// <summary>Whether the items after the tenth complete only by cancellation.</summary>
+    [Params(false, true)]
+    public bool RestStuck { get; set; }
+
+    internal override IEnumerable<Goal> Goals =>
+    [
+        Goal.TimePerRun(nameof(StreamUnordered), TimeSpan.FromMilliseconds(1)),
+        Goal.TimePerRun(nameof(StreamOrdered), TimeSpan.FromMilliseconds(1)),
+    ];
+
+    private protected override int Limit => 8;
+
+    /// <summary>An iterator that awaits each item: it has nothing in flight when it is left.</summary>
+    /// <returns>The number of results taken.</returns>
+    [Benchmark(Baseline = true)]
+    public Task<int> AwaitForeach() => TakeAsync(AwaitLoop.Stream(Sources.Endless(), Call));
+
+    /// <summary>Weir, in the order of completion.</summary>
+    /// <returns>The number of results taken.</returns>
+    [Benchmark]
+    public Task<int> StreamUnordered() => TakeAsync(Sources.Endless().SelectParallelStreamAsync(Call, Options));
+
+    /// <summary>Weir, in source order.</summary>
+    /// <returns>The number of results taken.</returns>
+    [Benchmark]
+    public Task<int> StreamOrdered() => TakeAsync(Sources.Endless().SelectParallelStreamAsync(Call, Options with { OrderedOutput = true }));
+
+    /// <summary>Two bounded channels with workers between them, cancelled and awaited.</summary>
+    /// <returns>The number of results taken.</returns>
+    [Benchmark]
+    public Task<int> ChannelAndWorkers() => TakeAsync(ChannelWorkers.Stream(Sources.Endless(), Limit, Call));
+
+    private protected override ItemCall MakeCall() => RestStuck ? ItemCalls.StuckAfter(N) : ItemCalls.Light;
+
+    // How far an arm reads ahead is its own affair; what is equal is what the consumer gets.
+    private protected override long? ExpectedCalls(string category) => null;
+
+    private async Task<int> TakeAsync(IAsyncEnumerable<int> stream)
+    {
+        int taken = 0;
+        await foreach (int _ in stream)
+        {
+            if (++taken == N)
+            {
+                break;
+            }
+        }
+
+        return taken;
+    }
+}

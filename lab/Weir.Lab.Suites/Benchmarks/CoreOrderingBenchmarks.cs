@@ -1,0 +1,65 @@
+using BenchmarkDotNet.Attributes;
+using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Peers;
+using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.Workloads;
+
+namespace Weir.Lab.Suites;
+
+/// <summary>What source order costs a stream. A list of Weir's is always in source order, so it has no cheaper form.</summary>
+[MinIterationCount(3)]
+[MaxIterationCount(15)]
+[MinWarmupCount(1)]
+[MaxWarmupCount(5)]
+[SuiteInfo(70, "Ordered against unordered, 1,000 items, limit 32", "Source order adds no memory (1 % for chance) and no time (3 % for chance).")]
+public class CoreOrderingBenchmarks : StreamSuite
+{
+    private IEnumerable<int> _items = [];
+
+    /// <summary>Whether an item yields once or waits for 1 ms.</summary>
+    [Params(Suspension.Yield, Suspension.Delay)]
+    public Suspension Work { get; set; }
+
+    internal override IEnumerable<Goal> Goals =>
+    [
+        Goal.TimeRatio(nameof(StreamOrdered), nameof(StreamUnordered), 1.03),
+        Goal.BytesRatio(nameof(StreamOrdered), nameof(StreamUnordered), 1.01),
+    ];
+
+    private protected override int Limit => 32;
+
+    /// <summary>Weir, in the order of completion.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark(Baseline = true)]
+    [AnyOrder]
+    public Task<ArraySegment<int>> StreamUnordered() => DrainAsync(_items.SelectParallelStreamAsync(Call, Options));
+
+    /// <summary>Weir, in source order.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<ArraySegment<int>> StreamOrdered() => DrainAsync(_items.SelectParallelStreamAsync(Call, OrderedOptions));
+
+    /// <summary>Two bounded channels with workers between them; in the order of completion.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    [AnyOrder]
+    public Task<ArraySegment<int>> ChannelAndWorkers() => DrainAsync(ChannelWorkers.Stream(_items, Limit, Call));
+
+    /// <summary>Weir's list, always in source order.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> ListOrdered() => _items.SelectParallelAsync(Call, Options);
+
+    /// <summary>The platform's own parallel loop, made to keep source order.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<int[]> ParallelForEachAsync() => ForEachAsync.RunAsync(_items, N, Limit, Call);
+
+    private protected override ItemCall MakeCall() => Work == Suspension.Yield ? ItemCalls.Yielding : ItemCalls.Delaying(1);
+
+    private protected override void Prepare(CallCounter? counter)
+    {
+        base.Prepare(counter);
+        _items = MakeItems();
+    }
+}

@@ -1,0 +1,66 @@
+using BenchmarkDotNet.Attributes;
+using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Peers;
+using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.Workloads;
+
+namespace Weir.Lab.Suites;
+
+/// <summary>A stream of items that complete at once.</summary>
+[SuiteInfo(50, "Stream of 1,000 sync items, limit 8", "At most 60 us and 4 KB, in source order as well.")]
+public class CoreStreamBenchmarks : StreamSuite
+{
+    private IEnumerable<int> _items = [];
+
+    /// <summary>What the items come from.</summary>
+    [Params(SourceKind.Array, SourceKind.Async)]
+    public SourceKind Source { get; set; }
+
+    internal override IEnumerable<Goal> Goals =>
+    [
+        Goal.TimePerRun(nameof(StreamUnordered), TimeSpan.FromMicroseconds(60)),
+        Goal.BytesPerRun(nameof(StreamUnordered), 4096),
+        Goal.TimePerRun(nameof(StreamOrdered), TimeSpan.FromMicroseconds(60)),
+        Goal.BytesPerRun(nameof(StreamOrdered), 4096),
+    ];
+
+    private protected override int Limit => 8;
+
+    /// <summary>An iterator that awaits each item.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark(Baseline = true)]
+    public Task<ArraySegment<int>> AwaitForeach() => DrainAsync(Source == SourceKind.Async
+        ? AwaitLoop.Stream(_items.ToAsyncEnumerable(), Call)
+        : AwaitLoop.Stream(_items, Call));
+
+    /// <summary>Weir, in the order of completion.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    [AnyOrder]
+    public Task<ArraySegment<int>> StreamUnordered() => DrainAsync(Stream(Options));
+
+    /// <summary>Weir, in source order.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<ArraySegment<int>> StreamOrdered() => DrainAsync(Stream(OrderedOptions));
+
+    /// <summary>Two bounded channels with workers between them; in the order of completion.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    [AnyOrder]
+    public Task<ArraySegment<int>> ChannelAndWorkers() => DrainAsync(Source == SourceKind.Async
+        ? ChannelWorkers.Stream(_items.ToAsyncEnumerable(), Limit, Call)
+        : ChannelWorkers.Stream(_items, Limit, Call));
+
+    private protected override ItemCall MakeCall() => ItemCalls.Light;
+
+    private protected override void Prepare(CallCounter? counter)
+    {
+        base.Prepare(counter);
+        _items = MakeItems();
+    }
+
+    private IAsyncEnumerable<int> Stream(ParallelRunOptions options) => Source == SourceKind.Async
+        ? _items.ToAsyncEnumerable().SelectParallelStreamAsync(Call, options)
+        : _items.SelectParallelStreamAsync(Call, options);
+}

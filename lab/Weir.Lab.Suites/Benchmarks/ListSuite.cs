@@ -1,0 +1,50 @@
+using BenchmarkDotNet.Attributes;
+using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Peers;
+using Weir.Lab.Suites.Workloads;
+
+namespace Weir.Lab.Suites;
+
+/// <summary>A suite whose arms all make the list of all results, in source order, and whose baseline is the plain loop.</summary>
+public abstract class ListSuite : ItemSuite
+{
+    private protected IEnumerable<int> Items { get; private set; } = [];
+
+    private protected virtual SourceKind ItemsKind => SourceKind.Array;
+
+    /// <summary>The plain loop.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark(Baseline = true)]
+    public Task<List<int>> AwaitLoop() => Peers.AwaitLoop.RunAsync(Items, N, Call);
+
+    /// <summary>Weir.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> SelectParallel() => Items.SelectParallelAsync(Call, Options);
+
+    /// <summary>The platform's own parallel loop.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<int[]> ParallelForEachAsync() => ForEachAsync.RunAsync(Items, N, Limit, Call);
+
+    /// <summary>A task per item, without any limit.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<int[]> WhenAllUnbounded() => TaskWhenAll.UnboundedAsync(Items, Call);
+
+    /// <summary>A task per item behind a semaphore.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<int[]> WhenAllSemaphore() => TaskWhenAll.WithSemaphoreAsync(Items, Limit, Call);
+
+    /// <summary>A bounded channel and a fixed number of workers.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<int[]> ChannelAndWorkers() => ChannelWorkers.RunAsync(Items, N, Limit, Call);
+
+    private protected override void Prepare(CallCounter? counter)
+    {
+        base.Prepare(counter);
+        Items = Sources.Of(ItemsKind, N);
+    }
+}

@@ -1,0 +1,33 @@
+using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Workloads;
+
+namespace Weir.Lab.Suites;
+
+/// <summary>A suite whose arms yield results to a consumer, which puts them into a buffer made beforehand: the stream's own memory is what shows.</summary>
+public abstract class StreamSuite : ItemSuite
+{
+    private int[] _buffer = [];
+
+    private protected ParallelRunOptions OrderedOptions { get; private set; } = null!;
+
+    private protected async Task<ArraySegment<int>> DrainAsync(IAsyncEnumerable<int> stream)
+    {
+        int[] buffer = _buffer;
+        int count = 0;
+        await foreach (int result in stream)
+        {
+            buffer[count++] = result;
+        }
+
+        return new ArraySegment<int>(buffer, 0, count);
+    }
+
+    private protected override void Prepare(CallCounter? counter)
+    {
+        base.Prepare(counter);
+        OrderedOptions = Options with { OrderedOutput = true };
+        _buffer = new int[N];
+    }
+
+    private protected IEnumerable<int> MakeItems() => Sources.Of(SourceKind.Array, N);
+}

@@ -1,0 +1,47 @@
+using System.Text;
+using Weir.Lab.Suites.Ratios;
+using static System.FormattableString;
+
+namespace Weir.Lab.Suites.Page;
+
+/// <summary>What was measured of one suite, as Markdown: the table, and then each goal with its judgement.</summary>
+internal static class SuiteTable
+{
+    public static string Render(string provenance, IReadOnlyList<CaseResult> cases)
+    {
+        StringBuilder page = new();
+        page.Append(provenance).Append("\n\n");
+        page.Append("| case | arm | time a run | [min..max] | ratio | [min..max] | B an item | B a run | cores | samples |\n");
+        page.Append("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+        foreach (CaseResult result in cases)
+        {
+            foreach (ArmResult arm in result.Arms)
+            {
+                page.Append(Row(result, arm)).Append('\n');
+            }
+        }
+
+        foreach (CaseResult result in cases)
+        {
+            foreach (Goal goal in result.Goals)
+            {
+                // The first goal is parted from the table by a line.
+                page.Append(page[^2] == '|' ? "\n" : "").Append("- ").Append(Lead(result)).Append(goal.Judge(result)).Append('\n');
+            }
+        }
+
+        return page.ToString().TrimEnd('\n');
+    }
+
+    private static string Lead(CaseResult result) => result.Name.Length == 0 ? "" : $"{result.Name}: ";
+
+    private static string Row(CaseResult result, ArmResult arm)
+    {
+        Spread time = arm.Nanoseconds;
+        Spread ratio = CaseResult.TimeRatio(arm, result.Baseline);
+        string times = $"{Format.Time(time.Median)} | {Format.Time(time.Low)}..{Format.Time(time.High)}";
+        string ratios = arm.IsBaseline ? "1 (baseline) | " : $"{Format.Ratio(ratio.Median)} | {Format.Ratio(ratio.Low)}..{Format.Ratio(ratio.High)}";
+        string bytes = Invariant($"{arm.Bytes / result.Items:0.0} | {arm.Bytes:N0}");
+        return Invariant($"| {result.Name} | {arm.Name} | {times} | {ratios} | {bytes} | {arm.Cores:0.00} | {arm.Samples.Count} |");
+    }
+}

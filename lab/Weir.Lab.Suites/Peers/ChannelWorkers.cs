@@ -1,0 +1,130 @@
+using System.Runtime.CompilerServices;
+using System.Threading.Channels;
+
+namespace Weir.Lab.Suites.Peers;
+
+/// <summary>A bounded channel read by a fixed number of workers: the usual hand-written answer.</summary>
+internal static class ChannelWorkers
+{
+    private const int Capacity = 1024;
+
+    public static async Task<int[]> RunAsync(IEnumerable<int> source, int count, int limit, ItemCall call)
+    {
+        int[] results = new int[count];
+        Channel<(int Index, int Item)> channel = Channel.CreateBounded<(int Index, int Item)>(new BoundedChannelOptions(Capacity) { SingleWriter = true });
+        Task[] workers = new Task[limit];
+        for (int i = 0; i < limit; i++)
+        {
+            workers[i] = Task.Run(WorkAsync);
+        }
+
+        int written = 0;
+        foreach (int item in source)
+        {
+            await channel.Writer.WriteAsync((written++, item));
+        }
+
+        channel.Writer.Complete();
+        await Task.WhenAll(workers);
+        return results;
+
+        async Task WorkAsync()
+        {
+            await foreach ((int index, int item) in channel.Reader.ReadAllAsync())
+            {
+                results[index] = await call(item, CancellationToken.None);
+            }
+        }
+    }
+
+    public static IAsyncEnumerable<int> Stream(IEnumerable<int> source, int limit, ItemCall call) =>
+        StreamCore(
+            async (writer, token) =>
+            {
+                foreach (int item in source)
+                {
+                    await writer.WriteAsync(item, token);
+                }
+            },
+            limit,
+            call);
+
+    public static IAsyncEnumerable<int> Stream(IAsyncEnumerable<int> source, int limit, ItemCall call) =>
+        StreamCore(
+            async (writer, token) =>
+            {
+                await foreach (int item in source.WithCancellation(token))
+                {
+                    await writer.WriteAsync(item, token);
+                }
+            },
+            limit,
+            call);
+
+    // Correct also when the consumer leaves early: what it started is cancelled and awaited. Results come in the order of completion.
+    private static async IAsyncEnumerable<int> StreamCore(
+        Func<ChannelWriter<int>, CancellationToken, Task> write,
+        int limit,
+        ItemCall call,
+        [EnumeratorCancellation] CancellationToken cancellationToken = default)
+    {
+        using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
+        Channel<int> input = Channel.CreateBounded<int>(new BoundedChannelOptions(Capacity) { SingleWriter = true });
+        Channel<int> output = Channel.CreateBounded<int>(new BoundedChannelOptions(Capacity) { SingleReader = true });
+        Task all = Task.Run(RunAllAsync, CancellationToken.None);
+        try
+        {
+            // Ends when the workers have ended, with the failure of the first of them.
+            await foreach (int result in output.Reader.ReadAllAsync(CancellationToken.None))
+            {
+                yield return result;
+            }
+        }
+        finally
+        {
+            await stop.CancelAsync();
+            await all;
+        }
+
+        async Task RunAllAsync()
+        {
+            Task[] workers = new Task[limit];
+            for (int i = 0; i < limit; i++)
+            {
+                workers[i] = Task.Run(WorkAsync, CancellationToken.None);
+            }
+
+            Exception? failure = null;
+            try
+            {
+                await write(input.Writer, stop.Token);
+            }
+            catch (Exception exception)
+            {
+                failure = exception;
+            }
+
+            input.Writer.Complete();
+            Task work = Task.WhenAll(workers);
+            await work.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+            output.Writer.Complete(work.Exception?.InnerException ?? failure);
+        }
+
+        async Task WorkAsync()
+        {
+            try
+            {
+                await foreach (int item in input.Reader.ReadAllAsync(stop.Token))
+                {
+                    await output.Writer.WriteAsync(await call(item, stop.Token), stop.Token);
+                }
+            }
+            catch
+            {
+                // Or the writer would wait for room for ever.
+                await stop.CancelAsync();
+                throw;
+            }
+        }
+    }
+}

@@ -1,0 +1,15 @@
+namespace Weir.Lab.Suites.Ratios;
+
+/// <summary>All rounds of one arm.</summary>
+/// <param name="Name">The benchmark method.</param>
+/// <param name="IsBaseline">Whether the others are compared with it.</param>
+/// <param name="Samples">One sample for each round that the arm took part in.</param>
+internal sealed record ArmResult(string Name, bool IsBaseline, IReadOnlyList<Sample> Samples)
+{
+    public Spread Nanoseconds { get; } = Spread.Of(Samples.Select(static sample => sample.Nanoseconds));
+
+    /// <summary>Bytes of a run: the median, because a stray allocation of the runtime belongs to no arm.</summary>
+    public double Bytes { get; } = Spread.Of(Samples.Select(static sample => sample.Bytes)).Median;
+
+    public double Cores { get; } = Spread.Of(Samples.Select(static sample => sample.Cores)).Median;
+}

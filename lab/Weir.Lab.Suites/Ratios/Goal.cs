@@ -1,0 +1,77 @@
+using static System.FormattableString;
+
+namespace Weir.Lab.Suites.Ratios;
+
+/// <summary>One goal of a case, and its judgement by what was measured.</summary>
+internal sealed class Goal
+{
+    private readonly Func<CaseResult, (double Value, double Limit, string Spread)> _measure;
+    private readonly Func<double, string> _format;
+
+    private Goal(string[] arms, string text, Func<CaseResult, (double Value, double Limit, string Spread)> measure, Func<double, string> format)
+    {
+        Arms = arms;
+        Text = text;
+        _measure = measure;
+        _format = format;
+    }
+
+    /// <summary>The arms that the goal speaks of: it is one for the category that has them.</summary>
+    public IReadOnlyList<string> Arms { get; }
+
+    /// <summary>What is asked, in words.</summary>
+    public string Text { get; }
+
+    /// <summary>At most this share of another arm's time.</summary>
+    public static Goal TimeRatio(string arm, string against, double limit) => new(
+        [arm, against],
+        Invariant($"{arm} takes at most {limit:0.###}x the time of {against}"),
+        result =>
+        {
+            Spread ratio = CaseResult.TimeRatio(result[arm], result[against]);
+            return (ratio.Median, limit, Invariant($" [{ratio.Low:0.000}..{ratio.High:0.000}]"));
+        },
+        static value => Invariant($"{value:0.000}x"));
+
+    /// <summary>At most this time for a run.</summary>
+    public static Goal TimePerRun(string arm, TimeSpan limit) => new(
+        [arm],
+        Invariant($"{arm} takes at most {Format.Time(limit.TotalNanoseconds)} a run"),
+        result =>
+        {
+            Spread time = result[arm].Nanoseconds;
+            return (time.Median, limit.TotalNanoseconds, Invariant($" [{Format.Time(time.Low)}..{Format.Time(time.High)}]"));
+        },
+        Format.Time);
+
+    /// <summary>At most this many bytes for a run.</summary>
+    public static Goal BytesPerRun(string arm, double limit) => new(
+        [arm],
+        Invariant($"{arm} allocates at most {limit:N0} B a run"),
+        result => (result[arm].Bytes, limit, ""),
+        static value => Invariant($"{value:N0} B"));
+
+    /// <summary>At most this many bytes for an item.</summary>
+    public static Goal BytesPerItem(string arm, double limit) => new(
+        [arm],
+        Invariant($"{arm} allocates at most {limit:0.#} B an item"),
+        result => (result[arm].Bytes / result.Items, limit, ""),
+        static value => Invariant($"{value:0.0} B"));
+
+    /// <summary>At most this multiple of another arm's bytes for an item, and a few bytes an item for what a run costs.</summary>
+    public static Goal BytesRatio(string arm, string against, double limit, double extraBytesPerItem = 0) => new(
+        [arm, against],
+        extraBytesPerItem > 0
+            ? Invariant($"{arm} allocates at most {limit:0.###}x the bytes of {against} and {extraBytesPerItem:0.#} B an item")
+            : Invariant($"{arm} allocates at most {limit:0.###}x the bytes of {against}"),
+        result => (result[arm].Bytes / result.Items, (result[against].Bytes / result.Items * limit) + extraBytesPerItem, ""),
+        static value => Invariant($"{value:0.0} B an item"));
+
+    /// <summary>The goal, the measured value and whether it is met, as a sentence.</summary>
+    public string Judge(CaseResult result)
+    {
+        (double value, double limit, string spread) = _measure(result);
+        string verdict = value <= limit ? "met" : Invariant($"**missed by {(value / limit) - 1:P0}**");
+        return $"{Text}: {_format(value)}{spread}, {verdict}";
+    }
+}

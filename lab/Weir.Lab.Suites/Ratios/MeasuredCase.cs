@@ -1,0 +1,13 @@
+using Weir.Lab.Suites.Checking;
+
+namespace Weir.Lab.Suites.Ratios;
+
+/// <summary>One case to measure: the arms of one category of a suite whose parameters are set.</summary>
+/// <param name="Suite">The suite.</param>
+/// <param name="Name">The parameters and the category.</param>
+/// <param name="Arms">The arms, the baseline first.</param>
+internal sealed record MeasuredCase(Suite Suite, string Name, IReadOnlyList<Arm> Arms)
+{
+    /// <summary>The suite's goals that speak of these arms.</summary>
+    public IReadOnlyList<Goal> Goals { get; } = [.. Suite.Goals.Where(goal => goal.Arms.All(name => Arms.Any(arm => arm.Name == name)))];
+}

@@ -1,0 +1,84 @@
+using System.Diagnostics;
+using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Page;
+using Weir.Lab.Suites.Workloads;
+using static System.FormattableString;
+
+namespace Weir.Lab.Suites.Ratios;
+
+/// <summary>What <c>ratios</c> does: measure the selected cases, print their tables, and write the page.</summary>
+/// <param name="output">Where the tables go.</param>
+/// <param name="progress">Where progress and errors go.</param>
+internal sealed class RatiosRun(TextWriter output, TextWriter progress)
+{
+    /// <summary>Runs and gives the exit code: 1 for wrong input, 3 when the arms of a case do unequal work.</summary>
+    public async Task<int> RunAsync(IReadOnlyList<string> filters, int rounds, FileInfo? page)
+    {
+        IReadOnlyList<IGrouping<Type, SuiteCatalog.ParameterSet>> selected = SuiteCatalog.Select(filters);
+        if (selected.Count == 0)
+        {
+            await progress.WriteLineAsync($"No suite matches {string.Join(' ', filters)}; the suites are {string.Join(", ", SuiteCatalog.Suites.Select(static suite => suite.Name))}.");
+            return 1;
+        }
+
+        // Before minutes of measuring, not after.
+        if (page is not null && (page.Directory is not { Exists: true } || Directory.Exists(page.FullName)))
+        {
+            await progress.WriteLineAsync($"{page} is not a file in a folder that exists.");
+            return 1;
+        }
+
+        ResultPage result = new(page is { Exists: true } ? await File.ReadAllTextAsync(page.FullName) : "");
+        if (rounds > 0)
+        {
+            try
+            {
+                await MeasureAsync(selected, rounds, result);
+            }
+            catch (UnequalWorkException exception)
+            {
+                await progress.WriteLineAsync(exception.Message);
+                return 3;
+            }
+        }
+
+        if (page is not null)
+        {
+            await File.WriteAllTextAsync(page.FullName, result.Render());
+            await progress.WriteLineAsync($"Wrote {page}.");
+        }
+
+        return 0;
+    }
+
+    private async Task MeasureAsync(IReadOnlyList<IGrouping<Type, SuiteCatalog.ParameterSet>> selected, int rounds, ResultPage page)
+    {
+        long start = Stopwatch.GetTimestamp();
+        string machine = Surroundings.Machine();
+        string commit = await Surroundings.CommitAsync();
+        double tick = await Surroundings.TimerTickAsync();
+        foreach (IGrouping<Type, SuiteCatalog.ParameterSet> suite in selected)
+        {
+            double noiseBefore = NoiseCanary.Variation();
+            List<CaseResult> results = [];
+            foreach (SuiteCatalog.ParameterSet parameters in suite)
+            {
+                foreach (MeasuredCase measured in await parameters.CreateAsync())
+                {
+                    await progress.WriteLineAsync(Invariant($"{Stopwatch.GetElapsedTime(start).TotalSeconds,6:0.0} s  {suite.Key.Name} {measured.Name}"));
+                    results.Add(await new Sampler(rounds).MeasureAsync(measured));
+                }
+            }
+
+            double noiseAfter = NoiseCanary.Variation();
+            string provenance = Invariant(
+                $"Measured at commit {commit}; {machine}; timer tick {tick:0.0} ms; {SpinWork.PerMicrosecond} spins = 1 us; noise {noiseBefore:P1} before, {noiseAfter:P1} after; {rounds} rounds.");
+            provenance += Math.Max(noiseBefore, noiseAfter) > NoiseCanary.Quiet ? " **The machine was not quiet: repeat this before believing it.**" : "";
+            string section = SuiteTable.Render(provenance, results);
+            page.Replace(suite.Key, section);
+            await output.WriteLineAsync($"## {SuiteCatalog.Info(suite.Key).Title}\n\n{section}\n");
+        }
+
+        await progress.WriteLineAsync(Invariant($"{Stopwatch.GetElapsedTime(start).TotalSeconds,6:0.0} s  done"));
+    }
+}

@@ -1,0 +1,34 @@
+namespace Weir.Lab.Suites.Workloads;
+
+/// <summary>What is done with an item. Every arm of a case is given the same one of these.</summary>
+internal static class ItemCalls
+{
+    /// <summary>Completes synchronously at once: what is measured is the overhead.</summary>
+    public static ItemCall Light { get; } = static (item, _) => new ValueTask<int>(item * 2);
+
+    /// <summary>Suspends once and goes on at once.</summary>
+    public static ItemCall Yielding { get; } = static async (item, _) =>
+    {
+        await Task.Yield();
+        return item * 2;
+    };
+
+    /// <summary>Waits like a call to a remote service. The real wait is a multiple of the timer tick.</summary>
+    public static ItemCall Delaying(int milliseconds) => async (item, token) =>
+    {
+        await Task.Delay(milliseconds, token);
+        return item * 2;
+    };
+
+    /// <summary>The items up to <paramref name="ready"/> complete at once; the others only by cancellation.</summary>
+    public static ItemCall StuckAfter(int ready) => (item, token) => item <= ready ? new ValueTask<int>(item * 2) : Stuck(token);
+
+    /// <summary>Keeps a core busy: <paramref name="iterations"/> gives the loop's length for an item.</summary>
+    public static ItemCall Spinning(Func<int, int> iterations) => (item, _) => new ValueTask<int>(SpinWork.Run(item, iterations(item)));
+
+    private static async ValueTask<int> Stuck(CancellationToken token)
+    {
+        await Task.Delay(Timeout.Infinite, token);
+        return 0;
+    }
+}

@@ -1,0 +1,11 @@
+namespace Weir.Lab.Suites.Workloads;
+
+/// <summary>How an item suspends.</summary>
+public enum Suspension
+{
+    /// <summary>Once, and it goes on at once.</summary>
+    Yield,
+
+    /// <summary>For 1 ms, which means until a tick of the timer.</summary>
+    Delay,
+}

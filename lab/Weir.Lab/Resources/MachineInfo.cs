@@ -1,0 +1,86 @@
+using System.Collections;
+using System.Runtime;
+using System.Runtime.InteropServices;
+
+namespace Weir.Lab.Resources;
+
+/// <summary>What a figure was measured on. Figures of different machines or settings are not comparable.</summary>
+public sealed record MachineInfo
+{
+    // The variables that change what is measured; others of the family only concern the command-line tools.
+    private static readonly string[] Prefixes =
+    [
+        "DOTNET_gc", "DOTNET_Tiered", "DOTNET_TC_", "DOTNET_ThreadPool", "DOTNET_ReadyToRun", "DOTNET_PROCESSOR_COUNT", "DOTNET_Enable", "DOTNET_Jit",
+    ];
+
+    /// <summary>The name of the processor.</summary>
+    public required string Cpu { get; init; }
+
+    /// <summary>How many processors the process may use.</summary>
+    public required int Cores { get; init; }
+
+    /// <summary>The operating system.</summary>
+    public required string Os { get; init; }
+
+    /// <summary>The architecture of the process.</summary>
+    public required string Architecture { get; init; }
+
+    /// <summary>The memory that the process may use, in bytes.</summary>
+    public required long MemoryBytes { get; init; }
+
+    /// <summary>The version of .NET.</summary>
+    public required string DotNet { get; init; }
+
+    /// <summary>The mode of the garbage collector, such as <c>workstation, concurrent</c>.</summary>
+    public required string Gc { get; init; }
+
+    /// <summary>The set environment variables that change how .NET runs code, by name.</summary>
+    public required IReadOnlyDictionary<string, string> Variables { get; init; }
+
+    /// <summary>Reads this machine.</summary>
+    /// <returns>What it is.</returns>
+    public static MachineInfo Read() => new()
+    {
+        Cpu = CpuName(),
+        Cores = Environment.ProcessorCount,
+        Os = RuntimeInformation.OSDescription,
+        Architecture = RuntimeInformation.ProcessArchitecture.ToString().ToLowerInvariant(),
+        MemoryBytes = GC.GetGCMemoryInfo().TotalAvailableMemoryBytes,
+        DotNet = Environment.Version.ToString(),
+        Gc = (GCSettings.IsServerGC ? "server" : "workstation") + (GCSettings.LatencyMode == GCLatencyMode.Batch ? "" : ", concurrent"),
+        Variables = Relevant(Environment.GetEnvironmentVariables()),
+    };
+
+    internal static SortedDictionary<string, string> Relevant(IDictionary variables)
+    {
+        SortedDictionary<string, string> relevant = new(StringComparer.Ordinal);
+        foreach (DictionaryEntry variable in variables)
+        {
+            if (variable is { Key: string name, Value: string value }
+                && Prefixes.Any(prefix => name.StartsWith(prefix, StringComparison.OrdinalIgnoreCase)))
+            {
+                relevant[name] = value;
+            }
+        }
+
+        return relevant;
+    }
+
+    private static string CpuName()
+    {
+        const string info = "/proc/cpuinfo";
+        if (File.Exists(info))
+        {
+            foreach (string line in File.ReadLines(info))
+            {
+                int colon = line.IndexOf(':', StringComparison.Ordinal);
+                if (colon > 0 && line.AsSpan(0, colon).Trim() is "model name")
+                {
+                    return line[(colon + 1)..].Trim();
+                }
+            }
+        }
+
+        return Environment.GetEnvironmentVariable("PROCESSOR_IDENTIFIER") ?? $"unknown ({RuntimeInformation.ProcessArchitecture})";
+    }
+}

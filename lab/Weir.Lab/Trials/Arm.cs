@@ -1,0 +1,36 @@
+namespace Weir.Lab.Trials;
+
+/// <summary>One of the things that are compared: a name, and a delegate that runs one pass over the same items as every other arm.</summary>
+public sealed class Arm
+{
+    /// <summary>Creates an arm.</summary>
+    /// <param name="name">The name in reports. Unique within a run.</param>
+    /// <param name="expected">The count and checksum that every pass must come to.</param>
+    /// <param name="pass">Runs one pass. It throws an <see cref="OperationCanceledException"/> when its token is cancelled before it is done.</param>
+    public Arm(string name, PassResult expected, Func<CancellationToken, ValueTask<PassResult>> pass)
+    {
+        ArgumentException.ThrowIfNullOrEmpty(name);
+        ArgumentNullException.ThrowIfNull(pass);
+        Name = name;
+        Expected = expected;
+        Pass = pass;
+    }
+
+    /// <summary>The name in reports.</summary>
+    public string Name { get; }
+
+    /// <summary>The count and checksum that every pass must come to.</summary>
+    public PassResult Expected { get; }
+
+    /// <summary>Runs one pass.</summary>
+    public Func<CancellationToken, ValueTask<PassResult>> Pass { get; }
+
+    /// <summary>Runs a smaller pass, so that the code is compiled and the threads are there; <see langword="null"/> for no warm-up.</summary>
+    public Func<CancellationToken, ValueTask>? WarmUp { get; init; }
+
+    /// <summary>
+    /// How many items have been done since the arm was made. It only grows, and may be read at any time from any thread: it feeds the
+    /// progress display, and tells what was done when a run is stopped in the middle of a pass.
+    /// </summary>
+    public Func<long> ItemsDone { get; init; } = static () => 0;
+}

@@ -1,0 +1,14 @@
+namespace Weir.Lab.Trials;
+
+/// <summary>Hears how a run goes on. It is called between windows, never inside one, so it may draw.</summary>
+public interface ITrialObserver
+{
+    /// <summary>A step begins.</summary>
+    /// <param name="trialStep">The step.</param>
+    void Started(TrialStep trialStep);
+
+    /// <summary>A step has ended.</summary>
+    /// <param name="trialStep">The step.</param>
+    /// <param name="window">What was measured; <see langword="null"/> for a warm-up.</param>
+    void Ended(TrialStep trialStep, Window? window);
+}

@@ -1,0 +1,25 @@
+namespace Weir.Lab.Trials;
+
+/// <summary>The middle and the ends of a few measured values.</summary>
+/// <param name="Median">The middle value, or the mean of the two middle ones.</param>
+/// <param name="Min">The smallest value.</param>
+/// <param name="Max">The largest value.</param>
+public readonly record struct Spread(double Median, double Min, double Max)
+{
+    /// <summary>The spread of some values.</summary>
+    /// <param name="values">The values. At least one.</param>
+    /// <returns>Median, smallest and largest.</returns>
+    /// <exception cref="ArgumentException">There is no value.</exception>
+    public static Spread Of(IEnumerable<double> values)
+    {
+        double[] sorted = [.. values.Order()];
+        if (sorted.Length == 0)
+        {
+            throw new ArgumentException("There must be at least one value.", nameof(values));
+        }
+
+        int middle = sorted.Length / 2;
+        double median = sorted.Length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+        return new Spread(median, sorted[0], sorted[^1]);
+    }
+}

@@ -1,0 +1,9 @@
+namespace Weir.Lab.Trials;
+
+/// <summary>One step of a run: the warm-up of an arm, or one measured window of it.</summary>
+/// <param name="Arm">The arm that runs.</param>
+/// <param name="Round">The round, from 1; 0 is the warm-up.</param>
+/// <param name="Rounds">How many rounds there are.</param>
+/// <param name="Index">How many steps came before, over all arms.</param>
+/// <param name="Count">How many steps the run has.</param>
+public readonly record struct TrialStep(Arm Arm, int Round, int Rounds, int Index, int Count);

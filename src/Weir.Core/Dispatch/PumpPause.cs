@@ -1,0 +1,94 @@
+namespace Weir.Core.Dispatch;
+
+/// <content>Telling the user that reading pauses and goes on: in turn, and one hook after the other.</content>
+internal abstract partial class Pump
+{
+    private volatile bool _paused;
+    private long _pausedAt;
+    private PauseHook? _lastPauseHook;
+
+    private bool HasPauseHooks => _settings.OnThrottle is not null || _settings.OnDrain is not null;
+
+    /// <summary>Notes that reading pauses.</summary>
+    /// <returns>The hook's call, once for each pause; otherwise null.</returns>
+    public PauseHook? Pause()
+    {
+        if (!HasPauseHooks || _paused)
+        {
+            return null;
+        }
+
+        using (_gate.Hold())
+        {
+            if (_paused || _over || !IsAtCeiling)
+            {
+                return null;
+            }
+
+            _paused = true;
+            _pausedAt = NextIndex;
+            return _settings.OnThrottle is { } hook ? CallInTurnNeedsLock(hook) : null;
+        }
+    }
+
+    /// <summary>Notes that items up to an index were claimed. Those that were read before the pause, and given back, do not end it.</summary>
+    /// <returns>The hook's call, once for each pause; otherwise null.</returns>
+    public PauseHook? Resume(long end)
+    {
+        if (!_paused)
+        {
+            return null;
+        }
+
+        using (_gate.Hold())
+        {
+            if (!_paused || end <= _pausedAt)
+            {
+                return null;
+            }
+
+            _paused = false;
+            return _settings.OnDrain is { } hook ? CallInTurnNeedsLock(hook) : null;
+        }
+    }
+
+    // Only the place in the line is taken under the lock. The hook itself runs later, under none.
+    private PauseHook CallInTurnNeedsLock(Func<long, ValueTask> hook)
+    {
+        PauseHook call = new(this, hook, _lastPauseHook);
+        _lastPauseHook = call;
+        return call;
+    }
+
+    private async Task CallPauseHookAsync(Func<long, ValueTask> hook)
+    {
+        try
+        {
+            await hook(NextIndex).ConfigureAwait(false);
+        }
+        catch (Exception e)
+        {
+            HookFailed(e);
+        }
+    }
+
+    /// <summary>A call of a hook that has its place in the line.</summary>
+    internal sealed class PauseHook(Pump run, Func<long, ValueTask> hook, PauseHook? before)
+    {
+        private readonly TaskCompletionSource _done = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        private PauseHook? _before = before;
+
+        /// <summary>Calls the hook once the one before it has ended. Called once.</summary>
+        public async Task RunAsync()
+        {
+            if (_before is { } before)
+            {
+                await before._done.Task.ConfigureAwait(false);
+                _before = null;
+            }
+
+            await run.CallPauseHookAsync(hook).ConfigureAwait(false);
+            _done.SetResult();
+        }
+    }
+}

@@ -1,0 +1,26 @@
+using Weir.Core.Sources;
+
+namespace Weir.Core.Sinks;
+
+/// <summary>Any sink, and beside it the lanes, which learn that an item has ended.</summary>
+internal readonly struct LaneSink<TResult, TSink>(TSink inner, ILanes lanes) : ISink<TResult>
+    where TSink : struct, ISink<TResult>
+{
+    private readonly TSink _inner = inner;
+
+    public long Ceiling => _inner.Ceiling;
+
+    public void Succeeded(long index, TResult result)
+    {
+        _inner.Succeeded(index, result);
+        lanes.ItemEnded(index);
+    }
+
+    public void Unsuccessful(long index, ItemStatus status, Exception? error)
+    {
+        _inner.Unsuccessful(index, status, error);
+        lanes.ItemEnded(index);
+    }
+
+    public void Complete(RunEnd end) => _inner.Complete(end);
+}

@@ -1,0 +1,52 @@
+using System.Threading.RateLimiting;
+
+namespace Weir.Resilience;
+
+/// <summary>Lets any <see cref="RateLimiter"/> pace calls in place of Weir's own <see cref="TokenBucket"/>.</summary>
+/// <remarks>
+/// As fair, exact and thread-safe as the limiter. A lease is held until the call has ended, so that a limiter of concurrency works as well.
+/// The limiter stays its owner's: it is not disposed here.
+/// </remarks>
+public sealed class RateLimiterGate : IRateGate
+{
+    private readonly RateLimiter _limiter;
+    private readonly int _permits;
+
+    /// <summary>Makes a gate of a limiter.</summary>
+    /// <param name="limiter">The limiter. How many calls wait at it, and which, is its own setting.</param>
+    /// <param name="permits">How many permits one call takes; at least 1.</param>
+    /// <exception cref="ArgumentOutOfRangeException"><paramref name="permits"/> is less than 1.</exception>
+    public RateLimiterGate(RateLimiter limiter, int permits = 1)
+    {
+        ArgumentNullException.ThrowIfNull(limiter);
+        ArgumentOutOfRangeException.ThrowIfLessThan(permits, 1);
+        _limiter = limiter;
+        _permits = permits;
+    }
+
+    /// <inheritdoc/>
+    public ValueTask<IDisposable?> EnterAsync(CancellationToken cancellationToken)
+    {
+        ValueTask<RateLimitLease> wait = _limiter.AcquireAsync(_permits, cancellationToken);
+        if (!wait.IsCompletedSuccessfully)
+        {
+            return WaitAsync(wait);
+        }
+
+        RateLimitLease lease = wait.Result;
+        return lease.IsAcquired ? new ValueTask<IDisposable?>(lease) : ValueTask.FromException<IDisposable?>(Reject(lease));
+    }
+
+    private static async ValueTask<IDisposable?> WaitAsync(ValueTask<RateLimitLease> wait)
+    {
+        RateLimitLease lease = await wait.ConfigureAwait(false);
+        return lease.IsAcquired ? lease : throw Reject(lease);
+    }
+
+    private static RateLimitRejectedException Reject(RateLimitLease lease)
+    {
+        TimeSpan? retryAfter = lease.TryGetMetadata(MetadataName.RetryAfter, out TimeSpan after) ? after : null;
+        lease.Dispose();
+        return new RateLimitRejectedException(retryAfter);
+    }
+}

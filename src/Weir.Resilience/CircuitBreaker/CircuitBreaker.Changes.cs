@@ -1,0 +1,138 @@
+using System.Diagnostics;
+
+namespace Weir.Resilience;
+
+// The rare half: everything that happens when something has failed.
+public sealed partial class CircuitBreaker
+{
+    private bool TryEnterBroken(out CircuitTicket ticket)
+    {
+        ticket = default;
+        long now = _clock.Now;
+
+        // While it is open, rejecting must not queue up at the lock. The time is written before the word that says open.
+        if (State == CircuitBreakerState.Open && now < Volatile.Read(ref _tryableAt))
+        {
+            return false;
+        }
+
+        TaskCompletionSource? change = null;
+        lock (_lock)
+        {
+            AssertInvariants_NeedsLock();
+            CircuitBreakerState state = StateOf(_word);
+            if (state != CircuitBreakerState.Closed)
+            {
+                // Open: its time must be over. Half-open: a probe must be free, or the probes must have had their time: a call that
+                // never ends may not keep the circuit half-open for ever.
+                if (now < _tryableAt && (state == CircuitBreakerState.Open || _admitted >= _successThreshold))
+                {
+                    return false;
+                }
+
+                if (state == CircuitBreakerState.Open)
+                {
+                    change = Move_NeedsLock(CircuitBreakerState.HalfOpen);
+                }
+
+                _admitted++;
+                _tryableAt = now + _openTicks;
+            }
+
+            ticket = new CircuitTicket(_word & ~CountMask);
+        }
+
+        change?.TrySetResult();
+        return true;
+    }
+
+    private void ProbeSucceeded(CircuitTicket ticket)
+    {
+        TaskCompletionSource? change = null;
+        lock (_lock)
+        {
+            AssertInvariants_NeedsLock();
+            if (IsCurrent(ticket) && ++_probeSuccesses >= _successThreshold)
+            {
+                change = Move_NeedsLock(CircuitBreakerState.Closed);
+            }
+        }
+
+        change?.TrySetResult();
+    }
+
+    private void ClearCount(CircuitTicket ticket, long word)
+    {
+        // With a window a success changes nothing, and the count is always zero.
+        while ((word & ~CountMask) == ticket.Era && word != ticket.Era)
+        {
+            long seen = Interlocked.CompareExchange(ref _word, ticket.Era, word);
+            if (seen == word)
+            {
+                return;
+            }
+
+            word = seen;
+        }
+    }
+
+    private bool CountFailure(CircuitTicket ticket)
+    {
+        long word = Volatile.Read(ref _word);
+        while ((word & ~CountMask) == ticket.Era)
+        {
+            long seen = Interlocked.CompareExchange(ref _word, word + 1, word);
+            if (seen == word)
+            {
+                return (word & CountMask) + 1 >= _failureThreshold;
+            }
+
+            word = seen;
+        }
+
+        return false;
+    }
+
+    /// <summary>Begins a new generation, and returns what to complete once the lock is left.</summary>
+    private TaskCompletionSource? Move_NeedsLock(CircuitBreakerState to)
+    {
+        long word = Volatile.Read(ref _word);
+        CircuitBreakerState from = StateOf(word);
+        _admitted = 0;
+        _probeSuccesses = 0;
+        if (to == CircuitBreakerState.Open)
+        {
+            Volatile.Write(ref _tryableAt, _clock.Now + _openTicks);
+        }
+
+        if (to == CircuitBreakerState.Closed)
+        {
+            // A late success of the old generation still adds to the old object, where nobody looks.
+            _window?.Clear();
+            Volatile.Write(ref _rate, _newRate?.Invoke());
+        }
+
+        // An exchange and not a write: counts are changed without the lock.
+        Interlocked.Exchange(ref _word, EraOf((word >> GenerationShift) + 1, to));
+
+        // Queued under the lock, so that the order is that of the changes; called without it.
+        _notifier?.Add(from, to);
+        return TakeChange_NeedsLock();
+    }
+
+    private TaskCompletionSource? TakeChange_NeedsLock()
+    {
+        TaskCompletionSource? change = _change;
+        _change = null;
+        return change;
+    }
+
+    [Conditional("DEBUG")]
+    private void AssertInvariants_NeedsLock()
+    {
+        Debug.Assert(_lock.IsHeldByCurrentThread, "The breaker's lock is held.");
+        Debug.Assert(_admitted >= 0 && _probeSuccesses >= 0, "Probes are not negative.");
+        Debug.Assert(StateOf(_word) == CircuitBreakerState.HalfOpen || (_admitted == 0 && _probeSuccesses == 0), "Only a half-open circuit has probes.");
+        Debug.Assert(_probeSuccesses < _successThreshold, "Enough successes close the circuit.");
+    }
+}

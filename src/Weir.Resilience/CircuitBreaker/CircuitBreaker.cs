@@ -1,0 +1,279 @@
+using System.Diagnostics;
+
+namespace Weir.Resilience;
+
+/// <summary>Stops calls to something that keeps failing, and lets a few through after a while to see whether it has recovered.</summary>
+/// <remarks>
+/// <para>
+/// One instance stands for one thing that is called, and is shared by everything that calls it: calls, chains and runs. All members
+/// are safe for any number of threads. While the circuit is closed and nothing has failed, a call costs two reads and no atomic
+/// operation, lock or allocation (one atomic addition with <see cref="CircuitBreakerOptions.FailureRatio"/>).
+/// </para>
+/// <para>
+/// Whoever calls asks <see cref="TryEnter"/>, and gives the ticket back exactly once, with <see cref="Succeeded"/>,
+/// <see cref="Failed"/>, <see cref="Ignored"/>, or <see cref="Report"/>, which chooses among them. A circuit leaves
+/// <see cref="CircuitBreakerState.Open"/> when the first call asks after <see cref="CircuitBreakerOptions.OpenTimeout"/>, not by a timer.
+/// </para>
+/// </remarks>
+[DebuggerDisplay("{State}, retry after {RetryAfter}")]
+public sealed partial class CircuitBreaker
+{
+    // The word: generation, 2 bits of state, 32 bits of failures one after the other. All of it changes at once, so a count can
+    // never end up in a generation it does not belong to.
+    private const int StateShift = 32;
+    private const int GenerationShift = 34;
+    private const long StateMask = 3L << StateShift;
+    private const long CountMask = (1L << StateShift) - 1;
+
+    private readonly Clock _clock;
+    private readonly long _openTicks;
+    private readonly int _failureThreshold;
+    private readonly int _successThreshold;
+    private readonly Func<Exception, bool>? _isFailure;
+    private readonly StateNotifier? _notifier;
+    private readonly FailureWindow? _window;
+    private readonly Func<FailureRate>? _newRate;
+    private readonly Lock _lock = new();
+
+    private long _word;
+    private FailureRate? _rate;
+    private long _tryableAt;
+    private int _admitted;
+    private int _probeSuccesses;
+    private TaskCompletionSource? _change;
+
+    /// <summary>Makes a closed circuit.</summary>
+    /// <param name="options">When it opens and closes; <see langword="null"/> for the defaults.</param>
+    /// <exception cref="ArgumentOutOfRangeException">A value is out of its range; the parameter is named after the property.</exception>
+    public CircuitBreaker(CircuitBreakerOptions? options = null)
+    {
+        options ??= new CircuitBreakerOptions();
+        options.Validate();
+        _clock = new Clock(options.TimeProvider);
+        _openTicks = _clock.ToTicks(options.OpenTimeout);
+        _failureThreshold = options.FailureThreshold;
+        _successThreshold = options.SuccessThreshold;
+        _isFailure = options.IsFailure;
+        _notifier = options.OnStateChange is { } callback ? new StateNotifier(callback) : null;
+        if (options.SamplingDuration is { } sampling)
+        {
+            long ticks = _clock.ToTicks(sampling);
+            if (options.FailureRatio is { } ratio)
+            {
+                int minimum = options.MinimumThroughput;
+                _newRate = () => new FailureRate(ratio, minimum, ticks);
+                _rate = _newRate();
+            }
+            else
+            {
+                _window = new FailureWindow(options.FailureThreshold, ticks);
+            }
+        }
+
+        _word = EraOf(generation: 1, CircuitBreakerState.Closed);
+    }
+
+    /// <summary>The state at this moment. An open circuit whose time is over stays <see cref="CircuitBreakerState.Open"/> until a call asks to enter.</summary>
+    public CircuitBreakerState State => StateOf(Volatile.Read(ref _word));
+
+    /// <summary>
+    /// How long it is until a call may be let in: zero when one may be now. For a half-open circuit whose probes are all taken it is
+    /// the time after which one more is let in in any case; it is earlier when they end.
+    /// </summary>
+    public TimeSpan RetryAfter
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return StateOf(_word) switch
+                {
+                    CircuitBreakerState.Closed => TimeSpan.Zero,
+                    CircuitBreakerState.HalfOpen when _admitted < _successThreshold => TimeSpan.Zero,
+                    _ => _clock.ToTimeSpan(_tryableAt - _clock.Now),
+                };
+            }
+        }
+    }
+
+    /// <summary>
+    /// Ends at the next change of the state, or when a half-open circuit gets a probe back. Whoever waits by himself takes this
+    /// first and looks at <see cref="RetryAfter"/> then, so that he misses no change between the two.
+    /// </summary>
+    public Task NextChange
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return (_change ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously)).Task;
+            }
+        }
+    }
+
+    /// <summary>Asks to make a call.</summary>
+    /// <param name="ticket">The permission, to be given back with the call's outcome; the default value when there is none.</param>
+    /// <returns>Whether the call may be made.</returns>
+    public bool TryEnter(out CircuitTicket ticket)
+    {
+        long word = Volatile.Read(ref _word);
+        if ((word & StateMask) == 0)
+        {
+            ticket = new CircuitTicket(word & ~CountMask);
+            return true;
+        }
+
+        return TryEnterBroken(out ticket);
+    }
+
+    /// <summary>Whether the state is still that in which the ticket was given: ask after a wait between the ticket and the call.</summary>
+    /// <param name="ticket">The permission.</param>
+    /// <returns><see langword="false"/> when the circuit has changed since: then its outcome would be ignored, and the call should ask anew.</returns>
+    public bool IsCurrent(CircuitTicket ticket) => (Volatile.Read(ref _word) & ~CountMask) == ticket.Era;
+
+    /// <summary>The call succeeded.</summary>
+    /// <param name="ticket">Its permission.</param>
+    public void Succeeded(CircuitTicket ticket)
+    {
+        long word = Volatile.Read(ref _word);
+        if ((ticket.Era & StateMask) != 0)
+        {
+            ProbeSucceeded(ticket);
+        }
+        else if (_newRate is not null)
+        {
+            if ((word & ~CountMask) == ticket.Era)
+            {
+                Volatile.Read(ref _rate)!.Success(_clock.Now);
+            }
+        }
+        else if (word != ticket.Era)
+        {
+            ClearCount(ticket, word);
+        }
+    }
+
+    /// <summary>The call failed.</summary>
+    /// <param name="ticket">Its permission.</param>
+    public void Failed(CircuitTicket ticket)
+    {
+        if (!IsCurrent(ticket))
+        {
+            return;
+        }
+
+        bool open = (ticket.Era & StateMask) != 0
+            || (_newRate is not null ? Volatile.Read(ref _rate)!.Failure(_clock.Now) : _window is not null || CountFailure(ticket));
+        if (!open)
+        {
+            return;
+        }
+
+        TaskCompletionSource? change = null;
+        lock (_lock)
+        {
+            AssertInvariants_NeedsLock();
+
+            // The window is counted here, under the lock: it is only touched when something fails.
+            if (IsCurrent(ticket) && (_window is null || StateOf(_word) != CircuitBreakerState.Closed || _window.Add(_clock.Now)))
+            {
+                change = Move_NeedsLock(CircuitBreakerState.Open);
+            }
+        }
+
+        change?.TrySetResult();
+    }
+
+    /// <summary>The call says nothing about what is called: it was cancelled by its caller, or never made. A probe goes back to the half-open circuit.</summary>
+    /// <param name="ticket">Its permission.</param>
+    public void Ignored(CircuitTicket ticket)
+    {
+        if ((ticket.Era & StateMask) == 0)
+        {
+            return;
+        }
+
+        TaskCompletionSource? change = null;
+        lock (_lock)
+        {
+            AssertInvariants_NeedsLock();
+            if (IsCurrent(ticket) && _admitted > _probeSuccesses)
+            {
+                _admitted--;
+                change = TakeChange_NeedsLock();
+            }
+        }
+
+        change?.TrySetResult();
+    }
+
+    /// <summary>Reports the outcome of a call, whatever it is.</summary>
+    /// <param name="ticket">Its permission.</param>
+    /// <param name="exception">What the call failed with; <see langword="null"/> when it succeeded.</param>
+    /// <param name="callerToken">The caller's token: an <see cref="OperationCanceledException"/> once it is cancelled counts as nothing.</param>
+    /// <remarks>An exception of <see cref="CircuitBreakerOptions.IsFailure"/> is passed on, and the call counted as failed.</remarks>
+    public void Report(CircuitTicket ticket, Exception? exception, CancellationToken callerToken = default)
+    {
+        if (exception is null)
+        {
+            Succeeded(ticket);
+        }
+        else if (exception is OperationCanceledException
+            && (callerToken.IsCancellationRequested || (_isFailure is null && !TimeoutFailure.Is(exception))))
+        {
+            Ignored(ticket);
+        }
+        else
+        {
+            bool isFailure = true;
+            try
+            {
+                isFailure = _isFailure?.Invoke(exception) ?? true;
+            }
+            finally
+            {
+                if (isFailure)
+                {
+                    Failed(ticket);
+                }
+                else
+                {
+                    Succeeded(ticket);
+                }
+            }
+        }
+    }
+
+    /// <summary>Waits until the circuit may let a call in. It holds no thread, and promises nothing: others may enter first.</summary>
+    /// <param name="cancellationToken">Ends the waiting.</param>
+    /// <returns>A task that ends when <see cref="TryEnter"/> is worth asking.</returns>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
+    public async Task WaitAsync(CancellationToken cancellationToken = default)
+    {
+        while (true)
+        {
+            cancellationToken.ThrowIfCancellationRequested();
+            Task change = NextChange;
+            TimeSpan wait = RetryAfter;
+            if (wait == TimeSpan.Zero)
+            {
+                return;
+            }
+
+            await change.WaitAsync(TimerDelay.RoundUp(wait), _clock.Provider, cancellationToken)
+                .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        }
+    }
+
+    /// <summary>Makes the exception for a call that was not let in.</summary>
+    /// <returns>The exception, with the state at this moment.</returns>
+    public CircuitBreakerOpenException CreateRejection()
+    {
+        CircuitBreakerState state = State;
+        return new CircuitBreakerOpenException(state == CircuitBreakerState.HalfOpen ? state : CircuitBreakerState.Open, RetryAfter);
+    }
+
+    private static CircuitBreakerState StateOf(long word) => (CircuitBreakerState)((word & StateMask) >> StateShift);
+
+    private static long EraOf(long generation, CircuitBreakerState state) => (generation << GenerationShift) | ((long)state << StateShift);
+}

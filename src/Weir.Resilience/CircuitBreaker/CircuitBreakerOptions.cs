@@ -1,0 +1,78 @@
+namespace Weir.Resilience;
+
+/// <summary>When a circuit opens, how long it stays open, and what closes it. Immutable.</summary>
+/// <remarks>
+/// Three ways to count, the first that is set up wins: <see cref="FailureRatio"/>, a share of the calls in a window;
+/// <see cref="SamplingDuration"/> alone, a number of failures in a window; else failures one after the other.
+/// The values are checked when a <see cref="CircuitBreaker"/> is made of them.
+/// </remarks>
+public sealed record CircuitBreakerOptions
+{
+    /// <summary>
+    /// How many failures open the circuit: one after the other without a success between them, or, with <see cref="SamplingDuration"/>,
+    /// within that time whatever succeeds meanwhile. Void when <see cref="FailureRatio"/> is set.
+    /// </summary>
+    /// <value>At least 1. The default is 5.</value>
+    public int FailureThreshold { get; init; } = 5;
+
+    /// <summary>How many probes a half-open circuit lets in, all at once, and how many successes close it.</summary>
+    /// <value>At least 1. The default is 2.</value>
+    public int SuccessThreshold { get; init; } = 2;
+
+    /// <summary>How long the circuit rejects all calls, before the next call becomes a probe; and how long a half-open circuit waits for its probes before it lets one more in.</summary>
+    /// <value>More than zero, at most 2^32 - 2 ms. The default is 30 seconds.</value>
+    public TimeSpan OpenTimeout { get; init; } = TimeSpan.FromSeconds(30);
+
+    /// <summary>The window in which failures are counted.</summary>
+    /// <value>More than zero, at most 2^32 - 2 ms. <see langword="null"/>, the default, to count failures one after the other.</value>
+    public TimeSpan? SamplingDuration { get; init; }
+
+    /// <summary>The share of failures among the calls of the window at which the circuit opens. Needs <see cref="SamplingDuration"/>.</summary>
+    /// <value>More than 0 and at most 1. <see langword="null"/>, the default, to count failures instead.</value>
+    /// <remarks>The window moves on in tenths of <see cref="SamplingDuration"/>, and is looked at when a call fails.</remarks>
+    public double? FailureRatio { get; init; }
+
+    /// <summary>How many calls the window must hold before <see cref="FailureRatio"/> is looked at. Void without it.</summary>
+    /// <value>At least 1. The default is 10.</value>
+    public int MinimumThroughput { get; init; } = 10;
+
+    /// <summary>Whether an exception counts as a failure of what is called. One that does not, counts as a success: it got an answer.</summary>
+    /// <value>
+    /// <see langword="null"/>, the default, for every exception but an <see cref="OperationCanceledException"/> that is no timeout
+    /// (see <see cref="TimeoutFailure"/>), which counts as nothing.
+    /// </value>
+    /// <remarks>Asked by <see cref="CircuitBreaker.Report"/>. Never asked about the caller's own cancellation, which counts as nothing.</remarks>
+    public Func<Exception, bool>? IsFailure { get; init; }
+
+    /// <summary>Called after each change of the state, with the old and the new one.</summary>
+    /// <remarks>
+    /// Called on the thread pool, never under a lock and never by the call that caused the change: one change after the other, in
+    /// their order. An exception from it changes nothing and ends as an unobserved task exception. While one call of it does not end,
+    /// changes wait; beyond 64 waiting ones the newest are drawn together into one.
+    /// </remarks>
+    public Func<CircuitBreakerState, CircuitBreakerState, ValueTask>? OnStateChange { get; init; }
+
+    /// <summary>The clock.</summary>
+    /// <value>The default is <see cref="TimeProvider.System"/>.</value>
+    public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
+
+    internal void Validate()
+    {
+        Require.AtLeast(1, FailureThreshold, nameof(FailureThreshold));
+        Require.AtLeast(1, SuccessThreshold, nameof(SuccessThreshold));
+        Require.AtLeast(1, MinimumThroughput, nameof(MinimumThroughput));
+        Require.Positive(OpenTimeout, nameof(OpenTimeout));
+        Require.Positive(SamplingDuration, nameof(SamplingDuration));
+        if (FailureRatio is { } ratio && !(ratio is > 0 and <= 1))
+        {
+            throw new ArgumentOutOfRangeException(nameof(FailureRatio), ratio, $"{nameof(FailureRatio)} must be more than 0 and at most 1, or null to count failures.");
+        }
+
+        if (FailureRatio is not null && SamplingDuration is null)
+        {
+            throw new ArgumentOutOfRangeException(nameof(SamplingDuration), null, $"{nameof(SamplingDuration)} must be set when {nameof(FailureRatio)} is.");
+        }
+
+        ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
+    }
+}

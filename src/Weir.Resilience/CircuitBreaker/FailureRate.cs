@@ -1,0 +1,57 @@
+namespace Weir.Resilience;
+
+/// <summary>The share of failures in a window that moves on in tenths. Thread-safe without a lock: one atomic addition a call.</summary>
+internal sealed class FailureRate(double ratio, int minimumThroughput, long windowTicks)
+{
+    private const int Slices = 10;
+
+    private readonly long _sliceTicks = Math.Max(1, windowTicks / Slices);
+    private readonly Slice?[] _slices = new Slice?[Slices];
+
+    public void Success(long now) => Interlocked.Increment(ref SliceAt(now / _sliceTicks).Successes);
+
+    /// <summary>Counts one failure.</summary>
+    /// <returns>Whether the window now holds calls enough and failures too many.</returns>
+    public bool Failure(long now)
+    {
+        long number = now / _sliceTicks;
+        Interlocked.Increment(ref SliceAt(number).Failures);
+        long successes = 0;
+        long failures = 0;
+        foreach (ref Slice? place in _slices.AsSpan())
+        {
+            if (Volatile.Read(ref place) is { } slice && slice.Number > number - Slices)
+            {
+                successes += Volatile.Read(ref slice.Successes);
+                failures += Volatile.Read(ref slice.Failures);
+            }
+        }
+
+        long all = successes + failures;
+        return all >= minimumThroughput && failures >= ratio * all;
+    }
+
+    private Slice SliceAt(long number)
+    {
+        ref Slice? place = ref _slices[(int)((ulong)number % Slices)];
+        Slice? slice = Volatile.Read(ref place);
+
+        // A thread that was held up after it read the clock counts in the newer slice: no count is lost, and none revives an old slice.
+        if (slice is not null && slice.Number >= number)
+        {
+            return slice;
+        }
+
+        var fresh = new Slice(number);
+        Slice? seen = Interlocked.CompareExchange(ref place, fresh, slice);
+        return ReferenceEquals(seen, slice) ? fresh : seen!;
+    }
+
+    private sealed class Slice(long number)
+    {
+        public long Successes;
+        public long Failures;
+
+        public long Number => number;
+    }
+}

@@ -1,0 +1,36 @@
+namespace Weir.Resilience;
+
+/// <summary>How many calls a second, and how many at once. Immutable.</summary>
+/// <remarks>The values are checked when a <see cref="TokenBucket"/> is made of them.</remarks>
+public sealed record RateLimitOptions
+{
+    /// <summary>How many tokens a second flow into the bucket.</summary>
+    /// <value>A finite number more than 0. The default is 100.</value>
+    public double TokensPerSecond { get; init; } = 100;
+
+    /// <summary>How many tokens the bucket holds: what may be used at once after a pause. It starts full.</summary>
+    /// <value>A finite number, at least <see cref="TokensPerOperation"/>. The default is 100.</value>
+    public double BurstCapacity { get; init; } = 100;
+
+    /// <summary>How many tokens one call takes.</summary>
+    /// <value>A finite number more than 0. The default is 1.</value>
+    public double TokensPerOperation { get; init; } = 1;
+
+    /// <summary>The clock.</summary>
+    /// <value>The default is <see cref="TimeProvider.System"/>.</value>
+    public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
+
+    internal void Validate()
+    {
+        Require.Positive(TokensPerSecond, nameof(TokensPerSecond));
+        Require.Positive(BurstCapacity, nameof(BurstCapacity));
+        Require.Positive(TokensPerOperation, nameof(TokensPerOperation));
+        if (BurstCapacity < TokensPerOperation)
+        {
+            throw new ArgumentOutOfRangeException(
+                nameof(BurstCapacity), BurstCapacity, $"{nameof(BurstCapacity)} must be at least {nameof(TokensPerOperation)}, which is {TokensPerOperation}.");
+        }
+
+        ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
+    }
+}

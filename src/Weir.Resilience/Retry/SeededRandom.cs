@@ -1,0 +1,30 @@
+using System.Buffers.Binary;
+using System.Security.Cryptography;
+
+namespace Weir.Resilience;
+
+/// <summary>A repeatable source of random numbers for jitter: SplitMix64 by Steele, Lea and Flood (OOPSLA 2014).</summary>
+/// <remarks>
+/// Safe for any number of threads, without a lock: one atomic addition a number. Used from one thread, the same seed gives the same
+/// numbers. Not for secrets.
+/// </remarks>
+/// <param name="seed">Where the sequence starts.</param>
+public sealed class SeededRandom(long seed)
+{
+    private const long Step = unchecked((long)0x9E3779B97F4A7C15);
+
+    private long _state = seed;
+
+    internal static SeededRandom Shared { get; } = new(BinaryPrimitives.ReadInt64LittleEndian(RandomNumberGenerator.GetBytes(sizeof(long))));
+
+    /// <summary>Gives the next number.</summary>
+    /// <returns>A number at least 0 and less than 1, one of 2^53 equally likely ones.</returns>
+    public double NextDouble()
+    {
+        ulong mixed = (ulong)Interlocked.Add(ref _state, Step);
+        mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9;
+        mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB;
+        mixed ^= mixed >> 31;
+        return (mixed >> 11) * (1.0 / (1UL << 53));
+    }
+}

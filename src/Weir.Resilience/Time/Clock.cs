@@ -1,0 +1,22 @@
+namespace Weir.Resilience;
+
+/// <summary>Timestamps of a time provider, and their conversion without a loss in the dangerous direction.</summary>
+internal readonly struct Clock(TimeProvider provider)
+{
+    private readonly long _frequency = provider.TimestampFrequency;
+
+    public TimeProvider Provider => provider;
+
+    public long Now => provider.GetTimestamp();
+
+    /// <summary>The duration in the clock's own ticks, rounded up: nothing that waits for it may be early.</summary>
+    public long ToTicks(TimeSpan span) => CeilingDivide((Int128)span.Ticks * _frequency, TimeSpan.TicksPerSecond);
+
+    /// <summary>The duration of some of the clock's ticks, rounded up to 100 ns; zero for a negative number.</summary>
+    public TimeSpan ToTimeSpan(long ticks) =>
+        ticks <= 0 ? TimeSpan.Zero : new TimeSpan(CeilingDivide((Int128)ticks * TimeSpan.TicksPerSecond, _frequency));
+
+    public double ToSeconds(long ticks) => ticks / (double)_frequency;
+
+    private static long CeilingDivide(Int128 dividend, long divisor) => (long)((dividend + divisor - 1) / divisor);
+}

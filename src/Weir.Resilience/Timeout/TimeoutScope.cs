@@ -1,0 +1,248 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Runtime.CompilerServices;
+using System.Threading.Tasks.Sources;
+
+namespace Weir.Resilience;
+
+/// <summary>One call under a time limit: its token, its timer, and the race between its end and the limit. Used again for call after call.</summary>
+[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The source has no timer and no wait handle, and a call left behind may still look at its token.")]
+internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>
+{
+    // The word is the number of the call, times 4, plus its phase. Whoever changes it from Running decides the outcome; and a timer
+    // that looks at an older call can do nothing to a newer one.
+    private const long Idle = 0;
+    private const long Running = 1;
+    private const long TimedOut = 2;
+    private const long PhaseMask = 3;
+    private const long NextCall = 4;
+
+    private readonly TimeoutPolicy<TResult> _policy;
+    private readonly ITimer _timer;
+    private readonly Action _onCallEnded;
+    private readonly CancellationTokenSource _source = new();
+    private ManualResetValueTaskSourceCore<TResult> _core;
+    private ConfiguredValueTaskAwaitable<TResult>.ConfiguredValueTaskAwaiter _call;
+    private CancellationToken _callerToken;
+    private CancellationTokenRegistration _callerLink;
+    private long _deadline;
+    private long _word;
+    private int _armed;
+    private bool _reusable;
+
+    public TimeoutScope(TimeoutPolicy<TResult> policy)
+    {
+        _policy = policy;
+        _onCallEnded = OnCallEnded;
+        bool flows = !ExecutionContext.IsFlowSuppressed();
+        AsyncFlowControl flow = flows ? ExecutionContext.SuppressFlow() : default;
+        try
+        {
+            // A timer that serves many callers must not keep the context of the first.
+            _timer = policy.Clock.Provider.CreateTimer(
+                static state => ((TimeoutScope<TResult>)state!).OnTimer(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+        }
+        finally
+        {
+            if (flows)
+            {
+                flow.Undo();
+            }
+        }
+    }
+
+    /// <summary>Starts the time of a call, and returns its token.</summary>
+    public CancellationToken Begin(CancellationToken callerToken)
+    {
+        _callerToken = callerToken;
+        if (callerToken.CanBeCanceled)
+        {
+            _callerLink = callerToken.UnsafeRegister(static state => ((TimeoutScope<TResult>)state!).Cancel(), this);
+        }
+
+        Volatile.Write(ref _deadline, _policy.Clock.Now + _policy.LimitTicks);
+
+        // A full fence between saying that a call runs and looking whether the timer does: the timer does the same the other way
+        // round, so at least one of the two sees the other, and sets it.
+        Interlocked.Exchange(ref _word, (_word & ~PhaseMask) + NextCall + Running);
+        if (Volatile.Read(ref _armed) == 0 && Interlocked.CompareExchange(ref _armed, 1, 0) == 0)
+        {
+            SetTimer(_policy.Limit);
+        }
+
+        return _source.Token;
+    }
+
+    /// <summary>Ends a call that has given its result before anybody had to wait for it.</summary>
+    public void EndAtOnce()
+    {
+        if (TryDecide(Volatile.Read(ref _word), Idle) && Unlink())
+        {
+            Reuse();
+        }
+        else
+        {
+            // The result counts all the same. The timer may still be at its cancelling, so the scope is not used again.
+            _callerLink.Unregister();
+            _timer.Dispose();
+        }
+    }
+
+    /// <summary>Gives the caller what it awaits: the end of the call or the limit, whichever comes first.</summary>
+    public ValueTask<TResult> Watch(ValueTask<TResult> call)
+    {
+        // The call may end on another thread, and this scope serve the next one, before the awaiter returns.
+        short version = _core.Version;
+        ConfiguredValueTaskAwaitable<TResult>.ConfiguredValueTaskAwaiter awaiter = call.ConfigureAwait(false).GetAwaiter();
+        _call = awaiter;
+        if (awaiter.IsCompleted)
+        {
+            OnCallEnded();
+        }
+        else
+        {
+            awaiter.UnsafeOnCompleted(_onCallEnded);
+        }
+
+        return new ValueTask<TResult>(this, version);
+    }
+
+    TResult IValueTaskSource<TResult>.GetResult(short token)
+    {
+        // A wrong token throws before anything is given back.
+        bool reuse = _core.GetStatus(token) != ValueTaskSourceStatus.Pending && _reusable;
+        try
+        {
+            return _core.GetResult(token);
+        }
+        finally
+        {
+            if (reuse)
+            {
+                Reuse();
+            }
+        }
+    }
+
+    ValueTaskSourceStatus IValueTaskSource<TResult>.GetStatus(short token) => _core.GetStatus(token);
+
+    void IValueTaskSource<TResult>.OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
+        _core.OnCompleted(continuation, state, token, flags);
+
+    private bool TryDecide(long word, long phase) =>
+        (word & PhaseMask) == Running && Interlocked.CompareExchange(ref _word, (word & ~PhaseMask) | phase, word) == word;
+
+    private void OnCallEnded()
+    {
+        bool inTime = TryDecide(Volatile.Read(ref _word), Idle);
+        TResult? result = default;
+        Exception? error = null;
+        try
+        {
+            // Also of a call that nobody waits for any more: an exception that is looked at does not count as unobserved.
+            result = _call.GetResult();
+        }
+        catch (Exception exception)
+        {
+            error = exception;
+        }
+
+        _call = default;
+        if (!inTime)
+        {
+            return;
+        }
+
+        _reusable = Unlink();
+        if (!_reusable)
+        {
+            _timer.Dispose();
+        }
+
+        if (error is null)
+        {
+            _core.SetResult(result!);
+        }
+        else
+        {
+            _core.SetException(ForCaller(error));
+        }
+    }
+
+    // A call that ended because the caller cancelled, was cancelled by the caller's token, and not by this scope's.
+    private Exception ForCaller(Exception error) =>
+        error is OperationCanceledException cancelled && _callerToken.IsCancellationRequested
+            && cancelled.CancellationToken != _callerToken && !TimeoutFailure.Is(cancelled)
+            ? new OperationCanceledException(cancelled.Message, cancelled, _callerToken)
+            : error;
+
+    private void OnTimer()
+    {
+        while (true)
+        {
+            long word = Volatile.Read(ref _word);
+            long deadline = Volatile.Read(ref _deadline);
+            if ((word & PhaseMask) == Running)
+            {
+                // One setting of the timer serves many short calls: it runs on for whichever call is there when it fires.
+                TimeSpan remaining = _policy.Clock.ToTimeSpan(deadline - _policy.Clock.Now);
+                if (remaining > TimeSpan.Zero)
+                {
+                    SetTimer(remaining);
+                    return;
+                }
+
+                if (TryDecide(word, TimedOut))
+                {
+                    EndByLimit();
+                    return;
+                }
+            }
+            else
+            {
+                // See Begin for the fence.
+                Interlocked.Exchange(ref _armed, 0);
+                if ((Volatile.Read(ref _word) & PhaseMask) != Running || Interlocked.CompareExchange(ref _armed, 1, 0) != 0)
+                {
+                    return;
+                }
+            }
+        }
+    }
+
+    private void EndByLimit()
+    {
+        _callerLink.Unregister();
+
+        // The token first, so that a caller who goes on knows the old call to be cancelled; its callbacks on the pool, so that none
+        // of them can hold the caller up.
+        Cancel();
+        _timer.Dispose();
+
+        // The timer's thread is not the caller's to work on.
+        _core.RunContinuationsAsynchronously = true;
+        _core.SetException(TimeoutFailure.Create(_policy.Limit));
+    }
+
+    private void Cancel() => _ = _source.CancelAsync();
+
+    // Whether the caller's token can no longer reach this scope.
+    private bool Unlink() => (!_callerToken.CanBeCanceled || _callerLink.Unregister()) && !_source.IsCancellationRequested;
+
+    private void Reuse()
+    {
+        // Drops what the call has registered and left behind.
+        if (!_source.TryReset())
+        {
+            _timer.Dispose();
+            return;
+        }
+
+        _reusable = false;
+        _callerToken = default;
+        _callerLink = default;
+        _core.Reset();
+        _policy.Return(this);
+    }
+
+    private void SetTimer(TimeSpan due) => _timer.Change(TimerDelay.RoundUp(due), Timeout.InfiniteTimeSpan);
+}

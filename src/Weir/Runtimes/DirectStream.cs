@@ -1,0 +1,26 @@
+namespace Weir.Runtimes;
+
+/// <summary>A stream of a <see cref="DirectRuntime"/>: each step of its consumer runs one item.</summary>
+internal sealed class DirectStream<TItem, TResult>(
+    IReadOnlyList<TItem> items,
+    Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+    ProcessManyOptions options,
+    TimeProvider time,
+    DirectCalls calls,
+    CancellationToken caller) : IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)>
+{
+    public IAsyncEnumerator<(int Index, ItemOutcome<TResult> Outcome)> GetAsyncEnumerator(CancellationToken cancellationToken = default) =>
+        RunAsync(cancellationToken);
+
+    private async IAsyncEnumerator<(int Index, ItemOutcome<TResult> Outcome)> RunAsync(CancellationToken enumeratorToken)
+    {
+        caller.ThrowIfCancellationRequested();
+        enumeratorToken.ThrowIfCancellationRequested();
+        using DirectCall<TItem, TResult> call = new(items, processor, options, time, calls, caller, enumeratorToken);
+        int count = items.Count;
+        for (int index = 0; index < count; index++)
+        {
+            yield return (index, await call.RunOneAsync(index).ConfigureAwait(false));
+        }
+    }
+}

@@ -1,0 +1,31 @@
+namespace Weir.Runtimes;
+
+/// <summary>Cancels a source whose callbacks are user code: what they throw is no part of any outcome.</summary>
+internal static class QuietCancel
+{
+    /// <summary>Runs the callbacks here.</summary>
+    public static void Now(CancellationTokenSource source)
+    {
+        try
+        {
+            source.Cancel();
+        }
+        catch (AggregateException)
+        {
+            // See above.
+        }
+    }
+
+    /// <summary>Cancels the token now, and runs the callbacks on the pool, so that none can hold up the thread that is here.</summary>
+    public static void Later(CancellationTokenSource source)
+    {
+        Task callbacks = source.CancelAsync();
+        if (!callbacks.IsCompletedSuccessfully)
+        {
+            _ = ObserveAsync(callbacks);
+        }
+    }
+
+    private static async Task ObserveAsync(Task callbacks) =>
+        await callbacks.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+}

@@ -1,0 +1,58 @@
+using System.Diagnostics.CodeAnalysis;
+
+namespace Weir.Runtimes;
+
+/// <summary>The clock of one item of a <see cref="DirectRuntime"/>, and the token that is cancelled at its time limit.</summary>
+[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The timer ends in End; the source has no resources, and a stray call may hold its token for long.")]
+internal sealed class TimedItem
+{
+    private readonly CancellationTokenSource _stop = new();
+    private readonly CancellationTokenRegistration _link;
+    private readonly ITimer _timer;
+    private ItemRace? _race;
+    private volatile bool _expired;
+
+    public TimedItem(TimeProvider time, TimeSpan timeout, CancellationToken callToken)
+    {
+        _link = callToken.UnsafeRegister(static item => QuietCancel.Now(((TimedItem)item!)._stop), this);
+        _timer = time.CreateTimer(static item => ((TimedItem)item!).Expire(), this, timeout, System.Threading.Timeout.InfiniteTimeSpan);
+    }
+
+    public CancellationToken Token => _stop.Token;
+
+    public bool HasExpired => _expired;
+
+    /// <summary>Makes the race that the item's end and its time limit are in. One for each item, so that a late timer hits no other.</summary>
+    public ItemRace Race()
+    {
+        ItemRace race = new();
+        Volatile.Write(ref _race, race);
+        Interlocked.MemoryBarrier();
+        if (_expired)
+        {
+            race.Decide(RaceEnd.ItemTimeout);
+        }
+
+        return race;
+    }
+
+    /// <summary>Nobody waits for the item any more.</summary>
+    /// <param name="stray">Whether it is still running, and has to learn that nobody does.</param>
+    public void End(bool stray)
+    {
+        _timer.Dispose();
+        _link.Unregister();
+        if (stray)
+        {
+            QuietCancel.Later(_stop);
+        }
+    }
+
+    private void Expire()
+    {
+        _expired = true;
+        Interlocked.MemoryBarrier();
+        Volatile.Read(ref _race)?.Decide(RaceEnd.ItemTimeout);
+        QuietCancel.Later(_stop);
+    }
+}

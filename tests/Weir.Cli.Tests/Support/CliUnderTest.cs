@@ -1,0 +1,44 @@
+using Weir.Cli.Hosting;
+using Weir.Cli.Load;
+using Weir.Lab.Trials;
+using Weir.Runtimes;
+
+namespace Weir.Cli.Tests.Support;
+
+/// <summary>Runs a command in this process: own outputs, own environment, and windows of a single pass.</summary>
+internal sealed class CliUnderTest
+{
+    public Dictionary<string, string> Variables { get; } = [];
+
+    public Func<RuntimeChoice, IExecutionRuntime>? CreateRuntime { get; set; }
+
+    public CancellationToken Stop { get; set; }
+
+    public bool IsTerminal { get; set; }
+
+    public TimeSpan Window { get; set; } = TimeSpan.Zero;
+
+    public static Task<LoadResult> LoadAsync(string options) => new CliUnderTest().RunAsync("load " + options);
+
+    public async Task<LoadResult> RunAsync(string arguments)
+    {
+        using StringWriter output = new();
+        using StringWriter error = new();
+        LoadSettings settings = new()
+        {
+            Trials = new TrialOptions { MinimumWindow = Window, LongestWarmUp = TimeSpan.Zero },
+        };
+        CliHost host = new()
+        {
+            Out = output,
+            Error = TextWriter.Synchronized(error),
+            OutIsTerminal = false,
+            ErrorIsTerminal = IsTerminal,
+            Variable = name => Variables.GetValueOrDefault(name),
+            Stop = Stop,
+            Load = CreateRuntime is null ? settings : settings with { CreateRuntime = CreateRuntime },
+        };
+        int exitCode = await WeirApp.RunAsync(arguments.Split(' ', StringSplitOptions.RemoveEmptyEntries), host);
+        return new LoadResult(exitCode, output.ToString(), error.ToString());
+    }
+}

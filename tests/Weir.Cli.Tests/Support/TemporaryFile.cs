@@ -1,0 +1,11 @@
+namespace Weir.Cli.Tests.Support;
+
+/// <summary>A file that is gone after the test.</summary>
+internal sealed class TemporaryFile : IDisposable
+{
+    public TemporaryFile(string content) => File.WriteAllText(Path, content);
+
+    public string Path { get; } = System.IO.Path.Combine(System.IO.Path.GetTempPath(), System.IO.Path.GetRandomFileName());
+
+    public void Dispose() => File.Delete(Path);
+}

@@ -1,0 +1,101 @@
+using Weir.Lab.Suites.Page;
+using Weir.Lab.Suites.Ratios;
+
+namespace Weir.Lab.Suites.Tests;
+
+public class RatiosTests
+{
+    [Theory]
+    [InlineData(9, 3, new[] { 0, 3, 6 })]
+    [InlineData(9, 9, new[] { 0, 1, 2, 3, 4, 5, 6, 7, 8 })]
+    [InlineData(5, 2, new[] { 0, 3 })]
+    [InlineData(1, 1, new[] { 0 })]
+    public void IsDue_Share_IsSpreadEvenlyOverTheRounds(int rounds, int share, int[] expected)
+    {
+        Sampler sampler = new(rounds);
+        Assert.Equal(expected, Enumerable.Range(0, rounds).Where(round => sampler.IsDue(round, share)));
+    }
+
+    [Fact]
+    public void Spread_OddAndEvenCounts_GiveTheMiddle()
+    {
+        Assert.Equal(new Spread(2, 1, 9), Spread.Of([9, 1, 2]));
+        Assert.Equal(new Spread(3, 1, 9), Spread.Of([9, 1, 2, 4]));
+    }
+
+    [Fact]
+    public void TimeRatio_ArmsWithDifferentRounds_ComparesWithinTheCommonOnes()
+    {
+        ArmResult arm = Arm("Arm", (0, 10), (1, 40), (2, 30));
+        ArmResult slow = Arm("Slow", (0, 100), (2, 100));
+        Assert.Equal(new Spread(0.2, 0.1, 0.3), CaseResult.TimeRatio(arm, slow));
+    }
+
+    [Fact]
+    public void Render_MeasuredCase_GivesTableAndGoals()
+    {
+        CaseResult result = new(
+            "Size=1",
+            10,
+            [Arm("Loop", true, (0, 1_000), (1, 3_000), (2, 2_000)), Arm("Ours", (0, 500), (1, 3_600), (2, 1_500))],
+            [Goal.TimeRatio("Ours", "Loop", 0.5), Goal.BytesPerItem("Ours", 185), Goal.TimePerRun("Ours", TimeSpan.FromMicroseconds(2))]);
+        const string Expected = """
+            Here.
+
+            | case | arm | time a run | [min..max] | ratio | [min..max] | B an item | B a run | cores | samples |
+            |---|---|---:|---:|---:|---:|---:|---:|---:|---:|
+            | Size=1 | Loop | 2.00 us | 1.00 us..3.00 us | 1 (baseline) |  | 12.0 | 120 | 1.00 | 3 |
+            | Size=1 | Ours | 1.50 us | 500 ns..3.60 us | 0.75 | 0.50..1.20 | 12.0 | 120 | 1.00 | 3 |
+
+            - Size=1: Ours takes at most 0.5x the time of Loop: 0.750x [0.500..1.200], **missed by 50 %**
+            - Size=1: Ours allocates at most 185 B an item: 12.0 B, met
+            - Size=1: Ours takes at most 2.00 us a run: 1.50 us [500 ns..3.60 us], met
+            """;
+        Assert.Equal(Expected, SuiteTable.Render("Here.", [result]), ignoreLineEndingDifferences: true);
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task RunAsync_OneRound_PrintsTheTableOfTheSuite()
+    {
+        using StringWriter output = new();
+        int code = await new RatiosRun(output, TextWriter.Null).RunAsync(["*CoreEarlyExit*"], rounds: 1, page: null);
+        Assert.Equal(0, code);
+        Assert.Contains("| RestStuck=True | StreamOrdered |", output.ToString(), StringComparison.Ordinal);
+        Assert.Contains("Measured at commit", output.ToString(), StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = 10_000)]
+    public async Task RunAsync_NothingMatches_SaysWhatThereIs()
+    {
+        using StringWriter progress = new();
+        int code = await new RatiosRun(TextWriter.Null, progress).RunAsync(["*Nowhere*"], rounds: 1, page: null);
+        Assert.Equal(1, code);
+        Assert.StartsWith("No suite matches *Nowhere*; the suites are CoreSyncItemsBenchmarks, ", progress.ToString(), StringComparison.Ordinal);
+    }
+
+    [Theory(Timeout = 10_000)]
+    [InlineData("no/such/folder/page.md")]
+    [InlineData("/")]
+    public async Task RunAsync_PageThatCannotBeWritten_IsRefusedBeforeMeasuring(string page)
+    {
+        using StringWriter progress = new();
+        int code = await new RatiosRun(TextWriter.Null, progress).RunAsync(["*CoreDelay*"], rounds: 9, new FileInfo(page));
+        Assert.Equal(1, code);
+        Assert.Equal($"{page} is not a file in a folder that exists.{Environment.NewLine}", progress.ToString());
+    }
+
+    [Theory]
+    [InlineData("ratios", "--rounds", "-1")]
+    [InlineData("ratios", "--rounds", "many")]
+    [InlineData("ratios", "--round", "3")]
+    public void Parse_WrongArguments_IsAnError(params string[] args) => Assert.NotEmpty(RatiosCommand.Create().Parse(args).Errors);
+
+    [Fact]
+    public void Parse_SeveralFilters_TakesThemAll() =>
+        Assert.Empty(RatiosCommand.Create().Parse(["ratios", "--filter", "*Core*", "*Batching*", "--rounds", "3"]).Errors);
+
+    private static ArmResult Arm(string name, params (int Round, double Time)[] samples) => Arm(name, false, samples);
+
+    private static ArmResult Arm(string name, bool isBaseline, params (int Round, double Time)[] samples) =>
+        new(name, isBaseline, [.. samples.Select(static sample => new Sample(sample.Round, sample.Time, 120, 1))]);
+}

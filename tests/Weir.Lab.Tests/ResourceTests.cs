@@ -1,0 +1,70 @@
+using System.Collections;
+using Weir.Lab.Resources;
+
+namespace Weir.Lab.Tests;
+
+public class ResourceTests
+{
+    [Fact]
+    public void Between_Collections_CountsEachOneInItsOwnGenerationOnly()
+    {
+        ResourceSample before = new() { Collections0 = 10, Collections1 = 5, Collections2 = 1 };
+        ResourceSample after = new() { Collections0 = 20, Collections1 = 9, Collections2 = 2 };
+
+        ResourceUse use = ResourceUse.Between(before, after);
+
+        Assert.Equal((6, 3, 1, 10), (use.Gen0, use.Gen1, use.Gen2, use.Collections));
+    }
+
+    [Fact]
+    public void Add_TwoUses_SumsAllButThreadsAndPeakMemory()
+    {
+        ResourceUse left = new() { AllocatedBytes = 1, CpuUser = TimeSpan.FromSeconds(1), PoolThreads = 4, PeakResidentBytes = 7 };
+        ResourceUse right = new() { AllocatedBytes = 2, CpuSystem = TimeSpan.FromSeconds(2), PoolThreads = 3, PeakResidentBytes = 9 };
+
+        ResourceUse sum = left + right;
+
+        Assert.Equal(3, sum.AllocatedBytes);
+        Assert.Equal(TimeSpan.FromSeconds(3), sum.Cpu);
+        Assert.Equal(4, sum.PoolThreads);
+        Assert.Equal(9, sum.PeakResidentBytes);
+    }
+
+    [Fact(Timeout = 10_000)]
+    public async Task Take_AllocationsOnAnotherThread_AreCounted()
+    {
+        const int bytes = 1_000_000;
+        ResourceSample before = ResourceSample.Take();
+        byte[] array = await Task.Run(static () => new byte[bytes]);
+        ResourceUse use = ResourceUse.Between(before, ResourceSample.Take());
+
+        Assert.True(use.AllocatedBytes >= bytes, $"{use.AllocatedBytes} bytes");
+        Assert.True(use.PeakResidentBytes > array.Length);
+    }
+
+    [Fact]
+    public void Read_ThisMachine_IsFilled()
+    {
+        MachineInfo machine = MachineInfo.Read();
+
+        Assert.Equal(Environment.ProcessorCount, machine.Cores);
+        Assert.NotEmpty(machine.Cpu);
+        Assert.NotEmpty(machine.Os);
+        Assert.StartsWith("10.", machine.DotNet, StringComparison.Ordinal);
+        Assert.True(machine.MemoryBytes > 0);
+    }
+
+    [Fact]
+    public void Relevant_Variables_KeepsThoseThatChangeHowCodeRuns()
+    {
+        Hashtable variables = new()
+        {
+            ["DOTNET_TieredPGO"] = "0",
+            ["DOTNET_gcServer"] = "1",
+            ["DOTNET_NOLOGO"] = "1",
+            ["HOME"] = "/",
+        };
+
+        Assert.Equal(["DOTNET_TieredPGO", "DOTNET_gcServer"], MachineInfo.Relevant(variables).Keys);
+    }
+}

@@ -1,0 +1,236 @@
+using Weir.Lab.Trials;
+using Weir.TestKit;
+
+namespace Weir.Lab.Tests;
+
+public class TrialRunnerTests
+{
+    private readonly ManualTimeProvider _time = new();
+
+    [Fact(Timeout = 10_000)]
+    public async Task RunAsync_ShortPasses_RepeatsThemUntilTheWindowIsLongEnough()
+    {
+        Arm arm = ArmOf("a", TimeSpan.FromMilliseconds(30), items: 10);
+
+        TrialReport report = await RunnerOf(trials: 2, TimeSpan.FromMilliseconds(100)).RunAsync([arm]);
+
+        ArmResult result = Assert.Single(report.Arms);
+        Assert.Equal(2, result.Windows.Count);
+        Assert.All(result.Windows, static window =>
+        {
+            Assert.Equal(4, window.Passes);
+            Assert.Equal(40, window.Items);
+            Assert.Equal(TimeSpan.FromMilliseconds(120), window.Elapsed);
+            Assert.False(window.IsPartial);
+        });
+        Assert.Equal(40 / 0.12, result.Rate.Median, 6);
+        Assert.Equal(3_000_000, result.NanosecondsPerItem.Median, 6);
+        Assert.False(report.IsPartial);
+    }
+
+    [Fact(Timeout = 10_000)]
+    public async Task RunAsync_TinyPasses_OvershootsTheWindowByLittle()
+    {
+        Arm arm = ArmOf("a", TimeSpan.FromMicroseconds(1), items: 1);
+
+        TrialReport report = await RunnerOf(trials: 1, TimeSpan.FromMilliseconds(10)).RunAsync([arm]);
+
+        Assert.InRange(report.Arms[0].Windows[0].Elapsed.TotalMilliseconds, 10, 10.5);
+    }
+
+    [Fact(Timeout = 10_000)]
+    public async Task RunAsync_SeveralArms_TakesThemInTurnsInTheOrderOfTheRounds()
+    {
+        List<string> order = [];
+        Arm[] arms = [.. "abc".Select(name => ArmOf(name.ToString(), TimeSpan.FromMilliseconds(1), items: 1, () => order.Add(name.ToString())))];
+
+        await RunnerOf(trials: 3, TimeSpan.Zero).RunAsync(arms);
+
+        Assert.Equal("abc cba bca".Replace(" ", "", StringComparison.Ordinal), string.Concat(order));
+    }
+
+    [Fact(Timeout = 10_000)]
+    public async Task RunAsync_WrongCount_ThrowsWithTheArmAndBothCounts()
+    {
+        Arm arm = new("lossy", new PassResult(10, 1), static _ => new ValueTask<PassResult>(new PassResult(9, 1) { Trouble = "one is gone" }));
+
+        WrongResultException error = await Assert.ThrowsAsync<WrongResultException>(() => RunnerOf(1, TimeSpan.Zero).RunAsync([arm]));
+
+        Assert.Equal("lossy", error.ArmName);
+        Assert.Equal("The results are wrong: lossy accounted for 9 items instead of 10 (one is gone).", error.Message);
+    }
+
+    [Fact(Timeout = 10_000)]
+    public async Task RunAsync_WrongChecksum_Throws()
+    {
+        Arm arm = new("liar", new PassResult(10, 1), static _ => new ValueTask<PassResult>(new PassResult(10, 2)));
+
+        WrongResultException error = await Assert.ThrowsAsync<WrongResultException>(() => RunnerOf(1, TimeSpan.Zero).RunAsync([arm]));
+
+        Assert.Equal("The results are wrong: liar gave the checksum 0000000000000002 instead of 0000000000000001.", error.Message);
+    }
+
+    [Fact(Timeout = 10_000)]
+    public async Task RunAsync_WrongResultInALaterPass_ThrowsToo()
+    {
+        int passes = 0;
+        Arm arm = new("late", new PassResult(1, 1), _ =>
+        {
+            _time.Advance(TimeSpan.FromMilliseconds(1));
+            return new ValueTask<PassResult>(new PassResult(1, ++passes == 50 ? 0 : 1));
+        });
+
+        await Assert.ThrowsAsync<WrongResultException>(() => RunnerOf(1, TimeSpan.FromSeconds(1)).RunAsync([arm]));
+        Assert.Equal(50, passes);
+    }
+
+    [Fact(Timeout = 10_000)]
+    public async Task RunAsync_StoppedWithinAPass_ReportsWhatWasDoneAsPartial()
+    {
+        using CancellationTokenSource stop = new();
+        long done = 0;
+        Arm fast = ArmOf("fast", TimeSpan.FromMilliseconds(10), items: 5);
+        Arm slow = new("slow", new PassResult(100, 0), token =>
+        {
+            done += 40;
+            _time.Advance(TimeSpan.FromMilliseconds(20));
+            stop.Cancel();
+            token.ThrowIfCancellationRequested();
+            return new ValueTask<PassResult>(new PassResult(100, 0));
+        })
+        { ItemsDone = () => done };
+
+        TrialReport report = await RunnerOf(trials: 2, TimeSpan.Zero).RunAsync([fast, slow], stop.Token);
+
+        Assert.True(report.IsPartial);
+        Window complete = Assert.Single(report.Arms[0].Windows);
+        Assert.False(complete.IsPartial);
+        Assert.True(report.Arms[0].IsPartial);
+        Window partial = Assert.Single(report.Arms[1].Windows);
+        Assert.True(partial.IsPartial);
+        Assert.Equal(0, partial.Passes);
+        Assert.Equal(40, partial.Items);
+        Assert.Equal(2000, report.Arms[1].Rate.Median, 6);
+    }
+
+    [Fact(Timeout = 10_000)]
+    public async Task RunAsync_StoppedBetweenPasses_KeepsThemAsAPartialWindow()
+    {
+        using CancellationTokenSource stop = new();
+        Arm arm = ArmOf("a", TimeSpan.FromMilliseconds(10), items: 5, stop.Cancel);
+
+        TrialReport report = await RunnerOf(trials: 2, TimeSpan.FromSeconds(1)).RunAsync([arm], stop.Token);
+
+        Window window = Assert.Single(report.Arms[0].Windows);
+        Assert.True(window.IsPartial);
+        Assert.Equal(1, window.Passes);
+        Assert.Equal(5, window.Items);
+    }
+
+    [Fact(Timeout = 10_000)]
+    public async Task RunAsync_StoppedBefore_MeasuresNothing()
+    {
+        TrialReport report = await RunnerOf(trials: 1, TimeSpan.Zero).RunAsync(
+            [ArmOf("a", TimeSpan.FromMilliseconds(1), items: 1)], new CancellationToken(canceled: true));
+
+        Assert.True(report.IsPartial);
+        Assert.Empty(report.Arms[0].Windows);
+        Assert.Throws<InvalidOperationException>(() => report.Arms[0].Rate);
+    }
+
+    [Fact(Timeout = 10_000)]
+    public async Task RunAsync_SteadyWarmUp_EndsBeforeItsTimeIsOver()
+    {
+        int warmUps = await CountWarmUpsAsync(static _ => TimeSpan.FromMilliseconds(50));
+
+        Assert.InRange(warmUps, 4, 19);
+    }
+
+    [Fact(Timeout = 10_000)]
+    public async Task RunAsync_WarmUpThatNeverGetsSteady_EndsWhenItsTimeIsOver()
+    {
+        // Each pass takes a quarter less than the one before, and then starts over.
+        int warmUps = await CountWarmUpsAsync(static pass => TimeSpan.FromMilliseconds(100 * Math.Pow(0.75, pass % 3)));
+
+        Assert.InRange(warmUps, 10, 20);
+    }
+
+    [Fact(Timeout = 10_000)]
+    public async Task RunAsync_Observer_HearsEachStepInItsPlace()
+    {
+        Recorder recorder = new();
+        TrialRunner runner = new(new TrialOptions { Trials = 1, MinimumWindow = TimeSpan.Zero, TimeProvider = _time }, recorder);
+
+        await runner.RunAsync([ArmOf("a", TimeSpan.FromMilliseconds(1), 1), ArmOf("b", TimeSpan.FromMilliseconds(1), 1)]);
+
+        Assert.Equal(["0 of 4: a 0", "-", "1 of 4: b 0", "-", "2 of 4: a 1", "1 items", "3 of 4: b 1", "1 items"], recorder.Heard);
+    }
+
+    [Fact]
+    public void RunAsync_NoArmsOrEqualNames_ThrowsAtTheCall()
+    {
+        TrialRunner runner = new();
+        Assert.Throws<ArgumentException>(() => { _ = runner.RunAsync([]); });
+        Arm arm = ArmOf("a", TimeSpan.Zero, 1);
+        Assert.Throws<ArgumentException>(() => { _ = runner.RunAsync([arm, arm]); });
+    }
+
+    [Fact]
+    public void Constructor_NoTrials_Throws() =>
+        Assert.Throws<ArgumentOutOfRangeException>(static () => new TrialRunner(new TrialOptions { Trials = 0 }));
+
+    [Fact(Timeout = 10_000)]
+    public async Task Ratio_TwoArms_ComparesRoundByRound()
+    {
+        // The machine slows down threefold in the second round and to a half in the third; the arms keep their ratio of 4.
+        Arm slow = ArmOf("slow", pass => TimeSpan.FromMilliseconds(Slowness(pass) * 40), items: 10);
+        Arm fast = ArmOf("fast", pass => TimeSpan.FromMilliseconds(Slowness(pass) * 10), items: 10);
+
+        TrialReport report = await RunnerOf(trials: 3, TimeSpan.Zero).RunAsync([slow, fast]);
+
+        Assert.Equal(4, TrialReport.Ratio(report.Arms[1], report.Arms[0])!.Value, 6);
+        Assert.Equal(-6_000_000, TrialReport.NanosecondsAbove(report.Arms[1], report.Arms[0])!.Value, 3);
+
+        static int Slowness(int pass) => pass switch { 0 => 1, 1 => 3, _ => 2 };
+    }
+
+    private TrialRunner RunnerOf(int trials, TimeSpan window) =>
+        new(new TrialOptions { Trials = trials, MinimumWindow = window, TimeProvider = _time });
+
+    private Arm ArmOf(string name, TimeSpan pass, int items, Action? also = null) => ArmOf(name, _ => pass, items, also);
+
+    private Arm ArmOf(string name, Func<int, TimeSpan> length, int items, Action? also = null)
+    {
+        int pass = 0;
+        return new Arm(name, new PassResult(items, 7), _ =>
+        {
+            _time.Advance(length(pass++));
+            also?.Invoke();
+            return new ValueTask<PassResult>(new PassResult(items, 7));
+        });
+    }
+
+    private async Task<int> CountWarmUpsAsync(Func<int, TimeSpan> length)
+    {
+        int warmUps = 0;
+        Arm arm = new("a", default, static _ => default)
+        {
+            WarmUp = _ =>
+            {
+                _time.Advance(length(warmUps++));
+                return default;
+            },
+        };
+        await RunnerOf(trials: 1, TimeSpan.Zero).RunAsync([arm]);
+        return warmUps;
+    }
+
+    private sealed class Recorder : ITrialObserver
+    {
+        public List<string> Heard { get; } = [];
+
+        public void Started(TrialStep trialStep) => Heard.Add($"{trialStep.Index} of {trialStep.Count}: {trialStep.Arm.Name} {trialStep.Round}");
+
+        public void Ended(TrialStep trialStep, Window? window) => Heard.Add(window is null ? "-" : $"{window.Items} items");
+    }
+}

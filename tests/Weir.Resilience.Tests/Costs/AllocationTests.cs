@@ -1,0 +1,139 @@
+#if !DEBUG
+using System.Runtime.CompilerServices;
+
+namespace Weir.Resilience.Tests.Costs;
+
+/// <summary>What a policy may allocate when it has nothing to do: nothing. In Release only, as a Debug build has its own costs.</summary>
+public class AllocationTests
+{
+    private const int Calls = 10_000;
+
+    [Fact]
+    public void CircuitBreaker_ClosedAndSuccess_AllocatesNothing()
+    {
+        var breaker = new CircuitBreaker();
+        AllocatesNothing(() =>
+        {
+            breaker.TryEnter(out CircuitTicket ticket);
+            breaker.Succeeded(ticket);
+        });
+    }
+
+    [Fact]
+    public void CircuitBreaker_ClosedWithRatio_AllocatesNothing()
+    {
+        // The manual clock keeps to one slice of the window; a slice is allocated when its turn comes, ten a window.
+        var breaker = new CircuitBreaker(new CircuitBreakerOptions { FailureRatio = 0.5, SamplingDuration = TimeSpan.FromSeconds(10), TimeProvider = new TestKit.ManualTimeProvider() });
+        AllocatesNothing(() =>
+        {
+            breaker.TryEnter(out CircuitTicket ticket);
+            breaker.Succeeded(ticket);
+        });
+    }
+
+    [Fact]
+    public void TokenBucket_NothingToWaitFor_AllocatesNothing()
+    {
+        var bucket = new TokenBucket(new RateLimitOptions { TokensPerSecond = 1e9, BurstCapacity = 1e9 });
+        AllocatesNothing(() => Assert.True(bucket.WaitAsync().IsCompletedSuccessfully));
+    }
+
+    [Fact]
+    public void RetryPolicy_Decision_AllocatesNothing()
+    {
+        var policy = new RetryPolicy(new RetryOptions { BackoffStrategy = BackoffStrategy.DecorrelatedJitter });
+        var error = new IOException();
+        AllocatesNothing(() => policy.GetDelay(2, error, Span.Ms(100)));
+    }
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public void TimeoutPolicy_SynchronousCallInTime_AllocatesNothing(bool cancelable)
+    {
+        using var caller = new CancellationTokenSource();
+        CancellationToken token = cancelable ? caller.Token : default;
+        var policy = new TimeoutPolicy<int>();
+        AllocatesNothing(() => Assert.True(policy.ExecuteAsync(static (x, _) => new ValueTask<int>(x), 1, token).IsCompletedSuccessfully));
+    }
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public void TimeoutPolicy_SuspendedCallInTime_AllocatesNothing(bool cancelable)
+    {
+        using var caller = new CancellationTokenSource();
+        CancellationToken token = cancelable ? caller.Token : default;
+        var policy = new TimeoutPolicy<int>();
+        var call = new ManualCall();
+        int results = 0;
+        ValueTaskAwaiter<int> awaiter = default;
+        Action onResult = () => results += awaiter.GetResult();
+        AllocatesNothing(() =>
+        {
+            awaiter = policy.ExecuteAsync(static (c, t) => c.Start(t), call, token).GetAwaiter();
+            awaiter.UnsafeOnCompleted(onResult);
+            call.End(1);
+        });
+        Assert.True(results >= Calls);
+    }
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public void PolicyChain_EverythingOnAndNothingTriggered_AllocatesNothing(bool suspends)
+    {
+        using var caller = new CancellationTokenSource();
+        PolicyChain<int> chain = All();
+        var call = new ManualCall();
+        int results = 0;
+        ValueTaskAwaiter<int> awaiter = default;
+        Action onResult = () => results += awaiter.GetResult();
+        AllocatesNothing(() =>
+        {
+            ValueTask<int> pending = suspends
+                ? chain.ExecuteAsync(static (c, t) => c.Start(t), call, caller.Token)
+                : chain.ExecuteAsync(static (_, _) => new ValueTask<int>(1), call, caller.Token);
+            awaiter = pending.GetAwaiter();
+            if (suspends)
+            {
+                awaiter.UnsafeOnCompleted(onResult);
+                call.End(1);
+            }
+            else
+            {
+                onResult();
+            }
+        });
+        Assert.True(results >= Calls);
+    }
+
+    internal static PolicyChain<int> All() => new(new PolicyChainOptions<int>
+    {
+        Fallback = new FallbackOptions<int> { Handler = static (_, _) => new ValueTask<int>(0) },
+        TotalTimeout = TimeSpan.FromMinutes(1),
+        Retry = new RetryOptions(),
+        CircuitBreaker = new CircuitBreaker(),
+        RateLimit = new TokenBucket(new RateLimitOptions { TokensPerSecond = 1e9, BurstCapacity = 1e9 }),
+        AttemptTimeout = TimeSpan.FromSeconds(30),
+    });
+
+    private static void AllocatesNothing(Action call)
+    {
+        long least = long.MaxValue;
+        for (int round = 0; round < 5; round++)
+        {
+            long before = GC.GetAllocatedBytesForCurrentThread();
+            for (int i = 0; i < Calls; i++)
+            {
+                call();
+            }
+
+            // The first rounds fill the pools, and the compiler's own work may fall into any.
+            least = Math.Min(least, GC.GetAllocatedBytesForCurrentThread() - before);
+        }
+
+        Assert.Equal(0, least);
+    }
+}
+#endif

@@ -1,0 +1,61 @@
+namespace Weir.TestKit;
+
+/// <summary>Waits that end: a test that would hang fails instead, with a sentence that says what did not happen.</summary>
+public static class Guard
+{
+    private static readonly TimeSpan Limit = TimeSpan.FromSeconds(30);
+
+    public static async Task WithinAsync(this Task task, string what = "the awaited task")
+    {
+        ArgumentNullException.ThrowIfNull(task);
+        await EndsAsync(task, what);
+        await task;
+    }
+
+    public static async Task<T> WithinAsync<T>(this Task<T> task, string what = "the awaited task")
+    {
+        ArgumentNullException.ThrowIfNull(task);
+        await EndsAsync(task, what);
+        return await task;
+    }
+
+    public static Task<T> WithinAsync<T>(this ValueTask<T> task, string what = "the awaited task") => task.AsTask().WithinAsync(what);
+
+    public static Task WithinAsync(this ValueTask task, string what = "the awaited task") => task.AsTask().WithinAsync(what);
+
+    /// <summary>Waits for the end of a task, whatever the end is.</summary>
+    public static async Task EndsAsync(this Task task, string what = "the awaited task")
+    {
+        ArgumentNullException.ThrowIfNull(task);
+        Task first = await Task.WhenAny(task, Task.Delay(Limit, TimeProvider.System)).ConfigureAwait(false);
+        if (first != task && !task.IsCompleted)
+        {
+            throw new TimeoutException($"{what} did not end within {Limit.TotalSeconds:F0} s.");
+        }
+    }
+
+    /// <summary>Waits for a condition that other threads bring about.</summary>
+    public static async Task UntilAsync(Func<bool> condition, string what)
+    {
+        ArgumentNullException.ThrowIfNull(condition);
+        long start = TimeProvider.System.GetTimestamp();
+        while (!condition())
+        {
+            if (TimeProvider.System.GetElapsedTime(start) > Limit)
+            {
+                throw new TimeoutException($"{what} did not come true within {Limit.TotalSeconds:F0} s.");
+            }
+
+            await Pause.ShortAsync();
+        }
+    }
+
+    /// <summary>Gives the process the time to do what it should not do, before a test says that it did not do it.</summary>
+    public static async Task SettleAsync()
+    {
+        for (int i = 0; i < 3; i++)
+        {
+            await Pause.ShortAsync();
+        }
+    }
+}

@@ -1,0 +1,120 @@
+#if !DEBUG
+using Weir.Tests.Operators.Support;
+
+namespace Weir.Tests.Operators.Budgets;
+
+/// <summary>
+/// How many bytes may a run allocate? Measured over the whole process and many runs, alone; of several rounds the least counts, because
+/// anything else in the process can only add.
+/// </summary>
+[Collection(nameof(Alone))]
+public class AllocationTests
+{
+    private static readonly ParallelRunOptions Eight = new() { MaxDegreeOfParallelism = 8 };
+
+    private static readonly int[] Thousand = [.. Enumerable.Range(0, 1_000)];
+
+    private static readonly int[] HundredThousand = [.. Enumerable.Range(0, 100_000)];
+
+    private static readonly Func<int, CancellationToken, ValueTask<int>> Twice = Selectors.Twice;
+
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task List_ThousandSynchronousItems_IsTheResultAndLittleMore() =>
+        AssertAtMost(ListBytes(1_000) + 1_200, await BytesAsync(200, static () => Thousand.SelectParallelAsync(Twice, Eight)));
+
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task List_HundredThousandSynchronousItems_IsTheResultAndLittleMore() =>
+        AssertAtMost(ListBytes(100_000) + 3_072, await BytesAsync(20, static () => HundredThousand.SelectParallelAsync(Twice, Eight)));
+
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task ForEach_HundredThousandSynchronousItems_IsNoBytePerItem() =>
+        AssertAtMost(3_072, await BytesAsync(20, static () => HundredThousand.ForEachParallelAsync(static (_, _) => default, Eight)));
+
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task List_OneItem_IsOneSmallRun() =>
+        AssertAtMost(ListBytes(1) + 1_200, await BytesAsync(500, static () => new[] { 1 }.SelectParallelAsync(Twice, Eight)));
+
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task List_ThreeItemsAndALimitOfAThousand_PaysForThreeWorkers()
+    {
+        long bytes = await BytesAsync(
+            200,
+            static () => new[] { 1, 2, 3 }.SelectParallelAsync(Selectors.TwiceAfterYield, new() { MaxDegreeOfParallelism = 1_000 }));
+        AssertAtMost(4 * 1_024, bytes);
+    }
+
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task List_YieldingItems_AddNothingToTheSelectorsOwnStateMachine()
+    {
+        static async Task Loop()
+        {
+            foreach (int item in Thousand)
+            {
+                await Selectors.TwiceAfterYield(item, default);
+            }
+        }
+
+        long alone = await BytesAsync(100, Loop);
+        long run = await BytesAsync(100, static () => Thousand.SelectParallelAsync(Selectors.TwiceAfterYield, Eight));
+
+        // Eight workers, each with its continuation and its rest of a chunk, but not one byte an item.
+        AssertAtMost(alone + ListBytes(1_000) + 8_192, run);
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Stream_ThousandSynchronousItems_IsAFewKilobytes(bool ordered) =>
+        AssertAtMost(4_096, await StreamBytesAsync(ordered));
+
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task Stream_Ordered_CostsWhatUnorderedCosts()
+    {
+        long unordered = await StreamBytesAsync(false);
+        long ordered = await StreamBytesAsync(true);
+        AssertAtMost((long)(unordered * 1.1) + 64, ordered);
+    }
+
+    private static Task<long> StreamBytesAsync(bool ordered)
+    {
+        ParallelRunOptions options = Eight with { OrderedOutput = ordered };
+        return BytesAsync(200, async () =>
+        {
+            await foreach (int _ in Thousand.SelectParallelStreamAsync(Twice, options))
+            {
+            }
+        });
+    }
+
+    // The list object, its array and the array's header.
+    private static long ListBytes(int count) => 32 + 24 + (count * sizeof(int));
+
+    private static async Task<long> BytesAsync(int runs, Func<Task> run)
+    {
+        for (int i = 0; i < 50; i++)
+        {
+            await run();
+        }
+
+        long least = long.MaxValue;
+        for (int round = 0; round < 7; round++)
+        {
+            long before = GC.GetTotalAllocatedBytes(precise: true);
+            for (int i = 0; i < runs; i++)
+            {
+                await run().ConfigureAwait(false);
+            }
+
+            least = Math.Min(least, (GC.GetTotalAllocatedBytes(precise: true) - before) / runs);
+        }
+
+        return least;
+    }
+
+    private static void AssertAtMost(long budget, long bytes)
+    {
+        TestContext.Current.TestOutputHelper?.WriteLine($"{bytes:N0} of {budget:N0} bytes");
+        Assert.True(bytes <= budget, $"{bytes:N0} bytes a run, and the budget is {budget:N0}.");
+    }
+}
+#endif

@@ -1,0 +1,26 @@
+namespace Weir.Tests.Operators.Support;
+
+internal static class Clocks
+{
+    /// <summary>
+    /// Moves the clock to a limit, and then in small steps until the task ends: a limit may be noticed a moment after it has passed,
+    /// but not another whole limit later.
+    /// </summary>
+    public static async Task AdvanceUntilAsync(this ManualTimeProvider clock, Task task, TimeSpan limit)
+    {
+        clock.Advance(limit);
+        for (int i = 0; i < 1_000 && !task.IsCompleted; i++)
+        {
+            await Guard.SettleAsync();
+            if (!task.IsCompleted)
+            {
+                clock.Advance(TimeSpan.FromMilliseconds(1));
+            }
+        }
+
+        if (!task.IsCompleted)
+        {
+            throw new TimeoutException("The limit had no effect within a second of the clock.");
+        }
+    }
+}

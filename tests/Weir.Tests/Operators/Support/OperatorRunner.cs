@@ -1,0 +1,114 @@
+using System.Collections.Concurrent;
+using System.Diagnostics;
+
+namespace Weir.Tests.Operators.Support;
+
+internal static class OperatorRunner
+{
+    public static bool IsOrdered(this OperatorFamily family) =>
+        family is OperatorFamily.List or OperatorFamily.OrderedStream or OperatorFamily.BatchList or OperatorFamily.Outcomes;
+
+    public static bool IsStream(this OperatorFamily family) =>
+        family is OperatorFamily.Stream or OperatorFamily.OrderedStream or OperatorFamily.BatchStream;
+
+    /// <summary>Calls the operator, and gathers what it gives.</summary>
+    public static Task<List<int>> RunAsync(
+        this OperatorFamily family,
+        TestSource source,
+        Func<int, CancellationToken, ValueTask<int>> selector,
+        ParallelRunOptions? options = null,
+        CancellationToken token = default) => family switch
+        {
+            OperatorFamily.List => source.ListAsync(selector, options, token),
+            OperatorFamily.ForEach => ForEachAsync(source, selector, options, token),
+            OperatorFamily.BatchList => source.BatchListAsync(1, (batch, stop) => selector(batch.Single(), stop), options, token),
+            OperatorFamily.Outcomes => SuccessesAsync(source.OutcomesAsync(selector, options, token)),
+            _ => GatherAsync(family.Open(source, selector, options, token)),
+        };
+
+    /// <summary>Opens the stream of a family that is one.</summary>
+    public static IAsyncEnumerable<int> Open(
+        this OperatorFamily family,
+        TestSource source,
+        Func<int, CancellationToken, ValueTask<int>> selector,
+        ParallelRunOptions? options = null,
+        CancellationToken token = default) => family switch
+        {
+            OperatorFamily.Stream => source.Stream(selector, options, token),
+            OperatorFamily.OrderedStream => source.Stream(selector, (options ?? new()) with { OrderedOutput = true }, token),
+            OperatorFamily.BatchStream => source.BatchStream(1, (batch, stop) => selector(batch.Single(), stop), options, null, token),
+            _ => throw new UnreachableException(),
+        };
+
+    public static async Task<List<T>> GatherAsync<T>(IAsyncEnumerable<T> stream)
+    {
+        List<T> results = [];
+        await foreach (T result in stream.ConfigureAwait(false))
+        {
+            results.Add(result);
+        }
+
+        return results;
+    }
+
+    public static Task<List<int>> ListAsync(
+        this TestSource source, Func<int, CancellationToken, ValueTask<int>> selector, ParallelRunOptions? options, CancellationToken token) =>
+        source.Sequence?.SelectParallelAsync(selector, options, token)
+        ?? source.AsyncSequence?.SelectParallelAsync(selector, options, token)
+        ?? source.Channel!.SelectParallelAsync(selector, options, token);
+
+    public static Task<ItemOutcome<int>[]> OutcomesAsync(
+        this TestSource source, Func<int, CancellationToken, ValueTask<int>> selector, ParallelRunOptions? options = null, CancellationToken token = default) =>
+        source.Sequence?.SelectParallelOutcomesAsync(selector, options, token)
+        ?? source.AsyncSequence?.SelectParallelOutcomesAsync(selector, options, token)
+        ?? source.Channel!.SelectParallelOutcomesAsync(selector, options, token);
+
+    public static IAsyncEnumerable<int> Stream(
+        this TestSource source, Func<int, CancellationToken, ValueTask<int>> selector, ParallelRunOptions? options = null, CancellationToken token = default) =>
+        source.Sequence?.SelectParallelStreamAsync(selector, options, token)
+        ?? source.AsyncSequence?.SelectParallelStreamAsync(selector, options, token)
+        ?? source.Channel!.SelectParallelStreamAsync(selector, options, token);
+
+    public static Task<List<T>> BatchListAsync<T>(
+        this TestSource source, int size, Func<IReadOnlyList<int>, CancellationToken, ValueTask<T>> selector, ParallelRunOptions? options = null, CancellationToken token = default) =>
+        source.Sequence?.BatchParallelAsync(size, selector, options, token)
+        ?? source.AsyncSequence?.BatchParallelAsync(size, selector, options, token)
+        ?? source.Channel!.BatchParallelAsync(size, selector, options, token);
+
+    public static IAsyncEnumerable<T> BatchStream<T>(
+        this TestSource source,
+        int size,
+        Func<IReadOnlyList<int>, CancellationToken, ValueTask<T>> selector,
+        ParallelRunOptions? options = null,
+        TimeSpan? timeout = null,
+        CancellationToken token = default) =>
+        source.Sequence?.BatchParallelStreamAsync(size, selector, options, timeout, token)
+        ?? source.AsyncSequence?.BatchParallelStreamAsync(size, selector, options, timeout, token)
+        ?? source.Channel!.BatchParallelStreamAsync(size, selector, options, timeout, token);
+
+    private static async Task<List<int>> ForEachAsync(
+        TestSource source, Func<int, CancellationToken, ValueTask<int>> selector, ParallelRunOptions? options, CancellationToken token)
+    {
+        ConcurrentQueue<int> results = [];
+        Func<int, CancellationToken, ValueTask> action = (item, stop) =>
+        {
+            ValueTask<int> pending = selector(item, stop);
+            if (pending.IsCompletedSuccessfully)
+            {
+                results.Enqueue(pending.Result);
+                return default;
+            }
+
+            return Awaited(pending);
+        };
+        await (source.Sequence?.ForEachParallelAsync(action, options, token)
+            ?? source.AsyncSequence?.ForEachParallelAsync(action, options, token)
+            ?? source.Channel!.ForEachParallelAsync(action, options, token)).ConfigureAwait(false);
+        return [.. results];
+
+        async ValueTask Awaited(ValueTask<int> pending) => results.Enqueue(await pending.ConfigureAwait(false));
+    }
+
+    private static async Task<List<int>> SuccessesAsync(Task<ItemOutcome<int>[]> outcomes) =>
+        [.. (await outcomes.ConfigureAwait(false)).Where(static o => o.IsSuccess).Select(static o => o.Value)];
+}

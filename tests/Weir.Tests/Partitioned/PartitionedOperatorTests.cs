@@ -1,0 +1,294 @@
+using System.Threading.Channels;
+
+namespace Weir.Tests.Partitioned;
+
+public class PartitionedOperatorTests
+{
+    private static readonly ParallelRunOptions Eight = new() { MaxDegreeOfParallelism = 8 };
+
+    public static TheoryData<string> Sources() => ["array", "list", "lazy", "async", "channel"];
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Sources))]
+    public async Task SelectParallelAsync_ItemsOfAKey_RunOneAtATimeInSourceOrder(string kind)
+    {
+        const int count = 2_000;
+        LaneProbe probe = new();
+        Func<int, CancellationToken, ValueTask<int>> selector = async (x, _) =>
+        {
+            probe.Enter(x % 7, x);
+            if (x % 3 != 0)
+            {
+                await Task.Yield();
+            }
+
+            probe.Leave(x % 7);
+            return x;
+        };
+        int[] items = Enumerable.Range(0, count).ToArray();
+        List<int> results = await (kind switch
+        {
+            "array" => items.SelectParallelAsync(selector, partitionBy: static x => x % 7, Eight),
+            "list" => items.ToList().SelectParallelAsync(selector, static x => x % 7, Eight),
+            "lazy" => items.Where(static _ => true).SelectParallelAsync(selector, static x => x % 7, Eight),
+            "async" => Slow(items).SelectParallelAsync(selector, static x => x % 7, Eight),
+            _ => Filled(items).SelectParallelAsync(selector, static x => x % 7, Eight),
+        });
+        Assert.Equal(items, results);
+        Assert.Equal(1, probe.MostOfOneKey);
+        Assert.True(probe.MostAtOnce <= 8);
+        Assert.All(Enumerable.Range(0, 7), key => Assert.Equal(items.Where(x => x % 7 == key), probe.Started(key)));
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task SelectParallelAsync_HotKeyThatIsStuck_DoesNotStopTheOthers()
+    {
+        // Nine of ten items have the hot key, and its first one is stuck: all the others that may be read must run nevertheless.
+        TaskCompletionSource hot = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        using SemaphoreSlim others = new(0);
+        Task<List<int>> run = Enumerable.Range(0, 1_000).SelectParallelAsync(
+            async (x, _) =>
+            {
+                if (x % 10 != 9)
+                {
+                    await hot.Task;
+                }
+                else
+                {
+                    others.Release();
+                }
+
+                return x;
+            },
+            static x => x % 10 == 9 ? x : -1,
+            Eight);
+        for (int i = 0; i < 100; i++)
+        {
+            Assert.True(await others.WaitAsync(TimeSpan.FromSeconds(20)));
+        }
+
+        Assert.False(run.IsCompleted);
+        hot.SetResult();
+        Assert.Equal(Enumerable.Range(0, 1_000), await run);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Partitioned_ManyItemsWaitingForAKey_ReadingStopsAtTheCapacity()
+    {
+        TaskCompletionSource gate = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        TaskCompletionSource enough = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        int read = 0;
+        IEnumerable<int> Source()
+        {
+            for (int i = 0; i < 10_000; i++)
+            {
+                if (Interlocked.Increment(ref read) == 51)
+                {
+                    enough.TrySetResult();
+                }
+
+                yield return i;
+            }
+        }
+
+        int running = 0;
+        Task run = Source().ForEachParallelAsync(
+            async (_, _) =>
+            {
+                Assert.Equal(1, Interlocked.Increment(ref running));
+                await gate.Task;
+                Interlocked.Decrement(ref running);
+            },
+            static _ => "one key",
+            Eight with { ChannelCapacity = 50 });
+        await enough.Task;
+
+        // One runs, fifty wait. Nobody can read on now: the run has no worker that would.
+        Assert.Equal(51, Volatile.Read(ref read));
+        gate.SetResult();
+        await run;
+        Assert.Equal(10_000, read);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task MaxPerPartition_OfTwo_LetsTwoOfAKeyRunAtOnce()
+    {
+        LaneProbe probe = new();
+        using Barrier pair = new(2);
+        await Enumerable.Range(0, 40).ForEachParallelAsync(
+            (x, _) =>
+            {
+                probe.Enter(0, x);
+                Assert.True(pair.SignalAndWait(TimeSpan.FromSeconds(20)));
+                probe.Leave(0);
+                return default;
+            },
+            static _ => 0,
+            Eight with { MaxPerPartition = 2 });
+        Assert.Equal(2, probe.MostOfOneKey);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Streams_WithKeys_GiveEveryResultAndKeepTheOrderPromised(bool ordered)
+    {
+        List<int> seen = [];
+        await foreach (int x in Enumerable.Range(0, 500).SelectParallelStreamAsync(
+            async (x, _) =>
+            {
+                await Task.Yield();
+                return x;
+            },
+            static x => x % 5,
+            Eight with { OrderedOutput = ordered, ChannelCapacity = 4 }))
+        {
+            seen.Add(x);
+        }
+
+        Assert.Equal(Enumerable.Range(0, 500), ordered ? seen : seen.Order());
+        Assert.All(Enumerable.Range(0, 5), key => Assert.Equal(seen.Where(x => x % 5 == key).Order(), seen.Where(x => x % 5 == key)));
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Failure_OfAnItem_LetsTheNextOfItsKeyRun()
+    {
+        ItemOutcome<int>[] outcomes = await Enumerable.Range(0, 100).SelectParallelOutcomesAsync(
+            static async (x, _) =>
+            {
+                await Task.Yield();
+                return x % 4 == 1 ? throw new FormatException() : x;
+            },
+            static x => x % 2,
+            Eight);
+        Assert.All(outcomes.Index(), static o => Assert.Equal(
+            o.Index % 4 == 1 ? ItemStatus.Failed : ItemStatus.Succeeded, o.Item.Status));
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task PartitionBy_ThrowsOrGivesNull_FailsTheRunAsTheSourceWould()
+    {
+        await Assert.ThrowsAsync<FormatException>(() => Enumerable.Range(0, 10).SelectParallelAsync<int, int, int>(
+            static (x, _) => new(x), static x => x == 3 ? throw new FormatException() : x));
+        InvalidOperationException error = await Assert.ThrowsAsync<InvalidOperationException>(() => Enumerable.Range(0, 10)
+            .SelectParallelAsync<int, int, string>(static (x, _) => new(x), static x => x == 3 ? null! : "key"));
+        Assert.Contains("index 3", error.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Arguments_WrongOnes_AreRefusedAtTheCall()
+    {
+        Assert.Equal("partitionBy", Assert.Throws<ArgumentNullException>(
+            () => { _ = new[] { 1 }.SelectParallelAsync<int, int, int>(static (x, _) => new(x), partitionBy: null!); }).ParamName);
+        Assert.Equal("MaxPerPartition", Assert.Throws<ArgumentOutOfRangeException>(
+            () => { _ = new[] { 1 }.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), static x => x, new() { MaxPerPartition = 0 }); }).ParamName);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task EarlyExit_WithItemsWaitingInLanes_EndsEverything()
+    {
+        int running = 0;
+        int taken = 0;
+        await foreach (int x in Endless().SelectParallelStreamAsync(
+            async (x, token) =>
+            {
+                Interlocked.Increment(ref running);
+                try
+                {
+                    await Task.Yield();
+                    token.ThrowIfCancellationRequested();
+                    return x;
+                }
+                finally
+                {
+                    Interlocked.Decrement(ref running);
+                }
+            },
+            static x => x % 2,
+            Eight with { ChannelCapacity = 1 }))
+        {
+            if (++taken == 20)
+            {
+                break;
+            }
+        }
+
+        Assert.Equal(0, running);
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task Partitioned_RandomPlans_RunEachItemOnceInItsLane()
+    {
+        int start = int.TryParse(Environment.GetEnvironmentVariable("WEIR_SEED"), out int given) ? given : 1;
+        for (int seed = start; seed < start + 150; seed++)
+        {
+            Random random = new(seed);
+            int count = random.Next(0, 300);
+            int keys = random.Next(1, 12);
+            int perKey = random.Next(1, 4);
+            int[] keyOf = Enumerable.Range(0, count).Select(_ => random.Next(2) == 0 ? 0 : random.Next(keys)).ToArray();
+            int[] kind = Enumerable.Range(0, count).Select(_ => random.Next(4)).ToArray();
+            ParallelRunOptions options = new()
+            {
+                MaxDegreeOfParallelism = random.Next(1, 10),
+                ChannelCapacity = random.Next(1, 20),
+                MaxPerPartition = perKey,
+                ErrorMode = ErrorMode.BestEffort,
+            };
+            LaneProbe probe = new();
+            IEnumerable<int> items = random.Next(2) == 0 ? Enumerable.Range(0, count).ToArray() : Enumerable.Range(0, count).Where(static _ => true);
+            List<int> results = await items.SelectParallelAsync(
+                async (x, _) =>
+                {
+                    probe.Enter(keyOf[x], x);
+                    for (int i = 0; i < kind[x]; i++)
+                    {
+                        await Task.Yield();
+                    }
+
+                    probe.Leave(keyOf[x]);
+                    return kind[x] == 3 ? throw new FormatException() : x;
+                },
+                x => keyOf[x],
+                options);
+            string what = $"seed {seed}";
+            Assert.True(results.SequenceEqual(Enumerable.Range(0, count).Where(x => kind[x] != 3)), what);
+            Assert.True(count == 0 || probe.MostOfOneKey <= perKey, what);
+            Assert.True(probe.MostAtOnce <= options.MaxDegreeOfParallelism, what);
+            if (perKey == 1)
+            {
+                Assert.All(probe.Keys, key => Assert.True(
+                    probe.Started(key).SequenceEqual(Enumerable.Range(0, count).Where(x => keyOf[x] == key)), what));
+            }
+        }
+    }
+
+    private static async IAsyncEnumerable<int> Slow(int[] items)
+    {
+        foreach (int item in items)
+        {
+            if (item % 5 == 0)
+            {
+                await Task.Yield();
+            }
+
+            yield return item;
+        }
+    }
+
+    private static ChannelReader<int> Filled(int[] items)
+    {
+        Channel<int> channel = Channel.CreateUnbounded<int>(new UnboundedChannelOptions { SingleReader = true });
+        Array.ForEach(items, item => channel.Writer.TryWrite(item));
+        channel.Writer.Complete();
+        return channel.Reader;
+    }
+
+    private static IEnumerable<int> Endless()
+    {
+        for (int i = 0; ; i++)
+        {
+            yield return i;
+        }
+    }
+}

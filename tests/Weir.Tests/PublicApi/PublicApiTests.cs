@@ -1,0 +1,67 @@
+using System.Reflection;
+using System.Runtime.CompilerServices;
+
+namespace Weir.Tests.PublicApi;
+
+/// <summary>
+/// The public API of each package is a text file, so that a change of it is seen in review. A wanted change is accepted with
+/// WEIR_ACCEPT_API=1, which writes the file anew.
+/// </summary>
+public class PublicApiTests
+{
+    public static TheoryData<string> Packages() => ["Weir.Core", "Weir", "Weir.Resilience", "Weir.RateLimiting"];
+
+    [Theory]
+    [MemberData(nameof(Packages))]
+    public void Package_PublicApi_IsTheReviewedOne(string package)
+    {
+        Assembly assembly = Assembly.Load(package);
+        string actual = ApiText.Of(assembly);
+        string file = Path.Combine(Folder(), package + ".txt");
+        if (Environment.GetEnvironmentVariable("WEIR_ACCEPT_API") == "1")
+        {
+            File.WriteAllText(file, actual);
+        }
+
+        string[] reviewed = File.Exists(file) ? File.ReadAllLines(file) : [];
+        string[] now = actual.TrimEnd('\n').Split('\n');
+        string[] changes = [.. Missing(reviewed, now, "- "), .. Missing(now, reviewed, "+ ")];
+        Assert.True(
+            reviewed.SequenceEqual(now),
+            $"The public API of {package} is not the reviewed one of PublicApi/{package}.txt. If the change is wanted, run this test with WEIR_ACCEPT_API=1 "
+            + $"and put the file into the same commit.\n{string.Join('\n', changes)}");
+    }
+
+    [Fact]
+    public void ApiText_KnownMembers_AreWrittenAsInCode()
+    {
+        string text = ApiText.Of(typeof(ParallelOperators).Assembly);
+        Assert.Contains(
+            "    public static Task<List<TResult>> SelectParallelAsync<TSource, TResult>(this IEnumerable<TSource> source, "
+            + "Func<TSource, CancellationToken, ValueTask<TResult>> selector, ParallelRunOptions? options = null, CancellationToken cancellationToken = default)\n",
+            text,
+            StringComparison.Ordinal);
+        Assert.Contains("    public int MaxDegreeOfParallelism { get; init; }\n", text, StringComparison.Ordinal);
+        Assert.Contains("    public Func<int, Exception, ValueTask<bool>>? OnErrorAsync { get; init; }\n", text, StringComparison.Ordinal);
+        Assert.Contains("    CollectAndContinue = 1,\n", ApiText.Of(typeof(ErrorMode).Assembly), StringComparison.Ordinal);
+    }
+
+    private static IEnumerable<string> Missing(string[] from, string[] other, string sign) => from.Except(other).Select(line => sign + line.Trim());
+
+    private static string Folder([CallerFilePath] string path = "")
+    {
+        if (Directory.Exists(Path.GetDirectoryName(path)))
+        {
+            return Path.GetDirectoryName(path)!;
+        }
+
+        // A deterministic build does not say where it was built.
+        string? folder = AppContext.BaseDirectory;
+        while (folder is not null && !File.Exists(Path.Combine(folder, "Weir.slnx")))
+        {
+            folder = Path.GetDirectoryName(folder);
+        }
+
+        return Path.Combine(folder ?? throw new InvalidOperationException("The tests run from inside the repository."), "tests", "Weir.Tests", "PublicApi");
+    }
+}

@@ -1,0 +1,135 @@
+using System.Runtime.CompilerServices;
+using Weir.Runtimes;
+
+namespace Weir.Tests.Runtimes;
+
+/// <summary>What only a direct runtime promises: the caller's thread, the items' order, and nothing allocated for an item.</summary>
+public class DirectRuntimeTests
+{
+    [Fact(Timeout = 30_000)]
+    public async Task ProcessManyAsync_SynchronousItems_RunOnTheCallersThreadInOrder()
+    {
+        await using DirectRuntime runtime = new();
+        List<(int Item, int Thread)> ran = [];
+        int caller = Environment.CurrentManagedThreadId;
+        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(RuntimeRun.Count(1000), (x, _) =>
+        {
+            ran.Add((x, Environment.CurrentManagedThreadId));
+            return x % 10 == 0 ? throw new InvalidDataException() : new ValueTask<int>(x);
+        });
+        Assert.True(call.IsCompletedSuccessfully);
+        Assert.Equal(RuntimeRun.Count(1000).Select(x => (x, caller)), ran);
+        await call;
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task ProcessManyAsync_ItemThatWaits_WhatComesBeforeItRunsOnTheCaller()
+    {
+        await using DirectRuntime runtime = new();
+        TaskCompletionSource<int> gate = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        List<int> ran = [];
+        List<int> threads = [];
+        int caller = Environment.CurrentManagedThreadId;
+        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(RuntimeRun.Count(20), (x, _) =>
+        {
+            ran.Add(x);
+            threads.Add(Environment.CurrentManagedThreadId);
+            return x == 10 ? new ValueTask<int>(gate.Task) : new ValueTask<int>(x);
+        });
+        Assert.False(call.IsCompleted);
+        Assert.Equal(RuntimeRun.Count(11), ran);
+        Assert.All(threads, t => Assert.Equal(caller, t));
+        gate.SetResult(10);
+        Assert.Equal(RuntimeRun.Count(20), (await call).Select(static o => o.Value));
+        Assert.Equal(RuntimeRun.Count(20), ran);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task ProcessManyStreamAsync_SynchronousItems_RunOneForEachStepOnTheCaller()
+    {
+        await using DirectRuntime runtime = new();
+        int ran = 0;
+        int thread = 0;
+        IAsyncEnumerator<(int Index, ItemOutcome<int> Outcome)> enumerator = runtime.ProcessManyStreamAsync(RuntimeRun.Count(10), (x, _) =>
+        {
+            ran++;
+            thread = Environment.CurrentManagedThreadId;
+            return new ValueTask<int>(x);
+        }).GetAsyncEnumerator(CancellationToken.None);
+        for (int x = 0; x < 10; x++)
+        {
+            Assert.Equal(x, ran);
+            ValueTask<bool> step = enumerator.MoveNextAsync();
+            Assert.True(step.IsCompletedSuccessfully);
+            Assert.True(await step);
+            Assert.Equal(Environment.CurrentManagedThreadId, thread);
+            Assert.Equal(x, enumerator.Current.Outcome.Value);
+        }
+
+        await enumerator.DisposeAsync();
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task ProcessManyAsync_SynchronousItems_AllocateNothingBesideTheOutcomes()
+    {
+        Assert.SkipWhen(IsDebugBuild(), "Debug builds make async state machines objects of their own.");
+        await using DirectRuntime runtime = new();
+        int[] items = RuntimeRun.Count(10_000);
+        Func<int, CancellationToken, ValueTask<int>> same = static (x, _) => new ValueTask<int>(x);
+        for (int i = 0; i < 100; i++)
+        {
+            _ = runtime.ProcessManyAsync(items, same);
+        }
+
+        long least = long.MaxValue;
+        for (int i = 0; i < 20; i++)
+        {
+            long before = GC.GetAllocatedBytesForCurrentThread();
+            Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(items, same);
+            long after = GC.GetAllocatedBytesForCurrentThread();
+            Assert.True(call.IsCompletedSuccessfully);
+            least = Math.Min(least, after - before);
+        }
+
+        long array = (10_000L * Unsafe.SizeOf<ItemOutcome<int>>()) + 24;
+        Assert.InRange(least, array, array + 600);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task ProcessManyAsync_ItemsThatWaitOneAfterTheOther_DoNotGrowTheStack()
+    {
+        await using DirectRuntime runtime = new();
+        ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(RuntimeRun.Count(50_000), static async (x, _) =>
+        {
+            await Task.Yield();
+            return x;
+        });
+        Assert.Equal(RuntimeRun.Count(50_000), outcomes.Select(static o => o.Value));
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task ProcessManyAsync_BatchTimeoutPassesInASynchronousItem_TheRestNeverRuns()
+    {
+        TestKit.ManualTimeProvider clock = new();
+        await using DirectRuntime runtime = new(new RuntimeOptions { TimeProvider = clock });
+        ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
+            RuntimeRun.Count(10),
+            (x, token) =>
+            {
+                if (x == 4)
+                {
+                    clock.Advance(TimeSpan.FromSeconds(1));
+                    Assert.True(token.IsCancellationRequested);
+                }
+
+                return new ValueTask<int>(x);
+            },
+            new ProcessManyOptions { BatchTimeout = TimeSpan.FromSeconds(1) });
+        Assert.Equal(RuntimeRun.Count(5), outcomes[..5].Select(static o => o.Value));
+        Assert.All(outcomes[5..], RuntimeRun.AssertNotRun);
+    }
+
+    private static bool IsDebugBuild() =>
+        typeof(DirectRuntime).Assembly.GetCustomAttributes(typeof(System.Diagnostics.DebuggableAttribute), false)
+            .OfType<System.Diagnostics.DebuggableAttribute>().Any(static a => a.IsJITOptimizerDisabled);
+}

@@ -1,0 +1,118 @@
+using System.Diagnostics;
+using Weir.Runtimes;
+
+namespace Weir.Tests.Runtimes;
+
+/// <summary>How the callers of a parallel runtime share its threads, and how the items of one call do.</summary>
+public class ParallelRuntimeSharingTests
+{
+    [Theory(Timeout = 60_000)]
+    [InlineData(1)]
+    [InlineData(2)]
+    public async Task ProcessManyAsync_OneItemBesideHalfAMillion_DoesNotWaitForThem(int workers)
+    {
+        await using ParallelRuntime runtime = new(workers);
+        int done = 0;
+        TaskCompletionSource started = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        Task<ItemOutcome<int>[]> big = runtime.ProcessManyAsync(RuntimeRun.Count(500_000), (x, _) =>
+        {
+            Interlocked.Increment(ref done);
+            started.TrySetResult();
+            Thread.SpinWait(50);
+            return new ValueTask<int>(x);
+        });
+        await started.Task;
+        for (int i = 0; i < 5; i++)
+        {
+            await runtime.ProcessManyAsync([i], static (x, _) => new ValueTask<int>(x));
+        }
+
+        Assert.False(big.IsCompleted);
+        Assert.InRange(Volatile.Read(ref done), 1, 499_999);
+        Assert.Equal(500_000, (await big).Count(static o => o.IsSuccess));
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task ProcessManyAsync_QuickItemsThatTurnSlow_DoNotKeepTheirOnlyThread()
+    {
+        // Quick items are claimed by the hundred. When they turn slow, other callers must not wait for all that was claimed.
+        await using ParallelRuntime runtime = new(1);
+        int slow = 0;
+        TaskCompletionSource first = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        Task<ItemOutcome<int>[]> big = runtime.ProcessManyAsync(RuntimeRun.Count(22_000), (x, _) =>
+        {
+            if (x >= 20_000)
+            {
+                Interlocked.Increment(ref slow);
+                first.TrySetResult();
+                long until = Stopwatch.GetTimestamp() + (Stopwatch.Frequency / 500);
+                while (Stopwatch.GetTimestamp() < until)
+                {
+                }
+            }
+
+            return new ValueTask<int>(x);
+        });
+        await first.Task;
+        int before = Volatile.Read(ref slow);
+        await runtime.ProcessManyAsync([1], static (x, _) => new ValueTask<int>(x));
+
+        // The claim may be of 256 items; after it the other caller has its turn, with some 1,700 slow items still to come.
+        Assert.InRange(Volatile.Read(ref slow) - before, 0, 300);
+        await big;
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task ProcessManyAsync_SeveralCallers_GetOnAlike()
+    {
+        await using ParallelRuntime runtime = new(2);
+        const int Callers = 4;
+        const int Each = 4000;
+        int[] done = new int[Callers];
+        int[]? othersAtFirstEnd = null;
+        using RuntimeGate go = new();
+        Task<ItemOutcome<int>[]>[] calls = [.. RuntimeRun.Count(Callers).Select(caller => RuntimeRun.Start(RunForm.Array, runtime, RuntimeRun.Count(Each), async (x, _) =>
+        {
+            if (x == 0)
+            {
+                await go.PassAsync(x);
+            }
+
+            Thread.SpinWait(400);
+            if (Interlocked.Increment(ref done[caller]) == Each)
+            {
+                Interlocked.CompareExchange(ref othersAtFirstEnd, [.. done], null);
+            }
+
+            return x;
+        }))];
+        await go.ArrivedAsync(Callers);
+        go.Open();
+        await Task.WhenAll(calls);
+        Assert.Equal(Callers, done.Count(static d => d == Each));
+
+        // When the first was done, nobody had been left behind: each had had a good part of its own.
+        Assert.All(othersAtFirstEnd!, static d => Assert.InRange(d, Each / 10, Each));
+    }
+
+    [Theory(Timeout = 30_000)]
+    [InlineData(2)]
+    [InlineData(4)]
+    public async Task ProcessManyAsync_OneItemBlocksAmongQuickOnes_StallsNoOther(int workers)
+    {
+        await using ParallelRuntime runtime = new(workers);
+        await ConcurrentRuntimeTests.AssertStallsNoOtherAsync(runtime);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task ProcessManyAsync_CallersOfEverySize_AllGetTheirOwn()
+    {
+        await using ParallelRuntime runtime = new(2);
+        ItemOutcome<int>[][] all = await Task.WhenAll(RuntimeRun.Count(60).Select(caller =>
+            RuntimeRun.Start((RunForm)(caller % 3), runtime, RuntimeRun.Count(caller * caller), (x, _) => new ValueTask<int>(x + caller))));
+        for (int caller = 0; caller < 60; caller++)
+        {
+            Assert.Equal(Enumerable.Range(caller, caller * caller), all[caller].Select(static o => o.Value));
+        }
+    }
+}

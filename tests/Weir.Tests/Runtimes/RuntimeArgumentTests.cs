@@ -1,0 +1,97 @@
+using Weir.Runtimes;
+
+namespace Weir.Tests.Runtimes;
+
+/// <summary>Arguments are checked at the call, in both forms, with the name of what is wrong.</summary>
+public class RuntimeArgumentTests
+{
+    private static readonly Func<int, CancellationToken, ValueTask<int>> Same = static (x, _) => new ValueTask<int>(x);
+
+    public static TheoryData<string> Cases => RuntimeCases.Every();
+
+    [Theory(Timeout = 10_000)]
+    [MemberData(nameof(Cases))]
+    public async Task ProcessMany_NullArguments_ThrowsAtTheCall(string name)
+    {
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name);
+        Assert.Throws<ArgumentNullException>("items", () => { _ = runtime.ProcessManyAsync(null!, Same); });
+        Assert.Throws<ArgumentNullException>("items", () => { _ = runtime.ProcessManyStreamAsync(null!, Same); });
+        Assert.Throws<ArgumentNullException>("processor", () => { _ = runtime.ProcessManyAsync<int, int>([], null!); });
+        Assert.Throws<ArgumentNullException>("processor", () => { _ = runtime.ProcessManyStreamAsync<int, int>([], null!); });
+    }
+
+    [Theory(Timeout = 10_000)]
+    [MemberData(nameof(Cases))]
+    public async Task ProcessMany_TimeoutsOutOfRange_ThrowsAtTheCall(string name)
+    {
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name);
+        foreach (TimeSpan bad in new[] { TimeSpan.Zero, TimeSpan.FromTicks(-1), Timeout.InfiniteTimeSpan, TimeSpan.FromMilliseconds(uint.MaxValue), TimeSpan.MaxValue })
+        {
+            AssertRefused("ItemTimeout", bad, new ProcessManyOptions { ItemTimeout = bad });
+            AssertRefused("BatchTimeout", bad, new ProcessManyOptions { BatchTimeout = bad });
+        }
+
+        void AssertRefused(string property, TimeSpan value, ProcessManyOptions options)
+        {
+            foreach (ArgumentOutOfRangeException e in new[]
+            {
+                Assert.Throws<ArgumentOutOfRangeException>(property, () => { _ = runtime.ProcessManyAsync([1], Same, options); }),
+                Assert.Throws<ArgumentOutOfRangeException>(property, () => { _ = runtime.ProcessManyStreamAsync([1], Same, false, options); }),
+            })
+            {
+                Assert.Equal(value, e.ActualValue);
+            }
+        }
+    }
+
+    [Theory(Timeout = 10_000)]
+    [MemberData(nameof(Cases))]
+    public async Task ProcessMany_LongestTimeouts_AreAccepted(string name)
+    {
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name);
+        TimeSpan longest = TimeSpan.FromMilliseconds(uint.MaxValue - 1);
+        ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
+            [1, 2, 3], Same, new ProcessManyOptions { ItemTimeout = longest, BatchTimeout = longest }, CancellationToken.None);
+        Assert.All(outcomes, static o => Assert.True(o.IsSuccess));
+    }
+
+    [Theory(Timeout = 10_000)]
+    [InlineData(0)]
+    [InlineData(-1)]
+    [InlineData(int.MinValue)]
+    public async Task Constructor_LimitBelowOne_Throws(int limit)
+    {
+        await Task.CompletedTask;
+        Assert.Throws<ArgumentOutOfRangeException>("concurrency", () => new ConcurrentRuntime(limit));
+        Assert.Throws<ArgumentOutOfRangeException>("workers", () => new ParallelRuntime(limit));
+    }
+
+    [Fact(Timeout = 10_000)]
+    public async Task Constructor_OptionsOutOfRange_Throws()
+    {
+        await Task.CompletedTask;
+        foreach (TimeSpan bad in new[] { TimeSpan.FromTicks(-1), Timeout.InfiniteTimeSpan, TimeSpan.MaxValue })
+        {
+            RuntimeOptions options = new() { GracePeriod = bad };
+            Assert.Throws<ArgumentOutOfRangeException>("GracePeriod", () => new DirectRuntime(options));
+            Assert.Throws<ArgumentOutOfRangeException>("GracePeriod", () => new ConcurrentRuntime(1, options));
+            Assert.Throws<ArgumentOutOfRangeException>("GracePeriod", () => new ParallelRuntime(1, options));
+        }
+
+        RuntimeOptions noClock = new() { TimeProvider = null! };
+        Assert.Throws<ArgumentNullException>("TimeProvider", () => new DirectRuntime(noClock));
+        Assert.Throws<ArgumentNullException>("TimeProvider", () => new ConcurrentRuntime(1, noClock));
+        Assert.Throws<ArgumentNullException>("TimeProvider", () => new ParallelRuntime(1, noClock));
+    }
+
+    [Fact(Timeout = 10_000)]
+    public async Task Constructor_Defaults_AreThoseOfTheDocumentation()
+    {
+        await using DirectRuntime direct = new();
+        await using ConcurrentRuntime concurrent = new();
+        await using ParallelRuntime parallel = new();
+        Assert.Equal(100, concurrent.Concurrency);
+        Assert.Equal(Math.Max(1, Environment.ProcessorCount - 1), parallel.Workers);
+        Assert.Equal(["direct", "concurrent", "parallel"], new IExecutionRuntime[] { direct, concurrent, parallel }.Select(static r => r.Name));
+    }
+}

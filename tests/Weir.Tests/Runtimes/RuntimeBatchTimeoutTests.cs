@@ -1,0 +1,223 @@
+using Weir.Runtimes;
+using Weir.TestKit;
+
+namespace Weir.Tests.Runtimes;
+
+/// <summary>What becomes of a call that passes its time limit.</summary>
+public class RuntimeBatchTimeoutTests
+{
+    private const int Items = 250;
+    private static readonly TimeSpan Limit = TimeSpan.FromSeconds(60);
+    private static readonly ProcessManyOptions Timed = new() { BatchTimeout = Limit };
+
+    public static TheoryData<string, RunForm> Cases => RuntimeCases.EveryForm();
+
+    public static TheoryData<string, RunForm> DetachedCases => RuntimeCases.DetachedForm();
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task BatchTimeout_NothingTakesLong_ChangesNothing(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        ItemOutcome<int>[] outcomes = await RuntimeRun.AllAsync(
+            form, runtime, RuntimeRun.Count(Items), static (x, _) => new ValueTask<int>(x), Timed);
+        Assert.All(outcomes, static o => Assert.True(o.IsSuccess));
+        await clock.AssertNoTimersAsync();
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task BatchTimeout_ItemsObeyTheirToken_AreTimedOutAndTheRestNeverRuns(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        using RuntimeGate gate = new();
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+            form, runtime, RuntimeRun.Count(Items), (x, token) => x < 10 ? new ValueTask<int>(x) : gate.PassAsync(x, token), Timed);
+        await AssertEndsAsync(name, runtime, clock, gate, call);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task BatchTimeout_ItemsIgnoreTheirToken_AreTimedOutAndTheRestNeverRuns(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        using RuntimeGate gate = new();
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+            form, runtime, RuntimeRun.Count(Items), (x, _) => x < 10 ? new ValueTask<int>(x) : gate.PassAsync(x), Timed);
+        await AssertEndsAsync(name, runtime, clock, gate, call);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task BatchTimeout_CallersTokenAndItemTimeoutAreSetToo_ChangesNothingOfIt(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        using RuntimeGate gate = new();
+        using CancellationTokenSource caller = new();
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+            form, runtime, RuntimeRun.Count(Items), (x, _) => x < 10 ? new ValueTask<int>(x) : gate.PassAsync(x),
+            Timed with { ItemTimeout = Limit * 2 }, caller.Token);
+        await AssertEndsAsync(name, runtime, clock, gate, call);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(DetachedCases))]
+    public async Task BatchTimeout_ItemBlocksItsThread_IsTimedOutAndTheCallReturns(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        using RuntimeGate gate = new();
+        using RuntimeGate others = new();
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(Items), (x, _) => x switch
+        {
+            < 10 => new ValueTask<int>(x),
+            10 => new ValueTask<int>(gate.Block(x)),
+            _ => others.PassAsync(x),
+        }, Timed);
+        await gate.ArrivedAsync(1);
+        await others.ArrivedAsync(RuntimeCases.LimitOf(name) - 1);
+        await clock.PassAsync(Limit, call);
+        ItemOutcome<int>[] outcomes = await call;
+        RuntimeRun.AssertTimedOut(outcomes[10]);
+        AssertOutcomes(RuntimeCases.LimitOf(name), outcomes);
+        Assert.Equal(runtime is ParallelRuntime ? 1 : 0, runtime.Statistics.ReplacedThreads);
+        await clock.AssertNoTimersAsync();
+
+        // The runtime is as good as new, stuck thread or not.
+        ItemOutcome<int>[] again = await RuntimeRun.AllAsync(form, runtime, RuntimeRun.Count(100), static (x, _) => new ValueTask<int>(x));
+        Assert.All(again, static o => Assert.True(o.IsSuccess));
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task BatchTimeout_StrayItems_LearnThatNobodyWaitsForThem(string name, RunForm form)
+    {
+        foreach (TimeSpan? itemTimeout in new TimeSpan?[] { null, Limit * 2 })
+        {
+            foreach (bool callerHasAToken in new[] { false, true })
+            {
+                ManualTimeProvider clock = new();
+                await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+                using RuntimeGate gate = new();
+                using CancellationTokenSource caller = new();
+                TaskCompletionSource told = new();
+                Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, [1], (x, token) =>
+                {
+                    token.Register(() => told.TrySetResult());
+                    return gate.PassAsync(x);
+                }, Timed with { ItemTimeout = itemTimeout }, callerHasAToken ? caller.Token : CancellationToken.None);
+                await gate.ArrivedAsync(1);
+                await clock.PassAsync(Limit, call);
+                RuntimeRun.AssertTimedOut((await call)[0]);
+                await told.Task;
+            }
+        }
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task BatchTimeout_ItemBlocksWhileItAnswersToItsToken_TheCallReturnsAllTheSame(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        using RuntimeGate gate = new();
+        using RuntimeGate cleanup = new();
+        TaskCompletionSource<int> never = new();
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(Items), async (x, token) =>
+        {
+            _ = gate.PassAsync(x);
+
+            // Its continuation runs inside Cancel, as that of many a BCL method does.
+            await using CancellationTokenRegistration registration = token.Register(() => never.TrySetCanceled(token));
+            try
+            {
+                return await never.Task;
+            }
+            catch (OperationCanceledException)
+            {
+                cleanup.Block(x);
+                throw;
+            }
+        }, Timed);
+        await gate.ArrivedAsync(Math.Min(Items, RuntimeCases.LimitOf(name)));
+
+        // On a thread of its own: the clock's callbacks are what might block.
+        Task passing = Task.Factory.StartNew(
+            () => clock.PassAsync(Limit, call), CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default).Unwrap();
+        ItemOutcome<int>[] outcomes = await call;
+        int limit = RuntimeCases.LimitOf(name);
+        Assert.Equal(limit, outcomes.Count(static o => o.Status == ItemStatus.TimedOut));
+        Assert.Equal(Items - limit, outcomes.Count(static o => o.Status == ItemStatus.NotRun));
+        cleanup.Open();
+        await passing;
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task BatchTimeout_ItemTimeoutPassesFirst_BothCount(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        int limit = RuntimeCases.LimitOf(name);
+        using RuntimeGate gate = new();
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+            form, runtime, RuntimeRun.Count(Items), (x, _) => gate.PassAsync(x), Timed with { ItemTimeout = TimeSpan.FromSeconds(40) });
+        await gate.ArrivedAsync(limit);
+        await clock.PassAsync(TimeSpan.FromSeconds(40), gate.ArrivedAsync(2 * limit));
+        await clock.PassAsync(TimeSpan.FromSeconds(20), call);
+        ItemOutcome<int>[] outcomes = await call;
+        Assert.Equal(2 * limit, outcomes.Count(static o => o.Status == ItemStatus.TimedOut));
+        Assert.Equal(limit, outcomes.Count(static o => o.Error?.Message.Contains("item", StringComparison.Ordinal) == true));
+        Assert.Equal(limit, outcomes.Count(static o => o.Error?.Message.Contains("batch", StringComparison.Ordinal) == true));
+        Assert.Equal(Items - (2 * limit), outcomes.Count(static o => o.Status == ItemStatus.NotRun));
+        await clock.AssertNoTimersAsync();
+        runtime.AssertIdle(0, 2 * limit);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task BatchTimeout_ShortestOfAll_GivesAnOutcomePerItem(string name, RunForm form)
+    {
+        // Real time: the deadline passes at any moment, also while the call is being started.
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name);
+        for (int round = 0; round < 100; round++)
+        {
+            ItemOutcome<int>[] outcomes = await RuntimeRun.AllAsync(
+                form, runtime, RuntimeRun.Count(50), static (x, _) => new ValueTask<int>(x),
+                new ProcessManyOptions { BatchTimeout = TimeSpan.FromTicks(1 + (round * 100)), ItemTimeout = TimeSpan.FromTicks(1 + (round * 50)) });
+            Assert.All(outcomes, static (o, x) => Assert.Equal(o.IsSuccess ? x : 0, o.ValueOrDefault));
+        }
+
+        Assert.Equal(0, runtime.Statistics.ActiveCalls);
+    }
+
+    private static async Task AssertEndsAsync(
+        string name, IExecutionRuntime runtime, ManualTimeProvider clock, RuntimeGate gate, Task<ItemOutcome<int>[]> call)
+    {
+        int limit = RuntimeCases.LimitOf(name);
+        await gate.ArrivedAsync(limit);
+        await clock.PassAsync(Limit, call);
+        ItemOutcome<int>[] outcomes = await call;
+        AssertOutcomes(limit, outcomes);
+        Assert.Equal(limit, gate.Arrived);
+        runtime.AssertIdle(10, limit);
+        await clock.AssertNoTimersAsync();
+    }
+
+    private static void AssertOutcomes(int limit, ItemOutcome<int>[] outcomes)
+    {
+        Assert.All(outcomes[..10], static (o, x) => Assert.Equal(x, o.Value));
+
+        // Which of the items are running is the engine's business; how many, is not.
+        ItemOutcome<int>[] timedOut = [.. outcomes[10..].Where(static o => o.Status == ItemStatus.TimedOut)];
+        Assert.Equal(limit, timedOut.Length);
+        Assert.All(timedOut, RuntimeRun.AssertTimedOut);
+        Assert.All(timedOut, static o => Assert.Contains("batch", o.Error!.Message, StringComparison.Ordinal));
+        ItemOutcome<int>[] rest = [.. outcomes[10..].Where(static o => o.Status != ItemStatus.TimedOut)];
+        Assert.All(rest, RuntimeRun.AssertNotRun);
+    }
+}

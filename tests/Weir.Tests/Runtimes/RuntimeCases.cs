@@ -1,0 +1,66 @@
+using Weir.Runtimes;
+using Weir.TestKit;
+
+namespace Weir.Tests.Runtimes;
+
+/// <summary>How the outcomes of a call are received.</summary>
+public enum RunForm
+{
+    /// <summary>All at once, as an array.</summary>
+    Array,
+
+    /// <summary>As a stream, in the order in which items end.</summary>
+    Stream,
+
+    /// <summary>As a stream, in input order.</summary>
+    OrderedStream,
+}
+
+/// <summary>The runtimes and forms that the contract is tested over.</summary>
+public static class RuntimeCases
+{
+    /// <summary>Runtimes whose processors may block their thread without blocking the caller.</summary>
+    private static readonly string[] Detached = ["concurrent 1", "concurrent 3", "concurrent 100", "parallel 1", "parallel 2", "parallel 4"];
+
+    private static readonly string[] All = ["direct", .. Detached];
+
+    public static TheoryData<string> Every() => [.. All];
+
+    public static TheoryData<string, RunForm> EveryForm() => Cross(All);
+
+    public static TheoryData<string, RunForm> DetachedForm() => Cross(Detached);
+
+    public static IExecutionRuntime Create(string name, RuntimeOptions? options = null)
+    {
+        string[] parts = name.Split(' ');
+        return parts[0] switch
+        {
+            "direct" => new DirectRuntime(options),
+            "concurrent" => new ConcurrentRuntime(Number(parts[1]), options),
+            "parallel" => new ParallelRuntime(Number(parts[1]), options),
+            _ => throw new ArgumentOutOfRangeException(nameof(name), name, null),
+        };
+    }
+
+    public static IExecutionRuntime Create(string name, ManualTimeProvider clock, TimeSpan? grace = null) =>
+        Create(name, new RuntimeOptions { TimeProvider = clock, GracePeriod = grace ?? TimeSpan.FromSeconds(30) });
+
+    /// <summary>How many items of a call the runtime has in flight at most.</summary>
+    public static int LimitOf(string name) => name == "direct" ? 1 : Number(name.Split(' ')[1]);
+
+    private static int Number(string text) => int.Parse(text, System.Globalization.CultureInfo.InvariantCulture);
+
+    private static TheoryData<string, RunForm> Cross(string[] names)
+    {
+        TheoryData<string, RunForm> data = [];
+        foreach (string name in names)
+        {
+            foreach (RunForm form in Enum.GetValues<RunForm>())
+            {
+                data.Add(name, form);
+            }
+        }
+
+        return data;
+    }
+}

@@ -1,0 +1,275 @@
+using Weir.Runtimes;
+using Weir.TestKit;
+
+namespace Weir.Tests.Runtimes;
+
+/// <summary>The end of a runtime: what is refused, what still finishes, and what becomes of the rest.</summary>
+public class RuntimeDisposeTests
+{
+    private const int Items = 250;
+    private static readonly TimeSpan Grace = TimeSpan.FromSeconds(10);
+
+    public static TheoryData<string, RunForm> Cases => RuntimeCases.EveryForm();
+
+    public static TheoryData<string, RunForm> DetachedCases => RuntimeCases.DetachedForm();
+
+    public static TheoryData<string> Names => RuntimeCases.Every();
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Names))]
+    public async Task DisposeAsync_NewCalls_AreRefused(string name)
+    {
+        IExecutionRuntime runtime = RuntimeCases.Create(name);
+        IAsyncEnumerable<(int Index, ItemOutcome<int> Outcome)> early = runtime.ProcessManyStreamAsync([1], static (x, _) => new ValueTask<int>(x));
+        await runtime.DisposeAsync();
+        Assert.Throws<ObjectDisposedException>(() => { _ = runtime.ProcessManyAsync([1], static (x, _) => new ValueTask<int>(x)); });
+        Assert.Throws<ObjectDisposedException>(() => { _ = runtime.ProcessManyAsync<int, int>([], static (x, _) => new ValueTask<int>(x)); });
+        Assert.Throws<ObjectDisposedException>(() => { _ = runtime.ProcessManyStreamAsync([1], static (x, _) => new ValueTask<int>(x)); });
+
+        // A stream made before is refused at its first step.
+        IAsyncEnumerator<(int Index, ItemOutcome<int> Outcome)> enumerator = early.GetAsyncEnumerator(CancellationToken.None);
+        ObjectDisposedException refused = await Assert.ThrowsAsync<ObjectDisposedException>(async () => await enumerator.MoveNextAsync());
+        Assert.Contains(runtime.GetType().Name, refused.ObjectName, StringComparison.Ordinal);
+        Assert.False(await enumerator.MoveNextAsync());
+        await enumerator.DisposeAsync();
+        await runtime.DisposeAsync();
+        runtime.AssertIdle(0, 0);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task DisposeAsync_RunningCallsWithinTheGracePeriod_FinishUndisturbed(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
+        using RuntimeGate gate = new();
+        int cancelled = 0;
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(Items), async (x, token) =>
+        {
+            await gate.PassAsync(x);
+            Interlocked.Add(ref cancelled, token.IsCancellationRequested ? 1 : 0);
+            return x;
+        });
+        await gate.ArrivedAsync(RuntimeCases.LimitOf(name));
+        Task disposing = runtime.DisposeAsync().AsTask();
+        clock.Advance(Grace - TimeSpan.FromMilliseconds(1));
+        Assert.False(disposing.IsCompleted);
+        Assert.Throws<ObjectDisposedException>(() => { _ = runtime.ProcessManyAsync([1], static (x, _) => new ValueTask<int>(x)); });
+        gate.Open();
+        await disposing;
+        Assert.All(await call, static (o, x) => Assert.Equal(x, o.Value));
+        Assert.Equal(0, cancelled);
+        await clock.AssertNoTimersAsync();
+        runtime.AssertIdle(Items, 0);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task DisposeAsync_ItemsObeyTheirToken_AreCancelledAfterTheGracePeriodAndTheRestNeverRuns(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
+        using RuntimeGate gate = new();
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+            form, runtime, RuntimeRun.Count(Items), (x, token) => x < 10 ? new ValueTask<int>(x) : gate.PassAsync(x, token));
+        await AssertEndsAsync(name, runtime, clock, gate, call);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task DisposeAsync_ItemsIgnoreTheirToken_AreCancelledAfterTheGracePeriodAndTheRestNeverRuns(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
+        using RuntimeGate gate = new();
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+            form, runtime, RuntimeRun.Count(Items), (x, _) => x < 10 ? new ValueTask<int>(x) : gate.PassAsync(x),
+            new ProcessManyOptions { ItemTimeout = Grace * 3, BatchTimeout = Grace * 4 });
+        await AssertEndsAsync(name, runtime, clock, gate, call);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(DetachedCases))]
+    public async Task DisposeAsync_ItemsBlockTheirThreads_AreCancelledAfterTheGracePeriodAndTheRestNeverRuns(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
+        using RuntimeGate gate = new();
+
+        // On the pool one blocks, so that the test does not wait for the pool to grow; on threads of its own all do.
+        int blocking = runtime is ParallelRuntime ? RuntimeCases.LimitOf(name) : 1;
+        int arrived = 0;
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(Items), (x, _) =>
+            x < 10 ? new ValueTask<int>(x)
+            : Interlocked.Increment(ref arrived) <= blocking ? new ValueTask<int>(gate.Block(x))
+            : gate.PassAsync(x));
+        await AssertEndsAsync(name, runtime, clock, gate, call);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task DisposeAsync_NoGracePeriod_EndsWhatRunsAtOnce(string name, RunForm form)
+    {
+        IExecutionRuntime runtime = RuntimeCases.Create(name, new ManualTimeProvider(), TimeSpan.Zero);
+        using RuntimeGate gate = new();
+        int limit = RuntimeCases.LimitOf(name);
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(Items), (x, _) => gate.PassAsync(x));
+        await gate.ArrivedAsync(limit);
+        await runtime.DisposeAsync();
+        ItemOutcome<int>[] outcomes = await call;
+        Assert.Equal(limit, outcomes.Count(static o => o.Status == ItemStatus.Cancelled));
+        Assert.Equal(Items - limit, outcomes.Count(static o => o.Status == ItemStatus.NotRun));
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Names))]
+    public async Task DisposeAsync_TwiceAndAtOnce_BothEnd(string name)
+    {
+        ManualTimeProvider clock = new();
+        IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
+        using RuntimeGate gate = new();
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(RunForm.Array, runtime, RuntimeRun.Count(Items), (x, _) => gate.PassAsync(x));
+        await gate.ArrivedAsync(1);
+        Task first = runtime.DisposeAsync().AsTask();
+        Task second = runtime.DisposeAsync().AsTask();
+        await clock.PassAsync(Grace, Task.WhenAll(first, second, call));
+        await runtime.DisposeAsync();
+        Assert.DoesNotContain(await call, static o => o.IsSuccess);
+        await clock.AssertNoTimersAsync();
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task DisposeAsync_StreamHalfRead_EndsWithoutItsConsumer(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
+        int count = 20_000;
+        List<(int Index, ItemOutcome<int> Outcome)> read = [];
+        await foreach ((int Index, ItemOutcome<int> Outcome) next in runtime.ProcessManyStreamAsync(
+            RuntimeRun.Count(count), static (x, _) => new ValueTask<int>(x), form == RunForm.OrderedStream,
+            new ProcessManyOptions { BatchTimeout = Grace * 10 }))
+        {
+            read.Add(next);
+            if (read.Count == 10)
+            {
+                // The consumer itself waits for the end of the runtime, so nothing of the stream is read meanwhile.
+                Task disposing = runtime.DisposeAsync().AsTask();
+                Assert.False(disposing.IsCompleted);
+                await clock.PassAsync(Grace, disposing);
+                Assert.Equal(0, runtime.Statistics.ActiveCalls);
+            }
+        }
+
+        Assert.Equal(RuntimeRun.Count(count), read.Select(static r => r.Index).Order());
+        Assert.All(read, static r => Assert.True(r.Outcome.Status is ItemStatus.NotRun or ItemStatus.Cancelled || r.Outcome.Value == r.Index));
+        long cancelled = read.Count(static r => r.Outcome.Status == ItemStatus.Cancelled);
+        Assert.InRange(cancelled, 0, RuntimeCases.LimitOf(name));
+        long succeeded = read.Count(static r => r.Outcome.IsSuccess);
+        Assert.InRange(succeeded, 10, 10 + 1024 + 256 + RuntimeCases.LimitOf(name));
+        runtime.AssertIdle(succeeded, cancelled);
+        await clock.AssertNoTimersAsync();
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Names))]
+    public async Task DisposeAsync_OneCallersContinuationBlocks_TheOtherCallsEndAllTheSame(string name)
+    {
+        ManualTimeProvider clock = new();
+        IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
+        using RuntimeGate gate = new();
+        using RuntimeGate continuation = new();
+        Task[] calls = [.. RuntimeRun.Count(4).Select(async x =>
+        {
+            await Task.Yield();
+            await runtime.ProcessManyAsync([x], (i, _) => gate.PassAsync(i)).ConfigureAwait(false);
+            if (x < 2)
+            {
+                continuation.Block(x);
+            }
+        })];
+        await gate.ArrivedAsync(4);
+        Task disposing = runtime.DisposeAsync().AsTask();
+        await Task.Factory.StartNew(
+            () => clock.PassAsync(Grace, Task.WhenAll(calls[2], calls[3], disposing)),
+            CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default).Unwrap();
+        continuation.Open();
+        await Task.WhenAll(calls);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Names))]
+    public async Task DisposeAsync_CallbackOnATokenThrows_EndsAllTheSame(string name)
+    {
+        ManualTimeProvider clock = new();
+        IExecutionRuntime runtime = RuntimeCases.Create(name, clock, Grace);
+        using RuntimeGate gate = new();
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(RunForm.Array, runtime, RuntimeRun.Count(5), (x, token) =>
+        {
+            token.Register(static () => throw new InvalidDataException("callback"));
+            return gate.PassAsync(x);
+        });
+        await gate.ArrivedAsync(1);
+        Task disposing = runtime.DisposeAsync().AsTask();
+        await clock.PassAsync(Grace, disposing);
+        await disposing;
+        Assert.Contains(await call, static o => o.Status == ItemStatus.Cancelled);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task DisposeAsync_WhileCallsStart_GivesEachARefusalOrAllItsOutcomes(string name, RunForm form)
+    {
+        for (int round = 0; round < 30; round++)
+        {
+            IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { GracePeriod = TimeSpan.FromTicks(round * 20) });
+            TaskCompletionSource go = new(TaskCreationOptions.RunContinuationsAsynchronously);
+            Task<int>[] callers = [.. RuntimeRun.Count(4).Select(async _ =>
+            {
+                await go.Task;
+                int outcomes = 0;
+                try
+                {
+                    for (int i = 0; i < 20; i++)
+                    {
+                        ItemOutcome<int>[] all = await RuntimeRun.AllAsync(form, runtime, RuntimeRun.Count(20), static (x, _) => new ValueTask<int>(x));
+                        Assert.All(all, static (o, x) => Assert.Equal(o.IsSuccess ? x : 0, o.ValueOrDefault));
+                        outcomes += all.Count(static o => o.Status != ItemStatus.NotRun);
+                    }
+                }
+                catch (ObjectDisposedException)
+                {
+                    // What comes after the end of the runtime.
+                }
+
+                return outcomes;
+            })];
+            go.SetResult();
+            await runtime.DisposeAsync();
+            int[] ran = await Task.WhenAll(callers);
+            RuntimeStatistics statistics = runtime.Statistics;
+            Assert.Equal(ran.Sum(), statistics.Succeeded + statistics.Unsuccessful);
+            Assert.Equal(0, statistics.ActiveCalls);
+        }
+    }
+
+    private static async Task AssertEndsAsync(
+        string name, IExecutionRuntime runtime, ManualTimeProvider clock, RuntimeGate gate, Task<ItemOutcome<int>[]> call)
+    {
+        int limit = RuntimeCases.LimitOf(name);
+        await gate.ArrivedAsync(limit);
+        Task disposing = runtime.DisposeAsync().AsTask();
+        Assert.False(disposing.IsCompleted);
+        await clock.PassAsync(Grace, disposing);
+        await disposing;
+        ItemOutcome<int>[] outcomes = await call;
+        Assert.Equal(limit, gate.Arrived);
+        Assert.All(outcomes[..10], static (o, x) => Assert.Equal(x, o.Value));
+        ItemOutcome<int>[] cancelled = [.. outcomes.Where(static o => o.Status == ItemStatus.Cancelled)];
+        Assert.Equal(limit, cancelled.Length);
+        Assert.All(cancelled, RuntimeRun.AssertCancelled);
+        Assert.Equal(Items - limit - 10, outcomes.Count(static o => o.Status == ItemStatus.NotRun));
+        runtime.AssertIdle(10, limit);
+        await clock.AssertNoTimersAsync();
+    }
+}

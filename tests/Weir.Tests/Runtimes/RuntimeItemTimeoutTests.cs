@@ -1,0 +1,228 @@
+using Weir.Runtimes;
+using Weir.TestKit;
+
+namespace Weir.Tests.Runtimes;
+
+/// <summary>What becomes of an item that passes its time limit, and of the others.</summary>
+public class RuntimeItemTimeoutTests
+{
+    private static readonly TimeSpan Limit = TimeSpan.FromSeconds(5);
+    private static readonly ProcessManyOptions Timed = new() { ItemTimeout = Limit };
+
+    public static TheoryData<string, RunForm> Cases => RuntimeCases.EveryForm();
+
+    public static TheoryData<string, RunForm> DetachedCases => RuntimeCases.DetachedForm();
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task ItemTimeout_NothingTakesLong_ChangesNothing(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        ItemOutcome<int>[] outcomes = await RuntimeRun.AllAsync(
+            form, runtime, RuntimeRun.Count(500), static async (x, _) =>
+            {
+                if (x % 2 == 0)
+                {
+                    await Task.Yield();
+                }
+
+                return x;
+            }, Timed);
+        Assert.Equal(RuntimeRun.Count(500), outcomes.Select(static o => o.Value));
+        await clock.AssertNoTimersAsync();
+        runtime.AssertIdle(500, 0);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task ItemTimeout_ItemObeysItsToken_IsTimedOutAndTheOthersRun(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        using RuntimeGate gate = new();
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+            form, runtime, RuntimeRun.Count(40), (x, token) => x == 13 ? gate.PassAsync(x, token) : new ValueTask<int>(x), Timed);
+        await AssertOneTimedOutAsync(runtime, clock, gate, call);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task ItemTimeout_ItemIgnoresItsToken_IsTimedOutAndTheOthersRun(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        using RuntimeGate gate = new();
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+            form, runtime, RuntimeRun.Count(40), (x, _) => x == 13 ? gate.PassAsync(x) : new ValueTask<int>(x), Timed);
+        await AssertOneTimedOutAsync(runtime, clock, gate, call);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(DetachedCases))]
+    public async Task ItemTimeout_ItemBlocksItsThread_IsTimedOutAndTheOthersRun(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        using RuntimeGate gate = new();
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+            form, runtime, RuntimeRun.Count(40), (x, _) => new ValueTask<int>(x == 13 ? gate.Block(x) : x), Timed);
+        await AssertOneTimedOutAsync(runtime, clock, gate, call);
+        Assert.Equal(runtime is ParallelRuntime ? 1 : 0, runtime.Statistics.ReplacedThreads);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task ItemTimeout_EveryItemHangs_AllAreTimedOutOneAfterTheOther(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        using RuntimeGate gate = new();
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(6), (x, _) => gate.PassAsync(x), Timed);
+        for (int arrived = 0; arrived < 6;)
+        {
+            arrived = Math.Min(6, arrived + RuntimeCases.LimitOf(name));
+            Task next = arrived < 6 ? gate.ArrivedAsync(arrived + 1) : call;
+            await gate.ArrivedAsync(arrived);
+            await clock.PassAsync(Limit, next);
+        }
+
+        Assert.All(await call, RuntimeRun.AssertTimedOut);
+        runtime.AssertIdle(0, 6);
+        Assert.Equal(6, runtime.Statistics.AbandonedWorkers);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task ItemTimeout_EndsJustBeforeIt_IsNotTimedOut(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        using RuntimeGate gate = new();
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+            form, runtime, RuntimeRun.Count(3), (x, _) => x == 1 ? gate.PassAsync(x) : new ValueTask<int>(x), Timed);
+        await gate.ArrivedAsync(1);
+        clock.Advance(Limit - TimeSpan.FromMilliseconds(1));
+        gate.Open();
+        Assert.All(await call, static o => Assert.True(o.IsSuccess));
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task ItemTimeout_CountsFromTheItemsOwnStart_NotFromTheCallsOrTheOneBefore(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        TaskCompletionSource[] gates = [.. RuntimeRun.Count(5).Select(static _ => new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously))];
+        TaskCompletionSource[] started = [.. gates.Select(static _ => new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously))];
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(5), async (x, _) =>
+        {
+            await (x > 0 ? gates[x - 1].Task : Task.CompletedTask);
+            started[x].SetResult();
+            await gates[x].Task;
+            return x;
+        }, RuntimeCases.LimitOf(name) == 1 ? Timed : Timed with { ItemTimeout = Limit * 5 });
+        for (int x = 0; x < 5; x++)
+        {
+            await started[x].Task;
+            clock.Advance(Limit - TimeSpan.FromMilliseconds(10));
+            gates[x].SetResult();
+        }
+
+        Assert.All(await call, static o => Assert.True(o.IsSuccess, o.ToString()));
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task ItemTimeout_StrayEndsLater_ItsResultAndItsExceptionAreLookedAtAndDropped(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        foreach (Exception? error in new[] { null, new InvalidDataException("stray") })
+        {
+            StraySource stray = new(error);
+            Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+                form, runtime, RuntimeRun.Count(2), (x, _) => x == 0 ? stray.Start() : new ValueTask<int>(x), Timed);
+            await stray.Waited;
+            await clock.PassAsync(Limit, call);
+            ItemOutcome<int>[] outcomes = await call;
+            RuntimeRun.AssertTimedOut(outcomes[0]);
+            Assert.Equal(1, outcomes[1].Value);
+            stray.End();
+            Assert.True(await RuntimeRun.UntilAsync(() => stray.Looks == 1), "Nobody looked at the stray outcome.");
+            RuntimeRun.AssertTimedOut(outcomes[0]);
+        }
+
+        runtime.AssertIdle(2, 2);
+        await clock.AssertNoTimersAsync();
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(DetachedCases))]
+    public async Task ItemTimeout_StrayThreadReturnsAnAsyncCallLater_ItsOutcomeIsLookedAt(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        using RuntimeGate gate = new();
+        StraySource stray = new(new InvalidDataException("stray"));
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(2), (x, _) =>
+        {
+            if (x == 0)
+            {
+                gate.Block(x);
+                return stray.Start();
+            }
+
+            return new ValueTask<int>(x);
+        }, Timed);
+        await gate.ArrivedAsync(1);
+        await clock.PassAsync(Limit, call);
+        RuntimeRun.AssertTimedOut((await call)[0]);
+        gate.Open();
+        await stray.Waited;
+        stray.End();
+        Assert.True(await RuntimeRun.UntilAsync(() => stray.Looks == 1), "Nobody looked at the stray outcome.");
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task ItemTimeout_CallbackOnTheTokenThrows_HarmsNobody(string name, RunForm form)
+    {
+        ManualTimeProvider clock = new();
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        using RuntimeGate gate = new();
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(20), (x, token) =>
+        {
+            if (x != 3)
+            {
+                return new ValueTask<int>(x);
+            }
+
+            token.Register(static () => throw new InvalidDataException("callback"));
+            return gate.PassAsync(x);
+        }, Timed);
+        await AssertOneTimedOutAsync(runtime, clock, gate, call);
+    }
+
+    private static async Task AssertOneTimedOutAsync(
+        IExecutionRuntime runtime, ManualTimeProvider clock, RuntimeGate gate, Task<ItemOutcome<int>[]> call)
+    {
+        await gate.ArrivedAsync(1);
+
+        // A thread that loses its processor inside another item while the clock is moved would be out of time as well, and rightly so.
+        await RuntimeRun.UntilAsync(() => runtime.Statistics.InFlight == 1, 2);
+        await clock.PassAsync(Limit, call);
+        ItemOutcome<int>[] outcomes = await call;
+        ItemOutcome<int> late = Assert.Single(outcomes, static o => !o.IsSuccess);
+        RuntimeRun.AssertTimedOut(late);
+        Assert.Contains("00:00:05", late.Error!.Message, StringComparison.Ordinal);
+        Assert.All(outcomes, static (o, x) => Assert.True(!o.IsSuccess || o.Value == x));
+        runtime.AssertIdle(outcomes.Length - 1, 1);
+
+        // On the caller's thread, an item that answers to its token at once may end before anybody waits for it.
+        Assert.InRange(runtime.Statistics.AbandonedWorkers, runtime is DirectRuntime ? 0 : 1, 1);
+        await clock.AssertNoTimersAsync();
+        gate.Open();
+        Assert.All(await runtime.ProcessManyAsync([1, 2, 3], static (x, _) => new ValueTask<int>(x)), static o => Assert.True(o.IsSuccess));
+    }
+}

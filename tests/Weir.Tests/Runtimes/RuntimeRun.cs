@@ -1,0 +1,108 @@
+using Weir.Runtimes;
+using Weir.TestKit;
+
+namespace Weir.Tests.Runtimes;
+
+/// <summary>Runs a call in any form, and checks on the way what holds of every call: as many outcomes as items, each index once.</summary>
+internal static class RuntimeRun
+{
+    /// <summary>Starts the call on a thread of the pool, so that a runtime that works on its caller does not hold up the test.</summary>
+    public static Task<ItemOutcome<TResult>[]> Start<TItem, TResult>(
+        RunForm form,
+        IExecutionRuntime runtime,
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        Task.Run(() => AllAsync(form, runtime, items, processor, options, cancellationToken), CancellationToken.None);
+
+    public static async Task<ItemOutcome<TResult>[]> AllAsync<TItem, TResult>(
+        RunForm form,
+        IExecutionRuntime runtime,
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        if (form == RunForm.Array)
+        {
+            ItemOutcome<TResult>[] all = await runtime.ProcessManyAsync(items, processor, options, cancellationToken);
+            Assert.Equal(items.Count, all.Length);
+            return all;
+        }
+
+        bool ordered = form == RunForm.OrderedStream;
+        var outcomes = new ItemOutcome<TResult>?[items.Count];
+        int last = -1;
+        int count = 0;
+        await foreach ((int index, ItemOutcome<TResult> outcome) in
+            runtime.ProcessManyStreamAsync(items, processor, ordered, options, cancellationToken))
+        {
+            Assert.InRange(index, 0, items.Count - 1);
+            Assert.False(outcomes[index].HasValue, $"Index {index} came twice.");
+            Assert.True(!ordered || index == last + 1, $"Index {index} came after {last}.");
+            outcomes[index] = outcome;
+            last = index;
+            count++;
+        }
+
+        Assert.Equal(items.Count, count);
+        return [.. outcomes.Select(static o => o!.Value)];
+    }
+
+    public static int[] Count(int count) => [.. Enumerable.Range(0, count)];
+
+    /// <summary>Moves the clock, and then on in small steps until the task has ended.</summary>
+    public static async Task PassAsync(this ManualTimeProvider clock, TimeSpan by, Task until)
+    {
+        await Task.Yield();
+        clock.Advance(by);
+        while (!until.IsCompleted)
+        {
+            clock.Advance(TimeSpan.FromMilliseconds(1));
+            SpinWait.SpinUntil(() => until.IsCompleted, 1);
+            await Task.Yield();
+        }
+    }
+
+    /// <summary>Checks that nobody holds a timer any more. The BCL's own waits let go of theirs a moment after they have ended.</summary>
+    public static async Task AssertNoTimersAsync(this ManualTimeProvider clock) =>
+        Assert.True(clock.LiveTimers == 0 || await UntilAsync(() => clock.LiveTimers == 0, 5), $"{clock.LiveTimers} timers are left.");
+
+    /// <summary>Waits, on a thread of its own and for a bounded time, for something that real threads bring about.</summary>
+    public static Task<bool> UntilAsync(Func<bool> condition, int seconds = 20) =>
+        Task.Factory.StartNew(
+            () => SpinWait.SpinUntil(condition, TimeSpan.FromSeconds(seconds)),
+            CancellationToken.None,
+            TaskCreationOptions.LongRunning,
+            TaskScheduler.Default);
+
+    /// <summary>Checks that nothing of any call is left in the runtime's statistics but its counts.</summary>
+    public static void AssertIdle(this IExecutionRuntime runtime, long succeeded, long unsuccessful)
+    {
+        RuntimeStatistics statistics = runtime.Statistics;
+        Assert.Equal(succeeded, statistics.Succeeded);
+        Assert.Equal(unsuccessful, statistics.Unsuccessful);
+        Assert.Equal(0, statistics.ActiveCalls);
+        Assert.Equal(0, statistics.InFlight);
+    }
+
+    public static void AssertTimedOut<TResult>(ItemOutcome<TResult> outcome)
+    {
+        Assert.Equal(ItemStatus.TimedOut, outcome.Status);
+        Assert.IsAssignableFrom<OperationCanceledException>(outcome.Error);
+        Assert.IsType<TimeoutException>(outcome.Error!.InnerException);
+    }
+
+    public static void AssertCancelled<TResult>(ItemOutcome<TResult> outcome)
+    {
+        Assert.Equal(ItemStatus.Cancelled, outcome.Status);
+        Assert.Null(outcome.Error);
+    }
+
+    public static void AssertNotRun<TResult>(ItemOutcome<TResult> outcome)
+    {
+        Assert.Equal(ItemStatus.NotRun, outcome.Status);
+        Assert.Null(outcome.Error);
+    }
+}
