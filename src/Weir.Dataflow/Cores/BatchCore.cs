@@ -75,6 +75,8 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
         {
             if (Options.Greedy)
             {
+                // With nothing to make a batch of, a bounded block lets the request stand until room comes, as Microsoft's do.
+                _triggered = IsBounded && _filled == 0;
                 after = MakePartNeedsLock();
             }
             else
@@ -150,6 +152,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
 
     private IAfterLock? HandOutNeedsLock(T[] batch)
     {
+        _triggered &= !IsPullingNeedsLock;
         if (++_made >= Options.MaxGroups)
         {
             CompleteNeedsLock(null, drop: false, always: false);

@@ -11,6 +11,8 @@ namespace Weir.Dataflow.Cores;
 internal sealed partial class BatchCore<T> : IAfterLock
 {
     private bool _fetching;
+
+    /// <summary>A smaller batch was asked for when there was nothing to make it of.</summary>
     private bool _triggered;
 
     public void AfterLock()
@@ -41,6 +43,22 @@ internal sealed partial class BatchCore<T> : IAfterLock
 
         _fetching = true;
         return this;
+    }
+
+    protected override IAfterLock? RoomCameNeedsLock()
+    {
+        if (!Options.Greedy)
+        {
+            return PostponedNewNeedsLock();
+        }
+
+        if (!_triggered || IsDeclining)
+        {
+            return null;
+        }
+
+        _triggered = _filled == 0 && !IsPullingNeedsLock;
+        return MakePartNeedsLock();
     }
 
     private bool CanFetchNeedsLock()

@@ -44,6 +44,8 @@ internal sealed class BroadcastCore<T> : ExecCore<T>
 
     protected override bool LetsGoEarly => true;
 
+    protected override bool EndReachesOthers => true;
+
     public IDisposable LinkTo(ITargetBlock<T> target, DataflowLinkOptions linkOptions)
     {
         ArgumentNullException.ThrowIfNull(target);
@@ -127,14 +129,19 @@ internal sealed class BroadcastCore<T> : ExecCore<T>
         bool reserved;
         lock (this)
         {
-            if ((_reservedFor is not null && _reservedFor != target) || !_hasCurrent || messageHeader.Id != _currentId)
+            // There is a copy for everybody, so a reservation holds back the next message and no other consumer.
+            if (!_hasCurrent || messageHeader.Id != _currentId)
             {
                 messageConsumed = false;
                 return default;
             }
 
-            reserved = _reservedFor is not null;
-            _reservedFor = null;
+            reserved = _reservedFor == target;
+            if (reserved)
+            {
+                _reservedFor = null;
+            }
+
             item = _current!;
             if (_links.Find(target) is { } link && link.CountDown())
             {
@@ -200,8 +207,6 @@ internal sealed class BroadcastCore<T> : ExecCore<T>
         Free(1, here: true);
         return true;
     }
-
-    protected override bool IsDrainedNeedsLock() => Volatile.Read(ref _reservedFor) is null && base.IsDrainedNeedsLock();
 
     protected override void Finished(List<Exception>? exceptions)
     {
@@ -284,10 +289,6 @@ internal sealed class BroadcastCore<T> : ExecCore<T>
         {
             Task.Factory.StartNew(
                 static core => ((BroadcastCore<T>)core!).PublishHeld(), this, CancellationToken.None, TaskCreationOptions.DenyChildAttach, Options.Scheduler);
-        }
-        else if (IsDeclining)
-        {
-            Recheck();
         }
     }
 

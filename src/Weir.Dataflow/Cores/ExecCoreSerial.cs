@@ -98,9 +98,9 @@ internal abstract partial class ExecCore<T>
     /// <summary>Stops being active, unless a message came in the meantime.</summary>
     private bool TryRest(InputQueue<T> queue)
     {
-        if (!Gate.HasOwner)
+        if (!Gate.HasOtherOwner)
         {
-            // Several threads write, and all of them take turns at the gate: so does this one, which is cheaper than the barrier.
+            // Those who write take turns at the gate, or are this very thread: one more turn is cheaper than the barrier.
             GateOwner? key = Gate.Enter();
             bool rests = queue.IsEmpty;
             if (rests)

@@ -52,8 +52,14 @@ internal abstract class JoinShared(BlockOptions options) : IAfterLock
 
     public void Fault(Exception exception)
     {
-        // Noted once, by the first target, unless it declines already: then it is too late for faults from outside.
-        Targets[0].Fail(exception);
+        // Once no further tuple can be made it is too late for faults from outside.
+        GateOwner? key = Gate.Enter();
+        if (!_ending)
+        {
+            (_exceptions ??= []).Add(exception);
+        }
+
+        Gate.Exit(key);
         FailAll();
     }
 

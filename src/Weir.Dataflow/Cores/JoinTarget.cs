@@ -36,7 +36,14 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
     void IDataflowBlock.Fault(Exception exception)
     {
         ArgumentNullException.ThrowIfNull(exception);
-        _join.Fault(exception);
+        if (IsDeclining)
+        {
+            _join.FailAll();
+        }
+        else
+        {
+            _join.Fault(exception);
+        }
     }
 
     void IJoinTarget.Fail(Exception? exception) => Complete(exception, drop: true);
@@ -115,6 +122,8 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
     }
 
     protected override IAfterLock? PostponedNewNeedsLock() => Options.Greedy ? null : _join;
+
+    protected override IAfterLock? RoomCameNeedsLock() => PostponedNewNeedsLock();
 
     protected override void DropNeedsLock()
     {

@@ -130,9 +130,10 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
         }
 
         _completing = true;
-        bool finish = TryFinishNeedsLock();
         _gate.Exit(key);
-        FinishIf(finish);
+
+        // Whether that is the end is found out a moment later, as with Microsoft's blocks: until then a new link is offered the head.
+        ThreadPool.UnsafeQueueUserWorkItem(static source => source.FinishIfDone(), this, preferLocal: false);
     }
 
     /// <summary>Looks again whether the block is complete, after its token was cancelled.</summary>
@@ -242,6 +243,17 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
         {
             // On its own work item: it completes targets, which complete theirs, and the caller may hold locks of the user's.
             ThreadPool.UnsafeQueueUserWorkItem(static source => source.Finish(), this, preferLocal: false);
+        }
+    }
+
+    private void FinishIfDone()
+    {
+        GateOwner? key = _gate.Enter();
+        bool finish = TryFinishNeedsLock();
+        _gate.Exit(key);
+        if (finish)
+        {
+            Finish();
         }
     }
 

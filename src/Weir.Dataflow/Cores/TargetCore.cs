@@ -55,6 +55,9 @@ internal abstract partial class TargetCore<T>
     /// <summary>Whether postponed sources are let go as soon as the block declines, rather than once it has processed what it has.</summary>
     protected virtual bool LetsGoEarly => false;
 
+    /// <summary>Whether <see cref="Finished"/> calls blocks other than this one.</summary>
+    protected virtual bool EndReachesOthers => false;
+
     /// <summary>Whether messages are taken when they are offered. Else they are postponed, and the heir fetches them.</summary>
     protected virtual bool TakesOffersNeedsLock => true;
 
@@ -209,6 +212,9 @@ internal abstract partial class TargetCore<T>
     /// <summary>A message was postponed.</summary>
     protected virtual IAfterLock? PostponedNewNeedsLock() => null;
 
+    /// <summary>Room came free, and no postponed message is waiting for it.</summary>
+    protected virtual IAfterLock? RoomCameNeedsLock() => null;
+
     protected void AddUsedNeedsLock(int count)
     {
         if (IsBounded)
@@ -229,10 +235,19 @@ internal abstract partial class TargetCore<T>
 
     protected void FinishIf(bool finish)
     {
-        if (finish)
+        if (!finish)
         {
-            // On its own work item: sources are told, and the caller may hold locks of the user's.
+            return;
+        }
+
+        if (EndReachesOthers || _postponed is { Count: > 0 })
+        {
+            // On its own work item: other blocks are told, and the caller may hold locks of the user's.
             ThreadPool.UnsafeQueueUserWorkItem(static target => target.Finish(), this, preferLocal: false);
+        }
+        else
+        {
+            Finish();
         }
     }
 

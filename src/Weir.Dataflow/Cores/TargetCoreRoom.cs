@@ -85,8 +85,8 @@ internal abstract partial class TargetCore<T>
         GateOwner? key = Gate.Enter();
         _used -= count;
         AssertInvariants();
-        IAfterLock? after = TakesOffersNeedsLock ? null : PostponedNewNeedsLock();
         bool pull = StartPullNeedsLock();
+        IAfterLock? after = _pulling ? null : RoomCameNeedsLock();
         Gate.Exit(key);
         after?.AfterLock();
         if (pull)
@@ -135,10 +135,9 @@ internal abstract partial class TargetCore<T>
             PostponedNode<T>? node = MayPullNeedsLock() ? _postponed!.First : null;
             if (node is null)
             {
+                IAfterLock? after = RoomCameNeedsLock();
                 _pulling = false;
-                bool finish = TryFinishNeedsLock();
-                Gate.Exit(key);
-                FinishIf(finish);
+                Leave(key, after);
                 return;
             }
 
@@ -170,6 +169,9 @@ internal abstract partial class TargetCore<T>
             }
         }
     }
+
+    /// <summary>Whether postponed messages are being taken.</summary>
+    protected bool IsPullingNeedsLock => _pulling;
 
     private bool MayPullNeedsLock() =>
         !_declining && _postponed is { Count: > 0 } && _used < _capacity && TakesOffersNeedsLock;

@@ -28,8 +28,8 @@ internal struct Gate
     private short _streak;
     private short _owners;
 
-    /// <summary>Whether one has the gate for itself. True one moment need not be true the next.</summary>
-    public readonly bool HasOwner => _owner is not null;
+    /// <summary>Whether another thread or worker has the gate for itself. True one moment need not be true the next.</summary>
+    public readonly bool HasOtherOwner => _owner is { } owner && owner.Id != Environment.CurrentManagedThreadId;
 
     /// <summary>An id for somebody that is not a thread. Ids of threads are positive.</summary>
     public static int NewId() => Interlocked.Decrement(ref LastId);

@@ -17,11 +17,13 @@ public sealed class Machine : IDisposable
     private readonly List<Task> _tasks = [];
     private readonly List<CancellationTokenSource> _sends = [];
     private readonly StringBuilder _answers = new();
+    private readonly bool _endsItself;
     private bool _completed;
     private int _number;
 
     public Machine(BlockFactory blocks, BlockKind kind, BlockSettings settings)
     {
+        _endsItself = settings.Groups > 0;
         _subject = blocks.Create(kind, settings with { Scheduler = _scheduler, Token = _cancel.Token, Body = Body });
     }
 
@@ -143,8 +145,8 @@ public sealed class Machine : IDisposable
                 _completed = true;
                 _subject.Block.Fault(new InvalidOperationException("fault"));
                 return "";
-            case Step.Cancel when !_completed:
-                // After Complete, Microsoft's blocks may not hear it any more (dotnet/runtime 27357).
+            case Step.Cancel when !_completed && !_endsItself:
+                // After Complete, and after their last group, Microsoft's blocks may not hear it any more (dotnet/runtime 27357).
                 _cancel.Cancel();
                 return "";
             case > Step.OfferToConsume when Kinds.HasOutput(_subject.Kind):
