@@ -40,7 +40,7 @@ public sealed class BroadcastBlock<T> : IPropagatorBlock<T, T>, IReceivableSourc
     void IDataflowBlock.Fault(Exception exception)
     {
         ArgumentNullException.ThrowIfNull(exception);
-        _core.Complete(exception, drop: true);
+        _core.Fault(exception);
     }
 
     /// <summary>Gives the block a message if it takes it now.</summary>

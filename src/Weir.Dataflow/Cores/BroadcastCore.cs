@@ -190,18 +190,32 @@ internal sealed class BroadcastCore<T> : ExecCore<T>
         GoOn();
     }
 
+    public void Fault(Exception exception)
+    {
+        Complete(exception, drop: true);
+        DropHeld();
+    }
+
+    protected override void Cancelled()
+    {
+        base.Cancelled();
+        DropHeld();
+    }
+
     protected override bool Process(T item, long id)
     {
         lock (this)
         {
-            if (_reservedFor is not null)
+            if (_reservedFor is null)
+            {
+                Publish(item);
+            }
+            else if (!IsDropped)
             {
                 _held = item;
                 _hasHeld = true;
                 return false;
             }
-
-            Publish(item);
         }
 
         Free(1, here: true);
@@ -249,13 +263,13 @@ internal sealed class BroadcastCore<T> : ExecCore<T>
 
     private void Offer(ITargetBlock<T> target, TargetLink<T>? link)
     {
-        if (link?.Direct is { } direct)
+        // A copy is made for nobody who may not take it.
+        if (link?.Direct is { IsDeclining: false } direct
+            && (_clone is null || !direct.IsBounded)
+            && direct.TryAcceptDirect(Copy(_current!), _id, out IAfterLock? after))
         {
-            if (direct.TryAcceptDirect(Copy(_current!), _id, out IAfterLock? after))
-            {
-                after?.AfterLock();
-                return;
-            }
+            after?.AfterLock();
+            return;
         }
 
         DataflowMessageStatus status = target.OfferMessage(
@@ -274,6 +288,23 @@ internal sealed class BroadcastCore<T> : ExecCore<T>
     }
 
     private T Copy(T item) => _clone is null ? item : _clone(item);
+
+    /// <summary>The block has failed or was cancelled: what a reservation holds back is thrown away.</summary>
+    private void DropHeld()
+    {
+        bool held;
+        lock (this)
+        {
+            held = _hasHeld;
+            _hasHeld = false;
+            _held = held ? default : _held;
+        }
+
+        if (held)
+        {
+            PendingDone();
+        }
+    }
 
     /// <summary>The reservation is over: what has been held back goes on, on a thread of the block's.</summary>
     private void GoOn()

@@ -29,6 +29,9 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
 
     public override bool AcceptsDirectly => true;
 
+    /// <summary>Whether the block throws away what it has not begun to process.</summary>
+    protected bool IsDropped => _dropped;
+
     private bool IsSerial => _parallel is null;
 
     void IThreadPoolWorkItem.Execute()

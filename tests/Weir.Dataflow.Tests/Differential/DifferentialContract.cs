@@ -10,6 +10,9 @@ namespace Weir.Dataflow.Tests.Differential;
 public abstract class DifferentialContract<TBlocks> : Contract<TBlocks> where TBlocks : BlockFactory, new()
 {
     private const int Attempts = 3;
+
+    // Each attempt of a failing program waits for what never comes, so the search for a shorter one is ended.
+    private static readonly TimeSpan ShrinkTime = TimeSpan.FromSeconds(15);
     private static readonly MicrosoftBlocks Oracle = new();
 
     // WEIR_SEED repeats a run, WEIR_STRESS=seconds runs longer and from another seed each time.
@@ -52,8 +55,14 @@ public abstract class DifferentialContract<TBlocks> : Contract<TBlocks> where TB
         Config config = Config.QuickThrowOnFailure.WithMaxTest(programs).WithStartSize(5).WithEndSize(40).WithReplay(Seed, 1);
         Gen<int[]> gen = Gen.ArrayOf(Gen.Choose(0, int.MaxValue - 1));
         Arbitrary<int[]> arbitrary = Arb.From(gen, ArbMap.Default.ArbFor<int[]>().Shrinker);
+        long failed = 0;
         Prop.ForAll(arbitrary, drawn =>
         {
+            if (failed != 0 && Stopwatch.GetElapsedTime(failed) > ShrinkTime)
+            {
+                return true.ToProperty();
+            }
+
             Instruction[] program = [.. drawn.Select(Instruction.Of)];
             string? difference = null;
             for (int attempt = 0; attempt < Attempts; attempt++)
@@ -65,6 +74,7 @@ public abstract class DifferentialContract<TBlocks> : Contract<TBlocks> where TB
                 }
             }
 
+            failed = failed == 0 ? Stopwatch.GetTimestamp() : failed;
             return false.Label($"Seed {Seed}, {kind}, {string.Join(' ', program)}\n{difference}");
         }).Check(config);
     }
