@@ -15,6 +15,12 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
     private int _filled;
     private long _made;
 
+    /// <summary>Messages that are being consumed, and have a place in one of the groups that are left.</summary>
+    private int _claimed;
+
+    /// <summary>The last group was asked for while messages of it were being consumed.</summary>
+    private bool _delayed;
+
     public BatchCore(IPropagatorBlock<T, T[]> owner, int batchSize, BlockOptions options, TimeSpan? flushAfter, TimeProvider? timeProvider)
         : base(options)
     {
@@ -93,7 +99,8 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
     {
         T[] batch = _batch ??= new T[BatchSize];
         batch[_filled++] = item;
-        if (_filled == batch.Length)
+        _claimed -= _claimed > 0 ? 1 : 0;
+        if (_filled == batch.Length || (_delayed && _claimed == 0))
         {
             return MakePartNeedsLock();
         }
@@ -101,6 +108,20 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
         // The clock is the user's: it is asked once the gate is left.
         return _filled == 1 ? _timer : null;
     }
+
+    protected override bool ClaimNeedsLock()
+    {
+        long groups = Options.MaxGroups - _made;
+        if (groups <= int.MaxValue && (groups * BatchSize) - _filled - _claimed <= 0)
+        {
+            return false;
+        }
+
+        _claimed++;
+        return true;
+    }
+
+    protected override IAfterLock? UnclaimNeedsLock() => --_claimed == 0 && _delayed ? MakePartNeedsLock() : null;
 
     protected override void DropNeedsLock()
     {
@@ -140,6 +161,12 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
         }
 
         T[] batch = _batch!;
+        if (_filled < batch.Length && _claimed > 0 && _made + 1 >= Options.MaxGroups)
+        {
+            _delayed = true;
+            return null;
+        }
+
         if (_filled < batch.Length)
         {
             batch = batch[.._filled];

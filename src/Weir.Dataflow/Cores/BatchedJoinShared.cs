@@ -9,6 +9,8 @@ internal abstract class BatchedJoinShared : IAfterLock
     private readonly BlockOptions _options;
     private List<Exception>? _exceptions;
     private int _left;
+    private readonly long _limit;
+    private long _claimed;
     private long _made;
     private int _finished;
 
@@ -31,6 +33,7 @@ internal abstract class BatchedJoinShared : IAfterLock
 
         BatchSize = _left = batchSize;
         _options = dataflowBlockOptions;
+        _limit = _options.MaxGroups > long.MaxValue / batchSize ? long.MaxValue : _options.MaxGroups * batchSize;
     }
 
     public int BatchSize { get; }
@@ -40,6 +43,26 @@ internal abstract class BatchedJoinShared : IAfterLock
     public bool HasEnoughNeedsLock => _made >= _options.MaxGroups;
 
     protected abstract IBatchedJoinTarget[] Targets { get; }
+
+    /// <summary>One of the messages that all targets together take in their life.</summary>
+    /// <returns>Whether there is one to be had.</returns>
+    public bool ClaimNeedsLock()
+    {
+        if (_claimed >= _limit)
+        {
+            return false;
+        }
+
+        _claimed++;
+        return true;
+    }
+
+    /// <summary>A claimed message could not be had: others may claim it.</summary>
+    public IAfterLock UnclaimNeedsLock()
+    {
+        _claimed--;
+        return new Retrying(this);
+    }
 
     /// <summary>One message more.</summary>
     public IAfterLock? CountNeedsLock()
@@ -123,4 +146,15 @@ internal abstract class BatchedJoinShared : IAfterLock
     protected abstract void ReconsiderOutput();
 
     protected abstract void CompleteOutput(List<Exception>? exceptions);
+
+    private sealed class Retrying(BatchedJoinShared join) : IAfterLock
+    {
+        public void AfterLock()
+        {
+            foreach (IBatchedJoinTarget target in join.Targets)
+            {
+                target.Retry();
+            }
+        }
+    }
 }

@@ -37,6 +37,8 @@ internal sealed class BatchedJoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IBa
 
     void IBatchedJoinTarget.Fail(Exception? exception) => Complete(exception, drop: true);
 
+    void IBatchedJoinTarget.Retry() => Retry();
+
     void IBatchedJoinTarget.Decline() => Complete(null, drop: false);
 
     protected override IAfterLock? StoreNeedsLock(T item)
@@ -51,6 +53,22 @@ internal sealed class BatchedJoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IBa
             CompleteNeedsLock(null, drop: false, always: false);
         }
 
+        return after;
+    }
+
+    protected override bool ClaimNeedsLock()
+    {
+        GateOwner? key = _join.Gate.Enter();
+        bool claimed = _join.ClaimNeedsLock();
+        _join.Gate.Exit(key);
+        return claimed;
+    }
+
+    protected override IAfterLock? UnclaimNeedsLock()
+    {
+        GateOwner? key = _join.Gate.Enter();
+        IAfterLock after = _join.UnclaimNeedsLock();
+        _join.Gate.Exit(key);
         return after;
     }
 

@@ -9,5 +9,8 @@ internal interface IBatchedJoinTarget
     /// <summary>Declines, and keeps what the target has.</summary>
     void Decline();
 
+    /// <summary>Takes what it postponed, if it may now.</summary>
+    void Retry();
+
     void StopListeningToToken();
 }

@@ -9,6 +9,7 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
 {
     private readonly JoinShared _join;
     private RingQueue<T> _queue;
+    private long _claimed;
     private PostponedOffer<T>? _fetched;
     private T? _item;
 
@@ -119,6 +120,24 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
         }
 
         return after;
+    }
+
+    // One for each tuple that will be made.
+    protected override bool ClaimNeedsLock()
+    {
+        if (_claimed >= Options.MaxGroups)
+        {
+            return false;
+        }
+
+        _claimed++;
+        return true;
+    }
+
+    protected override IAfterLock? UnclaimNeedsLock()
+    {
+        _claimed--;
+        return null;
     }
 
     protected override IAfterLock? PostponedNewNeedsLock() => Options.Greedy ? null : _join;

@@ -11,6 +11,9 @@ internal abstract partial class TargetCore<T>
 {
     protected Gate Gate;
     private readonly int _capacity;
+
+    /// <summary>Whether the block takes only so many messages in its life: then each is claimed before it is taken, or consumed.</summary>
+    private readonly bool _isLimited;
     private PostponedList<T>? _postponed;
     private List<Exception>? _exceptions;
 
@@ -30,6 +33,7 @@ internal abstract partial class TargetCore<T>
     {
         Options = options;
         _capacity = options.Capacity;
+        _isLimited = options.MaxGroups != long.MaxValue;
     }
 
     public BlockOptions Options { get; }
@@ -270,9 +274,18 @@ internal abstract partial class TargetCore<T>
         FinishIf(finish);
     }
 
+    /// <summary>One more of the messages that the block takes in its life.</summary>
+    /// <returns>Whether there is one to be had.</returns>
+    protected virtual bool ClaimNeedsLock() => true;
+
+    /// <summary>A claimed message could not be consumed.</summary>
+    protected virtual IAfterLock? UnclaimNeedsLock() => null;
+
+    /// <summary>Whether a message may be taken now. If so it is claimed, and has to be taken.</summary>
     private bool HasRoomNeedsLock() =>
         TakesOffersNeedsLock
-        && (_capacity == BlockOptions.Unbounded || (_used < _capacity && !_pulling && _transfers == 0 && (_postponed is null || _postponed.Count == 0)));
+        && (_capacity == BlockOptions.Unbounded || (_used < _capacity && !_pulling && _transfers == 0 && (_postponed is null || _postponed.Count == 0)))
+        && (!_isLimited || ClaimNeedsLock());
 
     private DataflowMessageStatus ConsumeNow(GateOwner? key, DataflowMessageHeader messageHeader, ISourceBlock<T> source)
     {
@@ -297,7 +310,7 @@ internal abstract partial class TargetCore<T>
             }
             else
             {
-                AddUsedNeedsLock(-1);
+                after = NotConsumedNeedsLock();
             }
 
             bool pull = StartPullNeedsLock();
@@ -312,6 +325,12 @@ internal abstract partial class TargetCore<T>
         }
 
         return consumed ? DataflowMessageStatus.Accepted : DataflowMessageStatus.NotAvailable;
+    }
+
+    private IAfterLock? NotConsumedNeedsLock()
+    {
+        AddUsedNeedsLock(-1);
+        return _isLimited ? UnclaimNeedsLock() : null;
     }
 
     /// <summary>Stores what was consumed, unless the block has failed or was cancelled meanwhile.</summary>

@@ -95,6 +95,18 @@ internal abstract partial class TargetCore<T>
         }
     }
 
+    /// <summary>Takes what was postponed, if that may be done now.</summary>
+    protected void Retry()
+    {
+        GateOwner? key = Gate.Enter();
+        bool pull = StartPullNeedsLock();
+        Gate.Exit(key);
+        if (pull)
+        {
+            QueuePull();
+        }
+    }
+
     protected bool StartPullNeedsLock()
     {
         if (_pulling || !MayPullNeedsLock())
@@ -133,6 +145,11 @@ internal abstract partial class TargetCore<T>
             GateOwner? key = Gate.Enter();
             AssertInvariants();
             PostponedNode<T>? node = MayPullNeedsLock() ? _postponed!.First : null;
+            if (_isLimited && node is not null && (here || node is SendWaiter<T>) && !ClaimNeedsLock())
+            {
+                node = null;
+            }
+
             if (node is null)
             {
                 IAfterLock? after = RoomCameNeedsLock();
@@ -194,7 +211,7 @@ internal abstract partial class TargetCore<T>
             }
             else
             {
-                AddUsedNeedsLock(-1);
+                after = NotConsumedNeedsLock();
             }
 
             Leave(key, after);
