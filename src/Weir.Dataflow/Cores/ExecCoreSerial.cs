@@ -19,6 +19,7 @@ internal abstract partial class ExecCore<T>
     private ExecCore<T>? StoreSerialNeedsLock(T item)
     {
         (_serialQueue ??= new InputQueue<T>()).Enqueue(item);
+        Steps.Pass(Step.Stored, Self);
         ProcessBarrier.Light();
         return Volatile.Read(ref _active) == 0 && Interlocked.CompareExchange(ref _active, 1, 0) == 0 ? this : null;
     }
@@ -112,7 +113,9 @@ internal abstract partial class ExecCore<T>
             return rests;
         }
 
+        Steps.Pass(Step.FoundNothing, Self);
         Volatile.Write(ref _active, 0);
+        Steps.Pass(Step.SaidIdle, Self);
         ProcessBarrier.Heavy();
         if (!queue.IsEmpty && Interlocked.CompareExchange(ref _active, 1, 0) == 0)
         {

@@ -40,6 +40,9 @@ internal static class ProcessBarrier
         }
     }
 
+    /// <summary>Whether a barrier that takes so long is used. Beyond 10 us, going idle would cost more than the fences it saves.</summary>
+    public static bool IsWorthIt(long ticks, long ticksPerSecond) => ticks <= ticksPerSecond / 100_000;
+
     private static bool Measure()
     {
         if (AppContext.TryGetSwitch("Weir.Dataflow.DisableProcessBarrier", out bool disabled) && disabled)
@@ -58,8 +61,7 @@ internal static class ProcessBarrier
                 best = Math.Min(best, Stopwatch.GetTimestamp() - before);
             }
 
-            // Beyond this, going idle would cost more than the fences it saves.
-            return best < Stopwatch.Frequency / 100_000;
+            return IsWorthIt(best, Stopwatch.Frequency);
         }
         catch (PlatformNotSupportedException)
         {
