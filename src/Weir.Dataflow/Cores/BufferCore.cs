@@ -6,12 +6,9 @@ namespace Weir.Dataflow.Cores;
 /// <summary>What a BufferBlock does: what comes in goes straight to the output.</summary>
 internal sealed class BufferCore<T> : TargetCore<T>, IOutputHost<T>
 {
-    private readonly IPropagatorBlock<T, T> _owner;
-
     public BufferCore(IPropagatorBlock<T, T> owner, BlockOptions options)
         : base(options)
     {
-        _owner = owner;
         Source = new SourceCore<T>(owner, this, options);
         ListenToToken();
     }
@@ -20,7 +17,7 @@ internal sealed class BufferCore<T> : TargetCore<T>, IOutputHost<T>
 
     bool IOutputHost<T>.CountsOutput => IsBounded;
 
-    protected override ITargetBlock<T> Self => _owner;
+    protected override ITargetBlock<T> Self => (ITargetBlock<T>)Source.Owner;
 
     int IOutputHost<T>.Weigh(T item) => 1;
 

@@ -5,13 +5,11 @@ namespace Weir.Dataflow.Cores;
 /// <summary>The common part of blocks that run a delegate and have an output side.</summary>
 internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost<TOut>, ICallOwner<TIn>
 {
-    private readonly IPropagatorBlock<TIn, TOut> _owner;
     private CallHandle<TIn>? _spare;
 
     protected OutputExecCore(IPropagatorBlock<TIn, TOut> owner, BlockOptions options)
         : base(options)
     {
-        _owner = owner;
         Source = new SourceCore<TOut>(owner, this, options);
         Ordered = options.Ordered && options.Parallelism > 1 ? new OrderedOutput<TOut>(Source) : null;
     }
@@ -22,7 +20,7 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost<T
 
     protected OrderedOutput<TOut>? Ordered { get; }
 
-    protected override ITargetBlock<TIn> Self => _owner;
+    protected override ITargetBlock<TIn> Self => (ITargetBlock<TIn>)Source.Owner;
 
     int IOutputHost<TOut>.Weigh(TOut item) => 1;
 

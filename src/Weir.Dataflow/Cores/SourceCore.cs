@@ -18,7 +18,6 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
 {
     private const int OffersPerLock = 16;
 
-    private readonly ISourceBlock<T> _owner;
     private readonly IOutputHost<T> _host;
     private readonly BlockOptions _options;
     private Gate _gate;
@@ -51,10 +50,13 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
 
     public SourceCore(ISourceBlock<T> owner, IOutputHost<T> host, BlockOptions options)
     {
-        _owner = owner;
+        Owner = owner;
         _host = host;
         _options = options;
     }
+
+    /// <summary>The block itself, as targets know it.</summary>
+    public ISourceBlock<T> Owner { get; }
 
     public Task Completion => _completion.Task;
 

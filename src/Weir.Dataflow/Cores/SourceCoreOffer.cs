@@ -121,7 +121,7 @@ internal sealed partial class SourceCore<T>
                 DataflowMessageStatus status;
                 try
                 {
-                    status = link.Target.OfferMessage(header, item, _owner, consumeToAccept: false);
+                    status = link.Target.OfferMessage(header, item, Owner, consumeToAccept: false);
                 }
                 finally
                 {
@@ -191,7 +191,7 @@ internal sealed partial class SourceCore<T>
                 {
                     if (_links.Find(target) is not null)
                     {
-                        target = new PassThrough<T>(_owner, target, null);
+                        target = new PassThrough<T>(Owner, target, null);
                     }
 
                     TargetLink<T> link = new(target, linkOptions);
