@@ -61,6 +61,49 @@ internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
         return true;
     }
 
+    protected override bool ProcessAll(InputQueue<T> queue, ReadOnlySpan<T> items, ref int budget)
+    {
+        if (_action is null || IsBounded)
+        {
+            return base.ProcessAll(queue, items, ref budget);
+        }
+
+        Action<T> action = _action;
+        int done = 0;
+        while (done < items.Length)
+        {
+            T item = default!;
+            try
+            {
+                do
+                {
+                    if (IsDropped)
+                    {
+                        return true;
+                    }
+
+                    if (budget-- == 0)
+                    {
+                        QueueAgain();
+                        return false;
+                    }
+
+                    ref readonly T slot = ref items[done++];
+                    item = slot;
+                    queue.Take(in slot);
+                    action(item);
+                }
+                while (done < items.Length);
+            }
+            catch (Exception e)
+            {
+                ProcessFailed(item, e);
+            }
+        }
+
+        return true;
+    }
+
     protected override void Finished(List<Exception>? exceptions)
     {
         StopListening();

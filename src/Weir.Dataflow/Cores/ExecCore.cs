@@ -14,6 +14,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         : base(options)
     {
         _parallel = options.Parallelism > 1 ? new ParallelState() : null;
+        _isPlain = _parallel is null && !options.IsBounded;
     }
 
     public int InputCount

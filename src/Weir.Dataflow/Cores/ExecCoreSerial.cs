@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
@@ -16,6 +17,85 @@ internal abstract partial class ExecCore<T>
     /// <summary>1 while a worker is queued, at work, or waiting for its call.</summary>
     private int _active;
 
+    /// <summary>Whether a message needs nothing but to be put into the queue: one worker, no capacity.</summary>
+    private readonly bool _isPlain;
+
+    public sealed override bool Post(T item)
+    {
+        if (!_isPlain)
+        {
+            return base.Post(item);
+        }
+
+        GateOwner? key = Gate.Enter();
+        if (IsDecliningNeedsLock)
+        {
+            Gate.Exit(key);
+            return false;
+        }
+
+        ExecCore<T>? worker = StoreSerialNeedsLock(item);
+        Gate.Exit(key);
+        worker?.AfterLock();
+        return true;
+    }
+
+    public sealed override bool TryAcceptDirect(T item, int sourceId, out IAfterLock? after)
+    {
+        if (!_isPlain)
+        {
+            return base.TryAcceptDirect(item, sourceId, out after);
+        }
+
+        GateOwner? key = Gate.Enter(sourceId);
+        if (IsDecliningNeedsLock)
+        {
+            Gate.Exit(key);
+            after = null;
+            return false;
+        }
+
+        after = StoreSerialNeedsLock(item);
+        Gate.Exit(key);
+        return true;
+    }
+
+    /// <summary>Processes messages of the queue, which are taken one by one.</summary>
+    /// <param name="queue">The queue.</param>
+    /// <param name="items">What lies at its head.</param>
+    /// <param name="budget">How many messages this work item may still process.</param>
+    /// <returns>Whether this worker goes on. Else it has been queued again, or a call is pending.</returns>
+    protected virtual bool ProcessAll(InputQueue<T> queue, ReadOnlySpan<T> items, ref int budget)
+    {
+        long id = queue.ReadCount;
+        foreach (ref readonly T slot in items)
+        {
+            if (_dropped)
+            {
+                break;
+            }
+
+            if (budget-- == 0)
+            {
+                QueueWorker(again: true);
+                return false;
+            }
+
+            T item = slot;
+            queue.Take(in slot);
+            if (!Process(item, id++))
+            {
+                return false;
+            }
+        }
+
+        return true;
+    }
+
+    /// <summary>This worker has done what one work item may: another one follows.</summary>
+    protected void QueueAgain() => QueueWorker(again: true);
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private ExecCore<T>? StoreSerialNeedsLock(T item)
     {
         (_serialQueue ??= new InputQueue<T>()).Enqueue(item);
@@ -72,26 +152,9 @@ internal abstract partial class ExecCore<T>
 
             // Not worth it where messages come one at a time, or cannot pile up.
             spins = items.Length >= 4 ? SpinsBeforeIdle : 0;
-            long id = queue.ReadCount;
-            foreach (ref readonly T slot in items)
+            if (!ProcessAll(queue, items, ref budget))
             {
-                if (_dropped)
-                {
-                    break;
-                }
-
-                if (budget-- == 0)
-                {
-                    QueueWorker(again: true);
-                    return;
-                }
-
-                T item = slot;
-                queue.Take(in slot);
-                if (!Process(item, id++))
-                {
-                    return;
-                }
+                return;
             }
         }
     }

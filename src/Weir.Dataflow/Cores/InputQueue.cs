@@ -1,3 +1,5 @@
+using System.Buffers;
+using System.Numerics;
 using System.Runtime.CompilerServices;
 using Weir.Dataflow.Sync;
 
@@ -11,7 +13,8 @@ internal sealed class InputQueue<T>
 {
     private const int FirstLength = 32;
 
-    private static readonly int MaxLength = Math.Clamp(65_536 / Unsafe.SizeOf<T>(), FirstLength, 8192);
+    // 64 KB, and a size that the pool has.
+    private static readonly int MaxLength = Math.Clamp(65_536 / (int)BitOperations.RoundUpToPowerOf2((uint)Unsafe.SizeOf<T>()), FirstLength, 16_384);
 
     private Padded _written;
     private Padded _read;
@@ -21,7 +24,7 @@ internal sealed class InputQueue<T>
     /// <summary>A segment that the reader is done with: the writer's next one.</summary>
     private Segment? _spare;
 
-    public InputQueue() => _writing = _reading = new Segment(FirstLength, 0);
+    public InputQueue() => _writing = _reading = NewSegment(FirstLength);
 
     public bool IsEmpty => Volatile.Read(ref _written.Value) == Volatile.Read(ref _read.Value);
 
@@ -100,7 +103,7 @@ internal sealed class InputQueue<T>
 
     private T[] NextToWrite(long written)
     {
-        Segment next = Interlocked.Exchange(ref _spare, null) ?? new Segment(Math.Min(MaxLength, _writing.Items.Length * 2), written);
+        Segment next = Interlocked.Exchange(ref _spare, null) ?? NewSegment(_writing.Items.Length * 2);
         next.Base = written;
         next.Next = null;
         _writing.Next = next;
@@ -112,7 +115,15 @@ internal sealed class InputQueue<T>
     {
         Segment next = done.Next!;
         _reading = next;
-        if (done.Items.Length >= MaxLength || done.Items.Length == next.Items.Length)
+        if (done.Items.Length >= MaxLength)
+        {
+            // Taken messages were cleared. What is one spare too many is another block's.
+            if (Interlocked.Exchange(ref _spare, done) is { } tooMany && tooMany.Items.Length >= MaxLength)
+            {
+                ArrayPool<T>.Shared.Return(tooMany.Items);
+            }
+        }
+        else if (done.Items.Length == next.Items.Length)
         {
             Volatile.Write(ref _spare, done);
         }
@@ -120,12 +131,14 @@ internal sealed class InputQueue<T>
         return next;
     }
 
-    private sealed class Segment(int length, long start)
+    private static Segment NewSegment(int length) => new(length < MaxLength ? new T[length] : ArrayPool<T>.Shared.Rent(MaxLength));
+
+    private sealed class Segment(T[] items)
     {
-        public readonly T[] Items = new T[length];
+        public readonly T[] Items = items;
 
         /// <summary>The number of the first message in it.</summary>
-        public long Base = start;
+        public long Base;
 
         public Segment? Next;
     }

@@ -82,7 +82,7 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
     /// <summary>Adds an output. Callers keep their own order.</summary>
     /// <returns>What has to be done after all locks are left.</returns>
     /// <remarks>The caller may hold the block's gate, so the block cannot be told from here that an output left.</remarks>
-    public IAfterLock? Add(T item) => Add(item, Environment.CurrentManagedThreadId);
+    public IAfterLock? Add(T item) => Add(item, ThreadId.Current);
 
     /// <summary>Adds an output, for a block that never does so twice at the same time, on whichever threads.</summary>
     public IAfterLock? AddInTurn(T item) => Add(item, _id);

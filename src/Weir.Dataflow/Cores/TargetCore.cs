@@ -40,6 +40,8 @@ internal abstract partial class TargetCore<T>
 
     public bool IsDeclining => Volatile.Read(ref _declining);
 
+    protected bool IsDecliningNeedsLock => _declining;
+
     public bool IsBounded => _capacity != BlockOptions.Unbounded;
 
     /// <summary>
@@ -78,7 +80,7 @@ internal abstract partial class TargetCore<T>
         }
     }
 
-    public bool Post(T item)
+    public virtual bool Post(T item)
     {
         GateOwner? key = Gate.Enter();
         AssertInvariants();
@@ -96,7 +98,7 @@ internal abstract partial class TargetCore<T>
     /// <param name="item">The message.</param>
     /// <param name="sourceId">The source's id, under which it is at work only once at a time.</param>
     /// <param name="after">What has to be done once the source's locks are left, too.</param>
-    public bool TryAcceptDirect(T item, int sourceId, out IAfterLock? after)
+    public virtual bool TryAcceptDirect(T item, int sourceId, out IAfterLock? after)
     {
         GateOwner? key = Gate.Enter(sourceId);
         if (_declining || !HasRoomNeedsLock())

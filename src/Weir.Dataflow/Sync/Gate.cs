@@ -29,14 +29,14 @@ internal struct Gate
     private short _owners;
 
     /// <summary>Whether another thread or worker has the gate for itself. True one moment need not be true the next.</summary>
-    public readonly bool HasOtherOwner => _owner is { } owner && owner.Id != Environment.CurrentManagedThreadId;
+    public readonly bool HasOtherOwner => _owner is { } owner && owner.Id != ThreadId.Current;
 
     /// <summary>An id for somebody that is not a thread. Ids of threads are positive.</summary>
     public static int NewId() => Interlocked.Decrement(ref LastId);
 
     /// <summary>Enters. The result has to be given to <see cref="Exit"/>.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public GateOwner? Enter() => Enter(Environment.CurrentManagedThreadId);
+    public GateOwner? Enter() => Enter(ThreadId.Current);
 
     /// <summary>Enters as one of those that are never at work twice at the same time, on whichever thread: see <see cref="NewId"/>.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
