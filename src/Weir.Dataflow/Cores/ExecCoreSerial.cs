@@ -10,12 +10,16 @@ namespace Weir.Dataflow.Cores;
 /// </content>
 internal abstract partial class ExecCore<T>
 {
-    private static readonly int SpinsBeforeIdle = Environment.ProcessorCount > 1 ? 2 : 0;
+    /// <summary>How often a worker that finds nothing looks again before it rests, at most: about 1 us.</summary>
+    private static readonly int MostPatience = Environment.ProcessorCount > 1 ? 8 : 0;
 
     private InputQueue<T>? _serialQueue;
 
     /// <summary>1 while a worker is queued, at work, or waiting for its call.</summary>
     private int _active;
+
+    /// <summary>How often the worker looks again before it rests. Grows when that found a message, shrinks when it did not.</summary>
+    private int _patience;
 
     /// <summary>Whether a message needs nothing but to be put into the queue: one worker, no capacity.</summary>
     private readonly bool _isPlain;
@@ -133,13 +137,18 @@ internal abstract partial class ExecCore<T>
                 {
                     queue.Discard();
                 }
-                else if (spins > 0)
+                else if (spins < _patience)
                 {
                     // A writer that is just as fast would otherwise find the worker asleep at every message. It is left alone with the memory for a
                     // moment, so that there is more than one message the next time.
-                    spins--;
+                    spins++;
                     Thread.SpinWait(16);
                     continue;
+                }
+                else if (spins > 0)
+                {
+                    _patience /= 2;
+                    spins = 0;
                 }
 
                 if (TryRest(queue))
@@ -150,8 +159,17 @@ internal abstract partial class ExecCore<T>
                 continue;
             }
 
-            // Not worth it where messages come one at a time, or cannot pile up.
-            spins = items.Length >= 4 ? SpinsBeforeIdle : 0;
+            // Not begun where messages come one at a time, or cannot pile up.
+            if (spins > 0)
+            {
+                _patience = Math.Min(_patience + 1, MostPatience);
+                spins = 0;
+            }
+            else if (items.Length >= 4 && _patience < 2)
+            {
+                _patience = Math.Min(2, MostPatience);
+            }
+
             if (!ProcessAll(queue, items, ref budget))
             {
                 return;

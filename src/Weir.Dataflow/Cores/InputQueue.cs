@@ -103,7 +103,7 @@ internal sealed class InputQueue<T>
 
     private T[] NextToWrite(long written)
     {
-        Segment next = Interlocked.Exchange(ref _spare, null) ?? NewSegment(_writing.Items.Length * 2);
+        Segment next = Interlocked.Exchange(ref _spare, null) ?? NewSegment(written);
         next.Base = written;
         next.Next = null;
         _writing.Next = next;
@@ -129,6 +129,13 @@ internal sealed class InputQueue<T>
         }
 
         return next;
+    }
+
+    /// <summary>Longer than the last one only if the reader is a whole one behind: else they take turns.</summary>
+    private Segment NewSegment(long written)
+    {
+        int length = _writing.Items.Length;
+        return NewSegment(written - Volatile.Read(ref _read.Value) < length ? length : Math.Min(MaxLength, length * 2));
     }
 
     private static Segment NewSegment(int length) => new(length < MaxLength ? new T[length] : ArrayPool<T>.Shared.Rent(MaxLength));

@@ -6,7 +6,7 @@ namespace Weir.Dataflow.Cores;
 /// Puts results that are ready in any order back into the order of their messages. As many results wait here as there are calls ahead of the
 /// slowest one, so the block's capacity bounds them.
 /// </summary>
-internal sealed class OrderedOutput<T>(SourceCore<T> source)
+internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
 {
     private const int FirstLength = 16;
 
@@ -36,6 +36,15 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source)
             return;
         }
 
+        if (!isBounded)
+        {
+            // Nothing of the user's is called, and leaving the gate for each result would cost more than the result does.
+            IAfterLock? after = EmitNeedsLock();
+            _gate.Exit(key);
+            after?.AfterLock();
+            return;
+        }
+
         _emitting = true;
         while (true)
         {
@@ -53,6 +62,34 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source)
             _gate.Exit(key);
             Emit(ready);
             key = _gate.Enter();
+        }
+    }
+
+    private IAfterLock? EmitNeedsLock()
+    {
+        IAfterLock? after = null;
+        while (true)
+        {
+            ref Slot head = ref _slots[_next & (_slots.Length - 1)];
+            if (!head.IsReady)
+            {
+                return after;
+            }
+
+            if (head.HasItem)
+            {
+                after = AfterBoth.Of(after, source.AddInTurn(head.Item!));
+            }
+            else if (head.Items is { } items)
+            {
+                for (int i = 0; i < items.Count; i++)
+                {
+                    after = AfterBoth.Of(after, source.AddInTurn(items[i]));
+                }
+            }
+
+            head = default;
+            _next++;
         }
     }
 

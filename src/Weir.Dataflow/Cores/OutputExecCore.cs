@@ -11,7 +11,7 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost<T
         : base(options)
     {
         Source = new SourceCore<TOut>(owner, this, options);
-        Ordered = options.Ordered && options.Parallelism > 1 ? new OrderedOutput<TOut>(Source) : null;
+        Ordered = options.Ordered && options.Parallelism > 1 ? new OrderedOutput<TOut>(Source, options.IsBounded) : null;
     }
 
     public SourceCore<TOut> Source { get; }

@@ -11,6 +11,9 @@ public abstract class DifferentialContract<TBlocks> : Contract<TBlocks> where TB
 {
     private const int Attempts = 3;
 
+    // Milliseconds. The last is for machines that are so busy that their pool hardly runs.
+    private static readonly int[] Patience = [50, 300, 3_000];
+
     // Each attempt of a failing program waits for what never comes, so the search for a shorter one is ended.
     private static readonly TimeSpan ShrinkTime = TimeSpan.FromSeconds(15);
     private static readonly MicrosoftBlocks Oracle = new();
@@ -107,7 +110,7 @@ public abstract class DifferentialContract<TBlocks> : Contract<TBlocks> where TB
                 SpinWait.SpinUntil(() => { Same(); return theirs.Ended && ours.Ended; }, 2 << (2 * attempt));
             }
 
-            if (!SpinWait.SpinUntil(Same, 50 << attempt))
+            if (!SpinWait.SpinUntil(Same, Patience[attempt]))
             {
                 return $"after {instruction}\n--- Microsoft\n{seen.Theirs}--- {typeof(TBlocks).Name}\n{seen.Ours}";
             }
