@@ -78,5 +78,6 @@ public class SuitesTests
         || arm.Contains("ForEachParallel", StringComparison.Ordinal)
         || arm.Contains("BatchParallel", StringComparison.Ordinal)
         || arm.StartsWith("Stream", StringComparison.Ordinal)
+        || arm.Contains("_Weir", StringComparison.Ordinal)
         || arm is "Baseline_IndividualItems";
 }

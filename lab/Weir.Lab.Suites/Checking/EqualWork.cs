@@ -60,6 +60,7 @@ internal static class EqualWork
         {
             // Copied, because an arm may return a buffer that the next arm fills again.
             IEnumerable<int> many => [.. many.Select(static value => (long)value)],
+            long[] many => many,
             int one => [one],
             long one => [one],
             _ => throw new UnequalWorkException($"{Name(suite, arm.Name)} returns {result?.GetType().Name ?? "nothing"}, which the check cannot compare."),

@@ -1,0 +1,158 @@
+using BenchmarkDotNet.Attributes;
+using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Peers.Dataflow;
+using Weir.Lab.Suites.Ratios;
+
+namespace Weir.Lab.Suites;
+
+/// <summary>Blocks: messages that are waited for.</summary>
+[SuiteInfo(
+    130,
+    "Blocks: messages that are waited for",
+    "At least 4x faster than in-box (bound 1: 3x, receive before post: 5x, yielding actions: 2x), with no byte a message in the forms that return value tasks.",
+    Set = SuiteSet.Dataflow)]
+public class DataflowHandOverBenchmarks : Suite
+{
+    private readonly Tally _tally = new();
+    private Func<int, Task> _yield = static async _ => await Task.Yield();
+
+    /// <inheritdoc/>
+    public override int N { get; set; } = 20_000;
+
+    internal override IEnumerable<Goal> Goals =>
+    [
+        Goal.TimeRatio(nameof(Send1_Weir), nameof(Send1_InBox), 1 / 3.0),
+        Goal.TimeRatio(nameof(Send1_WeirValueTask), nameof(Send1_InBox), 1 / 3.0),
+        Goal.BytesPerItem(nameof(Send1_WeirValueTask), 1),
+        Goal.TimeRatio(nameof(Send1_WeirValueTask), nameof(Send1_Channel), 1.0),
+        Goal.TimeRatio(nameof(Buffer1_Weir), nameof(Buffer1_InBox), 1 / 4.0),
+        Goal.TimeRatio(nameof(Buffer1_WeirValueTask), nameof(Buffer1_InBox), 1 / 4.0),
+        Goal.BytesPerItem(nameof(Buffer1_WeirValueTask), 1),
+        Goal.TimeRatio(nameof(Buffer1_WeirValueTask), nameof(Buffer1_Channel), 1.0),
+        Goal.TimeRatio(nameof(Buffer1Tasks_Weir), nameof(Buffer1Tasks_InBox), 1 / 4.0),
+        Goal.TimeRatio(nameof(Buffer1Tasks_WeirValueTask), nameof(Buffer1Tasks_InBox), 1 / 4.0),
+        Goal.BytesPerItem(nameof(Buffer1Tasks_WeirValueTask), 1),
+        Goal.TimeRatio(nameof(Buffer1Tasks_WeirValueTask), nameof(Buffer1Tasks_Channel), 1.0),
+        Goal.TimeRatio(nameof(ReceiveFirst_Weir), nameof(ReceiveFirst_InBox), 1 / 5.0),
+        Goal.TimeRatio(nameof(ReceiveFirst_WeirValueTask), nameof(ReceiveFirst_InBox), 1 / 5.0),
+        Goal.BytesPerItem(nameof(ReceiveFirst_WeirValueTask), 1),
+        Goal.TimeRatio(nameof(ReceiveFirst_WeirValueTask), nameof(ReceiveFirst_Channel), 1.0),
+        Goal.TimeRatio(nameof(AsyncYield_Weir), nameof(AsyncYield_InBox), 1 / 2.0),
+        Goal.BytesPerItem(nameof(AsyncYield_Weir), 150),
+    ];
+
+    /// <summary>SendAsync, bound 1: in box.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark(Baseline = true)]
+    [BenchmarkCategory("SendAsync, bound 1")]
+    public Task<long[]> Send1_InBox() => InBoxBlocks.SendAsync(N, _tally, 1);
+
+    /// <summary>SendAsync, bound 1: Weir.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("SendAsync, bound 1")]
+    public Task<long[]> Send1_Weir() => WeirBlocks.SendAsync(N, _tally, 1);
+
+    /// <summary>SendAsync, bound 1: Weir, value tasks.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("SendAsync, bound 1")]
+    public Task<long[]> Send1_WeirValueTask() => WeirValueTasks.SendAsync(N, _tally, 1);
+
+    /// <summary>SendAsync, bound 1: a channel.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("SendAsync, bound 1")]
+    public Task<long[]> Send1_Channel() => Channels.SendAsync(N, _tally, 1);
+
+    /// <summary>Buffer of 1, one caller: in box.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark(Baseline = true)]
+    [BenchmarkCategory("Buffer of 1, one caller")]
+    public Task<long[]> Buffer1_InBox() => InBoxBlocks.SendReceiveAsync(N);
+
+    /// <summary>Buffer of 1, one caller: Weir.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Buffer of 1, one caller")]
+    public Task<long[]> Buffer1_Weir() => WeirBlocks.SendReceiveAsync(N);
+
+    /// <summary>Buffer of 1, one caller: Weir, value tasks.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Buffer of 1, one caller")]
+    public Task<long[]> Buffer1_WeirValueTask() => WeirValueTasks.SendReceiveAsync(N);
+
+    /// <summary>Buffer of 1, one caller: a channel.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Buffer of 1, one caller")]
+    public Task<long[]> Buffer1_Channel() => Channels.SendReceiveAsync(N);
+
+    /// <summary>Buffer of 1, two tasks: in box.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark(Baseline = true)]
+    [BenchmarkCategory("Buffer of 1, two tasks")]
+    public Task<long[]> Buffer1Tasks_InBox() => InBoxBlocks.SendReceiveTasksAsync(N);
+
+    /// <summary>Buffer of 1, two tasks: Weir.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Buffer of 1, two tasks")]
+    public Task<long[]> Buffer1Tasks_Weir() => WeirBlocks.SendReceiveTasksAsync(N);
+
+    /// <summary>Buffer of 1, two tasks: Weir, value tasks.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Buffer of 1, two tasks")]
+    public Task<long[]> Buffer1Tasks_WeirValueTask() => WeirValueTasks.SendReceiveTasksAsync(N);
+
+    /// <summary>Buffer of 1, two tasks: a channel.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Buffer of 1, two tasks")]
+    public Task<long[]> Buffer1Tasks_Channel() => Channels.SendReceiveTasksAsync(N);
+
+    /// <summary>Receive, then Post: in box.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark(Baseline = true)]
+    [BenchmarkCategory("Receive, then Post")]
+    public Task<long[]> ReceiveFirst_InBox() => InBoxBlocks.ReceiveThenPostAsync(N);
+
+    /// <summary>Receive, then Post: Weir.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Receive, then Post")]
+    public Task<long[]> ReceiveFirst_Weir() => WeirBlocks.ReceiveThenPostAsync(N);
+
+    /// <summary>Receive, then Post: Weir, value tasks.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Receive, then Post")]
+    public Task<long[]> ReceiveFirst_WeirValueTask() => WeirValueTasks.ReceiveThenPostAsync(N);
+
+    /// <summary>Receive, then Post: a channel.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Receive, then Post")]
+    public Task<long[]> ReceiveFirst_Channel() => Channels.ReceiveThenPostAsync(N);
+
+    /// <summary>Async action, yielding, parallelism 2: in box.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark(Baseline = true)]
+    [BenchmarkCategory("Async action, yielding, parallelism 2")]
+    public Task<long[]> AsyncYield_InBox() => InBoxBlocks.PostAsyncDelegateAsync(N, _yield, 2);
+
+    /// <summary>Async action, yielding, parallelism 2: Weir.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Async action, yielding, parallelism 2")]
+    public Task<long[]> AsyncYield_Weir() => WeirBlocks.PostAsyncDelegateAsync(N, _yield, 2);
+
+    private protected override long? ExpectedCalls(string category) => category == "Async action, yielding, parallelism 2" ? N : null;
+
+    private protected override void Prepare(CallCounter? counter)
+    {
+        _yield = CallCounter.Around(counter, static async (int _) => await Task.Yield());
+    }
+}

@@ -1,0 +1,70 @@
+using BenchmarkDotNet.Attributes;
+using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Peers.Dataflow;
+using Weir.Lab.Suites.Ratios;
+
+namespace Weir.Lab.Suites;
+
+/// <summary>Blocks: bytes of an idle block.</summary>
+[SuiteInfo(
+    150,
+    "Blocks: bytes of an idle block",
+    "At most 400 bytes for each block.",
+    Set = SuiteSet.Dataflow)]
+public class DataflowIdleBenchmarks : Suite
+{
+    private object[] _kept = [];
+
+    /// <inheritdoc/>
+    public override int N { get; set; } = 5_000;
+
+    internal override IEnumerable<Goal> Goals =>
+    [
+        Goal.BytesPerItem(nameof(Action_Weir), 400),
+        Goal.BytesPerItem(nameof(Buffer_Weir), 400),
+        Goal.BytesPerItem(nameof(Transform_Weir), 400),
+    ];
+
+    /// <summary>ActionBlock: in box.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark(Baseline = true)]
+    [BenchmarkCategory("ActionBlock")]
+    public long[] Action_InBox() => InBoxBlocks.Idle(N, _kept, 0);
+
+    /// <summary>ActionBlock: Weir.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("ActionBlock")]
+    public long[] Action_Weir() => WeirBlocks.Idle(N, _kept, 0);
+
+    /// <summary>BufferBlock: in box.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark(Baseline = true)]
+    [BenchmarkCategory("BufferBlock")]
+    public long[] Buffer_InBox() => InBoxBlocks.Idle(N, _kept, 1);
+
+    /// <summary>BufferBlock: Weir.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("BufferBlock")]
+    public long[] Buffer_Weir() => WeirBlocks.Idle(N, _kept, 1);
+
+    /// <summary>TransformBlock: in box.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark(Baseline = true)]
+    [BenchmarkCategory("TransformBlock")]
+    public long[] Transform_InBox() => InBoxBlocks.Idle(N, _kept, 2);
+
+    /// <summary>TransformBlock: Weir.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("TransformBlock")]
+    public long[] Transform_Weir() => WeirBlocks.Idle(N, _kept, 2);
+
+    private protected override long? ExpectedCalls(string category) => null;
+
+    private protected override void Prepare(CallCounter? counter)
+    {
+        _kept = new object[N];
+    }
+}

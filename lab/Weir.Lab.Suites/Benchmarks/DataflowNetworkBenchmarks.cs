@@ -1,0 +1,97 @@
+using BenchmarkDotNet.Attributes;
+using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Peers.Dataflow;
+using Weir.Lab.Suites.Ratios;
+
+namespace Weir.Lab.Suites;
+
+/// <summary>Blocks: networks.</summary>
+[SuiteInfo(
+    140,
+    "Blocks: networks",
+    "At least 4x faster than in-box; an ordered transform on two workers 5x, a join 3x.",
+    Set = SuiteSet.Dataflow)]
+public class DataflowNetworkBenchmarks : Suite
+{
+    private readonly Tally _tally = new();
+    private readonly Tally _other = new();
+
+    /// <inheritdoc/>
+    public override int N { get; set; } = 200_000;
+
+    internal override IEnumerable<Goal> Goals =>
+    [
+        Goal.TimeRatio(nameof(Transform_Weir), nameof(Transform_InBox), 1 / 4.0),
+        Goal.TimeRatio(nameof(Transform4_Weir), nameof(Transform4_InBox), 1 / 4.0),
+        Goal.TimeRatio(nameof(Ordered_Weir), nameof(Ordered_InBox), 1 / 5.0),
+        Goal.TimeRatio(nameof(Broadcast_Weir), nameof(Broadcast_InBox), 1 / 4.0),
+        Goal.TimeRatio(nameof(Join_Weir), nameof(Join_InBox), 1 / 3.0),
+    ];
+
+    /// <summary>Transform, action: in box.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark(Baseline = true)]
+    [BenchmarkCategory("Transform, action")]
+    public Task<long[]> Transform_InBox() => InBoxBlocks.TransformAsync(N, _tally, 1, 1);
+
+    /// <summary>Transform, action: Weir.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Transform, action")]
+    public Task<long[]> Transform_Weir() => WeirBlocks.TransformAsync(N, _tally, 1, 1);
+
+    /// <summary>Four transforms, action: in box.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark(Baseline = true)]
+    [BenchmarkCategory("Four transforms, action")]
+    public Task<long[]> Transform4_InBox() => InBoxBlocks.TransformAsync(N, _tally, 4, 1);
+
+    /// <summary>Four transforms, action: Weir.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Four transforms, action")]
+    public Task<long[]> Transform4_Weir() => WeirBlocks.TransformAsync(N, _tally, 4, 1);
+
+    /// <summary>Transform in order, parallelism 2, action: in box.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark(Baseline = true)]
+    [BenchmarkCategory("Transform in order, parallelism 2, action")]
+    public Task<long[]> Ordered_InBox() => InBoxBlocks.TransformAsync(N, _tally, 1, 2);
+
+    /// <summary>Transform in order, parallelism 2, action: Weir.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Transform in order, parallelism 2, action")]
+    public Task<long[]> Ordered_Weir() => WeirBlocks.TransformAsync(N, _tally, 1, 2);
+
+    /// <summary>Broadcast, two actions: in box.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark(Baseline = true)]
+    [BenchmarkCategory("Broadcast, two actions")]
+    public Task<long[]> Broadcast_InBox() => InBoxBlocks.BroadcastAsync(N, _tally, _other);
+
+    /// <summary>Broadcast, two actions: Weir.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Broadcast, two actions")]
+    public Task<long[]> Broadcast_Weir() => WeirBlocks.BroadcastAsync(N, _tally, _other);
+
+    /// <summary>Join of two, action: in box.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark(Baseline = true)]
+    [BenchmarkCategory("Join of two, action")]
+    public Task<long[]> Join_InBox() => InBoxBlocks.JoinAsync(N, _tally);
+
+    /// <summary>Join of two, action: Weir.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Join of two, action")]
+    public Task<long[]> Join_Weir() => WeirBlocks.JoinAsync(N, _tally);
+
+    private protected override long? ExpectedCalls(string category) => null;
+
+    private protected override void Prepare(CallCounter? counter)
+    {
+        // Nothing depends on the parameters.
+    }
+}

@@ -1,0 +1,123 @@
+using System.Threading.Tasks.Dataflow;
+using BenchmarkDotNet.Attributes;
+using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Peers.Dataflow;
+using Weir.Lab.Suites.Ratios;
+
+namespace Weir.Lab.Suites;
+
+/// <summary>Blocks: posting.</summary>
+[SuiteInfo(
+    110,
+    "Blocks: posting",
+    "ActionBlock Post at least 5x faster than in-box with no byte a message; 2x with SingleProducerConstrained, 3x with two producers or two workers; batches 4x.",
+    Set = SuiteSet.Dataflow)]
+public class DataflowPostBenchmarks : Suite
+{
+    private static readonly ExecutionDataflowBlockOptions Default = new();
+    private static readonly ExecutionDataflowBlockOptions SingleProducer = new() { SingleProducerConstrained = true };
+    private readonly Tally _tally = new();
+    private Action<int> _nothing = static _ => { };
+
+    /// <inheritdoc/>
+    public override int N { get; set; } = 1_000_000;
+
+    internal override IEnumerable<Goal> Goals =>
+    [
+        Goal.TimeRatio(nameof(Post_Weir), nameof(Post_InBox), 1 / 5.0),
+        Goal.BytesPerItem(nameof(Post_Weir), 1),
+        Goal.TimeRatio(nameof(Post_Weir), nameof(Post_Channel), 1.0),
+        Goal.TimeRatio(nameof(PostSingle_Weir), nameof(PostSingle_InBox), 1 / 2.0),
+        Goal.BytesPerItem(nameof(PostSingle_Weir), 1),
+        Goal.TimeRatio(nameof(PostSingle_Weir), nameof(PostSingle_Channel), 1.0),
+        Goal.TimeRatio(nameof(PostTwo_Weir), nameof(PostTwo_InBox), 1 / 3.0),
+        Goal.TimeRatio(nameof(PostTwo_Weir), nameof(PostTwo_Channel), 1.0),
+        Goal.TimeRatio(nameof(PostParallel_Weir), nameof(PostParallel_InBox), 1 / 3.0),
+        Goal.TimeRatio(nameof(Batch_Weir), nameof(Batch_InBox), 1 / 4.0),
+    ];
+
+    /// <summary>Post: in box.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark(Baseline = true)]
+    [BenchmarkCategory("Post")]
+    public Task<long[]> Post_InBox() => InBoxBlocks.PostAsync(N, _tally, Default);
+
+    /// <summary>Post: Weir.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Post")]
+    public Task<long[]> Post_Weir() => WeirBlocks.PostAsync(N, _tally, Default);
+
+    /// <summary>Post: a channel.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Post")]
+    public Task<long[]> Post_Channel() => Channels.WriteAsync(N, _tally);
+
+    /// <summary>Post, single producer: in box.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark(Baseline = true)]
+    [BenchmarkCategory("Post, single producer")]
+    public Task<long[]> PostSingle_InBox() => InBoxBlocks.PostAsync(N, _tally, SingleProducer);
+
+    /// <summary>Post, single producer: Weir.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Post, single producer")]
+    public Task<long[]> PostSingle_Weir() => WeirBlocks.PostAsync(N, _tally, SingleProducer);
+
+    /// <summary>Post, single producer: a channel.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Post, single producer")]
+    public Task<long[]> PostSingle_Channel() => Channels.WriteAsync(N, _tally);
+
+    /// <summary>Post, two producers: in box.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark(Baseline = true)]
+    [BenchmarkCategory("Post, two producers")]
+    public Task<long[]> PostTwo_InBox() => InBoxBlocks.PostFromTwoAsync(N, _tally);
+
+    /// <summary>Post, two producers: Weir.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Post, two producers")]
+    public Task<long[]> PostTwo_Weir() => WeirBlocks.PostFromTwoAsync(N, _tally);
+
+    /// <summary>Post, two producers: a channel.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Post, two producers")]
+    public Task<long[]> PostTwo_Channel() => Channels.WriteFromTwoAsync(N, _tally);
+
+    /// <summary>Post, parallelism 2: in box.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark(Baseline = true)]
+    [BenchmarkCategory("Post, parallelism 2")]
+    public Task<long[]> PostParallel_InBox() => InBoxBlocks.PostParallelAsync(N, _nothing);
+
+    /// <summary>Post, parallelism 2: Weir.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Post, parallelism 2")]
+    public Task<long[]> PostParallel_Weir() => WeirBlocks.PostParallelAsync(N, _nothing);
+
+    /// <summary>Batch of 100: in box.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark(Baseline = true)]
+    [BenchmarkCategory("Batch of 100")]
+    public Task<long[]> Batch_InBox() => InBoxBlocks.BatchAsync(N, _tally);
+
+    /// <summary>Batch of 100: Weir.</summary>
+    /// <returns>What was counted.</returns>
+    [Benchmark]
+    [BenchmarkCategory("Batch of 100")]
+    public Task<long[]> Batch_Weir() => WeirBlocks.BatchAsync(N, _tally);
+
+    private protected override long? ExpectedCalls(string category) => category == "Post, parallelism 2" ? N : null;
+
+    private protected override void Prepare(CallCounter? counter)
+    {
+        _nothing = CallCounter.Around(counter, static (int _) => { });
+    }
+}

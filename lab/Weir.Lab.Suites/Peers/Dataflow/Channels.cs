@@ -1,0 +1,120 @@
+using System.Threading.Channels;
+
+namespace Weir.Lab.Suites.Peers.Dataflow;
+
+/// <summary>The cases whose job a channel and a reading loop do as well.</summary>
+internal static class Channels
+{
+    /// <summary>One writer, and a reader that calls the action.</summary>
+    public static async Task<long[]> WriteAsync(int n, Tally tally)
+    {
+        Channel<int> channel = Channel.CreateUnbounded<int>(new UnboundedChannelOptions { SingleReader = true });
+        Task reader = Task.Run(() => ReadAllAsync(channel.Reader, tally));
+        for (int i = 0; i < n; i++)
+        {
+            channel.Writer.TryWrite(i);
+        }
+
+        channel.Writer.Complete();
+        await reader;
+        return tally.Take();
+    }
+
+    /// <summary>Two writers, and a reader that calls the action.</summary>
+    public static async Task<long[]> WriteFromTwoAsync(int n, Tally tally)
+    {
+        Channel<int> channel = Channel.CreateUnbounded<int>(new UnboundedChannelOptions { SingleReader = true });
+        Task reader = Task.Run(() => ReadAllAsync(channel.Reader, tally));
+        Task Half(int first) => Task.Run(() =>
+        {
+            for (int i = first; i < n; i += 2)
+            {
+                channel.Writer.TryWrite(i);
+            }
+        });
+        await Task.WhenAll(Half(0), Half(1));
+        channel.Writer.Complete();
+        await reader;
+        return tally.Take();
+    }
+
+    /// <summary>A writer that waits for room, and a reader that calls the action.</summary>
+    public static async Task<long[]> SendAsync(int n, Tally tally, int bound)
+    {
+        Channel<int> channel = Channel.CreateBounded<int>(bound);
+        Task reader = Task.Run(() => ReadAllAsync(channel.Reader, tally));
+        for (int i = 0; i < n; i++)
+        {
+            await channel.Writer.WriteAsync(i);
+        }
+
+        channel.Writer.Complete();
+        await reader;
+        return tally.Take();
+    }
+
+    /// <summary>One caller writes and reads, in turn.</summary>
+    public static async Task<long[]> SendReceiveAsync(int n)
+    {
+        Channel<int> channel = Channel.CreateBounded<int>(1);
+        long sum = 0;
+        for (int i = 0; i < n; i++)
+        {
+            await channel.Writer.WriteAsync(i);
+            sum += await channel.Reader.ReadAsync();
+        }
+
+        return [sum];
+    }
+
+    /// <summary>One task writes, another reads.</summary>
+    public static async Task<long[]> SendReceiveTasksAsync(int n)
+    {
+        Channel<int> channel = Channel.CreateBounded<int>(1);
+        Task sender = Task.Run(async () =>
+        {
+            for (int i = 0; i < n; i++)
+            {
+                await channel.Writer.WriteAsync(i);
+            }
+        });
+        Task<long> receiver = Task.Run(async () =>
+        {
+            long sum = 0;
+            for (int i = 0; i < n; i++)
+            {
+                sum += await channel.Reader.ReadAsync();
+            }
+
+            return sum;
+        });
+        await sender;
+        return [await receiver];
+    }
+
+    /// <summary>Each item is waited for before it is written.</summary>
+    public static async Task<long[]> ReceiveThenPostAsync(int n)
+    {
+        Channel<int> channel = Channel.CreateUnbounded<int>();
+        long sum = 0;
+        for (int i = 0; i < n; i++)
+        {
+            ValueTask<int> received = channel.Reader.ReadAsync();
+            channel.Writer.TryWrite(i);
+            sum += await received;
+        }
+
+        return [sum];
+    }
+
+    private static async Task ReadAllAsync(ChannelReader<int> reader, Tally tally)
+    {
+        while (await reader.WaitToReadAsync())
+        {
+            while (reader.TryRead(out int item))
+            {
+                tally.Add(item);
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+using System.Threading.Tasks.Dataflow;
+
+namespace Weir.Lab.Suites.Peers.Dataflow;
+
+/// <summary>The cases with the blocks of System.Threading.Tasks.Dataflow. The text is that of <see cref="WeirBlocks"/>, but for one using.</summary>
+internal static class InBoxBlocks
+{
+    private static readonly DataflowLinkOptions Propagate = new() { PropagateCompletion = true };
+
+    /// <summary>Posts to an action.</summary>
+    public static async Task<long[]> PostAsync(int n, Tally tally, ExecutionDataflowBlockOptions options)
+    {
+        var block = new ActionBlock<int>(tally.Add, options);
+        for (int i = 0; i < n; i++)
+        {
+            block.Post(i);
+        }
+
+        block.Complete();
+        await block.Completion;
+        return tally.Take();
+    }
+
+    /// <summary>Two threads post to an action.</summary>
+    public static async Task<long[]> PostFromTwoAsync(int n, Tally tally)
+    {
+        var block = new ActionBlock<int>(tally.Add);
+        Task Half(int first) => Task.Run(() =>
+        {
+            for (int i = first; i < n; i += 2)
+            {
+                block.Post(i);
+            }
+        });
+        await Task.WhenAll(Half(0), Half(1));
+        block.Complete();
+        await block.Completion;
+        return tally.Take();
+    }
+
+    /// <summary>Posts to an action that runs twice at once, and therefore does nothing.</summary>
+    public static async Task<long[]> PostParallelAsync(int n, Action<int> action)
+    {
+        var block = new ActionBlock<int>(action, new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 2 });
+        for (int i = 0; i < n; i++)
+        {
+            block.Post(i);
+        }
+
+        block.Complete();
+        await block.Completion;
+        return [n];
+    }
+
+    /// <summary>Sends to a bounded action.</summary>
+    public static async Task<long[]> SendAsync(int n, Tally tally, int bound)
+    {
+        var block = new ActionBlock<int>(tally.Add, new ExecutionDataflowBlockOptions { BoundedCapacity = bound });
+        for (int i = 0; i < n; i++)
+        {
+            await block.SendAsync(i);
+        }
+
+        block.Complete();
+        await block.Completion;
+        return tally.Take();
+    }
+
+    /// <summary>Posts to an action that returns a task.</summary>
+    public static async Task<long[]> PostAsyncDelegateAsync(int n, Func<int, Task> action, int parallelism)
+    {
+        var block = new ActionBlock<int>(action, new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = parallelism });
+        for (int i = 0; i < n; i++)
+        {
+            block.Post(i);
+        }
+
+        block.Complete();
+        await block.Completion;
+        return [n];
+    }
+
+    /// <summary>Posts to a batch, whose arrays an action takes.</summary>
+    public static async Task<long[]> BatchAsync(int n, Tally tally)
+    {
+        var batch = new BatchBlock<int>(100);
+        var action = new ActionBlock<int[]>(tally.AddAll);
+        batch.LinkTo(action, Propagate);
+        for (int i = 0; i < n; i++)
+        {
+            batch.Post(i);
+        }
+
+        batch.Complete();
+        await action.Completion;
+        return tally.Take();
+    }
+
+    /// <summary>One caller sends to a buffer of one message and receives it, in turn.</summary>
+    public static async Task<long[]> SendReceiveAsync(int n)
+    {
+        var buffer = new BufferBlock<int>(new DataflowBlockOptions { BoundedCapacity = 1 });
+        long sum = 0;
+        for (int i = 0; i < n; i++)
+        {
+            await buffer.SendAsync(i);
+            sum += await buffer.ReceiveAsync();
+        }
+
+        return [sum];
+    }
+
+    /// <summary>One task sends to a buffer of one message, another receives.</summary>
+    public static async Task<long[]> SendReceiveTasksAsync(int n)
+    {
+        var buffer = new BufferBlock<int>(new DataflowBlockOptions { BoundedCapacity = 1 });
+        Task sender = Task.Run(async () =>
+        {
+            for (int i = 0; i < n; i++)
+            {
+                await buffer.SendAsync(i);
+            }
+        });
+        Task<long> receiver = Task.Run(async () =>
+        {
+            long sum = 0;
+            for (int i = 0; i < n; i++)
+            {
+                sum += await buffer.ReceiveAsync();
+            }
+
+            return sum;
+        });
+        await sender;
+        return [await receiver];
+    }
+
+    /// <summary>Each message is waited for before it is posted.</summary>
+    public static async Task<long[]> ReceiveThenPostAsync(int n)
+    {
+        var buffer = new BufferBlock<int>();
+        long sum = 0;
+        for (int i = 0; i < n; i++)
+        {
+            Task<int> received = buffer.ReceiveAsync();
+            buffer.Post(i);
+            sum += await received;
+        }
+
+        return [sum];
+    }
+
+    /// <summary>Some transforms in a row, and an action.</summary>
+    public static async Task<long[]> TransformAsync(int n, Tally tally, int transforms, int parallelism)
+    {
+        var options = new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = parallelism };
+        var action = new ActionBlock<int>(tally.Add);
+        var first = new TransformBlock<int, int>(static i => i + 1, options);
+        TransformBlock<int, int> last = first;
+        for (int t = 1; t < transforms; t++)
+        {
+            var next = new TransformBlock<int, int>(static i => i + 1, options);
+            last.LinkTo(next, Propagate);
+            last = next;
+        }
+
+        last.LinkTo(action, Propagate);
+        for (int i = 0; i < n; i++)
+        {
+            first.Post(i);
+        }
+
+        first.Complete();
+        await action.Completion;
+        return tally.Take();
+    }
+
+    /// <summary>A broadcast to two actions.</summary>
+    public static async Task<long[]> BroadcastAsync(int n, Tally tally, Tally other)
+    {
+        var broadcast = new BroadcastBlock<int>(null);
+        var one = new ActionBlock<int>(tally.Add);
+        var two = new ActionBlock<int>(other.Add);
+        broadcast.LinkTo(one, Propagate);
+        broadcast.LinkTo(two, Propagate);
+        for (int i = 0; i < n; i++)
+        {
+            broadcast.Post(i);
+        }
+
+        broadcast.Complete();
+        await one.Completion;
+        await two.Completion;
+        return [.. tally.Take(), .. other.Take()];
+    }
+
+    /// <summary>A greedy join of two, whose pairs an action takes.</summary>
+    public static async Task<long[]> JoinAsync(int n, Tally tally)
+    {
+        var join = new JoinBlock<int, int>();
+        var action = new ActionBlock<Tuple<int, int>>(tally.AddPair);
+        join.LinkTo(action, Propagate);
+        for (int i = 0; i < n; i++)
+        {
+            join.Target1.Post(i);
+            join.Target2.Post(i);
+        }
+
+        join.Complete();
+        await action.Completion;
+        return tally.Take();
+    }
+
+    /// <summary>Makes blocks that nobody uses.</summary>
+    public static long[] Idle(int n, object[] kept, int kind)
+    {
+        for (int i = 0; i < n; i++)
+        {
+            kept[i] = kind switch
+            {
+                0 => new ActionBlock<int>(static _ => { }),
+                1 => new BufferBlock<int>(),
+                _ => new TransformBlock<int, int>(static i => i),
+            };
+        }
+
+        return [kept.Length];
+    }
+}

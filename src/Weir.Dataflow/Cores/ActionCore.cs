@@ -1,0 +1,112 @@
+using System.Threading.Tasks.Dataflow;
+
+namespace Weir.Dataflow.Cores;
+
+/// <summary>What an ActionBlock does: the end of a network, so its own completion is the block's.</summary>
+internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
+{
+    private readonly ITargetBlock<T> _owner;
+    private readonly Action<T>? _action;
+    private readonly Func<T, Task>? _asyncAction;
+    private BlockCompletion _completion;
+    private CallHandle<T>? _spare;
+
+    public ActionCore(ITargetBlock<T> owner, Action<T>? action, Func<T, Task>? asyncAction, BlockOptions options)
+        : base(options)
+    {
+        _owner = owner;
+        _action = action;
+        _asyncAction = asyncAction;
+        ListenToToken();
+    }
+
+    public Task Completion => _completion.Task;
+
+    protected override ITargetBlock<T> Self => _owner;
+
+    void ICallOwner<T>.CallDone(CallHandle<T> handle, Task task, T item, long id)
+    {
+        Volatile.Write(ref _spare, handle);
+        TaskFailed(item, task);
+        Free(1, here: false);
+        PendingDone();
+    }
+
+    protected override bool Process(T item, long id)
+    {
+        try
+        {
+            if (_action is not null)
+            {
+                _action(item);
+            }
+            else if (_asyncAction!(item) is { } task)
+            {
+                if (!task.IsCompleted)
+                {
+                    PendingBegins();
+                    (Interlocked.Exchange(ref _spare, null) ?? new CallHandle<T>(this)).Await(task, item, id);
+                    return false;
+                }
+
+                TaskFailed(item, task);
+            }
+        }
+        catch (Exception e)
+        {
+            ProcessFailed(item, e);
+        }
+
+        Free(1, here: true);
+        return true;
+    }
+
+    protected override bool ProcessAll(InputQueue<T> queue, ReadOnlySpan<T> items, ref int budget)
+    {
+        if (_action is null || IsBounded)
+        {
+            return base.ProcessAll(queue, items, ref budget);
+        }
+
+        Action<T> action = _action;
+        int done = 0;
+        while (done < items.Length)
+        {
+            T item = default!;
+            try
+            {
+                do
+                {
+                    if (IsDropped)
+                    {
+                        return true;
+                    }
+
+                    if (budget-- == 0)
+                    {
+                        QueueAgain();
+                        return false;
+                    }
+
+                    ref readonly T slot = ref items[done++];
+                    item = slot;
+                    queue.Take(in slot);
+                    action(item);
+                }
+                while (done < items.Length);
+            }
+            catch (Exception e)
+            {
+                ProcessFailed(item, e);
+            }
+        }
+
+        return true;
+    }
+
+    protected override void Finished(List<Exception>? exceptions)
+    {
+        StopListening();
+        _completion.Complete(exceptions, Options.Token);
+    }
+}

@@ -1,0 +1,44 @@
+using Weir.Dataflow.Sync;
+
+namespace Weir.Dataflow.Cores;
+
+/// <summary>Says when the first message of a batch has waited long enough.</summary>
+internal sealed class BatchTimer : IAfterLock, IDisposable
+{
+    private readonly Action _flush;
+    private readonly TimeSpan _after;
+    private readonly TimeProvider _timeProvider;
+    private readonly ITimer _timer;
+    private long _begun;
+
+    public BatchTimer(Action flush, TimeSpan after, TimeProvider timeProvider)
+    {
+        _flush = flush;
+        _after = after;
+        _timeProvider = timeProvider;
+        _timer = timeProvider.CreateTimer(static timer => ((BatchTimer)timer!).Fire(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+    }
+
+    /// <summary>A batch has got its first message.</summary>
+    public void AfterLock()
+    {
+        Volatile.Write(ref _begun, _timeProvider.GetTimestamp());
+        _timer.Change(_after, Timeout.InfiniteTimeSpan);
+    }
+
+    public void Dispose() => _timer.Dispose();
+
+    private void Fire()
+    {
+        // Set again since it fired: that batch's time is not up yet.
+        TimeSpan left = _after - _timeProvider.GetElapsedTime(Volatile.Read(ref _begun));
+        if (left > TimeSpan.FromMilliseconds(1))
+        {
+            _timer.Change(left, Timeout.InfiniteTimeSpan);
+        }
+        else
+        {
+            _flush();
+        }
+    }
+}

@@ -1,0 +1,45 @@
+using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Sync;
+
+namespace Weir.Dataflow.Cores;
+
+/// <summary>A batched join of two.</summary>
+internal sealed class BatchedJoinCore<T1, T2> : BatchedJoinShared, IOutputHost<Tuple<IList<T1>, IList<T2>>>
+{
+    public BatchedJoinCore(ISourceBlock<Tuple<IList<T1>, IList<T2>>> owner, int batchSize, BlockOptions options)
+        : base(batchSize, options)
+    {
+        Source = new SourceCore<Tuple<IList<T1>, IList<T2>>>(owner, this, options);
+        Target1 = new BatchedJoinTarget<T1>(this, options);
+        Target2 = new BatchedJoinTarget<T2>(this, options);
+        Targets = [Target1, Target2];
+        Target1.ListenToToken();
+    }
+
+    public SourceCore<Tuple<IList<T1>, IList<T2>>> Source { get; }
+
+    public BatchedJoinTarget<T1> Target1 { get; }
+
+    public BatchedJoinTarget<T2> Target2 { get; }
+
+    bool IOutputHost<Tuple<IList<T1>, IList<T2>>>.CountsOutput => false;
+
+    protected override IBatchedJoinTarget[] Targets { get; }
+
+    int IOutputHost<Tuple<IList<T1>, IList<T2>>>.Weigh(Tuple<IList<T1>, IList<T2>> item) => 1;
+
+    void IOutputHost<Tuple<IList<T1>, IList<T2>>>.OutputLeft(int weight)
+    {
+    }
+
+    void IOutputHost<Tuple<IList<T1>, IList<T2>>>.OutputFailed() => FailAll();
+
+    void IOutputHost<Tuple<IList<T1>, IList<T2>>>.OutputCompleted() => StopListening();
+
+    protected override IAfterLock? EmitNeedsLock() =>
+        Source.Add(Tuple.Create(Target1.TakeNeedsLock(), Target2.TakeNeedsLock()));
+
+    protected override void ReconsiderOutput() => Source.Reconsider();
+
+    protected override void CompleteOutput(List<Exception>? exceptions) => Source.Complete(exceptions);
+}

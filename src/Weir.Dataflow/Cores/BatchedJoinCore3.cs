@@ -1,0 +1,48 @@
+using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Sync;
+
+namespace Weir.Dataflow.Cores;
+
+/// <summary>A batched join of three.</summary>
+internal sealed class BatchedJoinCore<T1, T2, T3> : BatchedJoinShared, IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>
+{
+    public BatchedJoinCore(ISourceBlock<Tuple<IList<T1>, IList<T2>, IList<T3>>> owner, int batchSize, BlockOptions options)
+        : base(batchSize, options)
+    {
+        Source = new SourceCore<Tuple<IList<T1>, IList<T2>, IList<T3>>>(owner, this, options);
+        Target1 = new BatchedJoinTarget<T1>(this, options);
+        Target2 = new BatchedJoinTarget<T2>(this, options);
+        Target3 = new BatchedJoinTarget<T3>(this, options);
+        Targets = [Target1, Target2, Target3];
+        Target1.ListenToToken();
+    }
+
+    public SourceCore<Tuple<IList<T1>, IList<T2>, IList<T3>>> Source { get; }
+
+    public BatchedJoinTarget<T1> Target1 { get; }
+
+    public BatchedJoinTarget<T2> Target2 { get; }
+
+    public BatchedJoinTarget<T3> Target3 { get; }
+
+    bool IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>.CountsOutput => false;
+
+    protected override IBatchedJoinTarget[] Targets { get; }
+
+    int IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>.Weigh(Tuple<IList<T1>, IList<T2>, IList<T3>> item) => 1;
+
+    void IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>.OutputLeft(int weight)
+    {
+    }
+
+    void IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>.OutputFailed() => FailAll();
+
+    void IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>.OutputCompleted() => StopListening();
+
+    protected override IAfterLock? EmitNeedsLock() =>
+        Source.Add(Tuple.Create(Target1.TakeNeedsLock(), Target2.TakeNeedsLock(), Target3.TakeNeedsLock()));
+
+    protected override void ReconsiderOutput() => Source.Reconsider();
+
+    protected override void CompleteOutput(List<Exception>? exceptions) => Source.Complete(exceptions);
+}

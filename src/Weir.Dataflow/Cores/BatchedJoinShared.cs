@@ -1,0 +1,160 @@
+using Weir.Dataflow.Sync;
+
+namespace Weir.Dataflow.Cores;
+
+/// <summary>What the targets of a batched join share. As something to do after the locks it closes all targets.</summary>
+internal abstract class BatchedJoinShared : IAfterLock
+{
+    public Gate Gate;
+    private readonly BlockOptions _options;
+    private List<Exception>? _exceptions;
+    private int _left;
+    private readonly long _limit;
+    private long _claimed;
+    private long _made;
+    private int _finished;
+
+    protected BatchedJoinShared(int batchSize, BlockOptions dataflowBlockOptions)
+    {
+        if (batchSize < 1)
+        {
+            throw new ArgumentOutOfRangeException(nameof(batchSize), "Number must be positive.");
+        }
+
+        if (!dataflowBlockOptions.Greedy)
+        {
+            throw new ArgumentException("Greedy must be true for this dataflow block.", nameof(dataflowBlockOptions));
+        }
+
+        if (dataflowBlockOptions.IsBounded)
+        {
+            throw new ArgumentException("BoundedCapacity must be Unbounded or -1 for this dataflow block.", nameof(dataflowBlockOptions));
+        }
+
+        BatchSize = _left = batchSize;
+        _options = dataflowBlockOptions;
+        _limit = _options.MaxGroups > long.MaxValue / batchSize ? long.MaxValue : _options.MaxGroups * batchSize;
+    }
+
+    public int BatchSize { get; }
+
+    public BlockOptions Options => _options;
+
+    public bool HasEnoughNeedsLock => _made >= _options.MaxGroups;
+
+    protected abstract IBatchedJoinTarget[] Targets { get; }
+
+    /// <summary>One of the messages that all targets together take in their life.</summary>
+    /// <returns>Whether there is one to be had.</returns>
+    public bool ClaimNeedsLock()
+    {
+        if (_claimed >= _limit)
+        {
+            return false;
+        }
+
+        _claimed++;
+        return true;
+    }
+
+    /// <summary>A claimed message could not be had: others may claim it.</summary>
+    public IAfterLock UnclaimNeedsLock()
+    {
+        _claimed--;
+        return new Retrying(this);
+    }
+
+    /// <summary>One message more.</summary>
+    public IAfterLock? CountNeedsLock()
+    {
+        if (--_left > 0)
+        {
+            return null;
+        }
+
+        _left = BatchSize;
+        _made++;
+        IAfterLock? after = EmitNeedsLock();
+        return !HasEnoughNeedsLock ? after : after is null ? this : new AfterBoth(after, this);
+    }
+
+    public void Complete() => AfterLock();
+
+    /// <summary>Closes all targets.</summary>
+    public void AfterLock()
+    {
+        foreach (IBatchedJoinTarget target in Targets)
+        {
+            target.Decline();
+        }
+    }
+
+    public void Fault(Exception exception)
+    {
+        Targets[0].Fail(exception);
+        FailAll();
+    }
+
+    public void FailAll()
+    {
+        foreach (IBatchedJoinTarget target in Targets)
+        {
+            target.Fail(null);
+        }
+    }
+
+    public void Cancelled()
+    {
+        FailAll();
+        ReconsiderOutput();
+    }
+
+    /// <summary>A target is closed. After the last one, what has been collected is handed out.</summary>
+    public void TargetFinished(List<Exception>? exceptions)
+    {
+        GateOwner? key = Gate.Enter();
+        if (exceptions is not null)
+        {
+            (_exceptions ??= []).AddRange(exceptions);
+        }
+
+        IAfterLock? after = null;
+        bool last = ++_finished == Targets.Length;
+        if (last && _exceptions is null && !_options.Token.IsCancellationRequested && _left < BatchSize && !HasEnoughNeedsLock)
+        {
+            after = EmitNeedsLock();
+        }
+
+        Gate.Exit(key);
+        after?.AfterLock();
+        if (last)
+        {
+            CompleteOutput(_exceptions);
+        }
+    }
+
+    public void StopListening()
+    {
+        foreach (IBatchedJoinTarget target in Targets)
+        {
+            target.StopListeningToToken();
+        }
+    }
+
+    protected abstract IAfterLock? EmitNeedsLock();
+
+    protected abstract void ReconsiderOutput();
+
+    protected abstract void CompleteOutput(List<Exception>? exceptions);
+
+    private sealed class Retrying(BatchedJoinShared join) : IAfterLock
+    {
+        public void AfterLock()
+        {
+            foreach (IBatchedJoinTarget target in join.Targets)
+            {
+                target.Retry();
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Sync;
+
+namespace Weir.Dataflow.Cores;
+
+/// <summary>One of the targets of a batched join. Its list is guarded by the join's gate, which comes after its own.</summary>
+internal sealed class BatchedJoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IBatchedJoinTarget
+{
+    private readonly BatchedJoinShared _join;
+    private List<T> _items = [];
+
+    public BatchedJoinTarget(BatchedJoinShared join, BlockOptions options)
+        : base(options) => _join = join;
+
+    Task IDataflowBlock.Completion =>
+        throw new NotSupportedException("This member is not supported on this dataflow block: its completion is that of the join.");
+
+    protected override ITargetBlock<T> Self => this;
+
+    public IList<T> TakeNeedsLock()
+    {
+        List<T> items = _items;
+        _items = [];
+        return items;
+    }
+
+    public DataflowMessageStatus OfferMessage(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept) =>
+        Offer(messageHeader, messageValue, source, consumeToAccept);
+
+    void IDataflowBlock.Complete() => Complete(null, drop: false);
+
+    void IDataflowBlock.Fault(Exception exception)
+    {
+        ArgumentNullException.ThrowIfNull(exception);
+        _join.Fault(exception);
+    }
+
+    void IBatchedJoinTarget.Fail(Exception? exception) => Complete(exception, drop: true);
+
+    void IBatchedJoinTarget.Retry() => Retry();
+
+    void IBatchedJoinTarget.Decline() => Complete(null, drop: false);
+
+    protected override IAfterLock? StoreNeedsLock(T item)
+    {
+        GateOwner? key = _join.Gate.Enter();
+        _items.Add(item);
+        IAfterLock? after = _join.CountNeedsLock();
+        bool enough = _join.HasEnoughNeedsLock;
+        _join.Gate.Exit(key);
+        if (enough)
+        {
+            CompleteNeedsLock(null, drop: false, always: false);
+        }
+
+        return after;
+    }
+
+    protected override bool ClaimNeedsLock()
+    {
+        GateOwner? key = _join.Gate.Enter();
+        bool claimed = _join.ClaimNeedsLock();
+        _join.Gate.Exit(key);
+        return claimed;
+    }
+
+    protected override IAfterLock? UnclaimNeedsLock()
+    {
+        GateOwner? key = _join.Gate.Enter();
+        IAfterLock after = _join.UnclaimNeedsLock();
+        _join.Gate.Exit(key);
+        return after;
+    }
+
+    protected override void DropNeedsLock()
+    {
+        GateOwner? key = _join.Gate.Enter();
+        _items.Clear();
+        _join.Gate.Exit(key);
+    }
+
+    protected override bool IsDrainedNeedsLock() => true;
+
+    protected override void Cancelled() => _join.Cancelled();
+
+    protected override void Finished(List<Exception>? exceptions) => _join.TargetFinished(exceptions);
+}

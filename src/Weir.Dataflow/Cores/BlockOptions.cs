@@ -1,0 +1,109 @@
+using System.Threading.Tasks.Dataflow;
+
+namespace Weir.Dataflow.Cores;
+
+/// <summary>The options of a block as they were at its construction. Blocks with default options share one instance.</summary>
+internal sealed class BlockOptions
+{
+    public const int Unbounded = int.MaxValue;
+
+    private static readonly BlockOptions Default = new(new DataflowBlockOptions(), 1, false, true, long.MaxValue);
+
+    private BlockOptions(DataflowBlockOptions options, int parallelism, bool singleProducer, bool greedy, long maxGroups)
+    {
+        Scheduler = options.TaskScheduler;
+        Token = options.CancellationToken;
+        MessagesPerTask = NoLimitAsMax(options.MaxMessagesPerTask);
+        Capacity = NoLimitAsMax(options.BoundedCapacity);
+        NameFormat = options.NameFormat;
+        Ordered = options.EnsureOrdered;
+        Parallelism = parallelism;
+        SingleProducer = singleProducer;
+        Greedy = greedy;
+        MaxGroups = maxGroups;
+    }
+
+    public TaskScheduler Scheduler { get; }
+
+    public CancellationToken Token { get; }
+
+    public int MessagesPerTask { get; }
+
+    public int Capacity { get; }
+
+    public string NameFormat { get; }
+
+    public bool Ordered { get; }
+
+    public int Parallelism { get; }
+
+    public bool SingleProducer { get; }
+
+    public bool Greedy { get; }
+
+    public long MaxGroups { get; }
+
+    public bool IsBounded => Capacity != Unbounded;
+
+    public bool OnDefaultScheduler => Scheduler == TaskScheduler.Default;
+
+    public static BlockOptions Of(DataflowBlockOptions? options)
+    {
+        ArgumentNullException.ThrowIfNull(options, "dataflowBlockOptions");
+        return IsDefault(options) ? Default : new BlockOptions(options, 1, false, true, long.MaxValue);
+    }
+
+    public static BlockOptions Of(ExecutionDataflowBlockOptions? options)
+    {
+        ArgumentNullException.ThrowIfNull(options, "dataflowBlockOptions");
+        return IsDefault(options) && options.MaxDegreeOfParallelism == 1 && !options.SingleProducerConstrained
+            ? Default
+            : new BlockOptions(options, NoLimitAsMax(options.MaxDegreeOfParallelism), options.SingleProducerConstrained, true, long.MaxValue);
+    }
+
+    public static BlockOptions Of(GroupingDataflowBlockOptions? options)
+    {
+        ArgumentNullException.ThrowIfNull(options, "dataflowBlockOptions");
+        long maxGroups = options.MaxNumberOfGroups == DataflowBlockOptions.Unbounded ? long.MaxValue : options.MaxNumberOfGroups;
+        return IsDefault(options) && options.Greedy && maxGroups == long.MaxValue
+            ? Default
+            : new BlockOptions(options, 1, false, options.Greedy, maxGroups);
+    }
+
+    /// <summary>As the others; the delegate is checked first, as with Microsoft's blocks.</summary>
+    public static BlockOptions Of(ExecutionDataflowBlockOptions? options, Delegate? call)
+    {
+        if (call is null)
+        {
+            return Default;
+        }
+
+        return Of(options);
+    }
+
+    /// <summary>The options of blocks that were built without any.</summary>
+    public static BlockOptions None() => Default;
+
+    /// <summary>What the block's ToString says.</summary>
+    public string Name(IDataflowBlock block)
+    {
+        try
+        {
+            return string.Format(null, NameFormat, block.GetType().Name, block.Completion.Id);
+        }
+        catch (FormatException e)
+        {
+            return e.Message;
+        }
+    }
+
+    private static int NoLimitAsMax(int limit) => limit == DataflowBlockOptions.Unbounded ? int.MaxValue : limit;
+
+    private static bool IsDefault(DataflowBlockOptions options) =>
+        options.TaskScheduler == TaskScheduler.Default
+        && !options.CancellationToken.CanBeCanceled
+        && options.MaxMessagesPerTask == DataflowBlockOptions.Unbounded
+        && options.BoundedCapacity == DataflowBlockOptions.Unbounded
+        && options.EnsureOrdered
+        && options.NameFormat == "{0} Id={1}";
+}

@@ -1,0 +1,159 @@
+using System.Diagnostics;
+using Weir.Dataflow.Sync;
+
+namespace Weir.Dataflow.Cores;
+
+/// <summary>The input side of a block that runs a delegate: a queue, and up to MaxDegreeOfParallelism workers that empty it.</summary>
+/// <remarks>A worker, or an asynchronous call that a worker started and that is not done yet, counts as one of the degree of parallelism.</remarks>
+internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfterLock
+{
+    private ExecutionContext? _context;
+    private volatile bool _dropped;
+
+    protected ExecCore(BlockOptions options)
+        : base(options)
+    {
+        _parallel = options.Parallelism > 1 ? new ParallelState() : null;
+        _isPlain = _parallel is null && !options.IsBounded;
+    }
+
+    public int InputCount
+    {
+        get
+        {
+            GateOwner? key = Gate.Enter();
+            long count = IsSerial ? _dropped ? 0 : _serialQueue?.Count ?? 0 : _parallel!.Queue.Count;
+            Gate.Exit(key);
+            return (int)count;
+        }
+    }
+
+    public override bool AcceptsDirectly => true;
+
+    /// <summary>Whether the block throws away what it has not begun to process.</summary>
+    protected bool IsDropped => _dropped;
+
+    private bool IsSerial => _parallel is null;
+
+    void IThreadPoolWorkItem.Execute()
+    {
+        ExecutionContext? context = _context;
+        if (context is null)
+        {
+            Work();
+        }
+        else
+        {
+            ExecutionContext.Run(context, static core => ((ExecCore<T>)core!).Work(), this);
+        }
+    }
+
+    /// <summary>A message came and finds no worker.</summary>
+    public void AfterLock()
+    {
+        _context = ExecutionContext.Capture();
+        QueueWorker(again: false);
+    }
+
+    /// <summary>Runs the delegate for one message; throws nothing.</summary>
+    /// <returns>Whether the message is done. Else <see cref="PendingDone"/> has to be called once it is.</returns>
+    protected abstract bool Process(T item, long id);
+
+    /// <summary>The delegate threw, or its task did.</summary>
+    protected void ProcessFailed(T item, Exception exception)
+    {
+        if (!Protocol.IsCancellation(exception))
+        {
+            Protocol.AddValue(exception, item);
+            Complete(exception, drop: true, always: true);
+        }
+    }
+
+    protected void TaskFailed(T item, Task task)
+    {
+        if (task.IsFaulted)
+        {
+            foreach (Exception exception in task.Exception.InnerExceptions)
+            {
+                Protocol.AddValue(exception, item);
+                Complete(exception, drop: true, always: true);
+            }
+        }
+    }
+
+    /// <summary>An asynchronous call is done, and so is what becomes of its result.</summary>
+    protected void PendingDone()
+    {
+        if (IsSerial)
+        {
+            PendingDoneSerial();
+        }
+        else
+        {
+            PendingDoneParallel();
+        }
+    }
+
+    /// <summary>The call that this worker has just made is not done: from now on it counts in the worker's place. Before anything can complete it.</summary>
+    protected void PendingBegins()
+    {
+        if (!IsSerial)
+        {
+            PendingBeginsParallel();
+        }
+    }
+
+    protected override IAfterLock? StoreNeedsLock(T item) => IsSerial ? StoreSerialNeedsLock(item) : StoreParallelNeedsLock(item);
+
+    protected override void DropNeedsLock()
+    {
+        // A queue with a reader is emptied by it; InputCount says at once that nothing is left.
+        _dropped = true;
+        _parallel?.Queue.Clear();
+    }
+
+    protected override bool IsDrainedNeedsLock() => IsSerial ? IsDrainedSerialNeedsLock() : IsDrainedParallelNeedsLock();
+
+    private void Work()
+    {
+        if (IsSerial)
+        {
+            WorkSerial();
+        }
+        else
+        {
+            WorkParallel();
+        }
+    }
+
+    private void QueueWorker(bool again)
+    {
+        try
+        {
+            Sync.Work.Queue(this, Options.Scheduler, again);
+        }
+        catch (Exception e)
+        {
+            GateOwner? key = Gate.Enter();
+            WorkerLostNeedsLock();
+            CompleteNeedsLock(e, drop: true, always: true);
+            bool finish = TryFinishNeedsLock();
+            Gate.Exit(key);
+            FinishIf(finish);
+        }
+    }
+
+    private void WorkerLostNeedsLock()
+    {
+        if (IsSerial)
+        {
+            // Nobody else is the reader as long as this one is the worker.
+            _serialQueue?.Discard();
+            Volatile.Write(ref _active, 0);
+        }
+        else
+        {
+            _parallel!.Workers--;
+        }
+    }
+}

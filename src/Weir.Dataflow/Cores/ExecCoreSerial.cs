@@ -1,0 +1,213 @@
+using System.Runtime.CompilerServices;
+using Weir.Dataflow.Sync;
+
+namespace Weir.Dataflow.Cores;
+
+/// <content>
+/// One worker, which reads the queue without the gate. Either it is active, and sees every message; or it is not, and whoever stores a message
+/// makes it so. In between stands the worker's heavy barrier: it says that it is not active, then looks at the queue once more, while the writer
+/// stores first and then asks whether it is active. One of them sees the other.
+/// </content>
+internal abstract partial class ExecCore<T>
+{
+    /// <summary>How often a worker that finds nothing looks again before it rests, at most: about 1 us.</summary>
+    private static readonly int MostPatience = Environment.ProcessorCount > 1 ? 8 : 0;
+
+    private InputQueue<T>? _serialQueue;
+
+    /// <summary>1 while a worker is queued, at work, or waiting for its call.</summary>
+    private int _active;
+
+    /// <summary>How often the worker looks again before it rests. Grows when that found a message, shrinks when it did not.</summary>
+    private int _patience;
+
+    /// <summary>Whether a message needs nothing but to be put into the queue: one worker, no capacity.</summary>
+    private readonly bool _isPlain;
+
+    public sealed override bool Post(T item)
+    {
+        if (!_isPlain)
+        {
+            return base.Post(item);
+        }
+
+        GateOwner? key = Gate.Enter();
+        if (IsDecliningNeedsLock)
+        {
+            Gate.Exit(key);
+            return false;
+        }
+
+        ExecCore<T>? worker = StoreSerialNeedsLock(item);
+        Gate.Exit(key);
+        worker?.AfterLock();
+        return true;
+    }
+
+    public sealed override bool TryAcceptDirect(T item, int sourceId, out IAfterLock? after)
+    {
+        if (!_isPlain)
+        {
+            return base.TryAcceptDirect(item, sourceId, out after);
+        }
+
+        GateOwner? key = Gate.Enter(sourceId);
+        if (IsDecliningNeedsLock)
+        {
+            Gate.Exit(key);
+            after = null;
+            return false;
+        }
+
+        after = StoreSerialNeedsLock(item);
+        Gate.Exit(key);
+        return true;
+    }
+
+    /// <summary>Processes messages of the queue, which are taken one by one.</summary>
+    /// <param name="queue">The queue.</param>
+    /// <param name="items">What lies at its head.</param>
+    /// <param name="budget">How many messages this work item may still process.</param>
+    /// <returns>Whether this worker goes on. Else it has been queued again, or a call is pending.</returns>
+    protected virtual bool ProcessAll(InputQueue<T> queue, ReadOnlySpan<T> items, ref int budget)
+    {
+        long id = queue.ReadCount;
+        foreach (ref readonly T slot in items)
+        {
+            if (_dropped)
+            {
+                break;
+            }
+
+            if (budget-- == 0)
+            {
+                QueueWorker(again: true);
+                return false;
+            }
+
+            T item = slot;
+            queue.Take(in slot);
+            if (!Process(item, id++))
+            {
+                return false;
+            }
+        }
+
+        return true;
+    }
+
+    /// <summary>This worker has done what one work item may: another one follows.</summary>
+    protected void QueueAgain() => QueueWorker(again: true);
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private ExecCore<T>? StoreSerialNeedsLock(T item)
+    {
+        (_serialQueue ??= new InputQueue<T>()).Enqueue(item);
+        Steps.Pass(Step.Stored, Self);
+        ProcessBarrier.Light();
+        return Volatile.Read(ref _active) == 0 && Interlocked.CompareExchange(ref _active, 1, 0) == 0 ? this : null;
+    }
+
+    private bool IsDrainedSerialNeedsLock() => Volatile.Read(ref _active) == 0 && (_serialQueue is null || _serialQueue.IsEmpty);
+
+    private void PendingDoneSerial()
+    {
+        // The completer of a call is any thread of the user's: what is left to do is for one of the block's own.
+        if (!_serialQueue!.IsEmpty && !_dropped)
+        {
+            QueueWorker(again: false);
+        }
+        else if (!TryRest(_serialQueue))
+        {
+            QueueWorker(again: false);
+        }
+    }
+
+    private void WorkSerial()
+    {
+        InputQueue<T> queue = _serialQueue!;
+        int budget = Options.MessagesPerTask;
+        int spins = 0;
+        while (true)
+        {
+            ReadOnlySpan<T> items = queue.Peek();
+            if (items.IsEmpty || _dropped)
+            {
+                if (_dropped)
+                {
+                    queue.Discard();
+                }
+                else if (spins < _patience)
+                {
+                    // A writer that is just as fast would otherwise find the worker asleep at every message. It is left alone with the memory for a
+                    // moment, so that there is more than one message the next time.
+                    spins++;
+                    Thread.SpinWait(16);
+                    continue;
+                }
+                else if (spins > 0)
+                {
+                    _patience /= 2;
+                    spins = 0;
+                }
+
+                if (TryRest(queue))
+                {
+                    return;
+                }
+
+                continue;
+            }
+
+            // Not begun where messages come one at a time, or cannot pile up.
+            if (spins > 0)
+            {
+                _patience = Math.Min(_patience + 1, MostPatience);
+                spins = 0;
+            }
+            else if (items.Length >= 4 && _patience < 2)
+            {
+                _patience = Math.Min(2, MostPatience);
+            }
+
+            if (!ProcessAll(queue, items, ref budget))
+            {
+                return;
+            }
+        }
+    }
+
+    /// <summary>Stops being active, unless a message came in the meantime.</summary>
+    private bool TryRest(InputQueue<T> queue)
+    {
+        if (!Gate.HasOtherOwner)
+        {
+            // Those who write take turns at the gate, or are this very thread: one more turn is cheaper than the barrier.
+            GateOwner? key = Gate.Enter();
+            bool rests = queue.IsEmpty;
+            if (rests)
+            {
+                Volatile.Write(ref _active, 0);
+            }
+
+            Leave(key, null);
+            return rests;
+        }
+
+        Steps.Pass(Step.FoundNothing, Self);
+        Volatile.Write(ref _active, 0);
+        Steps.Pass(Step.SaidIdle, Self);
+        ProcessBarrier.Heavy();
+        if (!queue.IsEmpty && Interlocked.CompareExchange(ref _active, 1, 0) == 0)
+        {
+            return false;
+        }
+
+        if (IsDeclining)
+        {
+            Recheck();
+        }
+
+        return true;
+    }
+}

@@ -1,0 +1,152 @@
+using System.Buffers;
+using System.Numerics;
+using System.Runtime.CompilerServices;
+using Weir.Dataflow.Sync;
+
+namespace Weir.Dataflow.Cores;
+
+/// <summary>
+/// The messages of a block with one worker: written by one thread at a time (under the block's gate), read by one thread at a time (the worker),
+/// the two of them at once and without a lock. Each publishes how far it is, and looks at the other's only when it has used up what it knew.
+/// </summary>
+internal sealed class InputQueue<T>
+{
+    private const int FirstLength = 32;
+
+    // 64 KB, and a size that the pool has.
+    private static readonly int MaxLength = Math.Clamp(65_536 / (int)BitOperations.RoundUpToPowerOf2((uint)Unsafe.SizeOf<T>()), FirstLength, 16_384);
+
+    private Padded _written;
+    private Padded _read;
+    private Segment _writing;
+    private Segment _reading;
+
+    /// <summary>A segment that the reader is done with: the writer's next one.</summary>
+    private Segment? _spare;
+
+    public InputQueue() => _writing = _reading = NewSegment(FirstLength);
+
+    public bool IsEmpty => Volatile.Read(ref _written.Value) == Volatile.Read(ref _read.Value);
+
+    public long Count => Math.Max(0, Volatile.Read(ref _written.Value) - Volatile.Read(ref _read.Value));
+
+    /// <summary>How many messages were read, for the reader.</summary>
+    public long ReadCount => _read.Value;
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Enqueue(T item)
+    {
+        long written = _written.Value;
+        Segment segment = _writing;
+        T[] items = segment.Items;
+        int index = (int)(written - segment.Base);
+        if ((uint)index >= (uint)items.Length)
+        {
+            items = NextToWrite(written);
+            index = 0;
+        }
+
+        items[index] = item;
+        Volatile.Write(ref _written.Value, written + 1);
+    }
+
+    /// <summary>The messages that lie one after the other at the reader's position, without taking them.</summary>
+    public ReadOnlySpan<T> Peek()
+    {
+        long read = _read.Value;
+        long written = Volatile.Read(ref _written.Value);
+        if (read == written)
+        {
+            return default;
+        }
+
+        Segment segment = _reading;
+        int index = (int)(read - segment.Base);
+        if (index == segment.Items.Length)
+        {
+            segment = NextToRead(segment);
+            index = 0;
+        }
+
+        return segment.Items.AsSpan(index, (int)Math.Min(written - read, segment.Items.Length - index));
+    }
+
+    /// <summary>Takes the first message of what <see cref="Peek"/> gave.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Take(ref readonly T item)
+    {
+        if (RuntimeHelpers.IsReferenceOrContainsReferences<T>())
+        {
+            Unsafe.AsRef(in item) = default!;
+        }
+
+        Volatile.Write(ref _read.Value, _read.Value + 1);
+    }
+
+    /// <summary>Throws away what there is. For the reader.</summary>
+    public void Discard()
+    {
+        while (true)
+        {
+            ReadOnlySpan<T> items = Peek();
+            if (items.IsEmpty)
+            {
+                return;
+            }
+
+            foreach (ref readonly T item in items)
+            {
+                Take(in item);
+            }
+        }
+    }
+
+    private T[] NextToWrite(long written)
+    {
+        Segment next = Interlocked.Exchange(ref _spare, null) ?? NewSegment(written);
+        next.Base = written;
+        next.Next = null;
+        _writing.Next = next;
+        _writing = next;
+        return next.Items;
+    }
+
+    private Segment NextToRead(Segment done)
+    {
+        Segment next = done.Next!;
+        _reading = next;
+        if (done.Items.Length >= MaxLength)
+        {
+            // Taken messages were cleared. What is one spare too many is another block's.
+            if (Interlocked.Exchange(ref _spare, done) is { } tooMany && tooMany.Items.Length >= MaxLength)
+            {
+                ArrayPool<T>.Shared.Return(tooMany.Items);
+            }
+        }
+        else if (done.Items.Length == next.Items.Length)
+        {
+            Volatile.Write(ref _spare, done);
+        }
+
+        return next;
+    }
+
+    /// <summary>Longer than the last one only if the reader is a whole one behind: else they take turns.</summary>
+    private Segment NewSegment(long written)
+    {
+        int length = _writing.Items.Length;
+        return NewSegment(written - Volatile.Read(ref _read.Value) < length ? length : Math.Min(MaxLength, length * 2));
+    }
+
+    private static Segment NewSegment(int length) => new(length < MaxLength ? new T[length] : ArrayPool<T>.Shared.Rent(MaxLength));
+
+    private sealed class Segment(T[] items)
+    {
+        public readonly T[] Items = items;
+
+        /// <summary>The number of the first message in it.</summary>
+        public long Base;
+
+        public Segment? Next;
+    }
+}

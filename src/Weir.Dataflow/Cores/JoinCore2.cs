@@ -1,0 +1,43 @@
+using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Sync;
+
+namespace Weir.Dataflow.Cores;
+
+/// <summary>A join of two.</summary>
+internal sealed class JoinCore<T1, T2> : JoinShared, IOutputHost<Tuple<T1, T2>>
+{
+    public JoinCore(ISourceBlock<Tuple<T1, T2>> owner, BlockOptions options)
+        : base(options)
+    {
+        Source = new SourceCore<Tuple<T1, T2>>(owner, this, options);
+        Target1 = new JoinTarget<T1>(this, options);
+        Target2 = new JoinTarget<T2>(this, options);
+        Targets = [Target1, Target2];
+        Target1.ListenToToken();
+    }
+
+    public SourceCore<Tuple<T1, T2>> Source { get; }
+
+    public JoinTarget<T1> Target1 { get; }
+
+    public JoinTarget<T2> Target2 { get; }
+
+    bool IOutputHost<Tuple<T1, T2>>.CountsOutput => Options.IsBounded;
+
+    protected override IJoinTarget[] Targets { get; }
+
+    int IOutputHost<Tuple<T1, T2>>.Weigh(Tuple<T1, T2> item) => 1;
+
+    void IOutputHost<Tuple<T1, T2>>.OutputLeft(int weight) => Free(weight, here: false);
+
+    void IOutputHost<Tuple<T1, T2>>.OutputFailed() => FailAll();
+
+    void IOutputHost<Tuple<T1, T2>>.OutputCompleted() => StopListening();
+
+    protected override IAfterLock? EmitNeedsLock() =>
+        Source.Add(Tuple.Create(Target1.DequeueNeedsLock(), Target2.DequeueNeedsLock()));
+
+    protected override void ReconsiderOutput() => Source.Reconsider();
+
+    protected override void CompleteOutput(List<Exception>? exceptions) => Source.Complete(exceptions);
+}

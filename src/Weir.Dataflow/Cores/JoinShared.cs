@@ -1,0 +1,209 @@
+using Weir.Dataflow.Sync;
+
+namespace Weir.Dataflow.Cores;
+
+/// <summary>What the targets of a join share. As something to do after the locks it fetches messages, when it is not greedy, and ends targets.</summary>
+internal abstract class JoinShared(BlockOptions options) : IAfterLock
+{
+    public Gate Gate;
+    private List<Exception>? _exceptions;
+    private int _finished;
+    private int _fetchWanted;
+    private bool _ending;
+
+    public BlockOptions Options { get; } = options;
+
+    /// <summary>How many tuples were made. Guarded by the gate.</summary>
+    public long Made { get; protected set; }
+
+    protected abstract IJoinTarget[] Targets { get; }
+
+    /// <summary>Makes tuples while there is a message on each target.</summary>
+    public IAfterLock? JoinNeedsLock()
+    {
+        foreach (IJoinTarget target in Targets)
+        {
+            if (!target.HasItemNeedsLock)
+            {
+                return null;
+            }
+        }
+
+        Made++;
+        IAfterLock? after = EmitNeedsLock();
+        foreach (IJoinTarget target in Targets)
+        {
+            if (target.IsDeclining && !target.HasItemNeedsLock)
+            {
+                return after is null ? new Rechecking(this) : new AfterBoth(after, new Rechecking(this));
+            }
+        }
+
+        return after;
+    }
+
+    public void Complete()
+    {
+        foreach (IJoinTarget target in Targets)
+        {
+            target.Decline();
+        }
+    }
+
+    public void Fault(Exception exception)
+    {
+        // Once no further tuple can be made it is too late for faults from outside.
+        GateOwner? key = Gate.Enter();
+        if (!_ending)
+        {
+            (_exceptions ??= []).Add(exception);
+        }
+
+        Gate.Exit(key);
+        FailAll();
+    }
+
+    public void FailAll()
+    {
+        foreach (IJoinTarget target in Targets)
+        {
+            target.Fail(null);
+        }
+    }
+
+    public void Cancelled()
+    {
+        FailAll();
+        ReconsiderOutput();
+    }
+
+    /// <summary>A target declines and has nothing left, so no further tuple can be made: all end.</summary>
+    public void TargetFinished(List<Exception>? exceptions)
+    {
+        GateOwner? key = Gate.Enter();
+        if (exceptions is not null)
+        {
+            (_exceptions ??= []).AddRange(exceptions);
+        }
+
+        bool first = !_ending;
+        _ending = true;
+        bool last = ++_finished == Targets.Length;
+        Gate.Exit(key);
+        if (first)
+        {
+            FailAll();
+        }
+
+        if (last)
+        {
+            CompleteOutput(_exceptions);
+        }
+    }
+
+    public void StopListening()
+    {
+        foreach (IJoinTarget target in Targets)
+        {
+            target.StopListeningToToken();
+        }
+    }
+
+    public void Free(int count, bool here)
+    {
+        foreach (IJoinTarget target in Targets)
+        {
+            target.Free(count, here);
+        }
+    }
+
+    /// <summary>A message was postponed, or room came.</summary>
+    public void AfterLock()
+    {
+        if (!Array.TrueForAll(Targets, static target => target.CanFetch()) || Interlocked.Increment(ref _fetchWanted) != 1)
+        {
+            return;
+        }
+
+        try
+        {
+            if (Options.OnDefaultScheduler)
+            {
+                ThreadPool.UnsafeQueueUserWorkItem(static join => join.Fetch(), this, preferLocal: false);
+            }
+            else
+            {
+                new Task(static join => ((JoinShared)join!).Fetch(), this, TaskCreationOptions.DenyChildAttach).Start(Options.Scheduler);
+            }
+        }
+        catch (Exception e)
+        {
+            Targets[0].FailInside(e);
+            FailAll();
+        }
+    }
+
+    protected abstract IAfterLock? EmitNeedsLock();
+
+    protected abstract void ReconsiderOutput();
+
+    protected abstract void CompleteOutput(List<Exception>? exceptions);
+
+    /// <summary>Reserves one message on each target and takes them, or releases those that it got. Ends when a target has none.</summary>
+    private void Fetch()
+    {
+        int seen;
+        do
+        {
+            seen = Volatile.Read(ref _fetchWanted);
+            try
+            {
+                while (Array.TrueForAll(Targets, static target => target.CanFetch()))
+                {
+                    FetchOne();
+                }
+            }
+            catch (Exception e)
+            {
+                Targets[0].FailInside(e);
+                FailAll();
+            }
+        }
+        while (Interlocked.CompareExchange(ref _fetchWanted, 0, seen) != seen);
+    }
+
+    private void FetchOne()
+    {
+        int reserved = 0;
+        while (reserved < Targets.Length && Targets[reserved].TryReserve())
+        {
+            reserved++;
+        }
+
+        if (reserved < Targets.Length)
+        {
+            // Those that are released offer again.
+            while (reserved > 0)
+            {
+                Targets[--reserved].ReleaseReserved();
+            }
+
+            return;
+        }
+
+        Array.ForEach(Targets, static target => target.ConsumeReserved());
+        Array.ForEach(Targets, static target => target.StoreConsumed());
+    }
+
+    /// <summary>Lets targets see that the last of their messages has gone into a tuple.</summary>
+    private sealed class Rechecking(JoinShared join) : IAfterLock
+    {
+        public void AfterLock()
+        {
+            foreach (IJoinTarget target in join.Targets)
+            {
+                target.Recheck();
+            }
+        }
+    }
+}

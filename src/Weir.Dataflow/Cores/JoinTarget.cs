@@ -1,0 +1,165 @@
+using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Links;
+using Weir.Dataflow.Sync;
+
+namespace Weir.Dataflow.Cores;
+
+/// <summary>One of the targets of a join. Its queue is guarded by the join's gate, which comes after its own.</summary>
+internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarget
+{
+    private readonly JoinShared _join;
+    private RingQueue<T> _queue;
+    private long _claimed;
+    private PostponedOffer<T>? _fetched;
+    private T? _item;
+
+    public JoinTarget(JoinShared join, BlockOptions options)
+        : base(options) => _join = join;
+
+    Task IDataflowBlock.Completion =>
+        throw new NotSupportedException("This member is not supported on this dataflow block: its completion is that of the join.");
+
+    bool IJoinTarget.HasItemNeedsLock => _queue.Count > 0;
+
+    int IJoinTarget.CountNeedsLock => _queue.Count;
+
+    protected override ITargetBlock<T> Self => this;
+
+    protected override bool TakesOffersNeedsLock => Options.Greedy;
+
+    public T DequeueNeedsLock() => _queue.Dequeue();
+
+    public DataflowMessageStatus OfferMessage(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept) =>
+        Offer(messageHeader, messageValue, source, consumeToAccept);
+
+    void IDataflowBlock.Complete() => Complete(null, drop: false);
+
+    void IDataflowBlock.Fault(Exception exception)
+    {
+        ArgumentNullException.ThrowIfNull(exception);
+        if (IsDeclining)
+        {
+            _join.FailAll();
+        }
+        else
+        {
+            _join.Fault(exception);
+        }
+    }
+
+    void IJoinTarget.Fail(Exception? exception) => Complete(exception, drop: true);
+
+    void IJoinTarget.Decline() => Complete(null, drop: false);
+
+    void IJoinTarget.FailInside(Exception exception) => Complete(exception, drop: true, always: true);
+
+    bool IJoinTarget.CanFetch()
+    {
+        GateOwner? key = Gate.Enter();
+        bool can = !IsDeclining && PostponedNeedsLock is { Count: > 0 } && (!IsBounded || UsedNeedsLock < Options.Capacity);
+        Gate.Exit(key);
+        return can;
+    }
+
+    bool IJoinTarget.TryReserve()
+    {
+        GateOwner? key = Gate.Enter();
+        _fetched = IsDeclining ? null : (PostponedOffer<T>?)PostponedNeedsLock?.RemoveFirst();
+        Gate.Exit(key);
+        if (_fetched is null)
+        {
+            return false;
+        }
+
+        if (_fetched.Source.ReserveMessage(_fetched.Header, this))
+        {
+            return true;
+        }
+
+        _fetched = null;
+        return false;
+    }
+
+    void IJoinTarget.ReleaseReserved()
+    {
+        PostponedOffer<T> offer = _fetched!;
+        _fetched = null;
+        offer.Source.ReleaseReservation(offer.Header, this);
+    }
+
+    void IJoinTarget.ConsumeReserved()
+    {
+        PostponedOffer<T> offer = _fetched!;
+        _fetched = null;
+        _item = offer.Source.ConsumeMessage(offer.Header, this, out bool consumed);
+        if (!consumed)
+        {
+            throw new InvalidOperationException("The target failed to consume a message it had successfully reserved.");
+        }
+    }
+
+    /// <summary>Puts what was consumed into the queue, from where the join takes it like any other.</summary>
+    void IJoinTarget.StoreConsumed()
+    {
+        GateOwner? key = Gate.Enter();
+        T item = _item!;
+        _item = default;
+        Leave(key, TakeNeedsLock(item));
+    }
+
+    protected override IAfterLock? StoreNeedsLock(T item)
+    {
+        GateOwner? key = _join.Gate.Enter();
+        _queue.Enqueue(item);
+        IAfterLock? after = _join.JoinNeedsLock();
+        bool enough = _join.Made + _queue.Count >= Options.MaxGroups;
+        _join.Gate.Exit(key);
+        if (enough)
+        {
+            CompleteNeedsLock(null, drop: false, always: false);
+        }
+
+        return after;
+    }
+
+    // One for each tuple that will be made.
+    protected override bool ClaimNeedsLock()
+    {
+        if (_claimed >= Options.MaxGroups)
+        {
+            return false;
+        }
+
+        _claimed++;
+        return true;
+    }
+
+    protected override IAfterLock? UnclaimNeedsLock()
+    {
+        _claimed--;
+        return null;
+    }
+
+    protected override IAfterLock? PostponedNewNeedsLock() => Options.Greedy ? null : _join;
+
+    protected override IAfterLock? RoomCameNeedsLock() => PostponedNewNeedsLock();
+
+    protected override void DropNeedsLock()
+    {
+        GateOwner? key = _join.Gate.Enter();
+        _queue.Clear();
+        _join.Gate.Exit(key);
+    }
+
+    protected override bool IsDrainedNeedsLock()
+    {
+        GateOwner? key = _join.Gate.Enter();
+        bool drained = _queue.Count == 0;
+        _join.Gate.Exit(key);
+        return drained;
+    }
+
+    protected override void Cancelled() => _join.Cancelled();
+
+    protected override void Finished(List<Exception>? exceptions) => _join.TargetFinished(exceptions);
+}

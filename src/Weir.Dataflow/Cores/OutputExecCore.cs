@@ -1,0 +1,79 @@
+using System.Threading.Tasks.Dataflow;
+
+namespace Weir.Dataflow.Cores;
+
+/// <summary>The common part of blocks that run a delegate and have an output side.</summary>
+internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost<TOut>, ICallOwner<TIn>
+{
+    private CallHandle<TIn>? _spare;
+
+    protected OutputExecCore(IPropagatorBlock<TIn, TOut> owner, BlockOptions options)
+        : base(options)
+    {
+        Source = new SourceCore<TOut>(owner, this, options);
+        Ordered = options.Ordered && options.Parallelism > 1 ? new OrderedOutput<TOut>(Source, options.IsBounded) : null;
+    }
+
+    public SourceCore<TOut> Source { get; }
+
+    bool IOutputHost<TOut>.CountsOutput => IsBounded;
+
+    protected OrderedOutput<TOut>? Ordered { get; }
+
+    protected override ITargetBlock<TIn> Self => (ITargetBlock<TIn>)Source.Owner;
+
+    int IOutputHost<TOut>.Weigh(TOut item) => 1;
+
+    void IOutputHost<TOut>.OutputLeft(int weight) => Free(weight, here: false);
+
+    void IOutputHost<TOut>.OutputFailed() => Complete(null, drop: true);
+
+    void IOutputHost<TOut>.OutputCompleted() => StopListening();
+
+    void ICallOwner<TIn>.CallDone(CallHandle<TIn> handle, Task task, TIn item, long id)
+    {
+        Volatile.Write(ref _spare, handle);
+        CallDone(task, item, id);
+        PendingDone();
+    }
+
+    /// <summary>An asynchronous call has ended, in whatever way.</summary>
+    protected abstract void CallDone(Task task, TIn item, long id);
+
+    /// <summary>Has <see cref="CallDone"/> called when the task is done.</summary>
+    protected void Await(Task task, TIn item, long id)
+    {
+        PendingBegins();
+        (Interlocked.Exchange(ref _spare, null) ?? new CallHandle<TIn>(this)).Await(task, item, id);
+    }
+
+    /// <summary>The message has this one output.</summary>
+    protected void Emit(long id, TOut output)
+    {
+        if (Ordered is not null)
+        {
+            Ordered.Add(id, output);
+        }
+        else
+        {
+            AddOutput(output);
+        }
+    }
+
+    protected void AddOutput(TOut output) => (Options.Parallelism == 1 ? Source.AddInTurn(output) : Source.Add(output))?.AfterLock();
+
+    /// <summary>The message has no output: its place is free, and those after it need not wait.</summary>
+    protected void EmitNothing(long id, bool here)
+    {
+        Ordered?.Add(id, null);
+        Free(1, here);
+    }
+
+    protected override void Cancelled()
+    {
+        base.Cancelled();
+        Source.Reconsider();
+    }
+
+    protected override void Finished(List<Exception>? exceptions) => Source.Complete(exceptions);
+}

@@ -1,0 +1,71 @@
+using System.Threading.Tasks.Dataflow;
+
+namespace Weir.Dataflow.Cores;
+
+/// <summary>The checks and small duties that all blocks share.</summary>
+internal static class Protocol
+{
+    public const string NoData = "The source completed without providing data to receive.";
+
+    public static void CheckOffer(DataflowMessageHeader messageHeader, object? source, bool consumeToAccept)
+    {
+        if (!messageHeader.IsValid)
+        {
+            throw new ArgumentException("The DataflowMessageHeader instance does not represent a valid message header.", nameof(messageHeader));
+        }
+
+        if (source is null && consumeToAccept)
+        {
+            throw new ArgumentException("The argument must be false if no source from which to consume is specified.", nameof(consumeToAccept));
+        }
+    }
+
+    public static void CheckClaim(DataflowMessageHeader messageHeader, object? target)
+    {
+        if (!messageHeader.IsValid)
+        {
+            throw new ArgumentException("The DataflowMessageHeader instance does not represent a valid message header.", nameof(messageHeader));
+        }
+
+        ArgumentNullException.ThrowIfNull(target);
+    }
+
+    public static InvalidOperationException NotReserved() => new("The target does not have the message reserved.");
+
+    /// <summary>Tells a linked target that its source is complete.</summary>
+    public static void Propagate(Task completion, IDataflowBlock target)
+    {
+        try
+        {
+            if (completion.IsFaulted)
+            {
+                target.Fault(completion.Exception);
+            }
+            else
+            {
+                target.Complete();
+            }
+        }
+        catch (Exception e)
+        {
+            // A target that cannot be completed has no one to tell but the process, as with Microsoft's blocks.
+            System.Runtime.ExceptionServices.ExceptionDispatchInfo info = System.Runtime.ExceptionServices.ExceptionDispatchInfo.Capture(e);
+            ThreadPool.QueueUserWorkItem(static info => info.Throw(), info, preferLocal: false);
+        }
+    }
+
+    /// <summary>The value whose delegate failed goes with the exception, as text.</summary>
+    public static void AddValue<T>(Exception exception, T value)
+    {
+        try
+        {
+            exception.Data["DataflowMessageValue"] = value?.ToString();
+        }
+        catch (Exception)
+        {
+            // Somebody's ToString or Data threw: the exception that counts is the first one.
+        }
+    }
+
+    public static bool IsCancellation(Exception exception) => exception is OperationCanceledException;
+}

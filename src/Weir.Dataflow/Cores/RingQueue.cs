@@ -1,0 +1,92 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Runtime.CompilerServices;
+
+namespace Weir.Dataflow.Cores;
+
+/// <summary>A queue in a growing ring, without an array until the first item. Not thread-safe.</summary>
+internal struct RingQueue<T>
+{
+    private const int FirstLength = 4;
+
+    private T[]? _items;
+    private int _head;
+    private int _count;
+
+    public readonly int Count => _count;
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Enqueue(T item)
+    {
+        T[]? items = _items;
+        if (items is null || _count == items.Length)
+        {
+            items = Grow();
+        }
+
+        items[(_head + _count) & (items.Length - 1)] = item;
+        _count++;
+    }
+
+    public readonly T Peek() => _items![_head];
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public T Dequeue()
+    {
+        T[] items = _items!;
+        int head = _head;
+        T item = items[head];
+        if (RuntimeHelpers.IsReferenceOrContainsReferences<T>())
+        {
+            items[head] = default!;
+        }
+
+        _head = (head + 1) & (items.Length - 1);
+        _count--;
+        return item;
+    }
+
+    public bool TryDequeue([MaybeNullWhen(false)] out T item)
+    {
+        if (_count == 0)
+        {
+            item = default;
+            return false;
+        }
+
+        item = Dequeue();
+        return true;
+    }
+
+    public void Clear()
+    {
+        _items = null;
+        _head = 0;
+        _count = 0;
+    }
+
+    public T[] TakeAll()
+    {
+        T[] all = new T[_count];
+        for (int i = 0; i < all.Length; i++)
+        {
+            all[i] = Dequeue();
+        }
+
+        return all;
+    }
+
+    private T[] Grow()
+    {
+        if (_items is null)
+        {
+            return _items = new T[FirstLength];
+        }
+
+        T[] grown = new T[checked(_items.Length * 2)];
+        int first = Math.Min(_count, _items.Length - _head);
+        Array.Copy(_items, _head, grown, 0, first);
+        Array.Copy(_items, 0, grown, first, _count - first);
+        _head = 0;
+        return _items = grown;
+    }
+}

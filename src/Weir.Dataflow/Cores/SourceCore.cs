@@ -1,0 +1,310 @@
+using System.Diagnostics;
+using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Links;
+using Weir.Dataflow.Sync;
+using Weir.Dataflow.Waiters;
+
+namespace Weir.Dataflow.Cores;
+
+/// <summary>
+/// The output side of a block: a queue whose head is offered to the links in their order, and can be received, reserved and consumed.
+/// </summary>
+/// <remarks>
+/// Two locks. The gate guards the state and is never held while anything foreign runs. The monitor (this object) is held while targets are offered
+/// to, and is re-entrant, because a target may consume from inside the offer and networks may be circular. Order: monitor, then gate; a block's
+/// input gate comes before the output gate.
+/// </remarks>
+internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
+{
+    private const int OffersPerLock = 16;
+
+    private readonly IOutputHost<T> _host;
+    private readonly BlockOptions _options;
+    private Gate _gate;
+    private RingQueue<T> _queue;
+    private LinkList<T> _links;
+    private BlockCompletion _completion;
+    private ITargetBlock<T>? _reservedFor;
+
+    /// <summary>The only link's target, while messages can be put there without offering them.</summary>
+    private TargetCore<T>? _direct;
+    private ExecutionContext? _context;
+    private List<Exception>? _exceptions;
+
+    /// <summary>The number of the message at the head; grows by one with each that leaves.</summary>
+    private long _headId = 1;
+
+    /// <summary>All links have refused the head: it is offered again when something changes.</summary>
+    private bool _refused;
+
+    /// <summary>The head is being offered by the holder of the monitor. Nobody else may take it.</summary>
+    private bool _offering;
+
+    /// <summary>A work item that offers is queued or running.</summary>
+    private bool _offerQueued;
+    private bool _completing;
+    private bool _finishing;
+
+    /// <summary>What this source is called where it is at work only once at a time.</summary>
+    private readonly int _id = Gate.NewId();
+
+    public SourceCore(ISourceBlock<T> owner, IOutputHost<T> host, BlockOptions options)
+    {
+        Owner = owner;
+        _host = host;
+        _options = options;
+    }
+
+    /// <summary>The block itself, as targets know it.</summary>
+    public ISourceBlock<T> Owner { get; }
+
+    public Task Completion => _completion.Task;
+
+    public bool IsCompleted => _completion.IsCompleted;
+
+    public int Count
+    {
+        get
+        {
+            GateOwner? key = _gate.Enter();
+            int count = _queue.Count;
+            _gate.Exit(key);
+            return count;
+        }
+    }
+
+    private bool IsCancelledOrFaulted => _options.Token.IsCancellationRequested || (_exceptions is not null && _completing);
+
+    private bool MayOffer => IsHeadFree && !IsCancelledOrFaulted;
+
+    private bool IsHeadFree => _queue.Count > 0 && _reservedFor is null && !_offering && !_finishing;
+
+    /// <summary>Adds an output. Callers keep their own order.</summary>
+    /// <returns>What has to be done after all locks are left.</returns>
+    /// <remarks>The caller may hold the block's gate, so the block cannot be told from here that an output left.</remarks>
+    public IAfterLock? Add(T item) => Add(item, ThreadId.Current);
+
+    /// <summary>Adds an output, for a block that never does so twice at the same time, on whichever threads.</summary>
+    public IAfterLock? AddInTurn(T item) => Add(item, _id);
+
+    private IAfterLock? Add(T item, int id)
+    {
+        GateOwner? key = _gate.Enter(id);
+        AssertInvariants();
+        IAfterLock? after = null;
+        if (_direct is { } direct && _queue.Count == 0 && (id == _id || !_host.CountsOutput) && direct.TryAcceptDirect(item, _id, out after))
+        {
+            _headId++;
+            _gate.Exit(key);
+            if (_host.CountsOutput)
+            {
+                _host.OutputLeft(_host.Weigh(item));
+            }
+
+            return after;
+        }
+
+        if (!_finishing)
+        {
+            after = AddNeedsLock(item);
+        }
+
+        _gate.Exit(key);
+        return after;
+    }
+
+    public void AddException(Exception exception)
+    {
+        GateOwner? key = _gate.Enter();
+        (_exceptions ??= []).Add(exception);
+        UpdateDirectNeedsLock();
+        _gate.Exit(key);
+    }
+
+    /// <summary>No more outputs come: completes when the last one has left, or at once after a fault or cancellation.</summary>
+    public void Complete(IEnumerable<Exception>? exceptions = null)
+    {
+        GateOwner? key = _gate.Enter();
+        if (exceptions is not null && !_finishing)
+        {
+            (_exceptions ??= []).AddRange(exceptions);
+            UpdateDirectNeedsLock();
+        }
+
+        _completing = true;
+        _gate.Exit(key);
+
+        // Whether that is the end is found out a moment later, as with Microsoft's blocks: until then a new link is offered the head.
+        ThreadPool.UnsafeQueueUserWorkItem(static source => source.FinishIfDone(), this, preferLocal: false);
+    }
+
+    /// <summary>Looks again whether the block is complete, after its token was cancelled.</summary>
+    public void Reconsider()
+    {
+        GateOwner? key = _gate.Enter();
+        UpdateDirectNeedsLock();
+        bool finish = TryFinishNeedsLock();
+        _gate.Exit(key);
+        FinishIf(finish);
+    }
+
+    public void AfterLock()
+    {
+        _context = ExecutionContext.Capture();
+        try
+        {
+            Work.Queue(this, _options.Scheduler);
+        }
+        catch (Exception e)
+        {
+            OfferEnded(e);
+        }
+    }
+
+    private IAfterLock? AddNeedsLock(T item)
+    {
+        if (_links.First is null)
+        {
+            _queue.Enqueue(item);
+            return null;
+        }
+
+        ReceiveWaiter<T>? after = null;
+        if (_links.Targets == 0 && _queue.Count == 0 && _reservedFor is null)
+        {
+            while (_links.First is ReceiveWaiter<T> waiter)
+            {
+                RemoveNeedsLock(waiter);
+                waiter.Next = after;
+                after = waiter;
+                if (waiter.TakesMessage)
+                {
+                    waiter.Give(item);
+                    _headId++;
+                    return after;
+                }
+            }
+        }
+
+        _queue.Enqueue(item);
+        return after is not null ? after : QueueOfferNeedsLock() ? this : null;
+    }
+
+    /// <summary>Whether a work item that offers has to be queued, which this claims.</summary>
+    private bool QueueOfferNeedsLock()
+    {
+        if (_offerQueued || _refused || _links.First is null || !MayOffer)
+        {
+            return false;
+        }
+
+        return _offerQueued = true;
+    }
+
+    /// <summary>The head left the queue, whoever has it.</summary>
+    private T TakeHeadNeedsLock()
+    {
+        T item = _queue.Dequeue();
+        _headId++;
+        _reservedFor = null;
+        _refused = false;
+        return item;
+    }
+
+    private void AddNeedsLock(LinkNode<T> node, bool append)
+    {
+        _links.Add(node, append);
+        UpdateDirectNeedsLock();
+    }
+
+    private bool RemoveNeedsLock(LinkNode<T> node)
+    {
+        bool removed = _links.Remove(node);
+        UpdateDirectNeedsLock();
+        return removed;
+    }
+
+    private void UpdateDirectNeedsLock() =>
+        _direct = _links.First is TargetLink<T> { Next: null, Direct: { } direct } && _exceptions is null && !_options.Token.IsCancellationRequested
+            ? direct
+            : null;
+
+    private bool TryFinishNeedsLock()
+    {
+        if (!_completing || _finishing || _offerQueued || _offering || _reservedFor is not null || (_queue.Count > 0 && !IsCancelledOrFaulted))
+        {
+            return false;
+        }
+
+        return _finishing = true;
+    }
+
+    private void FinishIf(bool finish)
+    {
+        if (finish)
+        {
+            // On its own work item: it completes targets, which complete theirs, and the caller may hold locks of the user's.
+            ThreadPool.UnsafeQueueUserWorkItem(static source => source.Finish(), this, preferLocal: false);
+        }
+    }
+
+    private void FinishIfDone()
+    {
+        GateOwner? key = _gate.Enter();
+        bool finish = TryFinishNeedsLock();
+        _gate.Exit(key);
+        if (finish)
+        {
+            Finish();
+        }
+    }
+
+    private void Finish()
+    {
+        LinkNode<T>? first;
+        List<Exception>? exceptions;
+        lock (this)
+        {
+            GateOwner? key = _gate.Enter();
+            first = _links.Clear();
+            UpdateDirectNeedsLock();
+            _queue.Clear();
+            exceptions = _exceptions;
+            _gate.Exit(key);
+        }
+
+        _host.OutputCompleted();
+        _completion.Complete(exceptions, _options.Token);
+        while (first is not null)
+        {
+            LinkNode<T>? next = first.Next;
+            first.Next = null;
+            if (first is ReceiveWaiter<T> waiter)
+            {
+                waiter.SourceEnded();
+            }
+            else if (first is TargetLink<T> { PropagatesCompletion: true } link)
+            {
+                Protocol.Propagate(_completion.Task, link.Target);
+            }
+
+            first = next;
+        }
+    }
+
+    private void Left(T item)
+    {
+        if (_host.CountsOutput)
+        {
+            _host.OutputLeft(_host.Weigh(item));
+        }
+    }
+
+    [Conditional("DEBUG")]
+    private void AssertInvariants()
+    {
+        Debug.Assert(_headId >= 1, "Message numbers start at 1.");
+        Debug.Assert(_reservedFor is null || _queue.Count > 0 || _finishing, "Only a message that is there can be reserved.");
+        Debug.Assert(!_finishing || _completing, "Only a block without further outputs ends.");
+    }
+}

@@ -1,0 +1,197 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Sync;
+
+namespace Weir.Dataflow.Cores;
+
+/// <content>Reserving, consuming and receiving.</content>
+internal sealed partial class SourceCore<T>
+{
+    public T? Consume(DataflowMessageHeader messageHeader, ITargetBlock<T> target, out bool messageConsumed)
+    {
+        Protocol.CheckClaim(messageHeader, target);
+        T item;
+        lock (this)
+        {
+            GateOwner? key = _gate.Enter();
+            if ((_reservedFor is not null && _reservedFor != target) || messageHeader.Id != _headId || _queue.Count == 0)
+            {
+                _gate.Exit(key);
+                messageConsumed = false;
+                return default;
+            }
+
+            item = TakeHeadNeedsLock();
+            if (_links.Find(target) is { } link && link.CountDown())
+            {
+                RemoveNeedsLock(link);
+            }
+
+            LeaveAfterClaim(key);
+        }
+
+        Left(item);
+        messageConsumed = true;
+        return item;
+    }
+
+    public bool Reserve(DataflowMessageHeader messageHeader, ITargetBlock<T> target)
+    {
+        Protocol.CheckClaim(messageHeader, target);
+        lock (this)
+        {
+            GateOwner? key = _gate.Enter();
+            bool reserved = _reservedFor is null && messageHeader.Id == _headId && _queue.Count > 0 && !_finishing;
+            if (reserved)
+            {
+                _reservedFor = target;
+            }
+
+            _gate.Exit(key);
+            return reserved;
+        }
+    }
+
+    public void Release(DataflowMessageHeader messageHeader, ITargetBlock<T> target)
+    {
+        Protocol.CheckClaim(messageHeader, target);
+        lock (this)
+        {
+            GateOwner? key = _gate.Enter();
+            if (_reservedFor != target || messageHeader.Id != _headId)
+            {
+                _gate.Exit(key);
+                throw Protocol.NotReserved();
+            }
+
+            _reservedFor = null;
+            _refused = false;
+            LeaveAfterClaim(key);
+        }
+    }
+
+    public bool TryReceive([MaybeNullWhen(false)] out T item)
+    {
+        GateOwner? key = _gate.Enter();
+        if (_queue.Count == 0 || _reservedFor is not null)
+        {
+            _gate.Exit(key);
+            item = default;
+            return false;
+        }
+
+        if (_links.First is null && !_offering)
+        {
+            item = TakeHeadNeedsLock();
+            if (_completing && TryFinishNeedsLock())
+            {
+                FinishIf(finish: true);
+            }
+
+            _gate.Exit(key);
+            Left(item);
+            return true;
+        }
+
+        _gate.Exit(key);
+        return TryReceive(null, out item);
+    }
+
+    public bool TryReceive(Predicate<T>? filter, [MaybeNullWhen(false)] out T item)
+    {
+        while (true)
+        {
+            long id;
+            if (filter is not null)
+            {
+                // The filter is the user's: it runs outside the locks, on what may no longer be the head when it returns.
+                GateOwner? peek = _gate.Enter();
+                bool any = _queue.Count > 0 && _reservedFor is null;
+                item = any ? _queue.Peek() : default;
+                id = _headId;
+                _gate.Exit(peek);
+                if (!any || !filter(item!))
+                {
+                    item = default;
+                    return false;
+                }
+            }
+            else
+            {
+                id = -1;
+            }
+
+            // Inside the monitor nobody is in the middle of offering the head, unless it is this very thread.
+            lock (this)
+            {
+                GateOwner? key = _gate.Enter();
+                AssertInvariants();
+                if (_queue.Count == 0 || _reservedFor is not null)
+                {
+                    _gate.Exit(key);
+                    item = default;
+                    return false;
+                }
+
+                if (id >= 0 && id != _headId)
+                {
+                    _gate.Exit(key);
+                    continue;
+                }
+
+                item = TakeHeadNeedsLock();
+                LeaveAfterClaim(key);
+            }
+
+            Left(item);
+            return true;
+        }
+    }
+
+    public bool TryReceiveAll([NotNullWhen(true)] out IList<T>? items)
+    {
+        T[] all;
+        lock (this)
+        {
+            GateOwner? key = _gate.Enter();
+            if (_queue.Count == 0 || _reservedFor is not null)
+            {
+                _gate.Exit(key);
+                items = null;
+                return false;
+            }
+
+            all = _queue.TakeAll();
+            _headId += all.Length;
+            _refused = false;
+            LeaveAfterClaim(key);
+        }
+
+        if (_host.CountsOutput)
+        {
+            int weight = 0;
+            foreach (T item in all)
+            {
+                weight += _host.Weigh(item);
+            }
+
+            _host.OutputLeft(weight);
+        }
+
+        items = all;
+        return true;
+    }
+
+    /// <summary>Leaves the gate after the head changed or became free: the next one is offered, or the block is complete.</summary>
+    private void LeaveAfterClaim(GateOwner? key)
+    {
+        bool offer = QueueOfferNeedsLock();
+        bool finish = TryFinishNeedsLock();
+        _gate.Exit(key);
+        FinishIf(finish);
+        if (offer)
+        {
+            AfterLock();
+        }
+    }
+}

@@ -1,0 +1,270 @@
+using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Links;
+using Weir.Dataflow.Sync;
+using Weir.Dataflow.Waiters;
+
+namespace Weir.Dataflow.Cores;
+
+/// <content>Offering the head to the links.</content>
+internal sealed partial class SourceCore<T>
+{
+    void IThreadPoolWorkItem.Execute()
+    {
+        ExecutionContext? context = _context;
+        if (context is null)
+        {
+            OfferAll();
+        }
+        else
+        {
+            ExecutionContext.Run(context, static source => ((SourceCore<T>)source!).OfferAll(), this);
+        }
+    }
+
+    private void OfferAll()
+    {
+        int budget = _options.MessagesPerTask;
+        try
+        {
+            bool more = true;
+            while (more && budget > 0)
+            {
+                lock (this)
+                {
+                    for (int i = 0; more && budget > 0 && i < OffersPerLock; i++)
+                    {
+                        more = OfferHead(null, linking: false);
+                        budget--;
+                    }
+                }
+            }
+        }
+        catch (Exception e)
+        {
+            OfferEnded(e);
+            return;
+        }
+
+        OfferEnded(null);
+    }
+
+    /// <summary>The work item is over: another one takes its place if there is more to offer.</summary>
+    private void OfferEnded(Exception? failure)
+    {
+        if (failure is not null)
+        {
+            AddException(failure);
+            _host.OutputFailed();
+        }
+
+        GateOwner? key = _gate.Enter();
+        _offerQueued = false;
+        bool again = failure is null && QueueOfferNeedsLock();
+        bool finish = TryFinishNeedsLock();
+        _gate.Exit(key);
+        FinishIf(finish);
+        if (again)
+        {
+            try
+            {
+                Work.Queue(this, _options.Scheduler, again: true);
+            }
+            catch (Exception e)
+            {
+                OfferEnded(e);
+            }
+        }
+    }
+
+    /// <summary>Offers the head to all links in turn, or to one. The caller holds the monitor.</summary>
+    /// <returns>Whether the head left, so that there may be another to offer.</returns>
+    private bool OfferHead(TargetLink<T>? only, bool linking)
+    {
+        GateOwner? key = _gate.Enter();
+        AssertInvariants();
+        // A new link is offered the head even by a block that is about to end, as long as it has not.
+        if (!(linking ? IsHeadFree : MayOffer) || (only is null && _refused))
+        {
+            _gate.Exit(key);
+            return false;
+        }
+
+        T item = _queue.Peek();
+        DataflowMessageHeader header = new(_headId);
+        LinkNode<T>? node = only ?? _links.First;
+        _offering = true;
+        TargetLink<T>? taker = null;
+        ReceiveWaiter<T>? after = null;
+        try
+        {
+            while (node is not null)
+            {
+                LinkNode<T> current = node;
+                if (current is ReceiveWaiter<T> waiter)
+                {
+                    // Still inside the gate.
+                    node = _links.After(current);
+                    RemoveNeedsLock(waiter);
+                    waiter.Next = after;
+                    after = waiter;
+                    if (waiter.TakesMessage)
+                    {
+                        waiter.Give(TakeHeadNeedsLock());
+                        break;
+                    }
+
+                    continue;
+                }
+
+                TargetLink<T> link = (TargetLink<T>)current;
+                _gate.Exit(key);
+                DataflowMessageStatus status;
+                try
+                {
+                    status = link.Target.OfferMessage(header, item, Owner, consumeToAccept: false);
+                }
+                finally
+                {
+                    key = _gate.Enter();
+                }
+
+                if (status == DataflowMessageStatus.Accepted)
+                {
+                    taker = link;
+                    break;
+                }
+
+                node = only is null ? _links.After(current) : null;
+                if (status == DataflowMessageStatus.DecliningPermanently)
+                {
+                    RemoveNeedsLock(link);
+                }
+
+                if (_reservedFor is not null || _headId != header.Id)
+                {
+                    break;
+                }
+            }
+
+            if (taker is not null)
+            {
+                if (_headId == header.Id)
+                {
+                    TakeHeadNeedsLock();
+                }
+
+                if (taker.CountDown())
+                {
+                    RemoveNeedsLock(taker);
+                }
+            }
+            else if (_headId == header.Id && _reservedFor is null && only is null)
+            {
+                _refused = true;
+            }
+        }
+        finally
+        {
+            _offering = false;
+            _gate.Exit(key);
+        }
+
+        after?.AfterLock();
+        if (taker is not null)
+        {
+            Left(item);
+        }
+
+        return taker is not null || _headId != header.Id;
+    }
+
+    public IDisposable LinkTo(ITargetBlock<T> target, DataflowLinkOptions linkOptions)
+    {
+        ArgumentNullException.ThrowIfNull(target);
+        ArgumentNullException.ThrowIfNull(linkOptions);
+        if (!_completion.IsCompleted)
+        {
+            lock (this)
+            {
+                GateOwner? key = _gate.Enter();
+                if (!_finishing)
+                {
+                    if (_links.Find(target) is not null)
+                    {
+                        target = new PassThrough<T>(Owner, target, null);
+                    }
+
+                    TargetLink<T> link = new(target, linkOptions);
+                    AddNeedsLock(link, linkOptions.Append);
+                    TargetLink<T>? only = _refused ? link : null;
+                    _gate.Exit(key);
+                    OfferToNewLink(only);
+                    return new Unlinker(() => Unlink(link));
+                }
+
+                _gate.Exit(key);
+            }
+        }
+
+        if (linkOptions.PropagateCompletion)
+        {
+            PropagateOnceComplete(target);
+        }
+
+        return Unlinker.Nothing;
+    }
+
+    private void OfferToNewLink(TargetLink<T>? only)
+    {
+        try
+        {
+            OfferHead(only, linking: true);
+        }
+        catch (Exception e)
+        {
+            AddException(e);
+            _host.OutputFailed();
+            throw;
+        }
+        finally
+        {
+            GateOwner? key = _gate.Enter();
+            bool offer = QueueOfferNeedsLock();
+            bool finish = TryFinishNeedsLock();
+            _gate.Exit(key);
+            FinishIf(finish);
+            if (offer)
+            {
+                AfterLock();
+            }
+        }
+    }
+
+    private void Unlink(TargetLink<T> link)
+    {
+        lock (this)
+        {
+            GateOwner? key = _gate.Enter();
+            RemoveNeedsLock(link);
+            _gate.Exit(key);
+        }
+    }
+
+    private void PropagateOnceComplete(ITargetBlock<T> target)
+    {
+        Task completion = _completion.Task;
+        if (completion.IsCompleted)
+        {
+            Protocol.Propagate(completion, target);
+        }
+        else
+        {
+            completion.ContinueWith(
+                static (task, state) => Protocol.Propagate(task, (IDataflowBlock)state!),
+                target,
+                CancellationToken.None,
+                TaskContinuationOptions.ExecuteSynchronously | TaskContinuationOptions.DenyChildAttach,
+                TaskScheduler.Default);
+        }
+    }
+}

@@ -1,0 +1,391 @@
+using System.Diagnostics;
+using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Links;
+using Weir.Dataflow.Sync;
+using Weir.Dataflow.Waiters;
+
+namespace Weir.Dataflow.Cores;
+
+/// <summary>The input side of a block: what it accepts, postpones and declines, and when nothing more comes. What it does with a message is its heirs' part.</summary>
+internal abstract partial class TargetCore<T>
+{
+    protected Gate Gate;
+    private readonly int _capacity;
+
+    /// <summary>Whether the block takes only so many messages in its life: then each is claimed before it is taken, or consumed.</summary>
+    private readonly bool _isLimited;
+    private PostponedList<T>? _postponed;
+    private List<Exception>? _exceptions;
+
+    /// <summary>What of the capacity is in use. Not kept by unbounded blocks.</summary>
+    private int _used;
+
+    /// <summary>How many messages are being consumed from sources at this moment.</summary>
+    private int _transfers;
+
+    /// <summary>Somebody is taking postponed messages, so nobody else may and nothing may overtake them.</summary>
+    private bool _pulling;
+    private bool _declining;
+    private bool _finishing;
+    private CancellationTokenRegistration _registration;
+
+    protected TargetCore(BlockOptions options)
+    {
+        Options = options;
+        _capacity = options.Capacity;
+        _isLimited = options.MaxGroups != long.MaxValue;
+    }
+
+    public BlockOptions Options { get; }
+
+    public bool IsDeclining => Volatile.Read(ref _declining);
+
+    protected bool IsDecliningNeedsLock => _declining;
+
+    public bool IsBounded => _capacity != BlockOptions.Unbounded;
+
+    /// <summary>
+    /// Whether sources of this library may put messages here under their gate: the block then only stores them, and calls nobody.
+    /// </summary>
+    public virtual bool AcceptsDirectly => false;
+
+    /// <summary>The block itself, as sources know it.</summary>
+    protected abstract ITargetBlock<T> Self { get; }
+
+    protected PostponedList<T>? PostponedNeedsLock => _postponed;
+
+    protected int UsedNeedsLock => _used;
+
+    protected bool HasExceptionNeedsLock => _exceptions is not null;
+
+    /// <summary>Whether postponed sources are let go as soon as the block declines, rather than once it has processed what it has.</summary>
+    protected virtual bool LetsGoEarly => false;
+
+    /// <summary>Whether <see cref="Finished"/> calls blocks other than this one.</summary>
+    protected virtual bool EndReachesOthers => false;
+
+    /// <summary>Whether messages are taken when they are offered. Else they are postponed, and the heir fetches them.</summary>
+    protected virtual bool TakesOffersNeedsLock => true;
+
+    /// <summary>Starts to listen to the token. The last thing that a block's constructor does.</summary>
+    public void ListenToToken()
+    {
+        if (Options.Token.CanBeCanceled)
+        {
+            _registration = Options.Token.UnsafeRegister(static target => ((TargetCore<T>)target!).Cancelled(), this);
+            if (Volatile.Read(ref _finishing))
+            {
+                _registration.Unregister();
+            }
+        }
+    }
+
+    public virtual bool Post(T item)
+    {
+        GateOwner? key = Gate.Enter();
+        AssertInvariants();
+        if (_declining || !HasRoomNeedsLock())
+        {
+            Gate.Exit(key);
+            return false;
+        }
+
+        Leave(key, TakeNeedsLock(item));
+        return true;
+    }
+
+    /// <summary>Takes a message from a linked source of this library, if there is room for it now.</summary>
+    /// <param name="item">The message.</param>
+    /// <param name="sourceId">The source's id, under which it is at work only once at a time.</param>
+    /// <param name="after">What has to be done once the source's locks are left, too.</param>
+    public virtual bool TryAcceptDirect(T item, int sourceId, out IAfterLock? after)
+    {
+        GateOwner? key = Gate.Enter(sourceId);
+        if (_declining || !HasRoomNeedsLock())
+        {
+            Gate.Exit(key);
+            after = null;
+            return false;
+        }
+
+        after = TakeNeedsLock(item);
+        Gate.Exit(key);
+        return true;
+    }
+
+    public DataflowMessageStatus Offer(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept)
+    {
+        Protocol.CheckOffer(messageHeader, source, consumeToAccept);
+        GateOwner? key = Gate.Enter();
+        AssertInvariants();
+        if (_declining)
+        {
+            Gate.Exit(key);
+            return DataflowMessageStatus.DecliningPermanently;
+        }
+
+        if (HasRoomNeedsLock())
+        {
+            if (consumeToAccept)
+            {
+                return ConsumeNow(key, messageHeader, source!);
+            }
+
+            Leave(key, TakeNeedsLock(messageValue));
+            return DataflowMessageStatus.Accepted;
+        }
+
+        if (source is null)
+        {
+            Gate.Exit(key);
+            return DataflowMessageStatus.Declined;
+        }
+
+        (_postponed ??= new PostponedList<T>()).Add(source, messageHeader);
+        IAfterLock? work = PostponedNewNeedsLock();
+        Gate.Exit(key);
+        work?.AfterLock();
+        return DataflowMessageStatus.Postponed;
+    }
+
+    /// <summary>No more messages are accepted.</summary>
+    /// <param name="exception">Why the block fails, or null.</param>
+    /// <param name="drop">Whether what was accepted and is not yet being processed is thrown away.</param>
+    /// <param name="always">Whether the exception counts even though the block was completing already: it came from inside.</param>
+    public void Complete(Exception? exception, bool drop, bool always = false)
+    {
+        GateOwner? key = Gate.Enter();
+        AssertInvariants();
+        CompleteNeedsLock(exception, drop, always);
+        bool finish = TryFinishNeedsLock();
+        bool letGo = LetsGoEarly && !finish && _postponed is { Count: > 0 };
+        Gate.Exit(key);
+        FinishIf(finish);
+        if (letGo)
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(static target => target.LetGoAll(), this, preferLocal: false);
+        }
+    }
+
+    protected void CompleteNeedsLock(Exception? exception, bool drop, bool always)
+    {
+        if (exception is not null && (!_declining || always))
+        {
+            (_exceptions ??= []).Add(exception);
+        }
+
+        Volatile.Write(ref _declining, true);
+        DeclinedNeedsLock();
+        if (drop)
+        {
+            DropNeedsLock();
+        }
+    }
+
+    public void StopListeningToToken() => StopListening();
+
+    /// <summary>Looks again whether the input side is over.</summary>
+    public void Recheck()
+    {
+        GateOwner? key = Gate.Enter();
+        Leave(key, null);
+    }
+
+    /// <summary>Stores a message that has been counted.</summary>
+    /// <returns>What has to be done once no lock is held.</returns>
+    protected abstract IAfterLock? StoreNeedsLock(T item);
+
+    /// <summary>Throws away what is stored.</summary>
+    protected abstract void DropNeedsLock();
+
+    /// <summary>Whether nothing is stored or being processed.</summary>
+    protected abstract bool IsDrainedNeedsLock();
+
+    /// <summary>The input side is over: all is processed, and what was postponed has been let go.</summary>
+    protected abstract void Finished(List<Exception>? exceptions);
+
+    /// <summary>The block's token was cancelled.</summary>
+    protected virtual void Cancelled() => Complete(null, drop: true);
+
+    /// <summary>The whole block is complete.</summary>
+    protected void StopListening() => _registration.Unregister();
+
+    /// <summary>The block has begun to decline.</summary>
+    protected virtual void DeclinedNeedsLock()
+    {
+    }
+
+    /// <summary>A message was postponed.</summary>
+    protected virtual IAfterLock? PostponedNewNeedsLock() => null;
+
+    /// <summary>Room came free, and no postponed message is waiting for it.</summary>
+    protected virtual IAfterLock? RoomCameNeedsLock() => null;
+
+    protected void AddUsedNeedsLock(int count)
+    {
+        if (IsBounded)
+        {
+            _used += count;
+        }
+    }
+
+    protected bool TryFinishNeedsLock()
+    {
+        if (!_declining || _finishing || _transfers > 0 || _pulling || !IsDrainedNeedsLock())
+        {
+            return false;
+        }
+
+        return _finishing = true;
+    }
+
+    protected void FinishIf(bool finish)
+    {
+        if (!finish)
+        {
+            return;
+        }
+
+        if (EndReachesOthers || _postponed is { Count: > 0 })
+        {
+            // On its own work item: other blocks are told, and the caller may hold locks of the user's.
+            ThreadPool.UnsafeQueueUserWorkItem(static target => target.Finish(), this, preferLocal: false);
+        }
+        else
+        {
+            Finish();
+        }
+    }
+
+    protected IAfterLock? TakeNeedsLock(T item)
+    {
+        if (IsBounded)
+        {
+            _used++;
+        }
+
+        return StoreNeedsLock(item);
+    }
+
+    /// <summary>Leaves the gate and does what had to wait for that.</summary>
+    protected void Leave(GateOwner? key, IAfterLock? after)
+    {
+        bool finish = _declining && TryFinishNeedsLock();
+        Gate.Exit(key);
+        after?.AfterLock();
+        FinishIf(finish);
+    }
+
+    /// <summary>One more of the messages that the block takes in its life.</summary>
+    /// <returns>Whether there is one to be had.</returns>
+    protected virtual bool ClaimNeedsLock() => true;
+
+    /// <summary>A claimed message could not be consumed.</summary>
+    protected virtual IAfterLock? UnclaimNeedsLock() => null;
+
+    /// <summary>Whether a message may be taken now. If so it is claimed, and has to be taken.</summary>
+    private bool HasRoomNeedsLock() =>
+        TakesOffersNeedsLock
+        && (_capacity == BlockOptions.Unbounded || (_used < _capacity && !_pulling && _transfers == 0 && (_postponed is null || _postponed.Count == 0)))
+        && (!_isLimited || ClaimNeedsLock());
+
+    private DataflowMessageStatus ConsumeNow(GateOwner? key, DataflowMessageHeader messageHeader, ISourceBlock<T> source)
+    {
+        // The source's locks come before this gate, so it is left for the call; the place is taken and completion waits meanwhile.
+        AddUsedNeedsLock(1);
+        _transfers++;
+        Gate.Exit(key);
+        T? value = default;
+        bool consumed = false;
+        try
+        {
+            value = source.ConsumeMessage(messageHeader, Self, out consumed);
+        }
+        finally
+        {
+            key = Gate.Enter();
+            _transfers--;
+            IAfterLock? after = null;
+            if (consumed)
+            {
+                after = StoreConsumedNeedsLock(value!);
+            }
+            else
+            {
+                after = NotConsumedNeedsLock();
+            }
+
+            bool pull = StartPullNeedsLock();
+            bool finish = TryFinishNeedsLock();
+            Gate.Exit(key);
+            after?.AfterLock();
+            FinishIf(finish);
+            if (pull)
+            {
+                QueuePull();
+            }
+        }
+
+        return consumed ? DataflowMessageStatus.Accepted : DataflowMessageStatus.NotAvailable;
+    }
+
+    private IAfterLock? NotConsumedNeedsLock()
+    {
+        AddUsedNeedsLock(-1);
+        return _isLimited ? UnclaimNeedsLock() : null;
+    }
+
+    /// <summary>Stores what was consumed, unless the block has failed or was cancelled meanwhile.</summary>
+    private IAfterLock? StoreConsumedNeedsLock(T value) =>
+        _declining && (_exceptions is not null || Options.Token.IsCancellationRequested) ? null : StoreNeedsLock(value);
+
+    private void Finish()
+    {
+        LetGoAll();
+        Finished(_exceptions);
+    }
+
+    private void LetGoAll()
+    {
+        PostponedNode<T>? node;
+        do
+        {
+            GateOwner? key = Gate.Enter();
+            node = _postponed?.RemoveFirst();
+            Gate.Exit(key);
+            LetGo(node);
+        }
+        while (node is not null);
+    }
+
+    /// <summary>Tells a postponed source that its message is not wanted: a reservation that is released makes it look elsewhere.</summary>
+    private void LetGo(PostponedNode<T>? node)
+    {
+        if (node is SendWaiter<T> waiter)
+        {
+            waiter.Finish(accepted: false);
+        }
+        else if (node is PostponedOffer<T> offer)
+        {
+            try
+            {
+                if (offer.Source.ReserveMessage(offer.Header, Self))
+                {
+                    offer.Source.ReleaseReservation(offer.Header, Self);
+                }
+            }
+            catch (Exception e)
+            {
+                (_exceptions ??= []).Add(e);
+            }
+        }
+    }
+
+    [Conditional("DEBUG")]
+    protected void AssertInvariants()
+    {
+        Debug.Assert(_transfers >= 0, "Transfers begin before they end.");
+        Debug.Assert(_used >= 0 && (!_finishing || _declining), "Counts and states fit.");
+        Debug.Assert(!_finishing || (_transfers == 0 && !_pulling), "A finished input transfers nothing.");
+    }
+}

@@ -1,0 +1,266 @@
+using Weir.Dataflow.Links;
+using Weir.Dataflow.Sync;
+using Weir.Dataflow.Waiters;
+
+namespace Weir.Dataflow.Cores;
+
+/// <content>Waiting for room, and what happens when there is room again.</content>
+internal abstract partial class TargetCore<T>
+{
+    private SendValueWaiter<T>? _spareSender;
+
+    public Task<bool> SendAsync(T item, CancellationToken cancellationToken)
+    {
+        if (cancellationToken.IsCancellationRequested)
+        {
+            return Task.FromCanceled<bool>(cancellationToken);
+        }
+
+        if (Post(item))
+        {
+            return Completed.True;
+        }
+
+        if (IsDeclining)
+        {
+            return Completed.False;
+        }
+
+        SendTaskWaiter<T> waiter = new(this) { Value = item };
+        Register(waiter, cancellationToken);
+        Enlist(waiter, cancellationToken);
+        return waiter.Task;
+    }
+
+    public ValueTask<bool> SendValueAsync(T item, CancellationToken cancellationToken)
+    {
+        if (cancellationToken.IsCancellationRequested)
+        {
+            return ValueTask.FromCanceled<bool>(cancellationToken);
+        }
+
+        if (Post(item))
+        {
+            return new ValueTask<bool>(true);
+        }
+
+        if (IsDeclining)
+        {
+            return new ValueTask<bool>(false);
+        }
+
+        SendValueWaiter<T> waiter = Interlocked.Exchange(ref _spareSender, null) ?? new SendValueWaiter<T>(this);
+        waiter.Prepare();
+        waiter.Value = item;
+        ValueTask<bool> task = waiter.Task;
+        Register(waiter, cancellationToken);
+        Enlist(waiter, cancellationToken);
+        return task;
+    }
+
+    public void GiveUp(SendWaiter<T> waiter, CancellationToken token)
+    {
+        GateOwner? key = Gate.Enter();
+        bool removed = _postponed?.Remove(waiter) ?? false;
+        waiter.IsGivenUp = true;
+        Gate.Exit(key);
+        if (removed)
+        {
+            waiter.GiveUp(token);
+        }
+    }
+
+    public void Keep(SendValueWaiter<T> waiter) => Volatile.Write(ref _spareSender, waiter);
+
+    /// <summary>Room came free. Called under no gate.</summary>
+    /// <param name="count">How much.</param>
+    /// <param name="here">Whether this thread may call sources: it is a worker of the block and holds nothing.</param>
+    public void Free(int count, bool here)
+    {
+        if (!IsBounded)
+        {
+            return;
+        }
+
+        GateOwner? key = Gate.Enter();
+        _used -= count;
+        AssertInvariants();
+        bool pull = StartPullNeedsLock();
+        IAfterLock? after = _pulling ? null : RoomCameNeedsLock();
+        Gate.Exit(key);
+        after?.AfterLock();
+        if (pull)
+        {
+            Pull(here);
+        }
+    }
+
+    /// <summary>Takes what was postponed, if that may be done now.</summary>
+    protected void Retry()
+    {
+        GateOwner? key = Gate.Enter();
+        bool pull = StartPullNeedsLock();
+        Gate.Exit(key);
+        if (pull)
+        {
+            QueuePull();
+        }
+    }
+
+    protected bool StartPullNeedsLock()
+    {
+        if (_pulling || !MayPullNeedsLock())
+        {
+            return false;
+        }
+
+        return _pulling = true;
+    }
+
+    /// <summary>Has a work item of the block's own call the sources. The pull is this caller's already.</summary>
+    protected void QueuePull()
+    {
+        try
+        {
+            if (Options.OnDefaultScheduler)
+            {
+                ThreadPool.UnsafeQueueUserWorkItem(static target => target.Pull(here: true), this, preferLocal: false);
+            }
+            else
+            {
+                new Task(static target => ((TargetCore<T>)target!).Pull(here: true), this, TaskCreationOptions.DenyChildAttach).Start(Options.Scheduler);
+            }
+        }
+        catch (Exception e)
+        {
+            EndPull(e);
+        }
+    }
+
+    /// <summary>Takes postponed messages while there is room: pending sends anywhere, sources only where they may be called.</summary>
+    protected void Pull(bool here)
+    {
+        while (true)
+        {
+            GateOwner? key = Gate.Enter();
+            AssertInvariants();
+            PostponedNode<T>? node = MayPullNeedsLock() ? _postponed!.First : null;
+            if (_isLimited && node is not null && (here || node is SendWaiter<T>) && !ClaimNeedsLock())
+            {
+                node = null;
+            }
+
+            if (node is null)
+            {
+                IAfterLock? after = RoomCameNeedsLock();
+                _pulling = false;
+                Leave(key, after);
+                return;
+            }
+
+            if (node is PostponedOffer<T> && !here)
+            {
+                Gate.Exit(key);
+                QueuePull();
+                return;
+            }
+
+            _postponed!.Remove(node);
+            if (node is SendWaiter<T> waiter)
+            {
+                Leave(key, TakeNeedsLock(waiter.Value!));
+                waiter.AfterLock();
+                continue;
+            }
+
+            AddUsedNeedsLock(1);
+            Gate.Exit(key);
+            try
+            {
+                PullFrom((PostponedOffer<T>)node);
+            }
+            catch (Exception e)
+            {
+                EndPull(e);
+                return;
+            }
+        }
+    }
+
+    /// <summary>Whether postponed messages are being taken.</summary>
+    protected bool IsPullingNeedsLock => _pulling;
+
+    private bool MayPullNeedsLock() =>
+        !_declining && _postponed is { Count: > 0 } && _used < _capacity && TakesOffersNeedsLock;
+
+    private void PullFrom(PostponedOffer<T> offer)
+    {
+        T? value = default;
+        bool consumed = false;
+        try
+        {
+            value = offer.Source.ConsumeMessage(offer.Header, Self, out consumed);
+        }
+        finally
+        {
+            GateOwner? key = Gate.Enter();
+            IAfterLock? after = null;
+            if (consumed)
+            {
+                after = StoreConsumedNeedsLock(value!);
+            }
+            else
+            {
+                after = NotConsumedNeedsLock();
+            }
+
+            Leave(key, after);
+        }
+    }
+
+    /// <summary>A source or the scheduler threw: the block fails.</summary>
+    private void EndPull(Exception exception)
+    {
+        GateOwner? key = Gate.Enter();
+        _pulling = false;
+        CompleteNeedsLock(exception, drop: true, always: true);
+        bool finish = TryFinishNeedsLock();
+        Gate.Exit(key);
+        FinishIf(finish);
+    }
+
+    private void Enlist(SendWaiter<T> waiter, CancellationToken cancellationToken)
+    {
+        GateOwner? key = Gate.Enter();
+        AssertInvariants();
+        if (waiter.IsGivenUp)
+        {
+            Gate.Exit(key);
+            waiter.GiveUp(cancellationToken);
+        }
+        else if (_declining)
+        {
+            Gate.Exit(key);
+            waiter.Finish(accepted: false);
+        }
+        else if (HasRoomNeedsLock())
+        {
+            Leave(key, TakeNeedsLock(waiter.Value!));
+            waiter.AfterLock();
+        }
+        else
+        {
+            (_postponed ??= new PostponedList<T>()).Add(waiter);
+            Gate.Exit(key);
+        }
+    }
+
+    private static void Register(SendWaiter<T> waiter, CancellationToken cancellationToken)
+    {
+        if (cancellationToken.CanBeCanceled)
+        {
+            waiter.Registration = cancellationToken.UnsafeRegister(
+                static (state, token) => ((SendWaiter<T>)state!).Abandon(token), waiter);
+        }
+    }
+}

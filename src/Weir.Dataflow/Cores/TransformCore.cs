@@ -1,0 +1,77 @@
+using System.Threading.Tasks.Dataflow;
+
+namespace Weir.Dataflow.Cores;
+
+/// <summary>What a TransformBlock does.</summary>
+internal sealed class TransformCore<TIn, TOut> : OutputExecCore<TIn, TOut>
+{
+    private readonly Func<TIn, TOut>? _transform;
+    private readonly Func<TIn, Task<TOut>>? _asyncTransform;
+
+    public TransformCore(
+        IPropagatorBlock<TIn, TOut> owner, Func<TIn, TOut>? transform, Func<TIn, Task<TOut>>? asyncTransform, BlockOptions options)
+        : base(owner, options)
+    {
+        _transform = transform;
+        _asyncTransform = asyncTransform;
+        ListenToToken();
+    }
+
+    protected override bool Process(TIn item, long id)
+    {
+        TOut output;
+        try
+        {
+            if (_transform is not null)
+            {
+                output = _transform(item);
+            }
+            else
+            {
+                Task<TOut>? task = _asyncTransform!(item);
+                if (task is null)
+                {
+                    EmitNothing(id, here: true);
+                    return true;
+                }
+
+                if (!task.IsCompleted)
+                {
+                    Await(task, item, id);
+                    return false;
+                }
+
+                if (!task.IsCompletedSuccessfully)
+                {
+                    TaskFailed(item, task);
+                    EmitNothing(id, here: true);
+                    return true;
+                }
+
+                output = task.Result;
+            }
+        }
+        catch (Exception e)
+        {
+            ProcessFailed(item, e);
+            EmitNothing(id, here: true);
+            return true;
+        }
+
+        Emit(id, output);
+        return true;
+    }
+
+    protected override void CallDone(Task task, TIn item, long id)
+    {
+        if (task.IsCompletedSuccessfully)
+        {
+            Emit(id, ((Task<TOut>)task).Result);
+        }
+        else
+        {
+            TaskFailed(item, task);
+            EmitNothing(id, here: false);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Sync;
+
+namespace Weir.Dataflow.Cores;
+
+/// <summary>What a TransformManyBlock does.</summary>
+internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
+{
+    private readonly Func<TIn, IEnumerable<TOut>>? _transform;
+    private readonly Func<TIn, Task<IEnumerable<TOut>>>? _asyncTransform;
+    private readonly Func<TIn, IAsyncEnumerable<TOut>>? _streamTransform;
+
+    public TransformManyCore(
+        IPropagatorBlock<TIn, TOut> owner,
+        Func<TIn, IEnumerable<TOut>>? transform,
+        Func<TIn, Task<IEnumerable<TOut>>>? asyncTransform,
+        Func<TIn, IAsyncEnumerable<TOut>>? streamTransform,
+        BlockOptions options)
+        : base(owner, options)
+    {
+        _transform = transform;
+        _asyncTransform = asyncTransform;
+        _streamTransform = streamTransform;
+        ListenToToken();
+    }
+
+    protected override bool Process(TIn item, long id)
+    {
+        if (_transform is not null)
+        {
+            EmitAll(item, id, null, here: true);
+            return true;
+        }
+
+        Task? task;
+        try
+        {
+            task = _asyncTransform is not null ? _asyncTransform(item) : Enumerate(_streamTransform!(item), id);
+        }
+        catch (Exception e)
+        {
+            ProcessFailed(item, e);
+            EmitNothing(id, here: true);
+            return true;
+        }
+
+        if (task is null)
+        {
+            EmitNothing(id, here: true);
+            return true;
+        }
+
+        if (!task.IsCompleted)
+        {
+            Await(task, item, id);
+            return false;
+        }
+
+        TaskDone(task, item, id, here: true);
+        return true;
+    }
+
+    protected override void CallDone(Task task, TIn item, long id) => TaskDone(task, item, id, here: false);
+
+    private void TaskDone(Task task, TIn item, long id, bool here)
+    {
+        if (_streamTransform is not null)
+        {
+            // Its outputs went out as they came. What is left is to say how it ended.
+            TaskFailed(item, task);
+        }
+        else if (task.IsCompletedSuccessfully)
+        {
+            EmitAll(item, id, (Task<IEnumerable<TOut>>)task, here);
+        }
+        else
+        {
+            TaskFailed(item, task);
+            EmitNothing(id, here);
+        }
+    }
+
+    /// <summary>Sends out what the delegate returned, one by one when the order allows it.</summary>
+    private void EmitAll(TIn item, long id, Task<IEnumerable<TOut>>? task, bool here)
+    {
+        int count = 0;
+        List<TOut>? held = null;
+        try
+        {
+            IEnumerable<TOut>? outputs = task is null ? _transform!(item) : task.Result;
+            if (outputs is not null)
+            {
+                if (Ordered is not null)
+                {
+                    held = [.. outputs];
+                }
+                else
+                {
+                    foreach (TOut output in outputs)
+                    {
+                        EmitOne(output, ref count);
+                    }
+                }
+            }
+        }
+        catch (Exception e)
+        {
+            ProcessFailed(item, e);
+        }
+
+        EmitEnd(id, held, count, here);
+    }
+
+    private async Task Enumerate(IAsyncEnumerable<TOut>? outputs, long id)
+    {
+        int count = 0;
+        List<TOut>? held = null;
+        try
+        {
+            if (outputs is not null)
+            {
+                await foreach (TOut output in outputs.ConfigureAwait(false))
+                {
+                    if (Ordered is not null)
+                    {
+                        (held ??= []).Add(output);
+                    }
+                    else
+                    {
+                        EmitOne(output, ref count);
+                    }
+                }
+            }
+        }
+        finally
+        {
+            EmitEnd(id, held, count, here: false);
+        }
+    }
+
+    // Each output counts for the capacity; the first of a message takes the place that the message had.
+    private void EmitOne(TOut output, ref int count)
+    {
+        if (++count > 1)
+        {
+            Occupy(1);
+        }
+
+        AddOutput(output);
+    }
+
+    private void EmitEnd(long id, List<TOut>? held, int count, bool here)
+    {
+        if (Ordered is not null)
+        {
+            count = held?.Count ?? 0;
+            if (count > 1)
+            {
+                Occupy(count - 1);
+            }
+
+            Ordered.Add(id, held);
+        }
+
+        if (count == 0)
+        {
+            Free(1, here);
+        }
+    }
+
+    private void Occupy(int more)
+    {
+        if (IsBounded)
+        {
+            GateOwner? key = Gate.Enter();
+            AddUsedNeedsLock(more);
+            Gate.Exit(key);
+        }
+    }
+}

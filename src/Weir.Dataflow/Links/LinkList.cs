@@ -1,0 +1,117 @@
+using System.Threading.Tasks.Dataflow;
+
+namespace Weir.Dataflow.Links;
+
+/// <summary>Who wants a source's messages, in the order in which they are asked. Guarded by the source's gate.</summary>
+internal struct LinkList<T>
+{
+    private LinkNode<T>? _last;
+    private int _highest;
+    private int _lowest;
+
+    public LinkNode<T>? First { get; private set; }
+
+    /// <summary>How many of the nodes are linked targets.</summary>
+    public int Targets { get; private set; }
+
+    public void Add(LinkNode<T> node, bool append)
+    {
+        node.IsLinked = true;
+        Targets += node is TargetLink<T> ? 1 : 0;
+        if (First is null)
+        {
+            node.Order = ++_highest;
+            First = _last = node;
+        }
+        else if (append)
+        {
+            node.Order = ++_highest;
+            node.Previous = _last;
+            _last!.Next = node;
+            _last = node;
+        }
+        else
+        {
+            node.Order = --_lowest;
+            node.Next = First;
+            First.Previous = node;
+            First = node;
+        }
+    }
+
+    public bool Remove(LinkNode<T> node)
+    {
+        if (!node.IsLinked)
+        {
+            return false;
+        }
+
+        node.IsLinked = false;
+        Targets -= node is TargetLink<T> ? 1 : 0;
+        if (node.Previous is null)
+        {
+            First = node.Next;
+        }
+        else
+        {
+            node.Previous.Next = node.Next;
+        }
+
+        if (node.Next is null)
+        {
+            _last = node.Previous;
+        }
+        else
+        {
+            node.Next.Previous = node.Previous;
+        }
+
+        node.Next = node.Previous = null;
+        return true;
+    }
+
+    /// <summary>The node after this one, which may have been removed in the meantime.</summary>
+    public readonly LinkNode<T>? After(LinkNode<T> node)
+    {
+        if (node.IsLinked)
+        {
+            return node.Next;
+        }
+
+        LinkNode<T>? next = First;
+        while (next is not null && next.Order <= node.Order)
+        {
+            next = next.Next;
+        }
+
+        return next;
+    }
+
+    public readonly TargetLink<T>? Find(ITargetBlock<T> target)
+    {
+        for (LinkNode<T>? node = First; node is not null; node = node.Next)
+        {
+            if (node is TargetLink<T> link && ReferenceEquals(link.Target, target))
+            {
+                return link;
+            }
+        }
+
+        return null;
+    }
+
+    /// <summary>Empties the list.</summary>
+    /// <returns>The first of what was in it, chained by Next.</returns>
+    public LinkNode<T>? Clear()
+    {
+        LinkNode<T>? first = First;
+        for (LinkNode<T>? node = first; node is not null; node = node.Next)
+        {
+            node.IsLinked = false;
+        }
+
+        First = _last = null;
+        Targets = 0;
+        return first;
+    }
+}

@@ -1,0 +1,135 @@
+using System.Diagnostics;
+using System.Runtime.CompilerServices;
+
+namespace Weir.Dataflow.Sync;
+
+/// <summary>
+/// The lock around a block's own state. It is held for some instructions at a time and never while anything of the user's runs, so it neither
+/// blocks nor nests into itself.
+/// </summary>
+/// <remarks>
+/// As long as one thread (or one worker, whatever its threads) alone uses it, it costs plain loads and stores (see <see cref="ProcessBarrier"/>): that one is its owner. The
+/// first other one takes that away with a process-wide barrier; from then on it is a spin lock, until one has been alone with it for
+/// long enough to own it again.
+/// </remarks>
+internal struct Gate
+{
+    private const int MaxOwners = 6;
+
+    private static int LastId;
+
+    private GateOwner? _owner;
+
+    /// <summary>The spin lock, for everybody who does not own the gate.</summary>
+    private int _taken;
+
+    /// <summary>Who came in last by the spin lock, and how often in a row.</summary>
+    private int _last;
+    private short _streak;
+    private short _owners;
+
+    /// <summary>Whether another thread or worker has the gate for itself. True one moment need not be true the next.</summary>
+    public readonly bool HasOtherOwner => _owner is { } owner && owner.Id != ThreadId.Current;
+
+    /// <summary>An id for somebody that is not a thread. Ids of threads are positive.</summary>
+    public static int NewId() => Interlocked.Decrement(ref LastId);
+
+    /// <summary>Enters. The result has to be given to <see cref="Exit"/>.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public GateOwner? Enter() => Enter(ThreadId.Current);
+
+    /// <summary>Enters as one of those that are never at work twice at the same time, on whichever thread: see <see cref="NewId"/>.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public GateOwner? Enter(int id)
+    {
+        GateOwner? owner = _owner;
+        if (owner is not null && owner.Id == id)
+        {
+            Debug.Assert(owner.Inside.Value == 0, "The gate does not nest.");
+            Volatile.Write(ref owner.Inside.Value, 1);
+            ProcessBarrier.Light();
+            if (Volatile.Read(ref _owner) == owner)
+            {
+                return owner;
+            }
+
+            Volatile.Write(ref owner.Inside.Value, 0);
+        }
+
+        return EnterSlow(id);
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Exit(GateOwner? owner)
+    {
+        if (owner is not null)
+        {
+            Volatile.Write(ref owner.Inside.Value, 0);
+        }
+        else
+        {
+            Volatile.Write(ref _taken, 0);
+        }
+    }
+
+    private GateOwner? EnterSlow(int me)
+    {
+        if (Interlocked.CompareExchange(ref _taken, 1, 0) != 0)
+        {
+            Spin();
+        }
+
+        if (_owner is not null)
+        {
+            Revoke(_owner);
+        }
+
+        if (_last != me)
+        {
+            bool first = _last == 0;
+            _last = me;
+            _streak = 0;
+            return first ? Own(me) : null;
+        }
+
+        return ++_streak >= 64 << _owners && _owners < MaxOwners ? Own(me) : null;
+    }
+
+    /// <summary>From the spin lock to ownership, in an order that lets nobody in between.</summary>
+    private GateOwner? Own(int me)
+    {
+        _owners++;
+        _streak = 0;
+        if (!ProcessBarrier.IsAvailable)
+        {
+            return null;
+        }
+
+        GateOwner owner = new(me);
+        owner.Inside.Value = 1;
+        Volatile.Write(ref _owner, owner);
+        Volatile.Write(ref _taken, 0);
+        return owner;
+    }
+
+    private void Revoke(GateOwner owner)
+    {
+        Volatile.Write(ref _owner, null);
+        ProcessBarrier.Heavy();
+        SpinWait spin = default;
+        while (Volatile.Read(ref owner.Inside.Value) != 0)
+        {
+            spin.SpinOnce(sleep1Threshold: -1);
+        }
+    }
+
+    private void Spin()
+    {
+        SpinWait spin = default;
+        do
+        {
+            spin.SpinOnce(sleep1Threshold: -1);
+        }
+        while (Volatile.Read(ref _taken) != 0 || Interlocked.CompareExchange(ref _taken, 1, 0) != 0);
+    }
+}

@@ -1,0 +1,13 @@
+namespace Weir.Dataflow.Sync;
+
+/// <summary>
+/// A thread, or a worker, that has a gate for itself. An object of its own for each ownership: an owner that lost the gate between two instructions
+/// still writes here, and must not write into its successor's.
+/// </summary>
+internal sealed class GateOwner(int id)
+{
+    public readonly int Id = id;
+
+    /// <summary>Whether the owner is inside. Written by it alone, for every message: hence the cache lines of its own.</summary>
+    public Padded Inside;
+}

@@ -1,0 +1,11 @@
+using System.Runtime.InteropServices;
+
+namespace Weir.Dataflow.Sync;
+
+/// <summary>A number with cache lines of its own, because one thread writes it for every message while another reads what lies around it.</summary>
+[StructLayout(LayoutKind.Explicit, Size = 128)]
+internal struct Padded
+{
+    [FieldOffset(64)]
+    public long Value;
+}

@@ -1,0 +1,14 @@
+namespace Weir.Dataflow.Sync;
+
+/// <summary>The points of <see cref="Steps"/>.</summary>
+internal enum Step
+{
+    /// <summary>A writer has put its message into the queue, and not yet looked whether the worker is active.</summary>
+    Stored,
+
+    /// <summary>The worker has found the queue empty.</summary>
+    FoundNothing,
+
+    /// <summary>The worker has said that it is not active, and not yet looked at the queue again.</summary>
+    SaidIdle,
+}

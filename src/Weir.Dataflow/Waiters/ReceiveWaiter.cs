@@ -1,0 +1,55 @@
+using Weir.Dataflow.Cores;
+using Weir.Dataflow.Links;
+using Weir.Dataflow.Sync;
+
+namespace Weir.Dataflow.Waiters;
+
+/// <summary>
+/// Somebody who waits for one message of a source, or for there to be one. It stands among the source's links and takes its turn with them.
+/// Whoever takes it out of that list, under the source's gate, is the one who completes it.
+/// </summary>
+internal abstract class ReceiveWaiter<T>(SourceCore<T> source, bool takesMessage) : LinkNode<T>, IAfterLock
+{
+    protected SourceCore<T> Source { get; } = source;
+
+    /// <summary>Whether it takes the message, or only wants to know of it.</summary>
+    public bool TakesMessage { get; } = takesMessage;
+
+    /// <summary>Why the waiting ended without a message, when it was given up before it began. Guarded by the source's gate.</summary>
+    public bool IsGivenUp { get; set; }
+
+    public CancellationTokenRegistration Registration { get; set; }
+
+    protected T? Item { get; set; }
+
+    /// <summary>The message is this waiter's. Called under the gate; the waiter learns of it in <see cref="AfterLock"/>.</summary>
+    public void Give(T item) => Item = item;
+
+    /// <summary>Completes this waiter and those chained to it.</summary>
+    public void AfterLock()
+    {
+        ReceiveWaiter<T>? waiter = this;
+        while (waiter is not null)
+        {
+            ReceiveWaiter<T>? next = (ReceiveWaiter<T>?)waiter.Next;
+            waiter.Next = null;
+            if (waiter.TakesMessage)
+            {
+                waiter.Source.LeftToWaiter(waiter.Item!);
+            }
+
+            waiter.Succeed();
+            waiter = next;
+        }
+    }
+
+    public void Abandon(CancellationToken token) => Source.GiveUp(this, timedOut: false, token);
+
+    /// <summary>The source completed without a message for this waiter.</summary>
+    public abstract void SourceEnded();
+
+    /// <summary>The token was cancelled, or the time is up.</summary>
+    public abstract void GiveUp(bool timedOut, CancellationToken token);
+
+    protected abstract void Succeed();
+}

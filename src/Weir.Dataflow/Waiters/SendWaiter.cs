@@ -1,0 +1,29 @@
+using Weir.Dataflow.Cores;
+using Weir.Dataflow.Links;
+using Weir.Dataflow.Sync;
+
+namespace Weir.Dataflow.Waiters;
+
+/// <summary>
+/// Somebody who waits until a target has room for his message. Whoever takes it out of the target's list, under the target's gate, is the one who
+/// completes it.
+/// </summary>
+internal abstract class SendWaiter<T>(TargetCore<T> target) : PostponedNode<T>, IAfterLock
+{
+    protected TargetCore<T> Target { get; } = target;
+
+    public T? Value { get; set; }
+
+    public bool IsGivenUp { get; set; }
+
+    public CancellationTokenRegistration Registration { get; set; }
+
+    public void Abandon(CancellationToken token) => Target.GiveUp(this, token);
+
+    /// <summary>The message was taken.</summary>
+    public void AfterLock() => Finish(accepted: true);
+
+    public abstract void Finish(bool accepted);
+
+    public abstract void GiveUp(CancellationToken token);
+}

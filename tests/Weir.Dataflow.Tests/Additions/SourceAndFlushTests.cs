@@ -1,0 +1,148 @@
+using Weir.Dataflow.Tests.Probes;
+using Weir.TestKit;
+
+namespace Weir.Dataflow.Tests.Additions;
+
+/// <summary>Do the blocks that Microsoft does not have do what they promise?</summary>
+public class SourceAndFlushTests
+{
+    private const int Limit = 30_000;
+
+    [Fact(Timeout = Limit)]
+    public async Task From_Sequence_GivesItAndEnds()
+    {
+        IReceivableSourceBlock<int> source = DataflowBlocks.From(Enumerable.Range(0, 100).ToAsyncEnumerable());
+        int[] all = await Eventually.Result(source.ReceiveAllAsync().ToArrayAsync().AsTask());
+        Assert.Equal(Enumerable.Range(0, 100), all);
+        await Eventually.Done(source.Completion);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task From_SequenceThrows_FaultsAfterWhatCameBefore()
+    {
+        static async IAsyncEnumerable<int> Items()
+        {
+            yield return 1;
+            await Task.Yield();
+            throw new FormatException("sequence");
+        }
+
+        IReceivableSourceBlock<int> source = DataflowBlocks.From(Items());
+        Assert.Equal(TaskStatus.Faulted, await Eventually.Status(source.Completion));
+        Assert.Equal("sequence", source.Completion.Exception!.Flatten().InnerExceptions[0].Message);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task From_Bounded_ReadsNoFurtherThanTheBound()
+    {
+        int read = 0;
+        async IAsyncEnumerable<int> Items()
+        {
+            for (int i = 0; i < 100; i++)
+            {
+                Volatile.Write(ref read, i + 1);
+                yield return i;
+            }
+        }
+
+        IReceivableSourceBlock<int> source = DataflowBlocks.From(Items(), new DataflowBlockOptions { BoundedCapacity = 3 });
+        Eventually.True(() => Volatile.Read(ref read) >= 3);
+        Never.True(() => Volatile.Read(ref read) > 4);
+        int[] all = await Eventually.Result(source.ReceiveAllAsync().ToArrayAsync().AsTask());
+        Assert.Equal(100, all.Length);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task From_Cancelled_DisposesTheSequence()
+    {
+        using var cancel = new CancellationTokenSource();
+        int disposed = 0;
+        async IAsyncEnumerable<int> Items()
+        {
+            try
+            {
+                for (int i = 0; ; i++)
+                {
+                    yield return i;
+                }
+            }
+            finally
+            {
+                Volatile.Write(ref disposed, 1);
+            }
+        }
+
+        IReceivableSourceBlock<int> source = DataflowBlocks.From(Items(), new DataflowBlockOptions { BoundedCapacity = 1, CancellationToken = cancel.Token });
+        Assert.Equal(0, await Eventually.Result(source.ReceiveAsync()));
+        await cancel.CancelAsync();
+        Assert.Equal(TaskStatus.Canceled, await Eventually.Status(source.Completion));
+        Eventually.Equal(1, () => Volatile.Read(ref disposed));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Flush_TimeIsUp_HandsOutTheIncompleteBatch()
+    {
+        var clock = new ManualTimeProvider();
+        var block = new BatchBlock<int>(10, TimeSpan.FromSeconds(5), clock, new GroupingDataflowBlockOptions());
+        block.Post(1);
+        clock.Advance(TimeSpan.FromSeconds(3));
+        block.Post(2);
+        clock.Advance(TimeSpan.FromSeconds(1));
+        Assert.Equal(0, block.OutputCount);
+        clock.Advance(TimeSpan.FromSeconds(1));
+        await Eventually.Gives([1, 2], block.ReceiveAsync());
+        clock.Advance(TimeSpan.FromSeconds(60));
+        Assert.False(block.TryReceive(out _));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Flush_BatchFullInTime_StartsTheClockAnewWithTheNext()
+    {
+        var clock = new ManualTimeProvider();
+        var block = new BatchBlock<int>(2, TimeSpan.FromSeconds(5), clock, new GroupingDataflowBlockOptions());
+        block.Post(1);
+        clock.Advance(TimeSpan.FromSeconds(4));
+        block.Post(2);
+        await Eventually.Gives([1, 2], block.ReceiveAsync());
+        block.Post(3);
+        clock.Advance(TimeSpan.FromSeconds(4));
+        Never.True(() => block.OutputCount > 0);
+        clock.Advance(TimeSpan.FromSeconds(1));
+        await Eventually.Gives([3], block.ReceiveAsync());
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Flush_BlockEnded_LeavesNoTimer()
+    {
+        var clock = new ManualTimeProvider();
+        var block = new BatchBlock<int>(2, TimeSpan.FromSeconds(5), clock, new GroupingDataflowBlockOptions());
+        block.Post(1);
+        block.Complete();
+        await Eventually.Gives([1], block.ReceiveAsync());
+        await Eventually.Done(block.Completion);
+        Eventually.Equal(0, () => clock.ArmedTimers);
+        Eventually.Equal(0, () => clock.LiveTimers);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task ReliableBroadcast_SlowTarget_HoldsTheOthersBackAndLosesNothing()
+    {
+        var block = new ReliableBroadcastBlock<int>(null);
+        var narrow = new BufferBlock<int>(new DataflowBlockOptions { BoundedCapacity = 1 });
+        var wide = new BufferBlock<int>();
+        block.LinkTo(narrow, propagateCompletion: true);
+        block.LinkTo(wide, propagateCompletion: true);
+        for (int i = 0; i < 50; i++)
+        {
+            Assert.True(block.Post(i));
+        }
+
+        block.Complete();
+        Never.True(() => wide.Count > 3);
+        int[] slow = await Eventually.Result(narrow.ReceiveAllAsync().ToArrayAsync().AsTask());
+        int[] fast = await Eventually.Result(wide.ReceiveAllAsync().ToArrayAsync().AsTask());
+        Assert.Equal(Enumerable.Range(0, 50), slow);
+        Assert.Equal(Enumerable.Range(0, 50), fast);
+        await Eventually.Done(block.Completion);
+    }
+}

@@ -1,0 +1,4 @@
+namespace Weir.Dataflow.Tests.Blocks;
+
+/// <summary>Theirs, ours, theirs...</summary>
+public sealed class MixedTheirsFirst() : MixedBlocks(oursFirst: false);

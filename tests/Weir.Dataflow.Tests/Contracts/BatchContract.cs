@@ -1,0 +1,235 @@
+using Weir.Dataflow.Tests.Blocks;
+using Weir.Dataflow.Tests.Probes;
+
+namespace Weir.Dataflow.Tests.Contracts;
+
+/// <summary>Which messages make a batch, and when?</summary>
+public abstract class BatchContract<TBlocks> : Contract<TBlocks> where TBlocks : BlockFactory, new()
+{
+    private static readonly GroupingDataflowBlockOptions NonGreedy = new() { Greedy = false };
+
+    [Fact(Timeout = Limit)]
+    public async Task Post_SizeReached_MakesABatchAndTheRestAtTheEnd()
+    {
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(3);
+        Assert.Equal(3, (int)block.GetType().GetProperty("BatchSize")!.GetValue(block)!);
+        Post(block, 1, 8);
+        Assert.Equal(2, block.Output());
+        block.Complete();
+        await Eventually.Gives([1, 2, 3], block.ReceiveAsync());
+        await Eventually.Gives([4, 5, 6], block.ReceiveAsync());
+        await Eventually.Gives([7, 8], block.ReceiveAsync());
+        await Eventually.Done(block.Completion);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Complete_EmptyRest_MakesNoEmptyBatch()
+    {
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(2);
+        Post(block, 1, 2);
+        block.Complete();
+        await Eventually.Gives([1, 2], block.ReceiveAsync());
+        await Eventually.Done(block.Completion);
+        Assert.False(await Eventually.Result(block.OutputAvailableAsync()));
+    }
+
+    [Fact]
+    public void TriggerBatch_SomeWaiting_MakesASmallerBatch()
+    {
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(10);
+        Trigger(block);
+        Never.True(() => block.Output() > 0);
+        Post(block, 1, 3);
+        Trigger(block);
+        Trigger(block);
+        Eventually.Equal(1, () => block.Output());
+        Assert.Equal([1, 2, 3], block.Receive());
+        Never.True(() => block.Output() > 0);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task TriggerBatch_Ended_DoesNothing()
+    {
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(2);
+        block.Complete();
+        await Eventually.Done(block.Completion);
+        Trigger(block);
+        Assert.Equal(0, block.Output());
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task MaxNumberOfGroups_Reached_CompletesAndDeclines()
+    {
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(2, new GroupingDataflowBlockOptions { MaxNumberOfGroups = 2 });
+        Post(block, 1, 4);
+        Assert.False(block.Post(5));
+        await Eventually.Gives([1, 2], block.ReceiveAsync());
+        Assert.False(block.Completion.IsCompleted);
+        await Eventually.Gives([3, 4], block.ReceiveAsync());
+        await Eventually.Done(block.Completion);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task MaxNumberOfGroups_TriggeredBatch_Counts()
+    {
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(5, new GroupingDataflowBlockOptions { MaxNumberOfGroups = 1 });
+        Post(block, 1, 2);
+        Trigger(block);
+        Eventually.True(() => !block.Post(3));
+        int[] first = await Eventually.Result(block.ReceiveAsync());
+        Assert.Equal([1, 2], first[..2]);
+        await Eventually.Done(block.Completion);
+    }
+
+    [Fact]
+    public void NonGreedy_Post_IsDeclined()
+    {
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(2, NonGreedy);
+        Assert.False(block.Post(1));
+        Assert.Equal(DataflowMessageStatus.Declined, block.OfferMessage(new(1), 1, null, false));
+    }
+
+    [Fact]
+    public void NonGreedy_EnoughOffered_ReservesAllThenConsumesAll()
+    {
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(2, NonGreedy);
+        ProbeSource<int>[] sources = [new(), new()];
+        Assert.Equal(DataflowMessageStatus.Postponed, sources[0].OfferTo(block, 1, 10));
+        Never.True(() => sources[0].Calls.Length > 0);
+        Assert.Equal(DataflowMessageStatus.Postponed, sources[1].OfferTo(block, 1, 20));
+        Eventually.Equal(1, () => block.Output());
+        Assert.Equal([10, 20], block.Receive().Order());
+        Assert.All(sources, static s => Assert.Equal(["reserve 1", "consume 1"], s.Calls));
+    }
+
+    [Fact]
+    public void NonGreedy_OneRefusesReservation_ReleasesTheOther()
+    {
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(2, NonGreedy);
+        var good = new ProbeSource<int>();
+        var bad = new ProbeSource<int> { GrantsReservation = false };
+        Assert.Equal(DataflowMessageStatus.Postponed, good.OfferTo(block, 1, 10));
+        Assert.Equal(DataflowMessageStatus.Postponed, bad.OfferTo(block, 1, 20));
+        Eventually.True(() => bad.Calls.Contains("reserve 1"));
+        Eventually.True(() => good.Calls.Length == 0 || good.Calls.Contains("release 1"));
+        Assert.DoesNotContain("consume 1", good.Calls);
+        var third = new ProbeSource<int>();
+        Assert.Equal(DataflowMessageStatus.Postponed, third.OfferTo(block, 1, 30));
+        if (good.Calls.Contains("release 1"))
+        {
+            good.OfferTo(block, 2, 11);
+        }
+
+        Eventually.Equal(1, () => block.Output());
+        Assert.Contains(30, block.Receive());
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task NonGreedy_TwoSourcesThatSend_MakesOneBatchOfBoth()
+    {
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(2, NonGreedy);
+        Task<bool> first = block.SendAsync(1);
+        Never.True(() => first.IsCompleted);
+        Task<bool> second = block.SendAsync(2);
+        int[] batch = await Eventually.Result(block.ReceiveAsync());
+        Assert.Equal([1, 2], batch.Order());
+        Assert.True(await Eventually.Result(first));
+        Assert.True(await Eventually.Result(second));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task NonGreedy_Completed_DropsWhatWasOnlyOffered()
+    {
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(2, NonGreedy);
+        Task<bool> sent = block.SendAsync(1);
+        block.Complete();
+        Assert.False(await Eventually.Result(sent));
+        await Eventually.Done(block.Completion);
+        Assert.False(block.Receivable().TryReceive(out _));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task NonGreedy_TriggerBatch_TakesWhatIsOffered()
+    {
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(5, NonGreedy);
+        Task<bool> sent = block.SendAsync(1);
+        Trigger(block);
+        Assert.True(await Eventually.Result(sent));
+        await Eventually.Gives([1], block.ReceiveAsync());
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task NonGreedy_LinkedBuffers_TakesOneOfEach()
+    {
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(3, NonGreedy);
+        IPropagatorBlock<int, int>[] buffers = [Blocks.Buffer<int>(), Blocks.Buffer<int>(), Blocks.Buffer<int>()];
+        foreach (IPropagatorBlock<int, int> buffer in buffers)
+        {
+            buffer.LinkTo(block);
+            Post(buffer, 1, 20);
+        }
+
+        for (int i = 1; i <= 20; i++)
+        {
+            int[] batch = await Eventually.Result(block.ReceiveAsync());
+            Assert.Equal([i, i, i], batch);
+        }
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Bounded_SlowReader_LosesNothing()
+    {
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(3, new GroupingDataflowBlockOptions { BoundedCapacity = 4 });
+        Task producer = Task.Run(async () =>
+        {
+            for (int i = 0; i < 301; i++)
+            {
+                Assert.True(await block.SendAsync(i));
+            }
+
+            block.Complete();
+        });
+        var seen = new List<int>();
+        await foreach (int[] batch in block.Receivable().ReceiveAllAsync())
+        {
+            Assert.InRange(batch.Length, 1, 3);
+            seen.AddRange(batch);
+        }
+
+        await Eventually.Done(producer);
+        Assert.Equal(Enumerable.Range(0, 301), seen);
+        await Eventually.Done(block.Completion);
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Cancel_BatchIncomplete_DropsIt(bool cancelled)
+    {
+        using var cancel = new CancellationTokenSource();
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(3, new GroupingDataflowBlockOptions { CancellationToken = cancel.Token });
+        Post(block, 1, 2);
+        if (cancelled)
+        {
+            await cancel.CancelAsync();
+        }
+        else
+        {
+            block.Fault(new FormatException());
+        }
+
+        Assert.Equal(cancelled ? TaskStatus.Canceled : TaskStatus.Faulted, await Eventually.Status(block.Completion));
+        Assert.False(block.Receivable().TryReceive(out _));
+        Assert.Equal(0, block.Output());
+    }
+
+    private static void Trigger(IDataflowBlock block) => block.GetType().GetMethod("TriggerBatch")!.Invoke(block, null);
+
+    private static void Post(ITargetBlock<int> block, int from, int to)
+    {
+        for (int i = from; i <= to; i++)
+        {
+            Assert.True(block.Post(i));
+        }
+    }
+}

@@ -1,0 +1,239 @@
+using Weir.Dataflow.Tests.Blocks;
+using Weir.Dataflow.Tests.Probes;
+
+namespace Weir.Dataflow.Tests.Contracts;
+
+/// <summary>How many delegates run at once, and in which order do results come out?</summary>
+public abstract class ParallelContract<TBlocks> : Contract<TBlocks> where TBlocks : BlockFactory, new()
+{
+    [Theory(Timeout = Limit)]
+    [MemberData(nameof(Kinds.Executing), MemberType = typeof(Kinds))]
+    public async Task Delegates_DegreeOne_NeverOverlap(BlockKind kind) => Assert.Equal(1, await MostAtOnce(kind, 1, 300));
+
+    [Theory(Timeout = Limit)]
+    [MemberData(nameof(Kinds.Executing), MemberType = typeof(Kinds))]
+    public async Task Delegates_DegreeThree_NeverMoreAtOnce(BlockKind kind) => Assert.InRange(await MostAtOnce(kind, 3, 300), 1, 3);
+
+    [Theory(Timeout = Limit)]
+    [MemberData(nameof(Kinds.Executing), MemberType = typeof(Kinds))]
+    public async Task Delegates_DegreeTwo_DoOverlap(BlockKind kind)
+    {
+        using var gate = new Gate();
+        Subject subject = Blocks.Create(kind, new BlockSettings { Degree = 2, Body = _ => gate.Pass() });
+        Feed(subject, 3);
+        gate.AwaitArrivals(2);
+        Never.True(() => gate.Arrived > 2);
+        gate.Open();
+        await End(subject, 3);
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData(DataflowBlockOptions.Unbounded)]
+    [InlineData(5)]
+    public async Task AsyncDelegates_Pending_StartUpToTheDegree(int degree)
+    {
+        var release = new TaskCompletionSource();
+        int started = 0;
+        ITargetBlock<int> block = Blocks.ActionAsync<int>(
+            _ => { Interlocked.Increment(ref started); return release.Task; },
+            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = degree });
+        for (int i = 0; i < 20; i++)
+        {
+            Assert.True(block.Post(i));
+        }
+
+        int expected = degree == DataflowBlockOptions.Unbounded ? 20 : degree;
+        Eventually.Equal(expected, () => Volatile.Read(ref started));
+        Never.True(() => Volatile.Read(ref started) > expected);
+        release.SetResult();
+        block.Complete();
+        await Eventually.Done(block.Completion);
+        Assert.Equal(20, started);
+    }
+
+    [Theory(Timeout = Limit)]
+    [MemberData(nameof(Kinds.Transforming), MemberType = typeof(Kinds))]
+    public async Task Output_OrderedAndFirstIsSlow_WaitsForIt(BlockKind kind)
+    {
+        using var gate = new Gate();
+        Subject subject = Blocks.Create(kind, new BlockSettings { Degree = 2, Body = s => Hold(s, gate) });
+        Feed(subject, 5);
+        gate.AwaitArrivals();
+        Eventually.Equal(0, () => subject.InputCount ?? 0);
+        Never.True(() => subject.Take() is not null);
+        gate.Open();
+        Assert.Equal(["0", "1", "2", "3", "4"], await End(subject, 5));
+    }
+
+    [Theory(Timeout = Limit)]
+    [MemberData(nameof(Kinds.Transforming), MemberType = typeof(Kinds))]
+    public async Task Output_UnorderedAndFirstIsSlow_DoesNotWaitForIt(BlockKind kind)
+    {
+        using var gate = new Gate();
+        Subject subject = Blocks.Create(kind, new BlockSettings { Degree = 2, Ordered = false, Body = s => Hold(s, gate) });
+        Feed(subject, 3);
+        var taken = new List<string>();
+        Eventually.True(() => Collect(subject, taken).Count == 2);
+        Assert.Equal(["1", "2"], taken);
+        gate.Open();
+        Assert.Equal(["0"], await End(subject, 1));
+    }
+
+    [Theory(Timeout = Limit)]
+    [MemberData(nameof(Kinds.Transforming), MemberType = typeof(Kinds))]
+    public async Task Output_OrderedInParallel_IsInOrder(BlockKind kind)
+    {
+        Subject subject = Blocks.Create(kind, new BlockSettings { Degree = 4, Body = static s => Thread.SpinWait(int.Parse(s) * 7919 % 200) });
+        Feed(subject, 500);
+        Assert.Equal(Enumerable.Range(0, 500).Select(static i => $"{i}"), await End(subject, 500));
+    }
+
+    [Theory(Timeout = Limit)]
+    [MemberData(nameof(Kinds.Transforming), MemberType = typeof(Kinds))]
+    public async Task Output_Unordered_IsComplete(BlockKind kind)
+    {
+        Subject subject = Blocks.Create(kind, new BlockSettings { Degree = 4, Ordered = false, Body = static s => Thread.SpinWait(int.Parse(s) * 7919 % 200) });
+        Feed(subject, 500);
+        string[] output = await End(subject, 500);
+        Assert.Equal(Enumerable.Range(0, 500), output.Select(int.Parse).Order());
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task AsyncTransform_OrderedAndFinishedBackwards_ComesOutInOrder()
+    {
+        TaskCompletionSource<int>[] results = [.. Enumerable.Range(0, 10).Select(static _ => new TaskCompletionSource<int>())];
+        IPropagatorBlock<int, int> block = Blocks.TransformAsync<int, int>(i => results[i].Task, new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 10 });
+        for (int i = 0; i < 10; i++)
+        {
+            block.Post(i);
+        }
+
+        for (int i = 9; i > 0; i--)
+        {
+            results[i].SetResult(i);
+        }
+
+        Assert.False(block.Receivable().TryReceive(out _));
+        results[0].SetResult(0);
+        for (int i = 0; i < 10; i++)
+        {
+            Assert.Equal(i, await Eventually.Result(block.ReceiveAsync()));
+        }
+
+        block.Complete();
+        await Eventually.Done(block.Completion);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task AsyncTransform_UnorderedAndFinishedBackwards_ComesOutBackwards()
+    {
+        TaskCompletionSource<int>[] results = [.. Enumerable.Range(0, 10).Select(static _ => new TaskCompletionSource<int>())];
+        IPropagatorBlock<int, int> block = Blocks.TransformAsync<int, int>(
+            i => results[i].Task,
+            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 10, EnsureOrdered = false });
+        for (int i = 0; i < 10; i++)
+        {
+            block.Post(i);
+        }
+
+        for (int i = 9; i >= 0; i--)
+        {
+            results[i].SetResult(i);
+            Assert.Equal(i, await Eventually.Result(block.ReceiveAsync()));
+        }
+
+        block.Complete();
+        await Eventually.Done(block.Completion);
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Many_OrderedInParallel_KeepsEachSequenceTogether(bool ordered)
+    {
+        IPropagatorBlock<int, int> block = Blocks.Many<int, int>(
+            static i => Enumerable.Range(i * 10, 5),
+            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 3, EnsureOrdered = ordered });
+        for (int i = 0; i < 40; i++)
+        {
+            block.Post(i);
+        }
+
+        block.Complete();
+        var seen = new List<int>();
+        await foreach (int item in block.Receivable().ReceiveAllAsync())
+        {
+            seen.Add(item);
+        }
+
+        int[] expected = [.. Enumerable.Range(0, 40).SelectMany(static i => Enumerable.Range(i * 10, 5))];
+        Assert.Equal(expected, ordered ? seen : seen.Order());
+    }
+
+    private static void Hold(string item, Gate gate)
+    {
+        if (item == "0")
+        {
+            gate.Pass();
+        }
+    }
+
+    private async Task<int> MostAtOnce(BlockKind kind, int degree, int count)
+    {
+        (int now, int most) = (0, 0);
+        Subject subject = Blocks.Create(kind, new BlockSettings
+        {
+            Degree = degree,
+            Body = _ =>
+            {
+                int running = Interlocked.Increment(ref now);
+                InterlockedMax(ref most, running);
+                Thread.SpinWait(50);
+                Interlocked.Decrement(ref now);
+            },
+        });
+        Feed(subject, count);
+        await End(subject, count);
+        return most;
+    }
+
+    private static void InterlockedMax(ref int most, int value)
+    {
+        int seen = Volatile.Read(ref most);
+        while (value > seen)
+        {
+            int before = Interlocked.CompareExchange(ref most, value, seen);
+            if (before == seen)
+            {
+                return;
+            }
+
+            seen = before;
+        }
+    }
+
+    private static void Feed(Subject subject, int count) => Assert.All(Enumerable.Range(0, count), i => Assert.True(subject.Feed($"{i}")));
+
+    private static List<string> Collect(Subject subject, List<string> into)
+    {
+        while (subject.Take() is { } item)
+        {
+            into.AddRange(Subject.Strings(item));
+        }
+
+        return into;
+    }
+
+    private static async Task<string[]> End(Subject subject, int count)
+    {
+        subject.Block.Complete();
+        var taken = new List<string>();
+        if (Kinds.HasOutput(subject.Kind))
+        {
+            Eventually.True(() => Collect(subject, taken).Count >= count);
+        }
+
+        await Eventually.Done(subject.Completion);
+        return [.. taken];
+    }
+}

@@ -1,0 +1,213 @@
+using Weir.Dataflow.Tests.Blocks;
+using Weir.Dataflow.Tests.Probes;
+
+namespace Weir.Dataflow.Tests.Contracts;
+
+/// <summary>On which scheduler, and in how large portions, does a block do its work?</summary>
+public abstract class SchedulerContract<TBlocks> : Contract<TBlocks> where TBlocks : BlockFactory, new()
+{
+    [Theory]
+    [MemberData(nameof(Kinds.Executing), MemberType = typeof(Kinds))]
+    public void Delegate_OwnScheduler_RunsThereOnly(BlockKind kind)
+    {
+        var scheduler = new ManualScheduler();
+        var ran = new ConcurrentQueue<int>();
+        Subject subject = Blocks.Create(kind, new BlockSettings { Scheduler = scheduler, Body = _ => ran.Enqueue(TaskScheduler.Current.Id) });
+        Feed(subject, 3);
+        Never.True(() => !ran.IsEmpty);
+        scheduler.RunAll();
+        Eventually.True(() => { scheduler.RunAll(); return ran.Count == 3; });
+        Assert.All(ran, id => Assert.Equal(scheduler.Id, id));
+    }
+
+    [Theory(Timeout = Limit)]
+    [MemberData(nameof(Kinds.Executing), MemberType = typeof(Kinds))]
+    public async Task Delegate_DefaultScheduler_SeesTheDefault(BlockKind kind)
+    {
+        var ran = new ConcurrentQueue<TaskScheduler>();
+        Subject subject = Blocks.Create(kind, new BlockSettings { Body = _ => ran.Enqueue(TaskScheduler.Current) });
+        await Task.Factory.StartNew(() => Feed(subject, 1), CancellationToken.None, TaskCreationOptions.None, new ConcurrentExclusiveSchedulerPair().ExclusiveScheduler);
+        Eventually.True(() => !ran.IsEmpty);
+        Assert.Same(TaskScheduler.Default, Assert.Single(ran));
+    }
+
+    [Theory]
+    [MemberData(nameof(Kinds.Executing), MemberType = typeof(Kinds))]
+    public void Delegate_DefaultScheduler_SeesNoSynchronizationContext(BlockKind kind)
+    {
+        SynchronizationContext? before = SynchronizationContext.Current;
+        var ran = new ConcurrentQueue<bool>();
+        try
+        {
+            SynchronizationContext.SetSynchronizationContext(new SynchronizationContext());
+            Subject subject = Blocks.Create(kind, new BlockSettings { Body = _ => ran.Enqueue(SynchronizationContext.Current is null) });
+            Feed(subject, 1);
+            Eventually.True(() => !ran.IsEmpty);
+        }
+        finally
+        {
+            SynchronizationContext.SetSynchronizationContext(before);
+        }
+
+        Assert.True(Assert.Single(ran));
+    }
+
+    [Theory]
+    [MemberData(nameof(Kinds.Executing), MemberType = typeof(Kinds))]
+    public void Post_DelegateWaits_DoesNotRunItOnTheCallersThread(BlockKind kind)
+    {
+        var threads = new ConcurrentQueue<int>();
+        Subject subject = Blocks.Create(kind, new BlockSettings { Body = _ => threads.Enqueue(Environment.CurrentManagedThreadId) });
+        Exception? failure = null;
+        var caller = new Thread(() =>
+        {
+            try
+            {
+                Feed(subject, 20);
+                Eventually.True(() => threads.Count == 20);
+                Assert.DoesNotContain(Environment.CurrentManagedThreadId, threads);
+            }
+            catch (Exception e)
+            {
+                failure = e;
+            }
+        });
+        caller.Start();
+        Assert.True(caller.Join(Limit));
+        Assert.Null(failure);
+    }
+
+    [Theory(Timeout = Limit)]
+    [MemberData(nameof(Kinds.Executing), MemberType = typeof(Kinds))]
+    public async Task Scheduler_Throws_FaultsTheBlockWithATaskSchedulerException(BlockKind kind)
+    {
+        Subject subject = Blocks.Create(kind, new BlockSettings { Scheduler = new ThrowingScheduler() });
+        subject.Feed("a");
+        Assert.Equal(TaskStatus.Faulted, await Eventually.Status(subject.Completion));
+        var error = Assert.IsType<TaskSchedulerException>(Assert.Single(subject.Completion.Exception!.InnerExceptions));
+        Assert.IsType<NotSupportedException>(error.InnerException);
+        Assert.False(subject.Feed("b"));
+    }
+
+    [Theory(Timeout = Limit)]
+    [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
+    public async Task Scheduler_ThrowsWhenOffering_FaultsTheBlock(BlockKind kind)
+    {
+        Subject subject = Blocks.Create(kind, new BlockSettings { Scheduler = new ThrowingScheduler() });
+        subject.Output.LinkTo(new ProbeTarget<object>());
+        subject.Feed("a");
+        Assert.Equal(TaskStatus.Faulted, await Eventually.Status(subject.Completion));
+        Assert.IsType<TaskSchedulerException>(subject.Completion.Exception!.InnerExceptions[0]);
+    }
+
+    [Theory]
+    [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
+    public void Offer_OwnScheduler_IsMadeThere(BlockKind kind)
+    {
+        var scheduler = new ManualScheduler();
+        var ids = new ConcurrentQueue<int>();
+        Subject subject = Blocks.Create(kind, new BlockSettings { Scheduler = scheduler });
+        var target = new ProbeTarget<object>((_, _) => { ids.Enqueue(TaskScheduler.Current.Id); return DataflowMessageStatus.Accepted; });
+        subject.Output.LinkTo(target);
+        Feed(subject, 2);
+        Never.True(() => target.Ids.Length > 0);
+        Eventually.True(() => { scheduler.RunAll(); return target.Ids.Length == 2; });
+        Assert.All(ids, id => Assert.Equal(scheduler.Id, id));
+    }
+
+    [Theory]
+    [InlineData(1, 10)]
+    [InlineData(3, 4)]
+    [InlineData(10, 1)]
+    public void MaxMessagesPerTask_Action_QueuesATaskAfterSoMany(int perTask, int atLeast)
+    {
+        var scheduler = new ManualScheduler();
+        int most = 0;
+        int inTask = 0;
+        ITargetBlock<int> block = Blocks.Action<int>(
+            _ => most = Math.Max(most, ++inTask),
+            new ExecutionDataflowBlockOptions { TaskScheduler = scheduler, MaxMessagesPerTask = perTask });
+        for (int i = 0; i < 10; i++)
+        {
+            block.Post(i);
+        }
+
+        int tasks = 0;
+        while (scheduler.RunOne())
+        {
+            tasks++;
+            inTask = 0;
+        }
+
+        Assert.Equal(Math.Min(perTask, 10), most);
+        Assert.InRange(tasks, atLeast, 11);
+        Assert.Equal(0, block.Input());
+    }
+
+    [Theory]
+    [MemberData(nameof(Kinds.Transforming), MemberType = typeof(Kinds))]
+    public void MaxMessagesPerTask_One_StillHandlesAll(BlockKind kind)
+    {
+        Subject subject = Blocks.Create(kind, new BlockSettings { PerTask = 1, Degree = 2 });
+        var target = new ProbeTarget<object>();
+        subject.Output.LinkTo(target);
+        Feed(subject, 100);
+        Eventually.Sequence(Enumerable.Range(0, 100).Select(static i => $"{i}"), () => target.Accepted.SelectMany(Subject.Strings));
+    }
+
+    [Fact]
+    public void MaxMessagesPerTask_OfferingBlock_QueuesATaskAfterSoMany()
+    {
+        var scheduler = new ManualScheduler();
+        IPropagatorBlock<int, int> block = Blocks.Buffer<int>(new DataflowBlockOptions { TaskScheduler = scheduler, MaxMessagesPerTask = 2 });
+        var target = new ProbeTarget<int>();
+        block.LinkTo(target);
+        for (int i = 0; i < 6; i++)
+        {
+            block.Post(i);
+        }
+
+        int before = 0;
+        while (scheduler.RunOne())
+        {
+            Assert.InRange(target.Ids.Length - before, 0, 2);
+            before = target.Ids.Length;
+        }
+
+        Assert.Equal(Enumerable.Range(0, 6), target.Offered);
+    }
+
+    [Theory(Timeout = Limit)]
+    [MemberData(nameof(Kinds.Executing), MemberType = typeof(Kinds))]
+    public async Task Delegate_ExclusiveScheduler_IsAloneThoughTheDegreeIsTwo(BlockKind kind)
+    {
+        var pair = new ConcurrentExclusiveSchedulerPair();
+        (int now, int overlaps) = (0, 0);
+        Subject subject = Blocks.Create(kind, new BlockSettings
+        {
+            Scheduler = pair.ExclusiveScheduler,
+            Degree = 2,
+            Body = _ =>
+            {
+                if (Interlocked.Increment(ref now) > 1)
+                {
+                    Interlocked.Increment(ref overlaps);
+                }
+
+                Thread.SpinWait(100);
+                Interlocked.Decrement(ref now);
+            },
+        });
+        Feed(subject, 100);
+        subject.Block.Complete();
+        if (Kinds.HasOutput(kind))
+        {
+            subject.Output.LinkTo(DataflowBlock.NullTarget<object>());
+        }
+
+        await Eventually.Done(subject.Completion);
+        Assert.Equal(0, overlaps);
+    }
+
+    private static void Feed(Subject subject, int count) => Assert.All(Enumerable.Range(0, count), i => Assert.True(subject.Feed($"{i}")));
+}

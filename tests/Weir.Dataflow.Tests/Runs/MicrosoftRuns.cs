@@ -1,0 +1,51 @@
+using Weir.Dataflow.Tests.Blocks;
+using Weir.Dataflow.Tests.Contracts;
+
+namespace Weir.Dataflow.Tests.Runs;
+
+// The oracle: what a contract states is what Microsoft's blocks do. Overrides name the issue where they do wrong.
+public sealed class MicrosoftArguments : ArgumentContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftOffers : OfferContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftNames : NamesContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftPostponing : PostponeContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftSources : SourceProtocolContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftLinks : LinkContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftPropagation : PropagationContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftCompletion : CompletionContract<MicrosoftBlocks>
+{
+    protected override bool CancelAfterCompleteEnds => false;
+}
+
+public sealed class MicrosoftExecution : ExecutionContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftParallel : ParallelContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftBounding : BoundingContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftSchedulers : SchedulerContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftReceiving : ReceiveContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftBroadcast : BroadcastContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftWriteOnce : WriteOnceContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftBatch : BatchContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftJoins : JoinContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftExtensions : ExtensionsContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftNetworks : NetworkContract<MicrosoftBlocks>;
+
+/// <summary>Theirs against theirs: shows that a difference is one of behaviour, not of timing.</summary>
+public sealed class MicrosoftDifferential : Differential.DifferentialContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftStress : Stress.NetworkStress<MicrosoftBlocks>;

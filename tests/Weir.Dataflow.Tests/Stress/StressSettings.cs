@@ -1,0 +1,25 @@
+using System.Diagnostics;
+using System.Globalization;
+
+namespace Weir.Dataflow.Tests.Stress;
+
+/// <summary>How long stress runs, and from which seed. WEIR_STRESS=seconds and WEIR_SEED=number change it.</summary>
+public static class StressSettings
+{
+    private static readonly double Seconds =
+        double.TryParse(Environment.GetEnvironmentVariable("WEIR_STRESS"), CultureInfo.InvariantCulture, out double given) ? given : 1.5;
+
+    public static int Seed { get; } = int.TryParse(Environment.GetEnvironmentVariable("WEIR_SEED"), CultureInfo.InvariantCulture, out int given)
+        ? given
+        : (int)(Stopwatch.GetTimestamp() & 0x3fff_ffff);
+
+    /// <summary>Seeds, one a round, until the time is up.</summary>
+    public static IEnumerable<int> Rounds()
+    {
+        long begin = Stopwatch.GetTimestamp();
+        for (int round = 0; Stopwatch.GetElapsedTime(begin).TotalSeconds < Seconds; round++)
+        {
+            yield return unchecked(Seed + (round * 7919)) & int.MaxValue;
+        }
+    }
+}
