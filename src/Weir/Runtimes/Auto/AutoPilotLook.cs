@@ -1,0 +1,140 @@
+using System.Diagnostics;
+
+namespace Weir.Runtimes;
+
+/// <content>What follows from the figures.</content>
+internal sealed partial class AutoPilot
+{
+    private const int MostDecisions = 64;
+
+    private AutoSample _known;
+
+    /// <summary>Looks at the figures since the last look, and changes the mode when they have said the same twice, or at once when asked to.</summary>
+    private void LookNeedsLock(long now, bool atOnce)
+    {
+        AssertInvariants();
+        AutoMode mode = Choose(out string rule);
+        _known = _sample;
+        _lastLook = now;
+        if (mode == _mode)
+        {
+            _candidate = null;
+        }
+        else if (atOnce || (_candidate == mode && now - _lastChange >= Dwell))
+        {
+            int inFlight = Waits(mode) ? Math.Max(FirstInFlight, _inFlight) : _budget.Threads;
+            SwitchNeedsLock(mode, inFlight, $"{rule}: {_known}");
+        }
+        else
+        {
+            _candidate = mode;
+        }
+
+        _sample = default;
+    }
+
+    private static bool Waits(AutoMode mode) => mode is AutoMode.Concurrent or AutoMode.Mixed or AutoMode.Blocking;
+
+    private AutoMode Choose(out string rule)
+    {
+        double perItem = _sample.PerItem;
+        double left = (_count - _returned) * perItem;
+        if (_sample.Suspended > 0 || _waiting > 0)
+        {
+            bool mostly = _sample.Share >= MostlySuspending && perItem < Slice;
+            rule = mostly ? "the items wait" : "some items wait and others compute";
+            return mostly ? AutoMode.Concurrent : AutoMode.Mixed;
+        }
+
+        if (_sample.CpuShare < Waiting && perItem >= Slice)
+        {
+            rule = "the items hold their thread while they wait";
+            return AutoMode.Blocking;
+        }
+
+        if (_budget.Threads == 1 || _budget.InFlight == 1)
+        {
+            rule = "there is one thread";
+            return AutoMode.Direct;
+        }
+
+        if (left < Slice)
+        {
+            rule = $"what is left takes {AutoSample.Time(left)}, less than a hand-over";
+            return AutoMode.Direct;
+        }
+
+        rule = "the items compute";
+        return AutoMode.Parallel;
+    }
+
+    private void SwitchNeedsLock(AutoMode mode, int inFlight, string reason)
+    {
+        AutoMode from = _mode;
+        _mode = mode;
+        _candidate = null;
+        _lastChange = Stopwatch.GetTimestamp();
+        if (!Waits(from) || !Waits(mode))
+        {
+            _latency = new AutoLatency { IsRising = true };
+        }
+
+        _inFlight = mode == AutoMode.Direct ? 1 : Math.Clamp(inFlight, 1, _budget.InFlight);
+        _executor.UsesTeam = mode == AutoMode.Blocking || (mode == AutoMode.Parallel && _sample.PerItem >= WorthATeam);
+        ApplyNeedsLock();
+        RecordNeedsLock(from, reason);
+    }
+
+    private void MoveNeedsLock(int inFlight, string reason)
+    {
+        _inFlight = inFlight;
+        ApplyNeedsLock();
+        if (_inFlight >= _recordedInFlight * 1.5 || _inFlight <= _recordedInFlight / 1.5 || _inFlight == _budget.InFlight)
+        {
+            RecordNeedsLock(_mode, reason);
+        }
+    }
+
+    private void ApplyNeedsLock()
+    {
+        _executor.SetThreads(_mode switch
+        {
+            AutoMode.Direct => 1,
+            AutoMode.Blocking => _inFlight,
+            _ => _budget.Threads,
+        });
+
+        // Under the gate, so that of two changes the later one counts. Nothing of the user's runs in there.
+        if (_run is not null && _run.Limit != _inFlight)
+        {
+            _run.SetLimit(_inFlight);
+        }
+    }
+
+    private void RecordNeedsLock(AutoMode from, string reason)
+    {
+        _recordedInFlight = _inFlight;
+        if (_decisions.Count == MostDecisions)
+        {
+            _decisions.RemoveAt(1);
+        }
+
+        _decisions.Add(new AutoDecision
+        {
+            At = Stopwatch.GetElapsedTime(_started),
+            Items = _ended,
+            From = from,
+            To = _mode,
+            Threads = _executor.Threads,
+            InFlight = _inFlight,
+            Reason = reason,
+        });
+    }
+
+    [Conditional("DEBUG")]
+    private void AssertInvariants()
+    {
+        Debug.Assert(_gate.IsHeldByCurrentThread, "The figures are read and changed under the gate.");
+        Debug.Assert(_inFlight >= 1 && _inFlight <= _budget.InFlight, "The budget is a bound.");
+    }
+}

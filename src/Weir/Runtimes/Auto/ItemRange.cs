@@ -1,0 +1,223 @@
+using System.Diagnostics;
+using Weir.Core;
+using Weir.Core.Sources;
+
+namespace Weir.Runtimes;
+
+/// <summary>
+/// Items with consecutive indices that one worker runs one after the other, with nothing between two of them but a store and a load: that is what a direct
+/// loop costs. All the same any of them can be given up while it runs, and those behind one that takes long can be taken away.
+/// </summary>
+/// <remarks>
+/// The worker says which item it is at, and then reads how far it may go. Whoever takes items away says how far it may go, makes that known to
+/// all threads with a process-wide barrier, and then reads where the worker is. One of the two sees what the other said, and the
+/// worker pays for no barrier. Outcomes lie in a buffer of the range until it ends or somebody looks, and are handed on under the range's lock,
+/// each once.
+/// </remarks>
+internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult> call)
+{
+    private readonly Lock _gate = new();
+    private Chunk<TItem> _items;
+    private ItemOutcome<TResult>[] _outcomes = [];
+    private int _position;
+    private int _limit;
+    private int _count;
+    private int _handedOn;
+    private int _seen;
+    private bool _isActive;
+    private bool _isAbandoned;
+    private bool _isWaiting;
+    private bool _isReturned;
+    private long _waitStarted;
+
+    /// <summary>The index of the first item.</summary>
+    public long First { get; private set; }
+
+    /// <summary>How many items it has, without those that were taken away.</summary>
+    public int Count => _count;
+
+    /// <summary>Whether it has items that nobody has the outcome of, of which this is the first.</summary>
+    public bool IsAt(long first) => Volatile.Read(ref _isActive) && First == first;
+
+    /// <summary>Takes items over, before any worker knows of the range.</summary>
+    public void Begin(in Chunk<TItem> items)
+    {
+        using (_gate.Hold())
+        {
+            _items = items;
+            First = items.FirstIndex;
+            _count = items.Count;
+            _handedOn = 0;
+            _seen = -1;
+            _isWaiting = false;
+            _isActive = true;
+            _position = 0;
+            _limit = _count;
+            if (_outcomes.Length < _count)
+            {
+                _outcomes = new ItemOutcome<TResult>[_count];
+            }
+        }
+    }
+
+    /// <summary>Runs the items, until one of them suspends.</summary>
+    public RangePending<TItem, TResult> Run(CancellationToken cancellationToken)
+    {
+        long cpu = call.Pilot.WantsCpu ? ThreadClock.Now() : -1;
+        long started = Stopwatch.GetTimestamp();
+        int position = 0;
+        try
+        {
+            if (RunItems(ref position, cancellationToken, out ValueTask<TResult> pending))
+            {
+                long now = Stopwatch.GetTimestamp();
+                Suspend(position, now);
+                call.Pilot.Ran(position + 1, now - started, cpu < 0 ? -1 : ThreadClock.Now() - cpu, suspended: true);
+                return new RangePending<TItem, TResult>(this, pending);
+            }
+        }
+        catch (InvalidOperationException e) when (position == 0)
+        {
+            // The caller's list was changed meanwhile.
+            call.SourceFailed(e);
+            using (_gate.Hold())
+            {
+                StopAtNeedsLock(0);
+            }
+        }
+
+        if (position > 0)
+        {
+            call.Pilot.Ran(position, Stopwatch.GetTimestamp() - started, cpu < 0 ? -1 : ThreadClock.Now() - cpu, suspended: false);
+        }
+
+        return new RangePending<TItem, TResult>(this);
+    }
+
+    /// <summary>The outcome of an item that failed, which may be its answer to the cancelled token.</summary>
+    public ItemOutcome<TResult> Failed(Exception error) => call.Failed(error);
+
+    /// <returns>Whether the item at the position suspended; otherwise the worker is done with the range.</returns>
+    private bool RunItems(ref int at, CancellationToken cancellationToken, out ValueTask<TResult> suspended)
+    {
+        ReadOnlySpan<TItem> items = _items.Items;
+        ItemOutcome<TResult>[] outcomes = _outcomes;
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor = call.Processor;
+        int position = 0;
+        suspended = default;
+        while (true)
+        {
+            try
+            {
+                for (; ; position++)
+                {
+                    // In this order; see the remarks of the class.
+                    Volatile.Write(ref _position, position);
+                    if (position >= Volatile.Read(ref _limit) || call.IsOver)
+                    {
+                        break;
+                    }
+
+                    ValueTask<TResult> pending = processor(items[position], cancellationToken);
+                    if (!pending.IsCompleted)
+                    {
+                        at = position;
+                        suspended = pending;
+                        return true;
+                    }
+
+                    outcomes[position] = ItemOutcome<TResult>.Success(pending.GetAwaiter().GetResult());
+                }
+            }
+            catch (Exception e)
+            {
+                outcomes[position] = Failed(e);
+                position++;
+                continue;
+            }
+
+            if (Stops(position))
+            {
+                at = position;
+                return false;
+            }
+        }
+    }
+
+    /// <summary>Asked by the worker when it may not go on, which may be true no longer.</summary>
+    private bool Stops(int position)
+    {
+        using (_gate.Hold())
+        {
+            if (_isAbandoned || position >= _count)
+            {
+                return true;
+            }
+
+            if (!call.IsOver)
+            {
+                return false;
+            }
+
+            StopAtNeedsLock(position);
+            return true;
+        }
+    }
+
+    /// <summary>The run is over, and the items from a position on never run.</summary>
+    private void StopAtNeedsLock(int position)
+    {
+        if (position > 0)
+        {
+            GiveBackFromNeedsLock(position);
+        }
+        else if (!_isAbandoned)
+        {
+            // As a whole: another range would have the same first item.
+            _isReturned = true;
+            call.Source.GiveBack(this);
+        }
+    }
+
+    private void Suspend(int position, long now)
+    {
+        using (_gate.Hold())
+        {
+            if (_isAbandoned)
+            {
+                return;
+            }
+
+            GiveBackFromNeedsLock(position + 1);
+            HandOnNeedsLock(position);
+            _isWaiting = true;
+            _waitStarted = now;
+        }
+    }
+
+    /// <summary>Makes the items from a position on a range of their own, for whoever claims it.</summary>
+    private void GiveBackFromNeedsLock(int position)
+    {
+        if (position < _count)
+        {
+            // The copy owns the memory then.
+            Chunk<TItem> items = _items;
+            _items = default;
+            _count = position;
+            _limit = position;
+            call.Source.GiveBack(items.TakeRest(position));
+        }
+    }
+
+    /// <summary>Hands on the outcomes of the items before a position that were not handed on yet.</summary>
+    private void HandOnNeedsLock(int position)
+    {
+        Debug.Assert(_gate.IsHeldByCurrentThread, "Outcomes are handed on under the lock, each once.");
+        if (position > _handedOn)
+        {
+            Span<ItemOutcome<TResult>> outcomes = _outcomes.AsSpan(_handedOn, position - _handedOn);
+            call.HandOn(First + _handedOn, outcomes);
+            _handedOn = position;
+        }
+    }
+}
