@@ -5,4 +5,8 @@ namespace Weir.Cli.Load.Arms;
 /// <summary>An arm of a run.</summary>
 /// <param name="Arm">What is measured.</param>
 /// <param name="Choice">The runtime; <see langword="null"/> for a peer.</param>
-internal sealed record LoadArm(Arm Arm, RuntimeChoice? Choice);
+internal sealed record LoadArm(Arm Arm, RuntimeChoice? Choice)
+{
+    /// <summary>What the runtime has decided; nothing for those that decide nothing.</summary>
+    public Func<IReadOnlyList<LoadDecision>> Decisions { get; init; } = static () => [];
+}

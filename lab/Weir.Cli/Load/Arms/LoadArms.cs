@@ -37,7 +37,7 @@ internal sealed class LoadArms : IAsyncDisposable
             IExecutionRuntime runtime = createRuntime(choice);
             arms._runtimes.Add(runtime);
             RuntimeArm arm = new(runtime, work, knobs);
-            arms._arms.Add(new LoadArm(Arm(choice.Name, arm.RunAsync, () => arm.ItemsDone), choice));
+            arms._arms.Add(new LoadArm(Arm(choice.Name, arm.RunAsync, () => arm.ItemsDone), choice) { Decisions = () => arm.Decisions });
         }
 
         foreach (Peer peer in knobs.Peers ? Peer.All : [])
