@@ -72,7 +72,27 @@ public sealed class AutoRuntime : IExecutionRuntime
         CancellationToken cancellationToken = default)
     {
         options = Check(items, processor, options);
-        return StartMany(items, processor, options, out _, cancellationToken);
+        return StartMany(items, processor, options, null, out _, cancellationToken);
+    }
+
+    /// <inheritdoc/>
+    public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        Func<TItem, TKey> keySelector,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(keySelector);
+        options = Check(items, processor, options);
+        return StartMany(
+            items,
+            processor,
+            options,
+            source => new KeyedSource<TItem, TKey>(source, keySelector, null, options.MaxPerPartition, items.Count),
+            out _,
+            cancellationToken);
     }
 
     /// <summary>Runs all items, and gives with one outcome per item the decisions of the call.</summary>
@@ -94,7 +114,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         CancellationToken cancellationToken = default)
     {
         options = Check(items, processor, options);
-        return WithDecisionsAsync(StartMany(items, processor, options, out AutoPilot? pilot, cancellationToken), pilot);
+        return WithDecisionsAsync(StartMany(items, processor, options, null, out AutoPilot? pilot, cancellationToken), pilot);
     }
 
     /// <inheritdoc/>
@@ -112,7 +132,12 @@ public sealed class AutoRuntime : IExecutionRuntime
             StreamCapacity,
             preserveOrder,
             (output, enumeratorToken) => Start(
-                items, count, processor, new OutcomeStreamSink<TResult>(output), null, options, cancellationToken, enumeratorToken).Run)
+                RuntimeSource.Of(items, count),
+                new AutoSinkCall<TItem, TResult, OutcomeStreamSink<TResult>>(
+                    new OutcomeStreamSink<TResult>(output), _calls, PilotOf(processor, count, options, hasKeys: false), processor, _profiles, _ended),
+                options,
+                cancellationToken,
+                enumeratorToken))
         {
             Missing = (count, static index => ((int)index, default)),
         };
@@ -132,6 +157,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions options,
+        Func<Source<TItem>, Source<TItem>>? keys,
         out AutoPilot? pilot,
         CancellationToken cancellationToken)
     {
@@ -148,7 +174,10 @@ public sealed class AutoRuntime : IExecutionRuntime
         }
 
         OutcomeCompletion<TResult> completion = new(count);
-        pilot = Start(items, count, processor, new OutcomeSink<TResult>(completion), completion.Outcomes, options, cancellationToken, default).Pilot;
+        AutoCall<TItem, TResult> call = new AutoArrayCall<TItem, TResult>(completion, _calls, PilotOf(processor, count, options, keys is not null), processor, _profiles, _ended);
+        pilot = call.Pilot;
+        Source<TItem> source = RuntimeSource.Of(items, count);
+        Start(keys is null ? source : keys(source), call, options, cancellationToken, default);
         return completion.Task;
     }
 
@@ -163,36 +192,37 @@ public sealed class AutoRuntime : IExecutionRuntime
         return options;
     }
 
-    private (Pump Run, AutoPilot Pilot) Start<TItem, TResult, TSink>(
-        IReadOnlyList<TItem> items,
-        int count,
-        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        TSink sink,
-        ItemOutcome<TResult>[]? slots,
+    private AutoPilot PilotOf(Delegate processor, int count, ProcessManyOptions options, bool hasKeys)
+    {
+        // One item at a time where each has a clock or a lane of its own.
+        AutoExecutor executor = new(_team, MaxThreads);
+        AutoBudget budget = new(MaxThreads, MaxConcurrency);
+        return new AutoPilot(executor, budget, count, _profiles.Find(processor), oneByOne: hasKeys || options.ItemTimeout is not null);
+    }
+
+    private Pump Start<TItem, TResult>(
+        Source<TItem> items,
+        AutoCall<TItem, TResult> call,
         ProcessManyOptions processOptions,
         CancellationToken cancellationToken,
         CancellationToken otherToken)
-        where TSink : struct, ISink<TResult>
     {
-        AutoBudget budget = new(MaxThreads, MaxConcurrency);
-        AutoExecutor executor = new(_team, MaxThreads);
-        AutoPilot pilot = new(executor, budget, count, _profiles.Find(processor), oneByOne: processOptions.ItemTimeout is not null);
-        AutoCall<TItem, TResult, TSink> call = new(sink, slots, _calls, pilot, processor, _profiles, _ended);
-        RangeSource<TItem, TResult> source = new(RuntimeSource.Of(items, count), call);
+        RangeSource<TItem, TResult> source = new(items, call);
         call.Source = source;
+        call.Lanes = items as ILanes;
         PumpSettings settings = new()
         {
-            Limit = pilot.InFlight,
+            Limit = call.Pilot.InFlight,
             ErrorMode = ErrorMode.BestEffort,
             ItemTimeout = processOptions.ItemTimeout,
             Guarded = true,
             TimeProvider = _options.TimeProvider,
-            Executor = executor,
+            Executor = call.Pilot.Executor,
         };
         Pump pump = new Pump<ItemRange<TItem, TResult>, ItemRange<TItem, TResult>, RangePending<TItem, TResult>, RangeCall<TItem, TResult>, RangeSink<TItem, TResult>>(
             source, default, new RangeSink<TItem, TResult>(call), settings);
         call.BeginWatched(pump, processOptions.BatchTimeout, _options.TimeProvider);
         pump.Start(1, cancellationToken, otherToken);
-        return (pump, pilot);
+        return pump;
     }
 }

@@ -15,7 +15,7 @@ internal abstract class AutoCall(RuntimeCalls calls, AutoPilot pilot) : CallEnd(
     /// <summary>Whether the run was stopped, so that no further item starts.</summary>
     public bool IsOver => _run!.IsOver;
 
-    protected Pump Run => _run!;
+    public Pump Run => _run!;
 
     /// <summary>Looks after the call.</summary>
     /// <param name="cores">How many cores the process has kept busy since the last time.</param>

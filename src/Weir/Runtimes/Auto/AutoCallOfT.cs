@@ -1,6 +1,7 @@
 using Weir.Core;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
+using Weir.Core.Sources;
 
 namespace Weir.Runtimes;
 
@@ -20,7 +21,13 @@ internal abstract class AutoCall<TItem, TResult>(
     /// <summary>Where the ranges come from. Set before the start.</summary>
     public RangeSource<TItem, TResult> Source { get; set; } = null!;
 
+    /// <summary>The lanes that wait for items to end, when the items have keys.</summary>
+    public ILanes? Lanes { get; set; }
+
     public abstract long Ceiling { get; }
+
+    /// <summary>Where outcomes lie by index, when they all do; otherwise null.</summary>
+    public abstract ItemOutcome<TResult>[]? Slots { get; }
 
     public ItemRange<TItem, TResult> Rent()
     {
@@ -64,21 +71,28 @@ internal abstract class AutoCall<TItem, TResult>(
     }
 
     /// <summary>Hands on the outcomes of items that follow one another.</summary>
-    public void HandOn(long first, ReadOnlySpan<ItemOutcome<TResult>> outcomes)
+    public void HandOn(long first, ReadOnlySpan<ItemOutcome<TResult>> outcomes, bool allSucceeded)
     {
-        long succeeded = 0;
-        foreach (ref readonly ItemOutcome<TResult> outcome in outcomes)
+        int unsuccessful = 0;
+        if (!allSucceeded)
         {
-            succeeded += outcome.IsSuccess ? 1 : 0;
+            foreach (ref readonly ItemOutcome<TResult> outcome in outcomes)
+            {
+                unsuccessful += outcome.IsSuccess ? 0 : 1;
+            }
+
+            Interlocked.Add(ref _unsuccessful, unsuccessful);
         }
 
-        Interlocked.Add(ref _succeeded, succeeded);
-        if (succeeded < outcomes.Length)
-        {
-            Interlocked.Add(ref _unsuccessful, outcomes.Length - succeeded);
-        }
-
+        Interlocked.Add(ref _succeeded, outcomes.Length - unsuccessful);
         Store(first, outcomes);
+    }
+
+    /// <summary>Records the outcome of an item that was given up, and whose call may still be running.</summary>
+    public void GiveUp(long index, ItemStatus status, Exception? error)
+    {
+        Interlocked.Increment(ref _unsuccessful);
+        StoreGivenUp(index, status, error);
     }
 
     /// <summary>The outcome of an item that threw, which may be its answer to the run's cancelled token.</summary>
@@ -112,6 +126,8 @@ internal abstract class AutoCall<TItem, TResult>(
     }
 
     protected abstract void Store(long first, ReadOnlySpan<ItemOutcome<TResult>> outcomes);
+
+    protected abstract void StoreGivenUp(long index, ItemStatus status, Exception? error);
 
     protected abstract void CompleteSink(RunEnd end);
 

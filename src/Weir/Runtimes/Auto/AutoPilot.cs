@@ -16,7 +16,7 @@ internal sealed partial class AutoPilot
     /// <summary>Items of the first look; fewer when they take long.</summary>
     private const int ProbeItems = 16;
 
-    private const int LargestSize = 1024;
+    private const int LargestSize = 512;
     private const double Computing = 0.7;
     private const double Waiting = 0.3;
     private const double MostlySuspending = 0.8;
@@ -74,6 +74,9 @@ internal sealed partial class AutoPilot
 
     /// <summary>How many items to claim at a time.</summary>
     public int Size => Volatile.Read(ref _size);
+
+    /// <summary>Where the workers run.</summary>
+    public AutoExecutor Executor => _executor;
 
     /// <summary>How many items may be in flight at the start.</summary>
     public int InFlight => _inFlight;

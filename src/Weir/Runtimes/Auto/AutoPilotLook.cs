@@ -7,6 +7,8 @@ internal sealed partial class AutoPilot
 {
     private const int MostDecisions = 64;
 
+    private static readonly double Tiny = Stopwatch.Frequency / 50e6;
+
     private AutoSample _known;
 
     /// <summary>Looks at the figures since the last look, and changes the mode when they have said the same twice, or at once when asked to.</summary>
@@ -55,6 +57,12 @@ internal sealed partial class AutoPilot
         if (_budget.Threads == 1 || _budget.InFlight == 1)
         {
             rule = "there is one thread";
+            return AutoMode.Direct;
+        }
+
+        if (perItem < Tiny)
+        {
+            rule = "an item takes no longer than to put its outcome away, which two threads only hinder each other at";
             return AutoMode.Direct;
         }
 

@@ -2,10 +2,9 @@ using Weir.Core.Sinks;
 
 namespace Weir.Runtimes;
 
-/// <summary>A call whose outcomes go to a sink; to the slots of an array all at once, when there is one.</summary>
-internal sealed class AutoCall<TItem, TResult, TSink>(
+/// <summary>A call whose outcomes go to a sink, one after the other.</summary>
+internal sealed class AutoSinkCall<TItem, TResult, TSink>(
     TSink sink,
-    ItemOutcome<TResult>[]? slots,
     RuntimeCalls calls,
     AutoPilot pilot,
     Func<TItem, CancellationToken, ValueTask<TResult>> processor,
@@ -18,14 +17,10 @@ internal sealed class AutoCall<TItem, TResult, TSink>(
 
     public override long Ceiling => _sink.Ceiling;
 
+    public override ItemOutcome<TResult>[]? Slots => null;
+
     protected override void Store(long first, ReadOnlySpan<ItemOutcome<TResult>> outcomes)
     {
-        if (slots is not null)
-        {
-            outcomes.CopyTo(slots.AsSpan((int)first));
-            return;
-        }
-
         for (int i = 0; i < outcomes.Length; i++)
         {
             ref readonly ItemOutcome<TResult> outcome = ref outcomes[i];
@@ -39,6 +34,8 @@ internal sealed class AutoCall<TItem, TResult, TSink>(
             }
         }
     }
+
+    protected override void StoreGivenUp(long index, ItemStatus status, Exception? error) => _sink.Unsuccessful(index, status, error);
 
     protected override void CompleteSink(RunEnd end) => _sink.Complete(end);
 }

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Weir.Core;
+using Weir.Core.Dispatch;
 using Weir.Core.Sources;
 
 namespace Weir.Runtimes;
@@ -11,23 +12,26 @@ namespace Weir.Runtimes;
 /// <remarks>
 /// The worker says which item it is at, and then reads how far it may go. Whoever takes items away says how far it may go, makes that known to
 /// all threads with a process-wide barrier, and then reads where the worker is. One of the two sees what the other said, and the
-/// worker pays for no barrier. Outcomes lie in a buffer of the range until it ends or somebody looks, and are handed on under the range's lock,
-/// each once.
+/// worker pays for no barrier. Outcomes lie in the call's slots, or in a buffer of the range when there are none, until the range ends or somebody looks; then they
+/// are handed on under the range's lock, each once.
 /// </remarks>
 internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult> call)
 {
     private readonly Lock _gate = new();
     private Chunk<TItem> _items;
-    private ItemOutcome<TResult>[] _outcomes = [];
+    private ItemOutcome<TResult>[] _outcomes = call.Slots ?? [];
+    private int _offset;
     private int _position;
     private int _limit;
     private int _count;
     private int _handedOn;
     private int _seen;
+    private int _failures;
     private bool _isActive;
     private bool _isAbandoned;
     private bool _isWaiting;
     private bool _isReturned;
+    private bool _isRunning;
     private long _waitStarted;
 
     /// <summary>The index of the first item.</summary>
@@ -48,12 +52,18 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
             First = items.FirstIndex;
             _count = items.Count;
             _handedOn = 0;
+            _failures = 0;
             _seen = -1;
             _isWaiting = false;
+            _isRunning = false;
             _isActive = true;
             _position = 0;
             _limit = _count;
-            if (_outcomes.Length < _count)
+            if (call.Slots is not null)
+            {
+                _offset = (int)First;
+            }
+            else if (_outcomes.Length < _count)
             {
                 _outcomes = new ItemOutcome<TResult>[_count];
             }
@@ -101,37 +111,28 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
     private bool RunItems(ref int at, CancellationToken cancellationToken, out ValueTask<TResult> suspended)
     {
         ReadOnlySpan<TItem> items = _items.Items;
-        ItemOutcome<TResult>[] outcomes = _outcomes;
-        Func<TItem, CancellationToken, ValueTask<TResult>> processor = call.Processor;
+
+        // From here on the worker knows where its items are, and what lies behind the one it runs may be taken away.
+        Volatile.Write(ref _isRunning, true);
         int position = 0;
         suspended = default;
         while (true)
         {
             try
             {
-                for (; ; position++)
+                if (RunPlain(items, position, cancellationToken, ref suspended))
                 {
-                    // In this order; see the remarks of the class.
-                    Volatile.Write(ref _position, position);
-                    if (position >= Volatile.Read(ref _limit) || call.IsOver)
-                    {
-                        break;
-                    }
-
-                    ValueTask<TResult> pending = processor(items[position], cancellationToken);
-                    if (!pending.IsCompleted)
-                    {
-                        at = position;
-                        suspended = pending;
-                        return true;
-                    }
-
-                    outcomes[position] = ItemOutcome<TResult>.Success(pending.GetAwaiter().GetResult());
+                    at = _position;
+                    return true;
                 }
+
+                position = _position;
             }
             catch (Exception e)
             {
-                outcomes[position] = Failed(e);
+                position = _position;
+                _outcomes[_offset + position] = Failed(e);
+                _failures++;
                 position++;
                 continue;
             }
@@ -141,6 +142,36 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
                 at = position;
                 return false;
             }
+        }
+    }
+
+    /// <summary>
+    /// The loop that everything else is about. It has no handler of its own, because the position would then live in memory and its increment
+    /// cost more than all the rest; instead the position is stored, and never loaded, once an item.
+    /// </summary>
+    /// <returns>Whether the item at the stored position suspended; otherwise the worker may not go on there.</returns>
+    private bool RunPlain(ReadOnlySpan<TItem> items, int position, CancellationToken cancellationToken, ref ValueTask<TResult> suspended)
+    {
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor = call.Processor;
+        Pump run = call.Run;
+        Span<ItemOutcome<TResult>> outcomes = _outcomes.AsSpan(_offset);
+        for (; ; position++)
+        {
+            // In this order; see the remarks of the class.
+            Volatile.Write(ref _position, position);
+            if (position >= Volatile.Read(ref _limit) || run.IsOver)
+            {
+                return false;
+            }
+
+            ValueTask<TResult> pending = processor(items[position], cancellationToken);
+            if (!pending.IsCompleted)
+            {
+                suspended = pending;
+                return true;
+            }
+
+            outcomes[position] = ItemOutcome<TResult>.Success(pending.GetAwaiter().GetResult());
         }
     }
 
@@ -215,8 +246,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
         Debug.Assert(_gate.IsHeldByCurrentThread, "Outcomes are handed on under the lock, each once.");
         if (position > _handedOn)
         {
-            Span<ItemOutcome<TResult>> outcomes = _outcomes.AsSpan(_handedOn, position - _handedOn);
-            call.HandOn(First + _handedOn, outcomes);
+            call.HandOn(First + _handedOn, _outcomes.AsSpan(_offset + _handedOn, position - _handedOn), allSucceeded: _failures == 0);
             _handedOn = position;
         }
     }

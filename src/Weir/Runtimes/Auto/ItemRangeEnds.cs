@@ -19,7 +19,8 @@ internal sealed partial class ItemRange<TItem, TResult>
             }
 
             _isWaiting = false;
-            _outcomes[_count - 1] = outcome;
+            _failures += outcome.IsSuccess ? 0 : 1;
+            _outcomes[_offset + _count - 1] = outcome;
         }
 
         call.Pilot.Waited(Stopwatch.GetTimestamp() - _waitStarted, !outcome.IsSuccess);
@@ -38,9 +39,10 @@ internal sealed partial class ItemRange<TItem, TResult>
             HandOnNeedsLock(_count);
             _isActive = false;
             call.Source.ReleaseItems(ref _items);
-            Array.Clear(_outcomes, 0, _count);
         }
 
+        // Ranges of items with keys are of one item.
+        call.Lanes?.ItemEnded(First);
         call.Return(this);
     }
 
@@ -71,11 +73,12 @@ internal sealed partial class ItemRange<TItem, TResult>
             if (at < _count)
             {
                 GiveBackFromNeedsLock(at + 1);
-                call.HandOn(First + at, [ItemOutcome<TResult>.Without(status, error)]);
+                call.GiveUp(First + at, status, error);
                 _handedOn = _count;
             }
         }
 
+        call.Lanes?.ItemEnded(First);
         call.Forget(this);
         if (waited)
         {
@@ -92,7 +95,7 @@ internal sealed partial class ItemRange<TItem, TResult>
         {
             isStuck = false;
             int position = Volatile.Read(ref _position);
-            if (!_isActive || _isWaiting || _isReturned || position >= _count)
+            if (!Volatile.Read(ref _isRunning) || !_isActive || _isWaiting || _isReturned || position >= _count)
             {
                 return false;
             }
@@ -139,7 +142,7 @@ internal sealed partial class ItemRange<TItem, TResult>
             int position = Math.Min(Volatile.Read(ref _position), _count);
             for (int i = _handedOn; i < position; i++)
             {
-                if (_outcomes[i].IsSuccess)
+                if (_outcomes[_offset + i].IsSuccess)
                 {
                     sample.Succeeded++;
                 }

@@ -1,0 +1,46 @@
+using Weir.Lab.Trials;
+using Weir.Runtimes;
+
+namespace Weir.Lab.Suites.Auto;
+
+/// <summary>What was found for one kind of work.</summary>
+internal sealed class AutoFinding
+{
+    public AutoFinding(AutoWork work, TrialReport report, (IReadOnlyList<AutoDecision> First, IReadOnlyList<AutoDecision> Last) decisions)
+    {
+        Work = work;
+        Decisions = decisions;
+        Fixed = [.. report.Arms.Where(static arm => arm.Name is not AutoArms.Auto and not AutoArms.Cold)];
+        Best = Fixed.MaxBy(static arm => arm.Rate.Median)!;
+        Auto = report.Arms.Single(static arm => arm.Name == AutoArms.Auto);
+        Cold = report.Arms.Single(static arm => arm.Name == AutoArms.Cold);
+        ToBest = RatioOf(Auto, Best);
+        ColdToBest = RatioOf(Cold, Best);
+    }
+
+    public AutoWork Work { get; }
+
+    /// <summary>The arms that choose nothing.</summary>
+    public IReadOnlyList<ArmResult> Fixed { get; }
+
+    /// <summary>The quickest of them, by the median.</summary>
+    public ArmResult Best { get; }
+
+    /// <summary>The auto runtime when it knows the processor from earlier calls.</summary>
+    public ArmResult Auto { get; }
+
+    /// <summary>A new auto runtime for each call.</summary>
+    public ArmResult Cold { get; }
+
+    /// <summary>The pace of the auto runtime as a share of the best fixed one's, over the rounds.</summary>
+    public Weir.Lab.Trials.Spread ToBest { get; }
+
+    public Weir.Lab.Trials.Spread ColdToBest { get; }
+
+    public (IReadOnlyList<AutoDecision> First, IReadOnlyList<AutoDecision> Last) Decisions { get; }
+
+    public bool IsMet => ToBest.Median >= Work.Goal;
+
+    private static Weir.Lab.Trials.Spread RatioOf(ArmResult arm, ArmResult best) => Weir.Lab.Trials.Spread.Of(
+        arm.Counted.Join(best.Counted, static window => window.Round, static window => window.Round, static (a, b) => a.Rate / b.Rate));
+}
