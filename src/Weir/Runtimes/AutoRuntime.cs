@@ -24,6 +24,7 @@ public sealed class AutoRuntime : IExecutionRuntime
     private readonly ElasticTeam _team;
     private readonly AutoProfiles _profiles = new();
     private readonly Action<AutoCall> _ended;
+    private readonly AutoBudget _budget;
     private volatile AutoPilot? _last;
 
     /// <summary>Creates the runtime. It starts threads only when it needs them.</summary>
@@ -36,7 +37,7 @@ public sealed class AutoRuntime : IExecutionRuntime
     /// <exception cref="ArgumentOutOfRangeException">
     /// <paramref name="maxConcurrency"/> or <paramref name="maxThreads"/> is less than 1, or the grace period is negative.
     /// </exception>
-    public AutoRuntime(int maxConcurrency = 100, int? maxThreads = null, RuntimeOptions? options = null)
+    public AutoRuntime(int maxConcurrency = 200, int? maxThreads = null, RuntimeOptions? options = null)
     {
         Require.AtLeastOne(maxConcurrency, nameof(maxConcurrency));
         Require.AtLeastOne(maxThreads ?? 1, nameof(maxThreads));
@@ -46,7 +47,12 @@ public sealed class AutoRuntime : IExecutionRuntime
         MaxThreads = maxThreads ?? Environment.ProcessorCount;
         _calls = new RuntimeCalls(this);
         _team = new ElasticTeam(Math.Max(maxConcurrency, MaxThreads), "Weir auto");
-        _ended = call => _last = call.Pilot;
+        _budget = new AutoBudget(MaxThreads, maxConcurrency);
+        _ended = call =>
+        {
+            _budget.Leave();
+            _last = call.Pilot;
+        };
     }
 
     /// <summary>How many items of a call may be in flight at once, at the most.</summary>
@@ -196,8 +202,7 @@ public sealed class AutoRuntime : IExecutionRuntime
     {
         // One item at a time where each has a clock or a lane of its own.
         AutoExecutor executor = new(_team, MaxThreads);
-        AutoBudget budget = new(MaxThreads, MaxConcurrency);
-        return new AutoPilot(executor, budget, count, _profiles.Find(processor), oneByOne: hasKeys || options.ItemTimeout is not null);
+        return new AutoPilot(executor, _budget, count, _profiles.Find(processor), oneByOne: hasKeys || options.ItemTimeout is not null);
     }
 
     private Pump Start<TItem, TResult>(
@@ -221,7 +226,17 @@ public sealed class AutoRuntime : IExecutionRuntime
         };
         Pump pump = new Pump<ItemRange<TItem, TResult>, ItemRange<TItem, TResult>, RangePending<TItem, TResult>, RangeCall<TItem, TResult>, RangeSink<TItem, TResult>>(
             source, default, new RangeSink<TItem, TResult>(call), settings);
-        call.BeginWatched(pump, processOptions.BatchTimeout, _options.TimeProvider);
+        _budget.Enter();
+        try
+        {
+            call.BeginWatched(pump, processOptions.BatchTimeout, _options.TimeProvider);
+        }
+        catch (ObjectDisposedException)
+        {
+            _budget.Leave();
+            throw;
+        }
+
         pump.Start(1, cancellationToken, otherToken);
         return pump;
     }

@@ -20,6 +20,7 @@ internal struct AutoLatency
     private long _ticks;
     private int _waits;
     private int _failures;
+    private bool _wasBad;
 
     /// <summary>Whether no bad sign has been seen yet.</summary>
     public bool IsRising;
@@ -41,7 +42,12 @@ internal struct AutoLatency
     }
 
     /// <summary>The limit that follows from the window, or the same one while the window is not full.</summary>
-    public int Next(int limit, int least, int most, out string reason)
+    /// <param name="limit">The limit as it is.</param>
+    /// <param name="least">What no bad sign brings it below.</param>
+    /// <param name="most">The most it may be.</param>
+    /// <param name="isBusy">Whether this process keeps all processors busy, so that items that take longer say nothing about what they wait for.</param>
+    /// <param name="reason">Why it moves.</param>
+    public int Next(int limit, int least, int most, bool isBusy, out string reason)
     {
         reason = "";
         int window = IsRising ? Math.Max(4, limit / 4) : Math.Max(16, limit);
@@ -52,8 +58,7 @@ internal struct AutoLatency
 
         double latency = (double)_ticks / _waits;
         double failing = (double)_failures / _waits;
-        bool isFirst = _base == 0;
-        if (isFirst)
+        if (_base == 0)
         {
             _base = latency;
             _baseFailing = failing;
@@ -61,39 +66,27 @@ internal struct AutoLatency
 
         _base = Math.Min(latency, _base + ((latency - _base) * Drift));
         Restart();
-        int next;
-        if (failing > Failing && failing > 2 * _baseFailing)
+        string? bad = failing > Failing && failing > 2 * _baseFailing ? $"{failing:P0} of the items failed"
+            : latency > Inflated * _base && !isBusy ? $"an item takes {AutoSample.Time(latency)} instead of {AutoSample.Time(_base)}"
+            : null;
+
+        // One bad window may be the machine's own hiccup.
+        bool isSure = bad is not null && _wasBad;
+        _wasBad = bad is not null;
+        int next = limit;
+        if (isSure)
         {
-            next = Lower(limit, least, $"{failing:P0} of the items failed");
+            _wasBad = false;
+            IsRising = false;
+            next = Math.Max(Math.Min(limit, least), (int)(limit * Cut));
+            reason = bad!;
         }
-        else if (latency > Inflated * _base)
-        {
-            next = Lower(limit, least, $"an item takes {AutoSample.Time(latency)} instead of {AutoSample.Time(_base)}");
-        }
-        else if (limit < most && (IsRising || latency <= Level * _base))
+        else if (bad is null && limit < most && (IsRising || latency <= Level * _base))
         {
             next = IsRising ? Math.Min(most, limit * 2) : Math.Min(most, limit + Math.Max(1, limit / 10));
             reason = $"an item takes {AutoSample.Time(latency)}, and {AutoSample.Time(_base)} at the best";
         }
-        else
-        {
-            next = limit;
-        }
-
-        if (next < limit)
-        {
-            IsRising = false;
-            reason = _lowered!;
-        }
 
         return next;
-    }
-
-    private string? _lowered;
-
-    private int Lower(int limit, int least, string why)
-    {
-        _lowered = why;
-        return Math.Max(Math.Min(limit, least), (int)(limit * Cut));
     }
 }

@@ -17,9 +17,9 @@ internal sealed partial class AutoPilot
     private const int ProbeItems = 16;
 
     private const int LargestSize = 512;
-    private const double Computing = 0.7;
     private const double Waiting = 0.3;
     private const double MostlySuspending = 0.8;
+    private const double Saturated = 0.85;
 
     // A claim is to last about this long: long enough to cost nothing, short enough that a neighbour's wait is none.
     private static readonly long Slice = Stopwatch.Frequency / 50_000;
@@ -49,6 +49,8 @@ internal sealed partial class AutoPilot
     private long _lastLook;
     private long _lastChange;
     private AutoMode? _candidate;
+    private int _threads;
+    private bool _isBusy;
     private volatile bool _wantsCpu = true;
 
     public AutoPilot(AutoExecutor executor, AutoBudget budget, int count, AutoProfile? profile, bool oneByOne)
@@ -59,7 +61,8 @@ internal sealed partial class AutoPilot
         _oneByOne = oneByOne;
         _size = 1;
         _latency.IsRising = true;
-        _inFlight = Math.Min(budget.Threads, budget.InFlight);
+        _threads = budget.Threads;
+        _inFlight = Math.Min(_threads, budget.InFlight);
         _lastLook = _started;
         if (profile is not null)
         {
@@ -67,7 +70,7 @@ internal sealed partial class AutoPilot
             _known = profile.Sample;
             _sample = profile.Sample;
             AutoMode mode = Choose(out string rule);
-            SwitchNeedsLock(mode, Waits(mode) ? profile.InFlight : budget.Threads, $"as in an earlier call, {rule}: {_known}");
+            SwitchNeedsLock(mode, Waits(mode) ? profile.InFlight : _threads, $"as in an earlier call, {rule}: {_known}");
             _sample = default;
         }
     }
@@ -169,7 +172,7 @@ internal sealed partial class AutoPilot
             _latency.Add(ticks, failed);
             if (_mode is AutoMode.Concurrent or AutoMode.Mixed)
             {
-                int next = _latency.Next(_inFlight, FirstInFlight, _budget.InFlight, out string reason);
+                int next = _latency.Next(_inFlight, FirstInFlight, _budget.InFlight, _isBusy, out string reason);
                 if (next != _inFlight)
                 {
                     MoveNeedsLock(next, reason);
@@ -198,7 +201,9 @@ internal sealed partial class AutoPilot
             bool hasStopped = _ended == _endedAtTick;
             _endedAtTick = _ended;
             _wantsCpu = true;
-            bool isBlocked = stuck > 0 && cores < 0.5 * Math.Min(stuck, _budget.Threads);
+            _isBusy = cores > Saturated * Environment.ProcessorCount;
+            ShareNeedsLock();
+            bool isBlocked = stuck > 0 && cores < 0.5 * Math.Min(stuck, _threads);
             if (isBlocked && IsSynchronous)
             {
                 SwitchNeedsLock(

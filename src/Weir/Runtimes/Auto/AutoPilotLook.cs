@@ -24,7 +24,7 @@ internal sealed partial class AutoPilot
         }
         else if (atOnce || (_candidate == mode && now - _lastChange >= Dwell))
         {
-            int inFlight = Waits(mode) ? Math.Max(FirstInFlight, _inFlight) : _budget.Threads;
+            int inFlight = Waits(mode) ? Math.Max(FirstInFlight, _inFlight) : _threads;
             SwitchNeedsLock(mode, inFlight, $"{rule}: {_known}");
         }
         else
@@ -43,7 +43,7 @@ internal sealed partial class AutoPilot
         double left = (_count - _returned) * perItem;
         if (_sample.Suspended > 0 || _waiting > 0)
         {
-            bool mostly = _sample.Share >= MostlySuspending && perItem < Slice;
+            bool mostly = _sample.Share >= MostlySuspending;
             rule = mostly ? "the items wait" : "some items wait and others compute";
             return mostly ? AutoMode.Concurrent : AutoMode.Mixed;
         }
@@ -54,7 +54,7 @@ internal sealed partial class AutoPilot
             return AutoMode.Blocking;
         }
 
-        if (_budget.Threads == 1 || _budget.InFlight == 1)
+        if (_threads == 1 || _budget.InFlight == 1)
         {
             rule = "there is one thread";
             return AutoMode.Direct;
@@ -93,11 +93,33 @@ internal sealed partial class AutoPilot
         RecordNeedsLock(from, reason);
     }
 
+    /// <summary>Takes the call's share of the threads, which changes as other calls come and go.</summary>
+    private void ShareNeedsLock()
+    {
+        int threads = _budget.Threads;
+        if (threads == _threads)
+        {
+            return;
+        }
+
+        _threads = threads;
+        if (_mode is AutoMode.Probe or AutoMode.Parallel)
+        {
+            _inFlight = Math.Min(threads, _budget.InFlight);
+        }
+
+        ApplyNeedsLock();
+        RecordNeedsLock(_mode, $"the runtime has {_budget.Calls} calls running, which share its threads");
+    }
+
     private void MoveNeedsLock(int inFlight, string reason)
     {
+        bool isCut = inFlight < _inFlight;
         _inFlight = inFlight;
         ApplyNeedsLock();
-        if (_inFlight >= _recordedInFlight * 1.5 || _inFlight <= _recordedInFlight / 1.5 || _inFlight == _budget.InFlight)
+
+        // Not every small step upwards.
+        if (isCut || _inFlight >= _recordedInFlight * 1.5 || _inFlight == _budget.InFlight)
         {
             RecordNeedsLock(_mode, reason);
         }
@@ -109,7 +131,7 @@ internal sealed partial class AutoPilot
         {
             AutoMode.Direct => 1,
             AutoMode.Blocking => _inFlight,
-            _ => _budget.Threads,
+            _ => _threads,
         });
 
         // Under the gate, so that of two changes the later one counts. Nothing of the user's runs in there.
