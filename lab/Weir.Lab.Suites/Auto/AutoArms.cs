@@ -9,13 +9,13 @@ internal sealed class AutoArms : IAsyncDisposable
     public const string Auto = "auto";
     public const string Cold = "auto, first call";
 
-    /// <summary>Items in flight of the concurrent runtime, and the most of the auto runtime.</summary>
-    public const int Concurrency = 100;
+    /// <summary>The concurrent runtime with as many items in flight as the auto runtime may have at the most. Nobody's default, so that it is shown and not judged by.</summary>
+    public const string Wide = "concurrent, wide";
 
     private readonly List<IExecutionRuntime> _runtimes = [];
 
     /// <summary>The runtime whose decisions in its last call are shown.</summary>
-    private readonly AutoRuntime _auto = new(Concurrency);
+    private readonly AutoRuntime _auto = new();
 
     private IReadOnlyList<AutoDecision> _coldDecisions = [];
 
@@ -37,11 +37,12 @@ internal sealed class AutoArms : IAsyncDisposable
         }
 
         arms.Add(work, "parallel", new ParallelRuntime(Environment.ProcessorCount));
-        arms.Add(work, "concurrent", new ConcurrentRuntime(Concurrency));
+        arms.Add(work, "concurrent", new ConcurrentRuntime());
+        arms.Add(work, Wide, new ConcurrentRuntime(arms._auto.MaxConcurrency));
         arms.Add(work, Auto, arms._auto);
         arms.Arms.Add(ArmOf(work, Cold, async token =>
         {
-            await using AutoRuntime auto = new(Concurrency);
+            await using AutoRuntime auto = new();
             PassResult result = await PassAsync(work, auto, token);
             arms._coldDecisions = auto.LastDecisions;
             return result;

@@ -1,5 +1,6 @@
 using Weir.Lab.Trials;
 using Weir.Runtimes;
+using Spread = Weir.Lab.Trials.Spread;
 
 namespace Weir.Lab.Suites.Auto;
 
@@ -10,10 +11,11 @@ internal sealed class AutoFinding
     {
         Work = work;
         Decisions = decisions;
-        Fixed = [.. report.Arms.Where(static arm => arm.Name is not AutoArms.Auto and not AutoArms.Cold)];
+        Fixed = [.. report.Arms.Where(static arm => arm.Name is not (AutoArms.Auto or AutoArms.Cold or AutoArms.Wide))];
         Best = Fixed.MaxBy(static arm => arm.Rate.Median)!;
         Auto = report.Arms.Single(static arm => arm.Name == AutoArms.Auto);
         Cold = report.Arms.Single(static arm => arm.Name == AutoArms.Cold);
+        ToWide = RatioOf(Auto, report.Arms.Single(static arm => arm.Name == AutoArms.Wide));
         ToBest = RatioOf(Auto, Best);
         ColdToBest = RatioOf(Cold, Best);
     }
@@ -33,14 +35,18 @@ internal sealed class AutoFinding
     public ArmResult Cold { get; }
 
     /// <summary>The pace of the auto runtime as a share of the best fixed one's, over the rounds.</summary>
-    public Weir.Lab.Trials.Spread ToBest { get; }
+    public Spread ToBest { get; }
 
-    public Weir.Lab.Trials.Spread ColdToBest { get; }
+    /// <summary>The same against the concurrent runtime with as many items in flight as the auto runtime may have.</summary>
+    public Spread ToWide { get; }
+
+    /// <summary>The same for the first call of a new runtime.</summary>
+    public Spread ColdToBest { get; }
 
     public (IReadOnlyList<AutoDecision> First, IReadOnlyList<AutoDecision> Last) Decisions { get; }
 
     public bool IsMet => ToBest.Median >= Work.Goal;
 
-    private static Weir.Lab.Trials.Spread RatioOf(ArmResult arm, ArmResult best) => Weir.Lab.Trials.Spread.Of(
+    private static Spread RatioOf(ArmResult arm, ArmResult best) => Spread.Of(
         arm.Counted.Join(best.Counted, static window => window.Round, static window => window.Round, static (a, b) => a.Rate / b.Rate));
 }

@@ -202,13 +202,13 @@ public sealed class AutoPilotTests : IDisposable
     public void Size_ItemsAreQuick_DoublesUntilAClaimIsLongEnough()
     {
         AutoPilot pilot = Create();
-        foreach (int expected in new[] { 2, 4, 8, 16, 20, 20 })
+        foreach (int expected in new[] { 2, 4, 8, 16, 32, 50, 50 })
         {
             pilot.Ran(pilot.Size, pilot.Size * Microsecond, -1, suspended: false);
             Assert.Equal(expected, pilot.Size);
         }
 
-        pilot.Ran(20, 2000 * Microsecond, -1, suspended: false);
+        pilot.Ran(50, 5000 * Microsecond, -1, suspended: false);
         Assert.Equal(1, pilot.Size);
     }
 

@@ -22,7 +22,10 @@ internal sealed partial class AutoPilot
     private const double Saturated = 0.85;
 
     // A claim is to last about this long: long enough to cost nothing, short enough that a neighbour's wait is none.
-    private static readonly long Slice = Stopwatch.Frequency / 50_000;
+    private static readonly long Claim = Stopwatch.Frequency / 20_000;
+
+    // What a hand-over to another thread costs, on both sides together.
+    private static readonly long HandOver = Stopwatch.Frequency / 50_000;
     private static readonly long ProbeTicks = Stopwatch.Frequency / 10_000;
     private static readonly long LookTicks = Stopwatch.Frequency / 500;
     private static readonly long Dwell = Stopwatch.Frequency / 100;
@@ -225,7 +228,7 @@ internal sealed partial class AutoPilot
             return;
         }
 
-        long wanted = ticks <= 0 ? LargestSize : Slice * items / ticks;
+        long wanted = ticks <= 0 ? LargestSize : Claim * items / ticks;
         _size = (int)Math.Clamp(wanted, 1, Math.Min(LargestSize, _size * 2));
     }
 }

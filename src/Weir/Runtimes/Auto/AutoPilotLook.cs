@@ -48,7 +48,7 @@ internal sealed partial class AutoPilot
             return mostly ? AutoMode.Concurrent : AutoMode.Mixed;
         }
 
-        if (_sample.CpuShare < Waiting && perItem >= Slice)
+        if (_sample.CpuShare < Waiting && perItem >= HandOver)
         {
             rule = "the items hold their thread while they wait";
             return AutoMode.Blocking;
@@ -66,7 +66,7 @@ internal sealed partial class AutoPilot
             return AutoMode.Direct;
         }
 
-        if (left < Slice)
+        if (left < HandOver)
         {
             rule = $"what is left takes {AutoSample.Time(left)}, less than a hand-over";
             return AutoMode.Direct;
