@@ -8,5 +8,5 @@ internal readonly struct ActionCall<TItem>(Func<TItem, CancellationToken, ValueT
     private readonly Func<TItem, CancellationToken, ValueTask> _action = action;
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public PendingNothing Invoke(TItem item, long index, CancellationToken cancellationToken) => new(_action(item, cancellationToken));
+    public PendingNothing Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken) => new(_action(item, cancellationToken));
 }

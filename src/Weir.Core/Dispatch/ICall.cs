@@ -8,5 +8,10 @@ namespace Weir.Core.Dispatch;
 /// <typeparam name="TPending">How the call says that it is not done yet.</typeparam>
 internal interface ICall<in TItem, out TPending>
 {
-    TPending Invoke(TItem item, long index, CancellationToken cancellationToken);
+    /// <summary>Starts the call.</summary>
+    /// <param name="item">The item.</param>
+    /// <param name="index">Its index.</param>
+    /// <param name="isFirst">Whether the item comes for the first time, and not for another attempt.</param>
+    /// <param name="cancellationToken">Cancelled when the run stops, or the time of the attempt is up.</param>
+    TPending Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken);
 }

@@ -34,11 +34,24 @@ internal sealed class ItemGuard
 
     public long Word;
 
+    /// <summary>The word of the last item that ended inside its call. Written by the worker before it looks at <see cref="Wanted"/>.</summary>
+    public long Ended;
+
+    /// <summary>
+    /// Not zero once somebody has wanted to give up an item of the worker. Until then the worker ends an item with plain stores; whoever wants one
+    /// sets this, has every processor see it (<see cref="Interlocked.MemoryBarrierProcessWide"/>), and only then looks at <see cref="Ended"/>: so either the worker
+    /// sees this and both compete for the word, or the item is seen to have ended. Never reset, because another one may rely on it.
+    /// </summary>
+    public int Wanted;
+
     /// <summary>The word as the stall watch saw it at its last look.</summary>
     public long Seen { get; set; }
 
-    /// <summary>When the item's time is up, as a timestamp of the run's clock.</summary>
+    /// <summary>When the attempt's time is up, as a timestamp of the run's clock.</summary>
     public long Deadline;
+
+    /// <summary>When the item's own time is up, over all its attempts.</summary>
+    public long ItemDeadline = long.MaxValue;
 
     /// <summary>The executor's thread that the worker runs on.</summary>
     public object? Host { get; set; }
@@ -54,8 +67,21 @@ internal sealed class ItemGuard
     /// <summary>The error of the item whose orphan this worker replaces.</summary>
     public Exception? HandedError { get; set; }
 
-    /// <summary>Whether the worker has an item whose outcome is open.</summary>
-    public static bool IsInFlight(long word) => (word & StateMask) is InCall or Moving or Waiting or Sharing or Shared;
+    /// <summary>Whether the worker has an item whose outcome is open. For statistics: the item may have ended since.</summary>
+    public bool IsInFlight
+    {
+        get
+        {
+            long word = Volatile.Read(ref Word);
+            return (word & StateMask) switch
+            {
+                // An item that ends inside its call leaves the word as it is.
+                InCall => Volatile.Read(ref Ended) != word,
+                Moving or Waiting or Sharing or Shared => true,
+                _ => false,
+            };
+        }
+    }
 
     /// <summary>The word of the next item, inside its call.</summary>
     public static long Next(long word) => (word & ~StateMask) + StateMask + 1 + InCall;

@@ -34,14 +34,15 @@ internal abstract partial class Pump : IRunHandle
     private bool _throttled;
     private bool _finished;
 
-    protected Pump(PumpSettings settings)
+    protected Pump(PumpSettings settings, bool guarded = false)
     {
         Debug.Assert(settings.Limit >= 1, "Limits are validated by the public API.");
         _settings = settings;
         _limit = settings.Limit;
-        IsGuarded = settings.Guarded || settings.ItemTimeout is not null;
+        IsGuarded = guarded || settings.Guarded || settings.ItemTimeout is not null;
         Token = _stopped.Token;
         Context = ExecutionContext.Capture();
+        settings.Adaptive?.Attach(this);
     }
 
     /// <summary>The token that user code of this run gets: cancelled when the run stops for whatever reason.</summary>
@@ -58,6 +59,9 @@ internal abstract partial class Pump : IRunHandle
 
     /// <summary>How many items may be in flight at once. A worker above the limit leaves when its item ends.</summary>
     public int Limit => Volatile.Read(ref _limit);
+
+    /// <summary>How many workers are at work or waiting for their items.</summary>
+    public int Live => Volatile.Read(ref _live);
 
     public bool HasTooMany => Volatile.Read(ref _live) > Volatile.Read(ref _limit);
 
@@ -97,7 +101,7 @@ internal abstract partial class Pump : IRunHandle
             _queued = 1;
         }
 
-        if ((_limit > 1 || IsGuarded) && KnownCount != 1)
+        if ((_limit > 1 || IsGuarded || _settings.Adaptive is not null) && KnownCount != 1)
         {
             // Before the tokens: a cancelled one ends the run right there, and the end takes the run out of the watch.
             StallWatch.Add(this);

@@ -47,7 +47,7 @@ internal abstract partial class Pump
     /// <summary>Whether the run ends with this change. Workers that wait for a thread hold no item, so the run does not wait for them.</summary>
     private bool TryFinishNeedsLock()
     {
-        if (_finished || _live > _queued || !(_over || IsExhausted))
+        if (_finished || _live > _queued || !(_over || (IsExhausted && _delayed == 0)))
         {
             return false;
         }
@@ -118,6 +118,7 @@ internal abstract partial class Pump
             }
         }
 
+        CloseDelays();
         for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
         {
             worker.Retire();

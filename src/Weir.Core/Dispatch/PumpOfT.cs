@@ -13,9 +13,16 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     public readonly TCall Call;
     public readonly TSink Sink;
 
-    public Pump(Source<TItem> source, TCall call, TSink sink, PumpSettings settings)
-        : base(settings)
+    /// <summary>Decides about failed calls before they count, or null.</summary>
+    public readonly IRecovery<TResult>? Recovery;
+
+    private readonly DelayQueue<TItem>? _delays;
+
+    public Pump(Source<TItem> source, TCall call, TSink sink, PumpSettings settings, IRecovery<TResult>? recovery = null)
+        : base(settings, guarded: recovery?.AttemptTimeout is not null)
     {
+        Recovery = recovery;
+        _delays = recovery is null ? null : new DelayQueue<TItem>(source, settings.TimeProvider, OnDue);
         Source = source;
         Call = call;
         Sink = sink;
@@ -26,7 +33,10 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
     protected override bool IsBusy => Source.IsBusy;
 
-    protected override bool IsAtCeiling => Source.IsAt(Sink.Ceiling);
+    protected override bool IsAtCeiling => Source.IsAt(Ceiling);
+
+    /// <summary>Items at or beyond this index may not start yet; none that is new, while too many wait for another attempt.</summary>
+    public long Ceiling => HasBacklog ? 0 : Sink.Ceiling;
 
     protected override bool ReadsOneByOne => Source.TakesTurns && Source.KnownCount < 0;
 
@@ -40,4 +50,30 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
     protected override void Complete(CancellationToken? cancelledBy, FailureLog? failures) =>
         Sink.Complete(new RunEnd(cancelledBy, failures, Source.NextIndex, Source.LeftOver()));
+
+    /// <summary>Puts an item aside until its next attempt.</summary>
+    /// <returns>False when the run is over.</returns>
+    public bool TryDelay(TItem item, long index, Repetition repetition, long dueAt)
+    {
+        Chunk<TItem> chunk = default;
+        chunk.SetSingle(item, index, repetition);
+
+        // Counted first, so that the run does not end with the item in nobody's hands.
+        CountDelayed();
+        if (_delays!.TryAdd(chunk, dueAt))
+        {
+            return true;
+        }
+
+        OnDue(1);
+        return false;
+    }
+
+    protected override void CloseDelays()
+    {
+        foreach (long index in _delays?.Close() ?? [])
+        {
+            Sink.Unsuccessful(index, StoppedAs, StoppedError);
+        }
+    }
 }

@@ -13,7 +13,7 @@ internal abstract partial class Pump
     /// <returns>The hook's call, once for each pause; otherwise null.</returns>
     public PauseHook? Pause()
     {
-        if (!HasPauseHooks || _paused)
+        if (!HasPauseHooks || _paused || HasBacklog)
         {
             return null;
         }

@@ -8,6 +8,9 @@ internal sealed record PumpSettings
     /// <summary>How many items may be in flight at once.</summary>
     public required int Limit { get; init; }
 
+    /// <summary>Moves the limit while the run goes on, or null.</summary>
+    public AdaptiveController? Adaptive { get; init; }
+
     public required ErrorMode ErrorMode { get; init; }
 
     /// <summary>How long one item may take, or null.</summary>

@@ -63,7 +63,8 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         long word = Volatile.Read(ref guard.Word);
         bool isSameItem = word == guard.Seen;
         guard.Seen = word;
-        if (!isSameItem || (word & ItemGuard.StateMask) != ItemGuard.InCall || _chunk.Remaining <= 0 || !TryMove(word, ItemGuard.Sharing))
+        if (!isSameItem || (word & ItemGuard.StateMask) != ItemGuard.InCall || _chunk.Remaining <= 0
+            || !IsStillInCall(word) || !TryMove(word, ItemGuard.Sharing))
         {
             return false;
         }
@@ -79,7 +80,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         ReadOnlySpan<TItem> items = _chunk.Items;
         TCall call = run.Call;
-        bool timed = run.Settings.ItemTimeout is not null;
+        bool timed = run.Settings.ItemTimeout is not null || run.Recovery?.AttemptTimeout is not null;
         _guard!.Host = run.Settings.Executor.CurrentHost;
         for (int position = _chunk.Position; position < _chunk.Count; position++)
         {
@@ -92,14 +93,24 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             long index = _chunk.FirstIndex + position;
             _index = index;
             _chunk.Position = position + 1;
-            CancellationToken token = timed ? StartClock() : run.Token;
+            if (run.Recovery is not null)
+            {
+                Keep(items[position]);
+            }
+
+            if (timed && !TryStartClock())
+            {
+                return Fail(index, ItemStatus.TimedOut, TimedOut(run.Settings.ItemTimeout!.Value));
+            }
+
+            CancellationToken token = timed ? _guard!.Stop!.Token : run.Token;
             long inCall = ItemGuard.Next(_guard!.Word);
             Volatile.Write(ref _guard!.Word, inCall);
 
             TResult result;
             try
             {
-                TPending pending = call.Invoke(items[position], index, token);
+                TPending pending = call.Invoke(items[position], index, _chunk.Repetition is null, token);
                 if (!pending.IsCompleted)
                 {
                     return WaitForGuardedCall(pending, inCall);
@@ -109,10 +120,10 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             }
             catch (Exception e)
             {
-                return TryEndItem(inCall) ? Fail(index, ItemStatus.Failed, e) : Done.Left;
+                return TryEndCall(inCall) ? Fail(index, ItemStatus.Failed, e) : Done.Left;
             }
 
-            if (!TryEndItem(inCall))
+            if (!TryEndCall(inCall))
             {
                 return Done.Left;
             }
@@ -193,6 +204,23 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         return Done.Left;
     }
 
+    /// <summary>Ends an item whose call has returned or thrown on this thread, without an atomic operation unless somebody wanted to give one up.</summary>
+    private bool TryEndCall(long inCall)
+    {
+        Volatile.Write(ref _guard!.Ended, inCall);
+        return Volatile.Read(ref _guard!.Wanted) == 0 || TryEndItem(inCall);
+    }
+
+    /// <summary>
+    /// Whether an item that was seen inside its call still is. From now on its worker competes for the word, so what is decided by moving it holds.
+    /// </summary>
+    private bool IsStillInCall(long word)
+    {
+        Volatile.Write(ref _guard!.Wanted, 1);
+        Interlocked.MemoryBarrierProcessWide();
+        return Volatile.Read(ref _guard!.Ended) != word;
+    }
+
     private bool TryEndItem(long word) => TryMoveOn(word, ItemGuard.Idle);
 
     /// <summary>Moves the worker's own item on, unless it was given up.</summary>
@@ -240,103 +268,14 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     });
 
-    /// <summary>Sets the item's deadline, and gives the token that is cancelled at it.</summary>
-    private CancellationToken StartClock()
-    {
-        ItemGuard guard = _guard!;
-        TimeProvider time = run.Settings.TimeProvider;
-        TimeSpan timeout = run.Settings.ItemTimeout!.Value;
-        if (guard.Stop is null)
-        {
-            guard.Stop = new CancellationTokenSource();
-            guard.StopLink = run.Token.UnsafeRegister(static stop => ((CancellationTokenSource)stop!).Cancel(), guard.Stop);
-        }
-
-        Volatile.Write(ref guard.Deadline, time.GetTimestamp() + (long)(timeout.TotalSeconds * time.TimestampFrequency));
-        if (guard.Timer is null)
-        {
-            // The timer stays on for as long as the worker is at work, and looks at the deadline of whatever item runs then.
-            guard.Timer = time.CreateTimer(
-                static worker => ((PumpWorker<TItem, TResult, TPending, TCall, TSink>)worker!).LookAtDeadline(),
-                this,
-                Timeout.InfiniteTimeSpan,
-                Timeout.InfiniteTimeSpan);
-            guard.Timer.Change(timeout, Timeout.InfiniteTimeSpan);
-        }
-
-        return guard.Stop.Token;
-    }
-
-    private void LookAtDeadline()
-    {
-        TimeProvider time = run.Settings.TimeProvider;
-        TimeSpan timeout = run.Settings.ItemTimeout!.Value;
-        long guard = Volatile.Read(ref _guard!.Word);
-        TimeSpan left = timeout;
-        switch (guard & ItemGuard.StateMask)
-        {
-            case ItemGuard.Abandoned:
-                return;
-            case ItemGuard.Moving:
-            case ItemGuard.Sharing:
-                left = TimeSpan.FromMilliseconds(1);
-                break;
-            case ItemGuard.InCall:
-            case ItemGuard.Shared:
-            case ItemGuard.Waiting:
-                left = time.GetElapsedTime(time.GetTimestamp(), Volatile.Read(ref _guard!.Deadline));
-                if (left <= TimeSpan.Zero)
-                {
-                    GiveUp(guard, timeout);
-                    return;
-                }
-
-                break;
-        }
-
-        // Whole milliseconds, upwards: a timer that rounds to zero would spin.
-        _guard!.Timer?.Change(TimeSpan.FromMilliseconds(Math.Ceiling(left.TotalMilliseconds)), Timeout.InfiniteTimeSpan);
-    }
-
-    private void GiveUp(long guard, TimeSpan timeout)
-    {
-        if (!Detach(guard))
-        {
-            // The item ended just now, or went from its call into waiting: where it stands now decides.
-            LookAtDeadline();
-            return;
-        }
-
-        string text = $"The item did not end within its time limit of {timeout}.";
-        var successor = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateSuccessor(this);
-        successor._wait = Wait.Handover;
-        successor._index = _index;
-        successor._guard!.HandedError = new TaskCanceledException(text, new TimeoutException(text));
-        Volatile.Write(ref successor._guard.Word, ItemGuard.Handed);
-        run.Settings.Executor.Queue(successor);
-        _guard!.Timer?.Dispose();
-        _guard!.StopLink.Unregister();
-        try
-        {
-            _guard!.Stop!.Cancel();
-        }
-        catch (AggregateException)
-        {
-            // Thrown by callbacks that user code registered on the token; the item has had its outcome.
-        }
-    }
-
-    private Exception TakeHandedError()
-    {
-        Debug.Assert(_guard!.HandedError is not null, "A successor is made with the error of the item it records.");
-        Exception error = _guard!.HandedError;
-        _guard!.HandedError = null;
-        return error;
-    }
-
     /// <summary>Takes the item from the worker, with what the worker had claimed beyond it.</summary>
     private bool Detach(long guard)
     {
+        if ((guard & ItemGuard.StateMask) is ItemGuard.InCall && !IsStillInCall(guard))
+        {
+            return false;
+        }
+
         if (!TryMove(guard, ItemGuard.Abandoned))
         {
             return false;

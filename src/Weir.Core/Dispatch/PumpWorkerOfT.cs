@@ -56,7 +56,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         sample.Succeeded += _succeeded;
         sample.Unsuccessful += _unsuccessful;
-        sample.InFlight += (_guard is null ? _wait == Wait.Call || IsExecuting : ItemGuard.IsInFlight(Volatile.Read(ref _guard.Word))) ? 1 : 0;
+        sample.InFlight += (_guard is null ? _wait == Wait.Call || IsExecuting : _guard.IsInFlight) ? 1 : 0;
     }
 
     protected override bool Step()
@@ -144,7 +144,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
             try
             {
-                Done done = Claimed(run.Source.TryClaim(ref _chunk, _pace.Left, run.Sink.Ceiling));
+                Done done = Claimed(run.Source.TryClaim(ref _chunk, _pace.Left, run.Ceiling));
                 if (done != Done.Ready || !_chunk.IsEmpty)
                 {
                     return done;
@@ -245,6 +245,11 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         {
             int position = _chunk.Position;
             _succeeded += position - started;
+            if (run.Recovery is not null)
+            {
+                Keep(_chunk.Items[position]);
+            }
+
             _chunk.Position = position + 1;
             return Fail(_chunk.FirstIndex + position, ItemStatus.Failed, e);
         }
@@ -262,6 +267,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         TCall call = pump.Call;
         TSink sink = pump.Sink;
         CancellationToken token = pump.Token;
+        bool isFirst = _chunk.Repetition is null;
         int position = _chunk.Position;
         int started = position;
         Span<TResult> slots = TSink.HasSlots ? sink.Slots(first, items.Length) : default;
@@ -275,12 +281,17 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             }
 
             // In a local, and stored only when it has not completed: a store to the heap costs a write barrier an item.
-            TPending pending = call.Invoke(items[position], first + position, token);
+            TPending pending = call.Invoke(items[position], first + position, isFirst, token);
             if (!pending.IsCompleted)
             {
                 _succeeded += position - started;
                 _pending = pending;
                 _index = first + position;
+                if (pump.Recovery is not null)
+                {
+                    Keep(items[position]);
+                }
+
                 GiveBackFrom(position + 1);
                 return WaitForCall();
             }

@@ -9,5 +9,5 @@ internal readonly struct SelectorCall<TItem, TResult>(Func<TItem, CancellationTo
     private readonly Func<TItem, CancellationToken, ValueTask<TResult>> _selector = selector;
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public PendingResult<TResult> Invoke(TItem item, long index, CancellationToken cancellationToken) => new(_selector(item, cancellationToken));
+    public PendingResult<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken) => new(_selector(item, cancellationToken));
 }

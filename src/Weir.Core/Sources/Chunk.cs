@@ -22,6 +22,9 @@ internal struct Chunk<T>
     /// <summary>The index in the source of the item at position 0.</summary>
     public long FirstIndex;
 
+    /// <summary>What a single item that comes back for another attempt brings along; null for items that come for the first time.</summary>
+    public Repetition? Repetition;
+
     public readonly bool IsEmpty => Position >= Count;
 
     public readonly int Remaining => Count - Position;
@@ -41,11 +44,12 @@ internal struct Chunk<T>
         Set(offset, count, offset);
     }
 
-    public void SetSingle(T item, long index)
+    public void SetSingle(T item, long index, Repetition? repetition = null)
     {
         _store = null;
         _single = item;
         Set(0, 1, index);
+        Repetition = repetition;
     }
 
     /// <summary>All items of the chunk, done ones too. Valid only while the caller's list does not change, so not across a suspension.</summary>
@@ -87,6 +91,7 @@ internal struct Chunk<T>
     {
         _store = null;
         _single = default;
+        Repetition = null;
         Position = 0;
         Count = 0;
     }
@@ -94,6 +99,7 @@ internal struct Chunk<T>
     private void Set(int offset, int count, long firstIndex)
     {
         _offset = offset;
+        Repetition = null;
         Position = 0;
         Count = count;
         FirstIndex = firstIndex;

@@ -97,7 +97,7 @@ internal abstract class Source<T>
             }
 
             // One item only: whatever was given back has a neighbour that takes long.
-            chunk.SetSingle(rest.Items[0], rest.FirstIndex);
+            chunk.SetSingle(rest.Items[0], rest.FirstIndex, rest.Repetition);
             if (rest.Count > 1)
             {
                 stash.Push(rest.TakeRest(1));

@@ -12,7 +12,9 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
     private readonly Lock _lock = new();
     private IAsyncEnumerator<T>? _enumerator;
     private ITimer? _timer;
-    private List<T> _batch = [];
+    private T[] _batch = [];
+    private int _count;
+    private int _expected;
     private ValueTask<bool> _moving;
     private bool _isMoving;
     private bool _ended;
@@ -72,7 +74,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
         IAsyncEnumerator<T> enumerator = _enumerator ??= items.GetAsyncEnumerator(CancellationToken);
         while (!_ended)
         {
-            if (_batch.Count >= batchSize || TakeDue())
+            if (_count >= batchSize || TakeDue())
             {
                 return Seal(ref chunk, index);
             }
@@ -94,7 +96,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
             return ClaimResult.Pending;
         }
 
-        return _batch.Count > 0 ? Seal(ref chunk, index) : ClaimResult.Empty;
+        return _count > 0 ? Seal(ref chunk, index) : ClaimResult.Empty;
     }
 
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Taken out of the field, consumed once.")]
@@ -126,8 +128,14 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
             return;
         }
 
-        _batch.Add(_enumerator!.Current);
-        if (_batch.Count == 1 && timeout is { } limit)
+        if (_count == _batch.Length)
+        {
+            // As long as the batch before it, and then doubling: a batch size may be far beyond what ever comes.
+            Array.Resize(ref _batch, (int)Math.Min(batchSize, Math.Max(Math.Max(4, _expected), 2L * _count)));
+        }
+
+        _batch[_count++] = _enumerator!.Current;
+        if (_count == 1 && timeout is { } limit)
         {
             using (_lock.Hold())
             {
@@ -150,8 +158,11 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
         }
 
         _timer?.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
-        chunk.SetSingle(_batch.ToArray(), index);
-        _batch = new List<T>(Math.Min(batchSize, _batch.Count));
+        // A full batch is handed out as it is.
+        chunk.SetSingle(_count == _batch.Length ? _batch : _batch[.._count], index);
+        _expected = _count;
+        _count = 0;
+        _batch = [];
         return ClaimResult.Claimed;
     }
 
@@ -159,7 +170,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
     {
         using (_lock.Hold())
         {
-            bool due = _due && _batch.Count > 0;
+            bool due = _due && _count > 0;
             _due = false;
             return due;
         }

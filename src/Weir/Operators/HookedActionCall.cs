@@ -7,17 +7,18 @@ namespace Weir.Operators;
 internal readonly struct HookedActionCall<TItem>(Func<TItem, CancellationToken, ValueTask> action, ParallelRunOptions options)
     : ICall<TItem, PendingNothing>
 {
-    public PendingNothing Invoke(TItem item, long index, CancellationToken cancellationToken) =>
-        new(InvokeAsync(action, options, item, Indices.ToInt(index), cancellationToken));
+    public PendingNothing Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken) =>
+        new(InvokeAsync(action, options, item, Indices.ToInt(index), isFirst, cancellationToken));
 
     private static async ValueTask InvokeAsync(
         Func<TItem, CancellationToken, ValueTask> action,
         ParallelRunOptions options,
         TItem item,
         int index,
+        bool isFirst,
         CancellationToken cancellationToken)
     {
-        if (options.OnStartItemAsync is { } starting)
+        if (isFirst && options.OnStartItemAsync is { } starting)
         {
             await starting(index).ConfigureAwait(false);
         }

@@ -7,17 +7,18 @@ namespace Weir.Operators;
 internal readonly struct HookedCall<TItem, TResult>(Func<TItem, CancellationToken, ValueTask<TResult>> selector, ParallelRunOptions options)
     : ICall<TItem, PendingResult<TResult>>
 {
-    public PendingResult<TResult> Invoke(TItem item, long index, CancellationToken cancellationToken) =>
-        new(InvokeAsync(selector, options, item, Indices.ToInt(index), cancellationToken));
+    public PendingResult<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken) =>
+        new(InvokeAsync(selector, options, item, Indices.ToInt(index), isFirst, cancellationToken));
 
     private static async ValueTask<TResult> InvokeAsync(
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
         ParallelRunOptions options,
         TItem item,
         int index,
+        bool isFirst,
         CancellationToken cancellationToken)
     {
-        if (options.OnStartItemAsync is { } starting)
+        if (isFirst && options.OnStartItemAsync is { } starting)
         {
             await starting(index).ConfigureAwait(false);
         }

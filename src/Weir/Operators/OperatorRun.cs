@@ -13,6 +13,7 @@ internal static class OperatorRun
         ParallelRunOptions options,
         CancellationToken cancellationToken)
     {
+        Fallback.For<TResult>(options.OnFallback);
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled<List<TResult>>(cancellationToken);
@@ -44,6 +45,7 @@ internal static class OperatorRun
         ParallelRunOptions options,
         CancellationToken cancellationToken)
     {
+        Fallback.For<TResult>(options.OnFallback);
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
@@ -76,6 +78,7 @@ internal static class OperatorRun
         ParallelRunOptions options,
         CancellationToken cancellationToken)
     {
+        Fallback.RefuseFor(options.OnFallback, "an action");
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled(cancellationToken);
@@ -90,8 +93,8 @@ internal static class OperatorRun
         PumpSettings settings = Settings(options, options.ErrorMode);
         DiscardSink sink = new(completion);
         Pump pump = source is ILanes lanes
-            ? MakeDiscard(source, action, new LaneSink<Nothing, DiscardSink>(sink, lanes), options, settings)
-            : MakeDiscard(source, action, sink, options, settings);
+            ? OperatorPump.MakeDiscard(source, action, new LaneSink<Nothing, DiscardSink>(sink, lanes), options, settings)
+            : OperatorPump.MakeDiscard(source, action, sink, options, settings);
         pump.Start(1, cancellationToken);
         return completion.Task;
     }
@@ -100,13 +103,16 @@ internal static class OperatorRun
         Func<Source<TItem>> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
         ParallelRunOptions options,
-        CancellationToken cancellationToken) =>
-        new PumpStream<TResult>(
-            options.MaxDegreeOfParallelism,
+        CancellationToken cancellationToken)
+    {
+        Fallback.For<TResult>(options.OnFallback);
+        return new PumpStream<TResult>(
+            options.AdaptiveConcurrency?.MaxConcurrency ?? options.MaxDegreeOfParallelism,
             options.ChannelCapacity,
             options.OrderedOutput,
             (output, enumeratorToken) =>
                 Start(source(), selector, new StreamSink<TResult>(output), options, Settings(options, options.ErrorMode), cancellationToken, enumeratorToken));
+    }
 
     private static Pump Start<TItem, TResult, TSink>(
         Source<TItem> source,
@@ -119,37 +125,18 @@ internal static class OperatorRun
         where TSink : struct, ISink<TResult>
     {
         Pump pump = source is ILanes lanes
-            ? Make(source, selector, new LaneSink<TResult, TSink>(sink, lanes), options, settings)
-            : Make(source, selector, sink, options, settings);
+            ? OperatorPump.Make(source, selector, new LaneSink<TResult, TSink>(sink, lanes), options, settings)
+            : OperatorPump.Make(source, selector, sink, options, settings);
         pump.Start(1, cancellationToken, otherToken);
         return pump;
     }
 
-    private static Pump Make<TItem, TResult, TSink>(
-        Source<TItem> source,
-        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
-        TSink sink,
-        ParallelRunOptions options,
-        PumpSettings settings)
-        where TSink : struct, ISink<TResult> =>
-        HasItemHooks(options)
-            ? new Pump<TItem, TResult, PendingResult<TResult>, HookedCall<TItem, TResult>, TSink>(
-                source, new HookedCall<TItem, TResult>(selector, options), sink, settings)
-            : new Pump<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, TSink>(
-                source, new SelectorCall<TItem, TResult>(selector), sink, settings);
+    private static PumpSettings Settings(ParallelRunOptions options, ErrorMode errorMode) =>
+        options.AdaptiveConcurrency is { } adaptive
+            ? AdaptiveRun.Settings(adaptive, options.TimeProvider, FixedSettings(options, errorMode))
+            : FixedSettings(options, errorMode);
 
-    private static Pump MakeDiscard<TItem, TSink>(
-        Source<TItem> source, Func<TItem, CancellationToken, ValueTask> action, TSink sink, ParallelRunOptions options, PumpSettings settings)
-        where TSink : struct, ISink<Nothing> =>
-        HasItemHooks(options)
-            ? new Pump<TItem, Nothing, PendingNothing, HookedActionCall<TItem>, TSink>(
-                source, new HookedActionCall<TItem>(action, options), sink, settings)
-            : new Pump<TItem, Nothing, PendingNothing, ActionCall<TItem>, TSink>(source, new ActionCall<TItem>(action), sink, settings);
-
-    private static bool HasItemHooks(ParallelRunOptions options) =>
-        options.OnStartItemAsync is not null || options.OnCompleteItemAsync is not null;
-
-    private static PumpSettings Settings(ParallelRunOptions options, ErrorMode errorMode) => new()
+    private static PumpSettings FixedSettings(ParallelRunOptions options, ErrorMode errorMode) => new()
     {
         Limit = options.MaxDegreeOfParallelism,
         ErrorMode = errorMode,

@@ -1,3 +1,5 @@
+using Weir.Resilience;
+
 namespace Weir;
 
 /// <summary>How a parallel operator runs. Immutable: a <c>with</c> expression makes a changed copy.</summary>
@@ -12,6 +14,10 @@ public sealed record ParallelRunOptions
     /// <summary>How many items may be in flight at once.</summary>
     /// <value>At least 1. The default is the number of processors.</value>
     public int MaxDegreeOfParallelism { get; init; } = Environment.ProcessorCount;
+
+    /// <summary>Lets the run find out by itself how many items to have in flight, within bounds. See docs/adaptive-concurrency.md.</summary>
+    /// <value><see langword="null"/>, the default, for a fixed limit. Otherwise <see cref="MaxDegreeOfParallelism"/> has no effect.</value>
+    public AdaptiveConcurrencyOptions? AdaptiveConcurrency { get; init; }
 
     /// <summary>How long one item may take, its start and completion hooks included.</summary>
     /// <value>More than zero and at most <see cref="uint.MaxValue"/> - 1 milliseconds; <see langword="null"/>, the default, for no limit.</value>
@@ -65,6 +71,65 @@ public sealed record ParallelRunOptions
     /// <value>At least 1. The default is 1: items of one key run one after the other, in source order.</value>
     public int MaxPerPartition { get; init; } = 1;
 
+    /// <summary>How often a failed item is tried again. Waiting for the next attempt holds no worker.</summary>
+    /// <value>0 or more. The default is 0: no retries.</value>
+    public int MaxRetries { get; init; }
+
+    /// <summary>Which failures are worth another attempt.</summary>
+    /// <value>
+    /// <see langword="null"/>, the default, stands for all but cancellations and open circuits; an attempt that ran out of time is worth another one.
+    /// An exception from it is the item's failure.
+    /// </value>
+    public Func<Exception, bool>? IsTransient { get; init; }
+
+    /// <summary>The delay that the <see cref="BackoffStrategy"/> starts from.</summary>
+    /// <value>Zero or more. The default is 100 ms.</value>
+    public TimeSpan BaseDelay { get; init; } = TimeSpan.FromMilliseconds(100);
+
+    /// <summary>The longest delay between two attempts.</summary>
+    /// <value>At least <see cref="BaseDelay"/>. The default is 5 minutes.</value>
+    public TimeSpan MaxDelay { get; init; } = TimeSpan.FromMinutes(5);
+
+    /// <summary>How the delay grows from attempt to attempt; <see cref="Backoff"/> has the formulas.</summary>
+    /// <value>The default is <see cref="BackoffStrategy.Exponential"/>.</value>
+    public BackoffStrategy BackoffStrategy { get; init; } = BackoffStrategy.Exponential;
+
+    /// <summary>Takes the delay from the exception instead, where that says one, as an HTTP <c>Retry-After</c> does.</summary>
+    public Func<Exception, TimeSpan?>? DelayHint { get; init; }
+
+    /// <summary>Chance for the strategies with jitter: numbers from 0 to less than 1. Called from several threads at once.</summary>
+    public Func<double>? Randomness { get; init; }
+
+    /// <summary>Called before an item is put aside for another attempt, with its index, the attempt that failed (from 1) and its exception.</summary>
+    /// <remarks>An exception from it is the item's failure.</remarks>
+    public Func<int, int, Exception, ValueTask>? OnRetryAsync { get; init; }
+
+    /// <summary>How long one attempt may take, its rate limit's wait included.</summary>
+    /// <value>More than zero; <see langword="null"/>, the default, for no limit but <see cref="PerItemTimeout"/>.</value>
+    public TimeSpan? AttemptTimeout { get; init; }
+
+    /// <summary>A result in place of a failure, after the last attempt: see <see cref="Fallback.Of{TResult}(Func{int, Exception, TResult})"/>.</summary>
+    /// <value><see langword="null"/>, the default, for none. Its result type must be that of the operator.</value>
+    public Fallback? OnFallback { get; init; }
+
+    /// <summary>A circuit breaker of the run's own.</summary>
+    /// <value><see langword="null"/>, the default, for none.</value>
+    public CircuitBreakerOptions? CircuitBreaker { get; init; }
+
+    /// <summary>A circuit breaker that is shared with other runs and calls. It takes the place of <see cref="CircuitBreaker"/>; setting both is refused.</summary>
+    public CircuitBreaker? SharedCircuitBreaker { get; init; }
+
+    /// <summary>Whether an item that meets an open circuit fails at once, or waits until it may try, without a worker.</summary>
+    /// <value>The default is <see cref="OpenCircuitMode.FailFast"/>.</value>
+    public OpenCircuitMode OpenCircuitMode { get; init; }
+
+    /// <summary>A rate limit of the run's own: every attempt takes a token, first come first served.</summary>
+    /// <value><see langword="null"/>, the default, for none.</value>
+    public RateLimitOptions? RateLimit { get; init; }
+
+    /// <summary>A rate limit that is shared with other runs and calls. It takes the place of <see cref="RateLimit"/>; setting both is refused.</summary>
+    public IRateGate? SharedRateLimit { get; init; }
+
     /// <summary>The clock for time limits.</summary>
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
@@ -72,10 +137,29 @@ public sealed record ParallelRunOptions
     internal void Validate()
     {
         Require.AtLeastOne(MaxDegreeOfParallelism, nameof(MaxDegreeOfParallelism));
+        AdaptiveConcurrency?.Validate();
         Require.AtLeastOne(ChannelCapacity, nameof(ChannelCapacity));
         Require.AtLeastOne(MaxPerPartition, nameof(MaxPerPartition));
         Require.Timeout(PerItemTimeout, nameof(PerItemTimeout));
+        Require.Timeout(AttemptTimeout, nameof(AttemptTimeout));
         Require.Defined(ErrorMode, nameof(ErrorMode));
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
+        Retry.Validate();
+        CircuitBreaker?.Validate();
+        RateLimit?.Validate();
+        Require.Defined(OpenCircuitMode, nameof(OpenCircuitMode));
+        Require.NotBoth(CircuitBreaker, SharedCircuitBreaker, nameof(CircuitBreaker), nameof(SharedCircuitBreaker));
+        Require.NotBoth(RateLimit, SharedRateLimit, nameof(RateLimit), nameof(SharedRateLimit));
     }
+
+    internal RetryOptions Retry => new()
+    {
+        MaxRetries = MaxRetries,
+        BaseDelay = BaseDelay,
+        MaxDelay = MaxDelay,
+        BackoffStrategy = BackoffStrategy,
+        IsTransient = IsTransient,
+        DelayHint = DelayHint,
+        Randomness = Randomness,
+    };
 }

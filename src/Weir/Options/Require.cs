@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Weir.Resilience;
 
 namespace Weir;
 
@@ -41,6 +42,24 @@ internal static class Require
         if (value is not (ErrorMode.FailFast or ErrorMode.CollectAndContinue or ErrorMode.BestEffort))
         {
             throw new ArgumentOutOfRangeException(name, value, $"{name} must be FailFast, CollectAndContinue or BestEffort.");
+        }
+    }
+
+    [StackTraceHidden]
+    public static void Defined(OpenCircuitMode value, string name)
+    {
+        if (value is not (OpenCircuitMode.FailFast or OpenCircuitMode.WaitForHalfOpen))
+        {
+            throw new ArgumentOutOfRangeException(name, value, $"{name} must be FailFast or WaitForHalfOpen.");
+        }
+    }
+
+    [StackTraceHidden]
+    public static void NotBoth(object? own, object? shared, string ownName, string sharedName)
+    {
+        if (own is not null && shared is not null)
+        {
+            throw new ArgumentException($"{ownName} and {sharedName} are both set: give one of them.", sharedName);
         }
     }
 }

@@ -53,8 +53,8 @@ public partial class HouseRulesTests
 
     [Theory]
     [InlineData("Weir.Core")]
-    [InlineData("Weir")]
     [InlineData("Weir.Resilience")]
+    [InlineData("Weir")]
     [InlineData("Weir.Dataflow")]
     public void Project_Packages_OfTheLibraryAreNone(string name)
     {

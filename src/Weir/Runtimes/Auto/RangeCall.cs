@@ -7,5 +7,5 @@ namespace Weir.Runtimes;
 internal readonly struct RangeCall<TItem, TResult> : ICall<ItemRange<TItem, TResult>, RangePending<TItem, TResult>>
 {
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public RangePending<TItem, TResult> Invoke(ItemRange<TItem, TResult> item, long index, CancellationToken cancellationToken) => item.Run(cancellationToken);
+    public RangePending<TItem, TResult> Invoke(ItemRange<TItem, TResult> item, long index, bool isFirst, CancellationToken cancellationToken) => item.Run(cancellationToken);
 }

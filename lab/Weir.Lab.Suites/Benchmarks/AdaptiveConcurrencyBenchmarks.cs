@@ -1,0 +1,57 @@
+using BenchmarkDotNet.Attributes;
+using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.Workloads;
+
+namespace Weir.Lab.Suites;
+
+/// <summary>500 items at a server with a number of slots that the adaptive limit has to find, against limits that know it.</summary>
+[MinIterationCount(3)]
+[MaxIterationCount(8)]
+[MinWarmupCount(1)]
+[MaxWarmupCount(2)]
+[SuiteInfo(
+    300,
+    "Adaptive concurrency, from a cold start",
+    "At most a tenth longer than the best fixed limit, which has to be known beforehand.",
+    OnlyByName = true)]
+public class AdaptiveConcurrencyBenchmarks : ItemSuite
+{
+    private static readonly ParallelRunOptions Adapting = new() { AdaptiveConcurrency = new AdaptiveConcurrencyOptions() };
+
+    private IEnumerable<int> _source = [];
+
+    /// <summary>How many items an arm works on.</summary>
+    public override int N { get; set; } = 500;
+
+    /// <summary>How many calls the server works on at once.</summary>
+    [Params(4, 16, 64)]
+    public int Slots { get; set; }
+
+    internal override IEnumerable<Goal> Goals => [Goal.TimeRatio(nameof(Adaptive), nameof(LimitOfTheSlots), 1.10)];
+
+    private protected override int Limit => Slots;
+
+    /// <summary>The fixed limit that uses all slots and queues nothing.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark(Baseline = true)]
+    public Task<List<int>> LimitOfTheSlots() => _source.SelectParallelAsync(Call, Options);
+
+    /// <summary>A fixed limit that is too low.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> LimitOfHalfTheSlots() => _source.SelectParallelAsync(Call, Options with { MaxDegreeOfParallelism = Slots / 2 });
+
+    /// <summary>A limit that adapts, with its defaults.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> Adaptive() => _source.SelectParallelAsync(Call, Adapting);
+
+    private protected override ItemCall MakeCall() => SlotServer.Call(Slots);
+
+    private protected override void Prepare(CallCounter? counter)
+    {
+        base.Prepare(counter);
+        _source = Sources.Of(SourceKind.Range, N);
+    }
+}

@@ -1,0 +1,50 @@
+using BenchmarkDotNet.Attributes;
+using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.Workloads;
+
+namespace Weir.Lab.Suites;
+
+/// <summary>What measuring each call costs, where it cannot hide: items that complete at once, or suspend once, under a limit that cannot move.</summary>
+[SuiteInfo(
+    310,
+    "Adaptive concurrency, what it costs",
+    "At most 25 ns and 16 bytes an item.")]
+public class AdaptiveConcurrencyCostBenchmarks : ItemSuite
+{
+    private static readonly ParallelRunOptions Adapting = new()
+    {
+        AdaptiveConcurrency = new AdaptiveConcurrencyOptions { MinConcurrency = 8, MaxConcurrency = 8 },
+    };
+
+    private IEnumerable<int> _source = [];
+
+    /// <summary>How many items an arm works on.</summary>
+    public override int N { get; set; } = 10_000;
+
+    /// <summary>Whether an item suspends.</summary>
+    [Params(false, true)]
+    public bool Suspends { get; set; }
+
+    internal override IEnumerable<Goal> Goals => [Goal.BytesRatio(nameof(Adaptive), nameof(Fixed), 1.0, extraBytesPerItem: 16)];
+
+    private protected override int Limit => 8;
+
+    /// <summary>A fixed limit.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark(Baseline = true)]
+    public Task<List<int>> Fixed() => _source.SelectParallelAsync(Call, Options);
+
+    /// <summary>A limit that would adapt.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> Adaptive() => _source.SelectParallelAsync(Call, Adapting);
+
+    private protected override ItemCall MakeCall() => Suspends ? ItemCalls.Yielding : ItemCalls.Light;
+
+    private protected override void Prepare(CallCounter? counter)
+    {
+        base.Prepare(counter);
+        _source = Sources.Of(SourceKind.Array, N);
+    }
+}

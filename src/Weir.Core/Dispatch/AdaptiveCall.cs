@@ -1,0 +1,32 @@
+namespace Weir.Core.Dispatch;
+
+/// <summary>The user's selector, with its latency told to the adaptive limit.</summary>
+internal struct AdaptiveCall<TItem, TResult>(Func<TItem, CancellationToken, ValueTask<TResult>> selector, AdaptiveController controller)
+    : ICall<TItem, AdaptivePendingResult<TResult>>
+{
+    private readonly Func<TItem, CancellationToken, ValueTask<TResult>> _selector = selector;
+    private AdaptiveMeter _meter = new(controller);
+
+    public AdaptivePendingResult<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
+    {
+        _meter.Begin();
+        ValueTask<TResult> task;
+        try
+        {
+            task = _selector(item, cancellationToken);
+        }
+        catch
+        {
+            _meter.Failed(cancellationToken);
+            throw;
+        }
+
+        if (!task.IsCompletedSuccessfully)
+        {
+            return new(task, _meter.Controller, _meter.Suspended(cancellationToken), cancellationToken);
+        }
+
+        _meter.Completed(cancellationToken);
+        return new(task);
+    }
+}

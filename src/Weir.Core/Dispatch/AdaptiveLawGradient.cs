@@ -1,0 +1,246 @@
+using System.Diagnostics;
+
+namespace Weir.Core.Dispatch;
+
+/// <content>Following the latency: slow start, the baseline, and probes that check it.</content>
+internal sealed partial class AdaptiveLaw
+{
+    /// <summary>Doubling ends when the latency is this many times the lowest seen.</summary>
+    private const double SlowStartEnds = 1.4;
+
+    /// <summary>The part of the limit at which a probe looks at the latency.</summary>
+    private const double ProbeDepth = 0.5;
+
+    private Phase _phase;
+    private double _baseline;
+
+    // The limit at which the latency was last seen to be at its baseline: below half of it the limit doubles again, far above it is forgotten.
+    private double _capacity = double.PositiveInfinity;
+
+    // Whether a doubling has been seen that left the latency as it was. Without one, even the first window may have been a queue's.
+    private bool _seenFlat;
+    private bool _calibrates;
+
+    // The window before, when it was bad and not the first bad one: that one had begun before whatever happened.
+    private (int Limit, double Latency)? _lastBad;
+    private bool _settled;
+    private int _strikes;
+
+    private (int Limit, double Latency, double Error) _above;
+    private double _resume;
+    private bool _doubtful;
+    private int _sinceProbe;
+    private int _probeEvery = FirstProbe;
+
+    private enum Phase
+    {
+        SlowStart = 0,
+        Steady,
+        Probe,
+    }
+
+    private void Follow(in AdaptiveWindow window)
+    {
+        double latency = _phase == Phase.SlowStart ? window.Turnover : window.Latency;
+        double noise = Noise * window.Error;
+        if (_phase == Phase.Probe)
+        {
+            Compare(latency, window.Error);
+            return;
+        }
+
+        bool first = _baseline == 0;
+        if (first || _calibrates)
+        {
+            _baseline = latency;
+            if (_calibrates)
+            {
+                _calibrates = false;
+                Rise(latency, window.Error);
+                return;
+            }
+        }
+
+        double tolerance = _phase == Phase.SlowStart ? SlowStartEnds : Tolerance() + noise;
+        if (latency > tolerance * _baseline)
+        {
+            if (_phase == Phase.SlowStart)
+            {
+                EndSlowStart(_baseline / latency);
+            }
+            else
+            {
+                Retreat(latency, window.Error);
+            }
+
+            return;
+        }
+
+        Forget();
+        if (_phase == Phase.SlowStart)
+        {
+            _seenFlat |= !first;
+            _baseline = Math.Min(_baseline, latency);
+            Set(2.0 * Limit, 0);
+            return;
+        }
+
+        if (latency < _baseline * (1 - 2 * window.Error))
+        {
+            _baseline += 0.2 * (latency - _baseline);
+        }
+        else if (latency < _baseline * (1 + 1.5 * window.Error))
+        {
+            _baseline += 0.1 * (latency - _baseline);
+        }
+
+        Rise(latency, window.Error);
+    }
+
+    /// <summary>By how much the latency exceeds the baseline when as many calls queue as are allowed to: Vegas' queue L (1 - baseline / latency), solved.</summary>
+    private double Tolerance()
+    {
+        double share = Allowance(Limit) / Limit;
+        return share < 0.99 ? 1 / (1 - share) : 100;
+    }
+
+    private void EndSlowStart(double gradient)
+    {
+        // At most to where doubling began, because the gradient of so few calls may be wrong; if it was deeper, or nothing flat was ever seen, a probe follows.
+        double factor = Math.Max(gradient, 0.5);
+        _sinceProbe = !_seenFlat || gradient < 0.45 ? RarestProbe : 0;
+        _probeEvery = FirstProbe;
+        _phase = Phase.Steady;
+        _calibrates = true;
+        Forget();
+        Fall(factor);
+        _capacity = _exact;
+    }
+
+    private void Retreat(double latency, double error)
+    {
+        double gradient = Math.Max(DeepestCut, _baseline / latency);
+        if (_lastBad is { } before)
+        {
+            // A queue shrinks with the limit. A latency that does not fall at least half as far as the limit did is not our queue's.
+            bool stays = latency > before.Latency * (1 - 0.5 * (1 - (double)Limit / before.Limit));
+            _strikes = stays ? _strikes + 1 : 0;
+            if (_strikes >= 2 || Limit <= _settings.Min)
+            {
+                Forget();
+                _doubtful = true;
+                _resume = _exact;
+                StartProbe(latency, error, Math.Min(ProbeDepth, gradient));
+                return;
+            }
+        }
+
+        _lastBad = _settled ? (Limit, latency) : null;
+        _settled = true;
+        _capacity = Limit * (_baseline / latency);
+        Fall(gradient);
+    }
+
+    private void Rise(double latency, double error)
+    {
+        if (++_sinceProbe >= _probeEvery && Limit > _settings.Min)
+        {
+            _resume = _exact;
+            StartProbe(latency, error, ProbeDepth);
+        }
+        else if (_settings.Increase != AdaptiveConcurrencyStrategy.Gradient)
+        {
+            Grow();
+        }
+        else if (_exact < _capacity / 2)
+        {
+            Set(2 * _exact, Limit);
+        }
+        else if (_exact > 1.5 * _capacity + 2)
+        {
+            // What was once the server's capacity is not any more.
+            _capacity = double.PositiveInfinity;
+            _phase = Phase.SlowStart;
+            _seenFlat = true;
+            Set(2.0 * Limit, 0);
+        }
+        else
+        {
+            Grow();
+        }
+    }
+
+    private void StartProbe(double latency, double error, double depth)
+    {
+        _phase = Phase.Probe;
+        _above = (Limit, latency, error);
+        Set(Math.Min(Limit * depth, Limit - 1), Limit);
+    }
+
+    /// <summary>Ends a probe's window: has the latency fallen with the limit, then there was a queue.</summary>
+    private void Compare(double latency, double error)
+    {
+        (int limit, double above, double errorAbove) = _above;
+        double noise = 0.7 * Noise * Math.Sqrt(error * error + errorAbove * errorAbove);
+        if (latency < 0.8 * above && latency < above * (1 - noise))
+        {
+            bool lower = latency < _baseline * (1 - error);
+            _resume = Math.Min(_resume, Math.Max(Limit, limit * latency / above));
+            if (lower)
+            {
+                _baseline = latency;
+                _probeEvery = FirstProbe;
+                if (latency / above < ((double)Limit / limit + 1) / 2 && Limit > _settings.Min)
+                {
+                    // It fell about as far as the limit, so this may still be a queue: further down.
+                    StartProbe(latency, error, ProbeDepth);
+                    return;
+                }
+            }
+
+            _capacity = _resume;
+        }
+        else if (latency <= 1.25 * above)
+        {
+            Confirm(latency, (latency + above) / 2);
+        }
+
+        EndProbe();
+    }
+
+    /// <summary>Nothing queued: both latencies are the server's own, so the baseline moves towards them.</summary>
+    private void Confirm(double latency, double mean)
+    {
+        if (_doubtful)
+        {
+            _baseline = latency;
+            _capacity = double.PositiveInfinity;
+            _probeEvery = FirstProbe;
+        }
+        else
+        {
+            _baseline += 0.5 * (Math.Min(mean, 1.5 * _baseline) - _baseline);
+            _probeEvery = Math.Min(RarestProbe, 2 * _probeEvery);
+        }
+    }
+
+    private void EndProbe()
+    {
+        if (_phase == Phase.Probe)
+        {
+            Debug.Assert(_resume > 0, "A probe knows where it came from.");
+            _phase = Phase.Steady;
+            _doubtful = false;
+            _sinceProbe = 0;
+            Forget();
+            Set(_resume, Limit);
+        }
+    }
+
+    private void Forget()
+    {
+        _lastBad = null;
+        _settled = false;
+        _strikes = 0;
+    }
+}

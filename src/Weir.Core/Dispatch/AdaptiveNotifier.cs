@@ -1,0 +1,61 @@
+namespace Weir.Core.Dispatch;
+
+/// <summary>
+/// Tells the user of changes of the limit: one call at a time, in order, on the thread pool. Changes that come while a call runs are told
+/// as one, so nothing queues up behind a callback that takes long.
+/// </summary>
+internal sealed class AdaptiveNotifier(Func<int, int, ValueTask> callback, int initial) : IThreadPoolWorkItem
+{
+    private ExecutionContext? _context;
+    private int _told = initial;
+    private int _now = initial;
+    private int _pending;
+
+    public void RunUnder(ExecutionContext? context) => _context = context;
+
+    /// <summary>Called by one thread at a time.</summary>
+    public void Changed(int limit)
+    {
+        Volatile.Write(ref _now, limit);
+        if (Interlocked.Increment(ref _pending) == 1)
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+        }
+    }
+
+    void IThreadPoolWorkItem.Execute()
+    {
+        if (_context is { } context)
+        {
+            ExecutionContext.Run(context, static notifier => _ = ((AdaptiveNotifier)notifier!).TellAsync(), this);
+        }
+        else
+        {
+            _ = TellAsync();
+        }
+    }
+
+    private async Task TellAsync()
+    {
+        int seen;
+        do
+        {
+            seen = Volatile.Read(ref _pending);
+            int now = Volatile.Read(ref _now);
+            int before = _told;
+            if (now != before)
+            {
+                _told = now;
+                try
+                {
+                    await callback(before, now).ConfigureAwait(false);
+                }
+                catch (Exception)
+                {
+                    // Nobody asked for the outcome, and a run does not fail because somebody failed to watch it. Documented at the option.
+                }
+            }
+        }
+        while (Interlocked.Add(ref _pending, -seen) != 0);
+    }
+}

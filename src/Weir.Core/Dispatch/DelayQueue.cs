@@ -1,0 +1,92 @@
+using Weir.Core.Sources;
+
+namespace Weir.Core.Dispatch;
+
+/// <summary>
+/// Items that wait for their next attempt. They hold no worker meanwhile. One timer for the run, set to the earliest; everything that is due when it fires goes
+/// back to the source, from where any worker claims it.
+/// </summary>
+internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<int> due) : IDisposable
+{
+    private readonly Lock _lock = new();
+    private readonly PriorityQueue<Chunk<T>, (long Due, long Index)> _waiting = new();
+    private ITimer? _timer;
+    private long _timerDue = long.MaxValue;
+    private bool _closed;
+
+    /// <summary>Puts an item aside.</summary>
+    /// <param name="item">A chunk of the one item.</param>
+    /// <param name="dueAt">When it may come back, as a timestamp of the clock.</param>
+    /// <returns>False when the run is over and the item was not taken.</returns>
+    public bool TryAdd(in Chunk<T> item, long dueAt)
+    {
+        using (_lock.Hold())
+        {
+            if (_closed)
+            {
+                return false;
+            }
+
+            _waiting.Enqueue(item, (dueAt, item.FirstIndex));
+            SetTimerNeedsLock();
+            return true;
+        }
+    }
+
+    /// <summary>Gives the indices of everything that still waits, and takes no more.</summary>
+    public IReadOnlyList<long> Close()
+    {
+        using (_lock.Hold())
+        {
+            _closed = true;
+            _timer?.Dispose();
+            _timer = null;
+            long[] left = [.. _waiting.UnorderedItems.Select(static item => item.Element.FirstIndex)];
+            _waiting.Clear();
+            return left;
+        }
+    }
+
+    public void Dispose() => Close();
+
+    private void SetTimerNeedsLock()
+    {
+        if (!_waiting.TryPeek(out _, out (long Due, long Index) first) || first.Due == _timerDue)
+        {
+            return;
+        }
+
+        _timerDue = first.Due;
+        _timer ??= time.CreateTimer(static queue => ((DelayQueue<T>)queue!).Fire(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+        TimeSpan left = time.GetElapsedTime(time.GetTimestamp(), first.Due);
+
+        // Whole milliseconds, upwards: a timer never fires early by its own rounding, and never spins.
+        _timer.Change(TimeSpan.FromMilliseconds(Math.Max(0, Math.Ceiling(left.TotalMilliseconds))), Timeout.InfiniteTimeSpan);
+    }
+
+    private void Fire()
+    {
+        int count = 0;
+        using (_lock.Hold())
+        {
+            _timerDue = long.MaxValue;
+            long now = time.GetTimestamp();
+            while (_waiting.TryPeek(out Chunk<T> item, out (long Due, long Index) next) && next.Due <= now)
+            {
+                _waiting.Dequeue();
+                source.GiveBack(item);
+                count++;
+            }
+
+            if (!_closed)
+            {
+                SetTimerNeedsLock();
+            }
+        }
+
+        if (count > 0)
+        {
+            due(count);
+        }
+    }
+}

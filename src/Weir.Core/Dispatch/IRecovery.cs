@@ -1,0 +1,10 @@
+namespace Weir.Core.Dispatch;
+
+/// <summary>Decides what becomes of a call that failed, before it counts as a failure of its item. Called from several workers at once.</summary>
+internal interface IRecovery<TResult>
+{
+    /// <summary>How long one attempt may take, or null. An attempt that takes longer fails, and comes here like any other.</summary>
+    TimeSpan? AttemptTimeout { get; }
+
+    ValueTask<Recovery<TResult>> DecideAsync(FailedCall call);
+}

@@ -1,0 +1,148 @@
+using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
+using Weir.Core.Sinks;
+
+namespace Weir.Core.Dispatch;
+
+/// <content>The time limits of items and attempts. One timer a worker stays on while it is at work, and looks at the deadline of whatever runs then.</content>
+internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
+{
+    /// <summary>When the running item's own time is up.</summary>
+    private long ItemDeadline => _guard?.ItemDeadline ?? long.MaxValue;
+
+    /// <summary>Sets the deadline of the attempt: that of its own limit or of the item's, whichever comes first.</summary>
+    /// <returns>False when the item's time is up already.</returns>
+    private bool TryStartClock()
+    {
+        ItemGuard guard = _guard!;
+        TimeProvider time = run.Settings.TimeProvider;
+        long now = time.GetTimestamp();
+        long itemDeadline = _repetition?.Deadline ?? After(now, run.Settings.ItemTimeout);
+        guard.ItemDeadline = itemDeadline;
+        if (now >= itemDeadline)
+        {
+            return false;
+        }
+
+        if (guard.Stop is null)
+        {
+            guard.Stop = new CancellationTokenSource();
+            guard.StopLink = run.Token.UnsafeRegister(static stop => ((CancellationTokenSource)stop!).Cancel(), guard.Stop);
+        }
+
+        Volatile.Write(ref guard.Deadline, Math.Min(itemDeadline, After(now, run.Recovery?.AttemptTimeout)));
+        if (guard.Timer is null)
+        {
+            // The timer stays on for as long as the worker is at work, and looks at the deadline of whatever item runs then.
+            guard.Timer = time.CreateTimer(
+                static worker => ((PumpWorker<TItem, TResult, TPending, TCall, TSink>)worker!).LookAtDeadline(),
+                this,
+                Timeout.InfiniteTimeSpan,
+                Timeout.InfiniteTimeSpan);
+            guard.Timer.Change(ShortestLimit, Timeout.InfiniteTimeSpan);
+        }
+        else if (_repetition is not null)
+        {
+            // The time left to an item that comes back may be shorter than any limit.
+            guard.Timer.Change(RoundUp(time.GetElapsedTime(now, guard.Deadline)), Timeout.InfiniteTimeSpan);
+        }
+
+        return true;
+    }
+
+    /// <summary>No attempt that starts from now on is due before this has passed, except for an item that comes back.</summary>
+    private TimeSpan ShortestLimit
+    {
+        get
+        {
+            TimeSpan item = run.Settings.ItemTimeout ?? TimeSpan.MaxValue;
+            TimeSpan attempt = run.Recovery?.AttemptTimeout ?? TimeSpan.MaxValue;
+            return item < attempt ? item : attempt;
+        }
+    }
+
+    private long After(long now, TimeSpan? limit) =>
+        limit is { } span ? now + (long)(span.TotalSeconds * run.Settings.TimeProvider.TimestampFrequency) : long.MaxValue;
+
+    // Whole milliseconds, upwards: a timer that rounds to zero would spin.
+    private static TimeSpan RoundUp(TimeSpan span) => TimeSpan.FromMilliseconds(Math.Max(0, Math.Ceiling(span.TotalMilliseconds)));
+
+    private static TaskCanceledException TimedOut(TimeSpan limit)
+    {
+        string text = $"The item did not end within its time limit of {limit}.";
+        return new TaskCanceledException(text, new TimeoutException(text));
+    }
+
+    private void LookAtDeadline()
+    {
+        TimeProvider time = run.Settings.TimeProvider;
+        long guard = Volatile.Read(ref _guard!.Word);
+        TimeSpan left = ShortestLimit;
+        switch (guard & ItemGuard.StateMask)
+        {
+            case ItemGuard.Abandoned:
+                return;
+            case ItemGuard.Moving:
+            case ItemGuard.Sharing:
+                left = TimeSpan.FromMilliseconds(1);
+                break;
+            case ItemGuard.InCall when Volatile.Read(ref _guard!.Ended) == guard:
+                // Between two items.
+                break;
+            case ItemGuard.InCall:
+            case ItemGuard.Shared:
+            case ItemGuard.Waiting:
+                left = time.GetElapsedTime(time.GetTimestamp(), Volatile.Read(ref _guard!.Deadline));
+                if (left <= TimeSpan.Zero)
+                {
+                    GiveUp(guard);
+                    return;
+                }
+
+                break;
+        }
+
+        _guard!.Timer?.Change(RoundUp(left), Timeout.InfiniteTimeSpan);
+    }
+
+    private void GiveUp(long guard)
+    {
+        if (!Detach(guard))
+        {
+            // The item ended just now, or went from its call into waiting: where it stands now decides.
+            LookAtDeadline();
+            return;
+        }
+
+        bool isItems = _guard!.Deadline >= _guard!.ItemDeadline;
+        TimeSpan limit = (isItems ? run.Settings.ItemTimeout : run.Recovery!.AttemptTimeout)!.Value;
+        run.Settings.Adaptive?.TimedOut(limit);
+        var successor = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateSuccessor(this);
+        successor._wait = Wait.Handover;
+        successor._index = _index;
+        successor._item = _item;
+        successor._repetition = _repetition;
+        successor._guard!.ItemDeadline = _guard!.ItemDeadline;
+        successor._guard!.HandedError = TimedOut(limit);
+        Volatile.Write(ref successor._guard.Word, ItemGuard.Handed);
+        run.Settings.Executor.Queue(successor);
+        _guard!.Timer?.Dispose();
+        _guard!.StopLink.Unregister();
+        try
+        {
+            _guard!.Stop!.Cancel();
+        }
+        catch (AggregateException)
+        {
+            // Thrown by callbacks that user code registered on the token; the item has had its outcome.
+        }
+    }
+
+    private Exception TakeHandedError()
+    {
+        Debug.Assert(_guard!.HandedError is not null, "A successor is made with the error of the item it records.");
+        Exception error = _guard!.HandedError;
+        _guard!.HandedError = null;
+        return error;
+    }
+}

@@ -1,0 +1,124 @@
+using Weir.Core.Sources;
+
+namespace Weir.Core.Dispatch;
+
+/// <content>
+/// What becomes of an item whose call failed: another attempt, a result in place of it, or a failure. An item that waits for its next
+/// attempt holds no worker.
+/// </content>
+internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
+{
+    // Of the item whose call is running, when the run has a recovery that may want it again.
+    private TItem? _item;
+    private Repetition? _repetition;
+
+    /// <summary>Remembers the item, with what it brought along.</summary>
+    private void Keep(TItem item)
+    {
+        _item = item;
+        _repetition = _chunk.Repetition;
+    }
+
+    private Done Fail(long index, ItemStatus status, Exception error)
+    {
+        if (run.IsOver && error is OperationCanceledException && status != ItemStatus.TimedOut)
+        {
+            // The answer to our own cancellation, not an error.
+            _unsuccessful++;
+            run.Sink.Unsuccessful(index, run.StoppedAs, run.StoppedError);
+            return Done.Ready;
+        }
+
+        return run.Recovery is { } recovery && !run.IsOver
+            ? Aside(RecoverAsync(recovery, index, status, error))
+            : FailForGood(index, status, error) is { } hook ? Aside(hook) : Done.Ready;
+    }
+
+    private async Task RecoverAsync(IRecovery<TResult> recovery, long index, ItemStatus status, Exception error)
+    {
+        TimeProvider time = run.Settings.TimeProvider;
+        int attempts = _repetition?.Attempts ?? 0;
+        long deadline = ItemDeadline;
+        Recovery<TResult> decision;
+        try
+        {
+            decision = await recovery.DecideAsync(new FailedCall(
+                index, attempts + 1, error, _repetition?.Delay ?? TimeSpan.Zero, time.GetTimestamp() >= deadline)).ConfigureAwait(false);
+        }
+        catch (Exception e)
+        {
+            decision = Recovery<TResult>.Fail(e);
+        }
+
+        switch (decision.Kind)
+        {
+            case RecoveryKind.Succeed:
+                run.Sink.Succeeded(index, decision.Result!);
+                _succeeded++;
+                break;
+
+            case RecoveryKind.Retry or RecoveryKind.Defer:
+                int made = decision.Kind == RecoveryKind.Retry ? attempts + 1 : attempts;
+                long due = time.GetTimestamp() + (long)(decision.Delay.TotalSeconds * time.TimestampFrequency);
+                if (!run.TryDelay(_item!, index, new Repetition(made, decision.Delay, deadline), Math.Min(due, deadline)))
+                {
+                    _unsuccessful++;
+                    run.Sink.Unsuccessful(index, run.StoppedAs, run.StoppedError);
+                }
+
+                break;
+
+            default:
+                if (decision.Error is not null)
+                {
+                    (status, error) = (ItemStatus.Failed, decision.Error);
+                }
+
+                if (FailForGood(index, status, error) is { } hook)
+                {
+                    await hook.ConfigureAwait(false);
+                }
+
+                break;
+        }
+
+        _item = default;
+        _repetition = null;
+    }
+
+    /// <summary>Records an item that ended without a result, and calls the hook for it.</summary>
+    private Task? FailForGood(long index, ItemStatus status, Exception error)
+    {
+        _unsuccessful++;
+
+        // Read before the failure is kept: of several at once, the hook is told of the one that is thrown, whoever stops the run.
+        bool late = run.IsOver;
+        run.Sink.Unsuccessful(index, status, error);
+        if (run.Failures.AddItem(index, error))
+        {
+            run.Stop();
+        }
+
+        return !late && run.Settings.OnError is { } hook && run.Failures.Reports(index, error)
+            ? CallErrorHook(hook, index, error)
+            : null;
+    }
+
+    private async Task CallErrorHook(Func<long, Exception, ValueTask<bool>> hook, long index, Exception error)
+    {
+        try
+        {
+            if (!await hook(index, error).ConfigureAwait(false))
+            {
+                run.Stop();
+            }
+        }
+        catch (Exception e)
+        {
+            if (run.Failures.AddItem(index, e))
+            {
+                run.Stop();
+            }
+        }
+    }
+}

@@ -1,0 +1,10 @@
+namespace Weir.Core.Dispatch;
+
+/// <summary>See <see cref="Recovery{TResult}"/>.</summary>
+internal enum RecoveryKind
+{
+    Fail = 0,
+    Retry,
+    Defer,
+    Succeed,
+}

@@ -1,0 +1,89 @@
+using Weir.Core.Dispatch;
+using Weir.Core.Sinks;
+using Weir.Core.Sources;
+using Weir.Policies;
+
+namespace Weir.Operators;
+
+/// <summary>
+/// Chooses, once a run, what stands around the user's call. Each choice is a type of its own, so a run without features is nothing but the
+/// user's delegate.
+/// </summary>
+internal static class OperatorPump
+{
+    public static Pump Make<TItem, TResult, TSink>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        TSink sink,
+        ParallelRunOptions options,
+        PumpSettings settings)
+        where TSink : struct, ISink<TResult>
+    {
+        CallPolicies? policies = CallPolicies.Of(options, settings.Adaptive);
+        RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, policies);
+        if (policies is not null)
+        {
+            Pump pump = new Pump<TItem, TResult, PendingResult<TResult>, PolicyCall<TItem, TResult>, TSink>(
+                source, new PolicyCall<TItem, TResult>(selector, policies, policies.AttemptTimeoutFor<TResult>()), sink, settings, recovery);
+            policies.RunToken = pump.Token;
+            return pump;
+        }
+
+        if (settings.Adaptive is { } adaptive)
+        {
+            return new Pump<TItem, TResult, AdaptivePendingResult<TResult>, AdaptiveCall<TItem, TResult>, TSink>(
+                source, new AdaptiveCall<TItem, TResult>(selector, adaptive), sink, settings, recovery);
+        }
+
+        return HasItemHooks(options)
+            ? new Pump<TItem, TResult, PendingResult<TResult>, HookedCall<TItem, TResult>, TSink>(
+                source, new HookedCall<TItem, TResult>(selector, options), sink, settings, recovery)
+            : new Pump<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, TSink>(
+                source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery);
+    }
+
+    public static Pump MakeDiscard<TItem, TSink>(
+        Source<TItem> source, Func<TItem, CancellationToken, ValueTask> action, TSink sink, ParallelRunOptions options, PumpSettings settings)
+        where TSink : struct, ISink<Nothing>
+    {
+        if (CallPolicies.Of(options, settings.Adaptive) is not null)
+        {
+            return Make(source, AsSelector(action), sink, options, settings);
+        }
+
+        RunRecovery<Nothing>? recovery = RunRecovery<Nothing>.Of(options, null);
+        if (settings.Adaptive is { } adaptive)
+        {
+            return new Pump<TItem, Nothing, AdaptivePendingNothing, AdaptiveActionCall<TItem>, TSink>(
+                source, new AdaptiveActionCall<TItem>(action, adaptive), sink, settings, recovery);
+        }
+
+        return HasItemHooks(options)
+            ? new Pump<TItem, Nothing, PendingNothing, HookedActionCall<TItem>, TSink>(
+                source, new HookedActionCall<TItem>(action, options), sink, settings, recovery)
+            : new Pump<TItem, Nothing, PendingNothing, ActionCall<TItem>, TSink>(
+                source, new ActionCall<TItem>(action), sink, settings, recovery);
+    }
+
+    public static bool HasItemHooks(ParallelRunOptions options) =>
+        options.OnStartItemAsync is not null || options.OnCompleteItemAsync is not null;
+
+    private static Func<TItem, CancellationToken, ValueTask<Nothing>> AsSelector<TItem>(Func<TItem, CancellationToken, ValueTask> action) =>
+        (item, cancellationToken) =>
+        {
+            ValueTask pending = action(item, cancellationToken);
+            if (!pending.IsCompletedSuccessfully)
+            {
+                return Wait(pending);
+            }
+
+            pending.GetAwaiter().GetResult();
+            return default;
+        };
+
+    private static async ValueTask<Nothing> Wait(ValueTask pending)
+    {
+        await pending.ConfigureAwait(false);
+        return default;
+    }
+}

@@ -1,0 +1,67 @@
+using Weir.Core.Dispatch;
+using Weir.Operators;
+using Weir.Resilience;
+
+namespace Weir.Policies;
+
+/// <summary>
+/// What a run does with a failed attempt: waits for an open circuit, tries again, or falls back. The engine does the waiting, without a worker.
+/// </summary>
+internal sealed class RunRecovery<TResult> : IRecovery<TResult>
+{
+    // For a half-open circuit that lets somebody else try at this moment; a circuit that is open says itself how long it will be.
+    private static readonly TimeSpan ShortestWait = TimeSpan.FromMilliseconds(10);
+
+    private readonly ParallelRunOptions _options;
+    private readonly CallPolicies? _policies;
+    private readonly RetryPolicy? _retry;
+    private readonly TypedFallback<TResult>? _fallback;
+
+    private RunRecovery(ParallelRunOptions options, CallPolicies? policies, TypedFallback<TResult>? fallback)
+    {
+        _options = options;
+        _policies = policies;
+        _fallback = fallback;
+        _retry = options.MaxRetries > 0 ? new RetryPolicy(options.Retry) : null;
+    }
+
+    public TimeSpan? AttemptTimeout => _policies is null ? _options.AttemptTimeout : null;
+
+    /// <summary>The recovery of the options, or null when a failure is simply a failure.</summary>
+    public static RunRecovery<TResult>? Of(ParallelRunOptions options, CallPolicies? policies)
+    {
+        TypedFallback<TResult>? fallback = Fallback.For<TResult>(options.OnFallback);
+        bool waits = policies?.Breaker is not null && options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen;
+        return options.MaxRetries > 0 || (options.AttemptTimeout is not null && policies is null) || fallback is not null || waits
+            ? new RunRecovery<TResult>(options, policies, fallback)
+            : null;
+    }
+
+    public async ValueTask<Recovery<TResult>> DecideAsync(FailedCall call)
+    {
+        int index = Indices.ToInt(call.Index);
+        if (!call.IsFinal)
+        {
+            if (call.Error is CircuitBreakerOpenException && _options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen
+                && _policies?.Breaker is { } breaker)
+            {
+                TimeSpan wait = breaker.RetryAfter;
+                return Recovery<TResult>.Defer(wait > ShortestWait ? wait : ShortestWait);
+            }
+
+            if (_retry?.GetDelay(call.Attempt, call.Error, call.PreviousDelay) is { } delay)
+            {
+                if (_options.OnRetryAsync is { } retrying)
+                {
+                    await retrying(index, call.Attempt, call.Error).ConfigureAwait(false);
+                }
+
+                return Recovery<TResult>.Retry(delay);
+            }
+        }
+
+        return _fallback is null
+            ? Recovery<TResult>.None
+            : Recovery<TResult>.Succeed(await _fallback.GetAsync(index, call.Error).ConfigureAwait(false));
+    }
+}

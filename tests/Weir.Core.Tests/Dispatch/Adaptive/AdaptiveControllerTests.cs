@@ -1,0 +1,181 @@
+using Weir.Core.Dispatch;
+using Weir.TestKit;
+
+namespace Weir.Core.Tests.Dispatch.Adaptive;
+
+/// <summary>How samples become windows, and windows changes.</summary>
+public class AdaptiveControllerTests
+{
+    private readonly ManualTimeProvider _clock = new();
+
+    [Fact]
+    public void Record_AsManyAsTheLimitAllows_EndsTheWindow()
+    {
+        AdaptiveController controller = Controller(initial: 40, AdaptiveConcurrencyStrategy.AIMD);
+
+        // Half as many for the first sight of the server.
+        Feed(controller, 19);
+        Assert.Equal((0, 40), (controller.Windows, controller.Limit));
+        Feed(controller, 1);
+        Assert.Equal((1, 41), (controller.Windows, controller.Limit));
+
+        // A changed limit: 40 calls of the one before, then 41 of its own.
+        Feed(controller, 80);
+        Assert.Equal((1, 41), (controller.Windows, controller.Limit));
+        Feed(controller, 1);
+        Assert.Equal((2, 42), (controller.Windows, controller.Limit));
+    }
+
+    [Fact]
+    public void Record_SampleIntervalAfterTheFirst_EndsTheWindowWithFewer()
+    {
+        AdaptiveController controller = Controller(initial: 40, AdaptiveConcurrencyStrategy.AIMD);
+        _clock.Advance(TimeSpan.FromSeconds(30));
+        Feed(controller, 2);
+        _clock.Advance(TimeSpan.FromSeconds(0.9));
+        Feed(controller, 1);
+        Assert.Equal(0, controller.Windows);
+        _clock.Advance(TimeSpan.FromSeconds(0.1));
+        Feed(controller, 1);
+        Assert.Equal((1, 41), (controller.Windows, controller.Limit));
+    }
+
+    [Fact]
+    public void Record_Failures_CountAgainstTheSuccessRateOnly()
+    {
+        AdaptiveController controller = Controller(initial: 40, AdaptiveConcurrencyStrategy.AIMD);
+        Feed(controller, 18);
+        Feed(controller, 2, succeeded: false);
+        Assert.Equal(20, controller.Limit);
+        AdaptiveController tolerant = Controller(initial: 40, AdaptiveConcurrencyStrategy.AIMD, static s => s with { MinSuccessRate = 0.9 });
+        Feed(tolerant, 18);
+        Feed(tolerant, 2, succeeded: false);
+        Assert.Equal(41, tolerant.Limit);
+    }
+
+    [Theory]
+    [InlineData(0.95, 1, 41)]
+    [InlineData(0.95, 2, 20)]
+    [InlineData(0.5, 10, 41)]
+    [InlineData(0.5, 11, 20)]
+    [InlineData(1.0, 1, 20)]
+    public void Record_SlowCalls_AreBadBeyondThePercentile(double percentile, int slow, int expected)
+    {
+        AdaptiveController controller = Controller(
+            initial: 40,
+            AdaptiveConcurrencyStrategy.AIMD,
+            s => s with { TargetLatency = TimeSpan.FromMilliseconds(15), TargetPercentile = percentile });
+        Feed(controller, slow, latency: 16);
+        Feed(controller, 20 - slow, latency: 15);
+        Assert.Equal((1, expected), (controller.Windows, controller.Limit));
+    }
+
+    [Fact]
+    public void Record_OneCallThatHangs_DoesNotDecideAlone()
+    {
+        AdaptiveController controller = Controller(initial: 40, AdaptiveConcurrencyStrategy.Gradient, static s => s with { Increase = AdaptiveConcurrencyStrategy.AIMD });
+        Feed(controller, 20);
+        int limit = controller.Limit;
+        Feed(controller, 80);
+        Feed(controller, 1, latency: 100_000);
+        Assert.Equal((2, limit + 1), (controller.Windows, controller.Limit));
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task Record_FromManyThreads_ClosesEachWindowOnce()
+    {
+        AdaptiveController controller = Controller(initial: 32, AdaptiveConcurrencyStrategy.AIMD, static s => s with { Max = 32, Min = 32 });
+        const int Each = 20_000;
+        await Task.WhenAll(Enumerable.Range(0, 4).Select(_ => Task.Run(() => Feed(controller, Each))));
+
+        // Samples are dropped while a window is being closed, and never counted twice. Every window skips as many as it takes, but the first.
+        Assert.InRange(controller.Windows, 1, (4 * Each / 64) + 1);
+        Assert.Equal(32, controller.Limit);
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task OnChange_SlowCallback_GetsTheChangesInOrderWithoutGaps()
+    {
+        List<(int Old, int New)> told = [];
+        TaskCompletionSource first = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        TaskCompletionSource release = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        TaskCompletionSource second = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        AdaptiveController controller = Controller(initial: 40, AdaptiveConcurrencyStrategy.AIMD, s => s with
+        {
+            OnChange = async (before, after) =>
+            {
+                told.Add((before, after));
+                if (told.Count == 1)
+                {
+                    first.SetResult();
+                    await release.Task;
+                    throw new FormatException("Not the run's business.");
+                }
+
+                second.SetResult();
+            },
+        });
+        FeedWindow(controller);
+        await first.Task;
+        FeedWindow(controller);
+        FeedWindow(controller);
+        FeedWindow(controller);
+        Assert.Equal([(40, 41)], told);
+        release.SetResult();
+        await second.Task;
+        Assert.Equal([(40, 41), (41, 44)], told);
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task OnChange_CallbackThatThrowsAtOnce_IsCalledAgain()
+    {
+        TaskCompletionSource second = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        using SemaphoreSlim calls = new(0);
+        AdaptiveController controller = Controller(initial: 40, AdaptiveConcurrencyStrategy.AIMD, s => s with
+        {
+            OnChange = (_, after) =>
+            {
+                calls.Release();
+                return after == 42 ? throw new FormatException() : throw new InvalidOperationException();
+            },
+        });
+        FeedWindow(controller);
+        await calls.WaitAsync(TestContext.Current.CancellationToken);
+        FeedWindow(controller);
+        await calls.WaitAsync(TestContext.Current.CancellationToken);
+        Assert.Equal(42, controller.Limit);
+    }
+
+    private AdaptiveController Controller(
+        int initial, AdaptiveConcurrencyStrategy strategy, Func<AdaptiveSettings, AdaptiveSettings>? change = null)
+    {
+        AdaptiveSettings settings = new()
+        {
+            Min = 1,
+            Max = 200,
+            Initial = initial,
+            SampleInterval = TimeSpan.FromSeconds(1),
+            Increase = strategy,
+            Decrease = strategy,
+            TimeProvider = _clock,
+        };
+        return new AdaptiveController(change?.Invoke(settings) ?? settings);
+    }
+
+    private void FeedWindow(AdaptiveController controller)
+    {
+        for (int windows = controller.Windows; controller.Windows == windows;)
+        {
+            Feed(controller, 1);
+        }
+    }
+
+    private void Feed(AdaptiveController controller, int count, double latency = 10, bool succeeded = true)
+    {
+        long now = _clock.GetTimestamp();
+        for (int i = 0; i < count; i++)
+        {
+            controller.Record(now - TimeSpan.FromMilliseconds(latency).Ticks, now, controller.Limit, succeeded);
+        }
+    }
+}

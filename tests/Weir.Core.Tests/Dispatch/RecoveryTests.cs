@@ -1,0 +1,239 @@
+using Weir.Core.Dispatch;
+using Weir.Core.Sinks;
+using Weir.Core.Sources;
+using Weir.TestKit;
+
+namespace Weir.Core.Tests.Dispatch;
+
+/// <summary>Attempts that are repeated: where items wait, when they come back, and how the run ends.</summary>
+public class RecoveryTests
+{
+    private static readonly TimeSpan Second = TimeSpan.FromSeconds(1);
+
+    private readonly ManualTimeProvider _time = new();
+    private readonly ManualExecutor _executor = new();
+
+    [Fact(Timeout = 20_000)]
+    public async Task Retry_WhileAnItemWaits_ItsWorkerRunsTheOthers()
+    {
+        List<string> calls = [];
+        Script recovery = new(static call => Recovery<int>.Retry(Second));
+        (Pump pump, Task<ItemOutcome<int>[]> task) = Start(4, 1, recovery, (x, _) =>
+        {
+            calls.Add($"{x}@{_time.GetTimestamp() / TimeSpan.TicksPerSecond}");
+            return x == 0 && calls.Count == 1 ? throw new FormatException() : new ValueTask<int>(x);
+        });
+        _executor.RunAll();
+        Assert.Equal(["0@0", "1@0", "2@0", "3@0"], calls);
+        Assert.False(task.IsCompleted);
+        _time.Advance(Second);
+        _executor.RunAll();
+        Assert.Equal("0@1", calls[^1]);
+        Assert.All(await task, static o => Assert.True(o.IsSuccess));
+        Assert.Equal(0, _time.LiveTimers);
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task Retry_SeveralTimes_TellsAttemptAndDelayEachTime()
+    {
+        Script recovery = new(static call => call.Attempt < 4 ? Recovery<int>.Retry(Second * call.Attempt) : Recovery<int>.None);
+        (_, Task<ItemOutcome<int>[]> task) = Start(1, 1, recovery, static (_, _) => throw new FormatException());
+        for (int i = 0; i < 10; i++)
+        {
+            _executor.RunAll();
+            _time.Advance(Second);
+        }
+
+        ItemOutcome<int> outcome = (await task)[0];
+        Assert.IsType<FormatException>(outcome.Error);
+        Assert.Equal([(1, 0), (2, 1), (3, 2), (4, 3)], recovery.Calls.Select(static c => (c.Attempt, (int)c.PreviousDelay.TotalSeconds)));
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task Defer_AnyNumberOfTimes_CountsNoAttempt()
+    {
+        int calls = 0;
+        Script recovery = new(static _ => Recovery<int>.Defer(Second));
+        (_, Task<ItemOutcome<int>[]> task) = Start(1, 1, recovery, (x, _) => ++calls < 4 ? throw new FormatException() : new ValueTask<int>(x));
+        for (int i = 0; i < 4; i++)
+        {
+            _executor.RunAll();
+            _time.Advance(Second);
+        }
+
+        Assert.True((await task)[0].IsSuccess);
+        Assert.All(recovery.Calls, static c => Assert.Equal(1, c.Attempt));
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task Succeed_InPlaceOfAFailure_IsTheItemsResult()
+    {
+        (_, Task<ItemOutcome<int>[]> task) = Start(
+            2, 1, new Script(static call => Recovery<int>.Succeed(-1)), static (x, _) => x == 1 ? throw new FormatException() : new ValueTask<int>(x));
+        _executor.RunAll();
+        Assert.Equal([0, -1], (await task).Select(static o => o.Value));
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task Decision_ThatThrows_IsTheItemsFailure()
+    {
+        (_, Task<ItemOutcome<int>[]> task) = Start(
+            1, 1, new Script(static call => throw new InvalidTimeZoneException()), static (x, _) => throw new FormatException());
+        _executor.RunAll();
+        Assert.IsType<InvalidTimeZoneException>((await task)[0].Error);
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task Stop_WithItemsWaiting_EndsTheRunAndTheyAreCancelled()
+    {
+        (Pump pump, Task<ItemOutcome<int>[]> task) = Start(
+            3, 1, new Script(static _ => Recovery<int>.Retry(Second)), static (x, _) => x == 1 ? throw new FormatException() : new ValueTask<int>(x));
+        _executor.RunAll();
+        Assert.False(task.IsCompleted);
+        pump.Stop();
+        Assert.Equal(
+            [ItemStatus.Succeeded, ItemStatus.Cancelled, ItemStatus.Succeeded], (await task).Select(static o => o.Status));
+        Assert.Equal(0, _time.LiveTimers);
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task Backlog_WhenEverythingFails_HoldsBackNewItems()
+    {
+        int calls = 0;
+        bool heals = false;
+        (_, Task<ItemOutcome<int>[]> task) = Start(10_000, 2, new Script(static _ => Recovery<int>.Retry(Second)), (x, _) =>
+        {
+            calls++;
+            return heals ? new ValueTask<int>(x) : throw new FormatException();
+        });
+        _executor.RunAll();
+
+        // The bound, and at most the chunk that was claimed last.
+        Assert.InRange(calls, 1024 + (4 * 2), 1024 + (4 * 2) + 256);
+        int failed = calls;
+        heals = true;
+        _time.Advance(Second);
+        _executor.RunAll();
+        ItemOutcome<int>[] outcomes = await task;
+        Assert.All(outcomes.Index(), static o => Assert.Equal(o.Index, o.Item.Value));
+        Assert.Equal(10_000 + failed, calls);
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task ItemTimeout_OverSeveralAttempts_IsOneLimitForAll()
+    {
+        Script recovery = new(static call => call.IsFinal ? Recovery<int>.None : Recovery<int>.Retry(Second * 4));
+        (_, Task<ItemOutcome<int>[]> task) = Start(1, 1, recovery, static (_, _) => throw new FormatException(), itemTimeout: Second * 10);
+        for (int i = 0; i < 12; i++)
+        {
+            _executor.RunAll();
+            _time.Advance(Second);
+        }
+
+        ItemOutcome<int> outcome = (await task)[0];
+        Assert.Equal(ItemStatus.TimedOut, outcome.Status);
+        Assert.IsType<TimeoutException>(outcome.Error!.InnerException);
+
+        // Attempts at 0, 4 and 8 seconds; the next would be at 12, and the limit at 10 is not slept through.
+        Assert.Equal(4, recovery.Calls.Count);
+        Assert.True(recovery.Calls[^1].IsFinal);
+        Assert.Equal(0, _time.LiveTimers);
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task AttemptTimeout_OfACallThatNeverReturns_IsAFailureThatMayBeRepeated()
+    {
+        int calls = 0;
+        TaskCompletionSource<int> never = new();
+        Script recovery = new(static call => call.IsFinal ? Recovery<int>.None : Recovery<int>.Retry(Second)) { AttemptTimeout = Second * 3 };
+        (_, Task<ItemOutcome<int>[]> task) = Start(1, 1, recovery, (x, _) => ++calls == 1 ? new ValueTask<int>(never.Task) : new ValueTask<int>(x));
+        _executor.RunAll();
+        _time.Advance(Second * 3);
+        _executor.RunAll();
+        Assert.IsAssignableFrom<OperationCanceledException>(recovery.Calls.Single().Error);
+        Assert.False(recovery.Calls.Single().IsFinal);
+        _time.Advance(Second);
+        _executor.RunAll();
+        Assert.True((await task)[0].IsSuccess);
+        never.SetResult(99);
+        _executor.RunAll();
+        Assert.Equal(0, _time.LiveTimers);
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task Recovery_RandomPlans_GiveEachItemOneOutcome()
+    {
+        for (int seed = 1; seed <= 200; seed++)
+        {
+            Random random = new(seed);
+            int count = random.Next(1, 60);
+            int[] failures = Enumerable.Range(0, count).Select(_ => random.Next(6)).ToArray();
+            int[] calls = new int[count];
+            int most = random.Next(1, 5);
+            Script recovery = new(call => call.Attempt > most ? Recovery<int>.None : Recovery<int>.Retry(TimeSpan.FromMilliseconds(seed % 7)));
+            ManualExecutor executor = new();
+            ManualTimeProvider time = new();
+            (_, Task<ItemOutcome<int>[]> task) = Start(count, random.Next(1, 9), recovery, (x, _) =>
+            {
+                calls[x]++;
+                return calls[x] <= failures[x] ? throw new FormatException() : new ValueTask<int>(x);
+            }, executor: executor, time: time);
+            while (!task.IsCompleted)
+            {
+                while (executor.Queued > 0)
+                {
+                    executor.RunOne(random.Next(executor.Queued));
+                }
+
+                time.Advance(TimeSpan.FromMilliseconds(random.Next(1, 5)));
+                await Task.Yield();
+            }
+
+            ItemOutcome<int>[] outcomes = await task;
+            for (int i = 0; i < count; i++)
+            {
+                Assert.Equal(failures[i] <= most ? ItemStatus.Succeeded : ItemStatus.Failed, outcomes[i].Status);
+                Assert.Equal(Math.Min(failures[i], most) + 1, calls[i]);
+            }
+
+            Assert.Equal(0, time.LiveTimers);
+        }
+    }
+
+    private (Pump Pump, Task<ItemOutcome<int>[]> Task) Start(
+        int count,
+        int limit,
+        Script recovery,
+        Func<int, CancellationToken, ValueTask<int>> selector,
+        TimeSpan? itemTimeout = null,
+        ManualExecutor? executor = null,
+        ManualTimeProvider? time = null)
+    {
+        OutcomeCompletion<int> completion = new(count);
+        PumpSettings settings = new()
+        {
+            Limit = limit,
+            ErrorMode = ErrorMode.BestEffort,
+            Executor = executor ?? _executor,
+            TimeProvider = time ?? _time,
+            ItemTimeout = itemTimeout,
+        };
+        Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int>> pump = new(
+            SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()), new SelectorCall<int, int>(selector), new OutcomeSink<int>(completion), settings, recovery);
+        pump.Start(1, default);
+        return (pump, completion.Task);
+    }
+
+    private sealed class Script(Func<FailedCall, Recovery<int>> decide) : IRecovery<int>
+    {
+        public List<FailedCall> Calls { get; } = [];
+
+        public TimeSpan? AttemptTimeout { get; init; }
+
+        public ValueTask<Recovery<int>> DecideAsync(FailedCall call)
+        {
+            Calls.Add(call);
+            return new ValueTask<Recovery<int>>(decide(call));
+        }
+    }
+}
