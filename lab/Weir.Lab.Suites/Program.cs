@@ -1,5 +1,6 @@
 using BenchmarkDotNet.Running;
 using Weir.Lab.Suites;
+using Weir.Lab.Suites.Auto;
 using Weir.Lab.Suites.Ratios;
 using Weir.Lab.Suites.Workloads;
 
@@ -8,6 +9,11 @@ SpinWork.Publish();
 if (args is [RatiosCommand.Name, ..])
 {
     return await RatiosCommand.Create().Parse(args).InvokeAsync();
+}
+
+if (args is [AutoCommand.Name, ..])
+{
+    return await AutoCommand.Create().Parse(args).InvokeAsync();
 }
 
 // 3 when a benchmark has no result, which is so when its arms do unequal work.

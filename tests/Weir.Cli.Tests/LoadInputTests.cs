@@ -57,7 +57,7 @@ public class LoadInputTests
     [InlineData("--batch-size 0", "--batch-size must be a whole number from 1 to 100,000,000; it is '0'.")]
     [InlineData("--batch-size -1", "--batch-size must be a whole number from 1 to 100,000,000; it is '-1'.")]
     [InlineData("--count 200000000", "A count above 100,000,000 needs a --batch-size, because a batch is held in memory.")]
-    [InlineData("--runtime ractor", "--runtime must be direct, concurrent, parallel or all; it is 'ractor'.")]
+    [InlineData("--runtime ractor", "--runtime must be direct, concurrent, parallel, auto or all; it is 'ractor'.")]
     [InlineData("--concurrency 0", "--concurrency must be a whole number from 1 to 1,000,000; it is '0'.")]
     [InlineData("--parallel-size 0", "--parallel-size must be a whole number from 1 to 1,024; it is '0'.")]
     [InlineData("--timeout 0", "--timeout must be a number of seconds from 0.001 to 86,400; it is '0'.")]
@@ -77,6 +77,7 @@ public class LoadInputTests
     [InlineData("--sweep 1,0", "--sweep must be different whole numbers from 1 to 1,024 between commas, such as 1,2,4; it is '1,0'.")]
     [InlineData("--sweep 2,2", "--sweep must be different whole numbers from 1 to 1,024 between commas, such as 1,2,4; it is '2,2'.")]
     [InlineData("--sweep 1,2 --runtime direct", "--sweep needs --runtime concurrent, parallel or all; direct has no size.")]
+    [InlineData("--sweep 1,2 --runtime auto", "--sweep needs --runtime concurrent, parallel or all; auto chooses its own.")]
     [InlineData("--input /no/such/file", "--input must be a file that exists; it is '/no/such/file'.")]
     [InlineData("--input /no/such/file --workload cpu", "--input brings its own work, so --workload cannot be used with it.")]
     [InlineData("--peers --timeout 1", "--peers cannot be used with a timeout (--timeout or CDC_TIMEOUT), because the peers have no time limit for an item.")]
@@ -94,7 +95,7 @@ public class LoadInputTests
 
     [Theory(Timeout = 30_000)]
     [InlineData("COUNT", "0", "COUNT must be a whole number from 1 to 2,147,483,647; it is '0'.")]
-    [InlineData("RUNTIME", "x", "RUNTIME must be direct, concurrent, parallel or all; it is 'x'.")]
+    [InlineData("RUNTIME", "x", "RUNTIME must be direct, concurrent, parallel, auto or all; it is 'x'.")]
     [InlineData("JSON", "2", "JSON must be true or false; it is '2'.")]
     [InlineData("CDC_TIMEOUT", "-1", "CDC_TIMEOUT must be a number of seconds from 0.001 to 86,400; it is '-1'.")]
     public async Task Load_BadVariable_NamesTheVariable(string variable, string value, string sentence)

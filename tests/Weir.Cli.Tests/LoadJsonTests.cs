@@ -11,7 +11,7 @@ public class LoadJsonTests
         LoadResult result = await CliUnderTest.LoadAsync("--json --count 5000 --batch-size 500 --timeout 60 --warmup 77 --concurrency 9 --parallel-size 2 --trials 3");
 
         Assert.Equal(0, result.ExitCode);
-        Assert.Equal(["direct", "concurrent", "parallel"], result.Results.Keys);
+        Assert.Equal(["direct", "concurrent", "parallel", "auto"], result.Results.Keys);
         foreach (JsonElement one in result.Results.Values)
         {
             Assert.Equal("weir-load", one.GetProperty("benchmark").GetString());
@@ -58,7 +58,7 @@ public class LoadJsonTests
     {
         LoadResult result = await CliUnderTest.LoadAsync("--json --count 3000 --batch-size 700 --peers --trials 2");
 
-        Assert.Equal(8, result.Results.Count);
+        Assert.Equal(9, result.Results.Count);
         Assert.Equal(5, result.Results.Values.Count(static r => r.GetProperty("peer").GetBoolean()));
         Assert.Equal(1, result.Results["loop"].GetProperty("ratio_to_loop").GetDouble());
         Assert.Equal(1, result.Results["Parallel.ForEachAsync"].GetProperty("ratio_to_foreachasync").GetDouble());

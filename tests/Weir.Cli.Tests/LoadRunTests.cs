@@ -146,7 +146,7 @@ public class LoadRunTests
         }
         else
         {
-            Assert.Equal(["0", "0", "0"], result.Values("processed"));
+            Assert.Equal(["0", "0", "0", "0"], result.Values("processed"));
         }
     }
 

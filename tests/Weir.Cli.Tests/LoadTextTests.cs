@@ -22,8 +22,8 @@ public class LoadTextTests
         Assert.Equal("10,000", result.Value("warmup"));
         Assert.Equal("5", result.Value("trials"));
         Assert.Equal("noop", result.Value("workload"));
-        Assert.Equal(["all", "direct", "concurrent", "parallel"], result.Values("runtime"));
-        Assert.Equal(["500,000", "500,000", "500,000"], result.Values("processed"));
+        Assert.Equal(["all", "direct", "concurrent", "parallel", "auto"], result.Values("runtime"));
+        Assert.Equal(["500,000", "500,000", "500,000", "500,000"], result.Values("processed"));
     }
 
     [Fact(Timeout = 30_000)]
@@ -60,7 +60,7 @@ public class LoadTextTests
         string[] columns = ["runtime", "items/s", "[min..max]", "ns/item", "above direct", "B/item", "CPU s/M", "GC 0/1/2 per M"];
         Assert.All(columns, column => Assert.Contains(column, header, StringComparison.Ordinal));
         Assert.DoesNotContain("x loop", result.Out, StringComparison.Ordinal);
-        foreach (string runtime in (string[])["direct", "concurrent", "parallel"])
+        foreach (string runtime in (string[])["direct", "concurrent", "parallel", "auto"])
         {
             string row = Assert.Single(result.Lines, line => line.StartsWith($"  {runtime} ", StringComparison.Ordinal));
             Assert.Matches(@"\[[\d.]+\.\.[\d.]+( [kMG])?\]", row);
@@ -77,8 +77,8 @@ public class LoadTextTests
         LoadResult result = await CliUnderTest.LoadAsync("--count 1000 --trials 2");
 
         Assert.Contains("warming up", result.Error, StringComparison.Ordinal);
-        Assert.Matches(@"round 1 of 2: direct [\d.]+ [kMG]/s, concurrent [\d.]+ [kMG]/s, parallel", result.Error);
-        Assert.Matches(@"round 2 of 2: parallel .*, concurrent .*, direct", result.Error);
+        Assert.Matches(@"round 1 of 2: direct [\d.]+ [kMG]/s, concurrent [\d.]+ [kMG]/s, parallel [\d.]+ [kMG]/s, auto", result.Error);
+        Assert.Matches(@"round 2 of 2: auto .*, parallel .*, concurrent .*, direct", result.Error);
         Assert.DoesNotContain('\u001b', result.Error);
         Assert.DoesNotContain("round", result.Out, StringComparison.Ordinal);
     }
@@ -108,8 +108,26 @@ public class LoadTextTests
         Assert.All(peers, peer => Assert.Single(result.Lines, line => line.StartsWith($"  {peer} ", StringComparison.Ordinal)));
 
         // The lines of key and value are for runtimes.
-        Assert.Equal(3, result.Values("processed").Length);
+        Assert.Equal(4, result.Values("processed").Length);
         Assert.Equal(Environment.ProcessorCount.ToString(CultureInfo.InvariantCulture), result.Value("peer_degree"));
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Load_Auto_PrintsItsDecisionsWithTheirReasons()
+    {
+        LoadResult result = await CliUnderTest.LoadAsync("--runtime auto --workload io --count 200 --trials 1");
+
+        Assert.Equal("auto", result.Value("runtime"));
+        string[] decisions = result.Values("decision");
+        Assert.Contains(decisions, static line => line.StartsWith("first call, ", StringComparison.Ordinal));
+        Assert.Contains(decisions, static line => line.StartsWith("last call, ", StringComparison.Ordinal));
+        Assert.All(decisions, static line => Assert.Matches(@"^(first|last) call, [\d.,]+ ms, [\d,]+ items: .+, threads \d+, in flight \d+: .+$", line));
+        Assert.Contains(decisions, static line => line.Contains("-> concurrent", StringComparison.Ordinal));
+
+        LoadResult json = await CliUnderTest.LoadAsync("--runtime auto --workload io --count 200 --trials 1 --json");
+        System.Text.Json.JsonElement first = json.Results["auto"].GetProperty("decisions")[0];
+        Assert.Equal(("first", "probe"), (first.GetProperty("call").GetString(), first.GetProperty("from").GetString()));
+        Assert.True(first.GetProperty("in_flight").GetInt32() >= 1);
     }
 
     [Fact(Timeout = 30_000)]
@@ -118,7 +136,7 @@ public class LoadTextTests
         LoadResult result = await CliUnderTest.LoadAsync("--count 1000 --sweep 1,3 --trials 1");
 
         Assert.Equal("1,3", result.Value("sweep"));
-        Assert.Equal(["all", "direct", "concurrent/1", "concurrent/3", "parallel/1", "parallel/3"], result.Values("runtime"));
+        Assert.Equal(["all", "direct", "concurrent/1", "concurrent/3", "parallel/1", "parallel/3", "auto"], result.Values("runtime"));
     }
 
     [Fact(Timeout = 30_000)]

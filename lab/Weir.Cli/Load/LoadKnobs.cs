@@ -62,6 +62,7 @@ internal sealed record LoadKnobs
         .. Runtimes.SelectMany(kind => kind switch
         {
             RuntimeKind.Direct => [new RuntimeChoice(kind, 1, IsSwept: false)],
+            RuntimeKind.Auto => [new RuntimeChoice(kind, Concurrency, IsSwept: false)],
             _ when Sweep.Count > 0 => Sweep.Select(size => new RuntimeChoice(kind, size, IsSwept: true)),
             RuntimeKind.Concurrent => [new RuntimeChoice(kind, Concurrency, IsSwept: false)],
             _ => [new RuntimeChoice(kind, ParallelSize, IsSwept: false)],

@@ -20,7 +20,8 @@ internal sealed class LoadOptionSet
         ["direct"] = [RuntimeKind.Direct],
         ["concurrent"] = [RuntimeKind.Concurrent],
         ["parallel"] = [RuntimeKind.Parallel],
-        ["all"] = [RuntimeKind.Direct, RuntimeKind.Concurrent, RuntimeKind.Parallel],
+        ["auto"] = [RuntimeKind.Auto],
+        ["all"] = [RuntimeKind.Direct, RuntimeKind.Concurrent, RuntimeKind.Parallel, RuntimeKind.Auto],
     };
 
     private static readonly Dictionary<string, WorkloadKind> WorkloadWords = new(StringComparer.OrdinalIgnoreCase)
@@ -34,8 +35,8 @@ internal sealed class LoadOptionSet
 
     private readonly Setting _count = Setting.Of("--count", "COUNT", "N", "Items of a pass. Default 500,000, or fewer when their work takes more than about a second in sum; the lines of --input");
     private readonly Setting _batchSize = Setting.Of("--batch-size", "BATCH_SIZE", "N", "Items of a call. Default: all");
-    private readonly Setting _runtime = Setting.Of("--runtime", "RUNTIME", "KIND", "direct, concurrent, parallel or all. Default all");
-    private readonly Setting _concurrency = Setting.Of("--concurrency", "CDC_CONCURRENCY", "N", "Items in flight of the concurrent runtime. Default 100");
+    private readonly Setting _runtime = Setting.Of("--runtime", "RUNTIME", "KIND", "direct, concurrent, parallel, auto or all. Default all");
+    private readonly Setting _concurrency = Setting.Of("--concurrency", "CDC_CONCURRENCY", "N", "Items in flight of the concurrent runtime, and the most of the auto runtime. Default 100");
     private readonly Setting _parallelSize = Setting.Of("--parallel-size", "CDC_PARALLEL_SIZE", "N", "Threads of the parallel runtime. Default: one less than processors, at least 1");
     private readonly Setting _timeout = Setting.Of("--timeout", "CDC_TIMEOUT", "SECONDS", "Time limit of an item. Default: none");
     private readonly Setting _preserveOrder = Setting.Of("--preserve-order", "PRESERVE_ORDER", "BOOL", "Outcomes as an array in input order (true), or as a stream as items end (false). Default true");
@@ -101,9 +102,10 @@ internal sealed class LoadOptionSet
         }
 
         Given? sweep = Find(_sweep);
-        if (sweep is not null && runtimes is [RuntimeKind.Direct])
+        if (sweep is not null && runtimes is [RuntimeKind.Direct or RuntimeKind.Auto])
         {
-            throw new BadInputException("--sweep needs --runtime concurrent, parallel or all; direct has no size.");
+            throw new BadInputException(
+                $"--sweep needs --runtime concurrent, parallel or all; {(runtimes is [RuntimeKind.Direct] ? "direct has no size" : "auto chooses its own")}.");
         }
 
         return new LoadKnobs

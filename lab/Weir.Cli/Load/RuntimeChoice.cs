@@ -5,7 +5,7 @@ namespace Weir.Cli.Load;
 
 /// <summary>A runtime that takes part in a run.</summary>
 /// <param name="Kind">The kind.</param>
-/// <param name="Size">The concurrency, or the number of threads; 1 for direct.</param>
+/// <param name="Size">The concurrency, the number of threads, or the most items in flight; 1 for direct.</param>
 /// <param name="IsSwept">Whether there are several of the kind, so that the size belongs to the name.</param>
 internal sealed record RuntimeChoice(RuntimeKind Kind, int Size, bool IsSwept)
 {
@@ -19,6 +19,7 @@ internal sealed record RuntimeChoice(RuntimeKind Kind, int Size, bool IsSwept)
     {
         RuntimeKind.Direct => new DirectRuntime(),
         RuntimeKind.Concurrent => new ConcurrentRuntime(Size),
+        RuntimeKind.Auto => new AutoRuntime(Size),
         _ => new ParallelRuntime(Size),
     };
 }

@@ -6,4 +6,7 @@ internal enum RuntimeKind
     Direct,
     Concurrent,
     Parallel,
+
+    /// <summary>Chooses by itself.</summary>
+    Auto,
 }

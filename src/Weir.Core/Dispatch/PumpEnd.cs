@@ -126,7 +126,7 @@ internal abstract partial class Pump
 
         // The awaiting code may run right here, which a pool thread that was started for this run and has nothing left to do can afford.
         // A dedicated thread cannot.
-        if (_settings.Executor == PoolExecutor.Instance)
+        if (_settings.Executor.MayRunHere)
         {
             CompleteRun();
         }

@@ -1,10 +1,11 @@
 using Weir.Core;
 using Weir.Core.Dispatch;
+using Weir.Core.Metering;
 
 namespace Weir.Runtimes;
 
 /// <summary>What a call of a runtime leaves behind when it ends: its deadline's timer, and its entry among the running calls.</summary>
-internal sealed class CallEnd(RuntimeCalls calls)
+internal class CallEnd(RuntimeCalls calls)
 {
     private readonly Lock _lock = new();
     private Pump? _run;
@@ -15,7 +16,7 @@ internal sealed class CallEnd(RuntimeCalls calls)
     public void Begin(Pump run, TimeSpan? batchTimeout, TimeProvider time)
     {
         _run = run;
-        calls.Add(run);
+        calls.Add(this);
         if (batchTimeout is { } timeout)
         {
             ITimer timer = time.CreateTimer(static state => ((CallEnd)state!).Expire(), this, timeout, Timeout.InfiniteTimeSpan);
@@ -32,6 +33,12 @@ internal sealed class CallEnd(RuntimeCalls calls)
         }
     }
 
+    /// <summary>The counts of the call so far.</summary>
+    public virtual RunSample Sample() => _run!.Sample();
+
+    /// <summary>Ends the call without waiting for what runs.</summary>
+    public Task AbortAsync(ItemStatus status) => _run!.AbortAsync(status, null);
+
     public void Set()
     {
         ITimer? timer;
@@ -42,7 +49,7 @@ internal sealed class CallEnd(RuntimeCalls calls)
         }
 
         timer?.Dispose();
-        calls.Remove(_run!);
+        calls.Remove(this);
     }
 
     private void Expire()

@@ -48,6 +48,37 @@ public sealed class DirectRuntime : IExecutionRuntime
     }
 
     /// <inheritdoc/>
+    public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        Func<TItem, TKey> keySelector,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(keySelector);
+        Check(items, processor, options);
+
+        // One item runs at a time and in order, whatever its key is; that every item has one is the contract of all runtimes.
+        for (int index = 0; index < items.Count && !cancellationToken.IsCancellationRequested; index++)
+        {
+            try
+            {
+                if (keySelector(items[index]) is null)
+                {
+                    throw new InvalidOperationException($"The key of the item at index {index} is null.");
+                }
+            }
+            catch (Exception e)
+            {
+                return Task.FromException<ItemOutcome<TResult>[]>(e);
+            }
+        }
+
+        return ProcessManyAsync(items, processor, options, cancellationToken);
+    }
+
+    /// <inheritdoc/>
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,

@@ -35,6 +35,34 @@ public interface IExecutionRuntime : IAsyncDisposable
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default);
 
+    /// <summary>Runs all items, those of one key one at a time and in input order, and gives one outcome per item, in input order.</summary>
+    /// <typeparam name="TItem">The type of the items.</typeparam>
+    /// <typeparam name="TResult">The type of the results.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <param name="items">The items. Must not change during the call.</param>
+    /// <param name="processor">The call for an item; its token is cancelled when the item's time or the call's ends.</param>
+    /// <param name="keySelector">
+    /// The key of an item. Called once an item, for one item at a time. Items of one key run one at a time and in input order (or <see cref="ProcessManyOptions.MaxPerPartition"/> at a
+    /// time), each after the one before it has ended or was given up; items of other keys pass them.
+    /// </param>
+    /// <param name="options">The time limits; <see langword="null"/> for none.</param>
+    /// <param name="cancellationToken">Cancels the call.</param>
+    /// <returns>Exactly as many outcomes as there are items. No item's failure is thrown; an exception from <paramref name="keySelector"/> is, and ends the call.</returns>
+    /// <exception cref="ArgumentNullException">
+    /// <paramref name="items"/>, <paramref name="processor"/> or <paramref name="keySelector"/> is <see langword="null"/>. Thrown at the call.
+    /// </exception>
+    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
+    /// <exception cref="ObjectDisposedException">The runtime has been disposed. Thrown at the call.</exception>
+    /// <exception cref="InvalidOperationException">A key is <see langword="null"/>.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
+    Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        Func<TItem, TKey> keySelector,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull;
+
     /// <summary>Runs all items and yields each one's outcome, with its index, as soon as it is known.</summary>
     /// <typeparam name="TItem">The type of the items.</typeparam>
     /// <typeparam name="TResult">The type of the results.</typeparam>

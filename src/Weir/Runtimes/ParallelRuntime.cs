@@ -50,6 +50,16 @@ public sealed class ParallelRuntime : IExecutionRuntime
         _runtime.ProcessManyAsync(items, processor, options, cancellationToken);
 
     /// <inheritdoc/>
+    public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        Func<TItem, TKey> keySelector,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull =>
+        _runtime.ProcessManyAsync(items, processor, keySelector, options, cancellationToken);
+
+    /// <inheritdoc/>
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,

@@ -1,6 +1,6 @@
 namespace Weir.Runtimes;
 
-/// <summary>The time limits of one <see cref="IExecutionRuntime.ProcessManyAsync"/> call. Immutable: a <c>with</c> expression makes a changed copy.</summary>
+/// <summary>The limits of one call of an <see cref="IExecutionRuntime"/>. Immutable: a <c>with</c> expression makes a changed copy.</summary>
 public sealed record ProcessManyOptions
 {
     internal static ProcessManyOptions Default { get; } = new();
@@ -16,8 +16,13 @@ public sealed record ProcessManyOptions
     /// <value>More than zero and at most <see cref="uint.MaxValue"/> - 1 milliseconds; <see langword="null"/>, the default, for no limit.</value>
     public TimeSpan? BatchTimeout { get; init; }
 
+    /// <summary>How many items of one key may be in flight at once, for calls that are given a <c>keySelector</c>.</summary>
+    /// <value>At least 1. The default is 1: items of one key run one after the other, in input order.</value>
+    public int MaxPerPartition { get; init; } = 1;
+
     internal void Validate()
     {
+        Require.AtLeastOne(MaxPerPartition, nameof(MaxPerPartition));
         Require.Timeout(ItemTimeout, nameof(ItemTimeout));
         Require.Timeout(BatchTimeout, nameof(BatchTimeout));
     }

@@ -36,7 +36,43 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         }
 
         OutcomeCompletion<TResult> completion = new(count);
-        Start(items, count, processor, new OutcomeSink<TResult>(completion), processOptions, cancellationToken, default);
+        Start(RuntimeSource.Of(items, count), count, processor, new OutcomeSink<TResult>(completion), processOptions, cancellationToken, default);
+        return completion.Task;
+    }
+
+    public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        Func<TItem, TKey> keySelector,
+        ProcessManyOptions? processOptions,
+        CancellationToken cancellationToken)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(keySelector);
+        processOptions = Check(items, processor, processOptions);
+        _calls.ThrowIfClosed();
+        if (cancellationToken.IsCancellationRequested)
+        {
+            return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
+        }
+
+        int count = items.Count;
+        if (count == 0)
+        {
+            return Task.FromResult<ItemOutcome<TResult>[]>([]);
+        }
+
+        // The items are in memory already, so as many may wait for their key as there are: no key ever stops another.
+        KeyedSource<TItem, TKey> source = new(RuntimeSource.Of(items, count), keySelector, null, processOptions.MaxPerPartition, count);
+        OutcomeCompletion<TResult> completion = new(count);
+        Start(
+            source,
+            count,
+            processor,
+            new LaneSink<TResult, OutcomeSink<TResult>>(new OutcomeSink<TResult>(completion), source),
+            processOptions,
+            cancellationToken,
+            default);
         return completion.Task;
     }
 
@@ -55,7 +91,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
             StreamCapacity,
             preserveOrder,
             (output, enumeratorToken) => Start(
-                items, count, processor, new OutcomeStreamSink<TResult>(output), processOptions, cancellationToken, enumeratorToken))
+                RuntimeSource.Of(items, count), count, processor, new OutcomeStreamSink<TResult>(output), processOptions, cancellationToken, enumeratorToken))
         {
             Missing = (count, static index => ((int)index, default)),
         };
@@ -74,7 +110,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
     }
 
     private Pump Start<TItem, TResult, TSink>(
-        IReadOnlyList<TItem> items,
+        Source<TItem> source,
         int count,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         TSink sink,
@@ -94,7 +130,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         };
         CallEnd end = new(_calls);
         Pump pump = new Pump<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, RuntimeSink<TResult, TSink>>(
-            RuntimeSource.Of(items, count), new SelectorCall<TItem, TResult>(processor), new RuntimeSink<TResult, TSink>(sink, end), settings);
+            source, new SelectorCall<TItem, TResult>(processor), new RuntimeSink<TResult, TSink>(sink, end), settings);
         end.Begin(pump, processOptions.BatchTimeout, options.TimeProvider);
         pump.Start(eager ? Math.Min(limit, count) : 1, cancellationToken, otherToken);
         return pump;

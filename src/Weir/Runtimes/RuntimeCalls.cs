@@ -1,5 +1,4 @@
 using Weir.Core;
-using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 
 namespace Weir.Runtimes;
@@ -10,7 +9,7 @@ namespace Weir.Runtimes;
 internal sealed class RuntimeCalls(object owner)
 {
     private readonly Lock _gate = new();
-    private readonly HashSet<Pump> _runs = [];
+    private readonly HashSet<CallEnd> _runs = [];
     private TaskCompletionSource? _drained;
     private bool _closed;
     private long _succeeded;
@@ -24,7 +23,7 @@ internal sealed class RuntimeCalls(object owner)
             using (_gate.Hold())
             {
                 RunSample sum = default;
-                foreach (Pump run in _runs)
+                foreach (CallEnd run in _runs)
                 {
                     RunSample sample = run.Sample();
                     sum.Succeeded += sample.Succeeded;
@@ -54,7 +53,7 @@ internal sealed class RuntimeCalls(object owner)
     }
 
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
-    public void Add(Pump run)
+    public void Add(CallEnd run)
     {
         using (_gate.Hold())
         {
@@ -63,7 +62,7 @@ internal sealed class RuntimeCalls(object owner)
         }
     }
 
-    public void Remove(Pump run)
+    public void Remove(CallEnd run)
     {
         TaskCompletionSource? drained = null;
         using (_gate.Hold())
@@ -108,13 +107,13 @@ internal sealed class RuntimeCalls(object owner)
         }
         catch (TimeoutException)
         {
-            Pump[] left;
+            CallEnd[] left;
             using (_gate.Hold())
             {
                 left = [.. _runs];
             }
 
-            await Task.WhenAll(left.Select(static run => run.AbortAsync(ItemStatus.Cancelled, null))).ConfigureAwait(false);
+            await Task.WhenAll(left.Select(static run => run.AbortAsync(ItemStatus.Cancelled))).ConfigureAwait(false);
             await drained.ConfigureAwait(false);
         }
     }

@@ -33,6 +33,15 @@ internal sealed class RecordingRuntime : IExecutionRuntime
         return _inner.ProcessManyAsync(items, processor, options, cancellationToken);
     }
 
+    public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        Func<TItem, TKey> keySelector,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull =>
+        throw new NotSupportedException("The command gives no keys.");
+
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,

@@ -67,6 +67,15 @@ internal sealed class TamperedRuntime(Fault fault, int victim) : IExecutionRunti
         return outcomes;
     }
 
+    public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        Func<TItem, TKey> keySelector,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull =>
+        throw new NotSupportedException("The command gives no keys.");
+
     public async IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,

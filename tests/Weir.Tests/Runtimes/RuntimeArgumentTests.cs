@@ -82,6 +82,9 @@ public class RuntimeArgumentTests
         Assert.Throws<ArgumentNullException>("TimeProvider", () => new DirectRuntime(noClock));
         Assert.Throws<ArgumentNullException>("TimeProvider", () => new ConcurrentRuntime(1, noClock));
         Assert.Throws<ArgumentNullException>("TimeProvider", () => new ParallelRuntime(1, noClock));
+        Assert.Throws<ArgumentNullException>("TimeProvider", () => new AutoRuntime(1, 1, noClock));
+        Assert.Throws<ArgumentOutOfRangeException>("maxConcurrency", () => new AutoRuntime(0));
+        Assert.Throws<ArgumentOutOfRangeException>("maxThreads", () => new AutoRuntime(1, 0));
     }
 
     [Fact(Timeout = 10_000)]
@@ -92,6 +95,8 @@ public class RuntimeArgumentTests
         await using ParallelRuntime parallel = new();
         Assert.Equal(100, concurrent.Concurrency);
         Assert.Equal(Math.Max(1, Environment.ProcessorCount - 1), parallel.Workers);
-        Assert.Equal(["direct", "concurrent", "parallel"], new IExecutionRuntime[] { direct, concurrent, parallel }.Select(static r => r.Name));
+        await using AutoRuntime auto = new();
+        Assert.Equal((200, Environment.ProcessorCount), (auto.MaxConcurrency, auto.MaxThreads));
+        Assert.Equal(["direct", "concurrent", "parallel", "auto"], new IExecutionRuntime[] { direct, concurrent, parallel, auto }.Select(static r => r.Name));
     }
 }

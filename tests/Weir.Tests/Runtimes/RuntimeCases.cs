@@ -20,7 +20,7 @@ public enum RunForm
 public static class RuntimeCases
 {
     /// <summary>Runtimes whose processors may block their thread without blocking the caller.</summary>
-    private static readonly string[] Detached = ["concurrent 1", "concurrent 3", "concurrent 100", "parallel 1", "parallel 2", "parallel 4"];
+    private static readonly string[] Detached = ["concurrent 1", "concurrent 3", "concurrent 100", "parallel 1", "parallel 2", "parallel 4", "auto 1", "auto 3", "auto 100"];
 
     private static readonly string[] All = ["direct", .. Detached];
 
@@ -38,6 +38,7 @@ public static class RuntimeCases
             "direct" => new DirectRuntime(options),
             "concurrent" => new ConcurrentRuntime(Number(parts[1]), options),
             "parallel" => new ParallelRuntime(Number(parts[1]), options),
+            "auto" => new AutoRuntime(Number(parts[1]), options: options),
             _ => throw new ArgumentOutOfRangeException(nameof(name), name, null),
         };
     }

@@ -10,4 +10,7 @@ internal sealed record LoadArm(Arm Arm, RuntimeChoice? Choice)
 {
     /// <summary>What is shown of it while it runs; <see langword="null"/> when nothing is.</summary>
     public WatchedArm? Watched { get; init; }
+
+    /// <summary>What the runtime has decided; nothing for those that decide nothing.</summary>
+    public Func<IReadOnlyList<LoadDecision>> Decisions { get; init; } = static () => [];
 }

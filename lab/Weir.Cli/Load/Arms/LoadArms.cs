@@ -43,6 +43,7 @@ internal sealed class LoadArms : IAsyncDisposable
             RuntimeArm arm = new(runtime, Seen(meter), knobs);
             arms._arms.Add(new LoadArm(Arm(choice.Name, arm.RunAsync, () => arm.ItemsDone), choice)
             {
+                Decisions = () => arm.Decisions,
                 Watched = meter is null ? null : new WatchedArm(choice.Name, choice.Size, meter),
             });
         }

@@ -7,6 +7,7 @@ namespace Weir.Cli.Load.Arms;
 /// <summary>Pushes all batches through a runtime, and adds up its outcomes.</summary>
 internal sealed class RuntimeArm(IExecutionRuntime runtime, LoadWork work, LoadKnobs knobs)
 {
+    private IReadOnlyList<AutoDecision>? _firstDecisions;
     private readonly ProcessManyOptions _options = new() { ItemTimeout = knobs.Timeout };
 
     /// <summary>How many items the runtime has done, also within a call that is under way.</summary>
@@ -19,6 +20,16 @@ internal sealed class RuntimeArm(IExecutionRuntime runtime, LoadWork work, LoadK
         }
     }
 
+    /// <summary>What the auto runtime decided in its first call and in its last one.</summary>
+    public IReadOnlyList<LoadDecision> Decisions =>
+        runtime is not AutoRuntime auto
+            ? []
+            :
+            [
+                .. (_firstDecisions ?? []).Select(static decision => new LoadDecision("first", decision)),
+                .. auto.LastDecisions.Select(static decision => new LoadDecision("last", decision)),
+            ];
+
     public ValueTask<PassResult> RunAsync(ItemBatches batches, CancellationToken cancellationToken) =>
         knobs.PreserveOrder ? RunArraysAsync(batches, cancellationToken) : RunStreamsAsync(batches, cancellationToken);
 
@@ -30,6 +41,7 @@ internal sealed class RuntimeArm(IExecutionRuntime runtime, LoadWork work, LoadK
             ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
                 batches.From((int)first), work.Processor, _options, cancellationToken).ConfigureAwait(false);
             tally.Add(outcomes, (int)first);
+            KeepFirst();
         }
 
         return tally.Result;
@@ -45,8 +57,18 @@ internal sealed class RuntimeArm(IExecutionRuntime runtime, LoadWork work, LoadK
             {
                 tally.Add(outcome, (int)first + index);
             }
+
+            KeepFirst();
         }
 
         return tally.Result;
+    }
+
+    private void KeepFirst()
+    {
+        if (_firstDecisions is null && runtime is AutoRuntime auto)
+        {
+            _firstDecisions = auto.LastDecisions;
+        }
     }
 }

@@ -1,8 +1,10 @@
 using System.Text.Encodings.Web;
 using System.Text.Json;
 using System.Text.Json.Nodes;
+using Weir.Cli.Load.Arms;
 using Weir.Lab.Resources;
 using Weir.Lab.Trials;
+using Weir.Runtimes;
 
 namespace Weir.Cli.Load.Report;
 
@@ -65,7 +67,7 @@ internal static class LoadJson
             ["count"] = knobs.Count,
             ["batch_size"] = knobs.BatchSize,
             ["cdc_parallel_size"] = row.Choice is { Kind: RuntimeKind.Parallel } parallel ? parallel.Size : knobs.ParallelSize,
-            ["cdc_concurrency"] = row.Choice is { Kind: RuntimeKind.Concurrent } concurrent ? concurrent.Size : knobs.Concurrency,
+            ["cdc_concurrency"] = row.Choice is { Kind: RuntimeKind.Concurrent or RuntimeKind.Auto } concurrent ? concurrent.Size : knobs.Concurrency,
             ["timeout"] = knobs.Timeout?.TotalSeconds,
             ["preserve_order"] = knobs.PreserveOrder,
             ["warmup"] = knobs.Warmup,
@@ -81,12 +83,33 @@ internal static class LoadJson
             ["timed_out"] = row.TimedOut,
             ["checksum"] = row.Checksum?.ToString("x16", null),
         };
+        if (row.Choice is { Kind: RuntimeKind.Auto })
+        {
+            result["decisions"] = new JsonArray([.. row.Decisions.Select(Decision)]);
+        }
+
         if (row.IsMeasured)
         {
             AddMeasured(result, row);
         }
 
         return result;
+    }
+
+    private static JsonObject Decision(LoadDecision made)
+    {
+        AutoDecision decision = made.Decision;
+        return new JsonObject
+        {
+            ["call"] = made.Call,
+            ["at_seconds"] = Rounded(decision.At.TotalSeconds, 6),
+            ["items"] = decision.Items,
+            ["from"] = decision.From.ToString().ToLowerInvariant(),
+            ["to"] = decision.To.ToString().ToLowerInvariant(),
+            ["threads"] = decision.Threads,
+            ["in_flight"] = decision.InFlight,
+            ["reason"] = decision.Reason,
+        };
     }
 
     private static void AddMeasured(JsonObject result, LoadRow row)

@@ -13,6 +13,7 @@ internal sealed class LoadRow
         Name = arm.Arm.Name;
         Choice = arm.Choice;
         Result = result;
+        Decisions = arm.Decisions();
         IsMeasured = result.Counted.Count > 0;
         if (!IsMeasured)
         {
@@ -42,6 +43,9 @@ internal sealed class LoadRow
 
     /// <summary>Whether there is anything to say; not so when the run was stopped before.</summary>
     public bool IsMeasured { get; }
+
+    /// <summary>What the auto runtime decided.</summary>
+    public IReadOnlyList<LoadDecision> Decisions { get; }
 
     /// <summary>How many items the next figures are about: those of a pass.</summary>
     public long Processed { get; }

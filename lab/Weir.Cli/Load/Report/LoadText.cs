@@ -1,5 +1,6 @@
 using System.Globalization;
 using Weir.Cli.Hosting;
+using Weir.Cli.Load.Arms;
 using Weir.Cli.Output;
 
 namespace Weir.Cli.Load.Report;
@@ -95,6 +96,11 @@ internal static class LoadText
         }
 
         Line(output, "checksum", row.Checksum is { } checksum ? $"{checksum:x16} (verified)" : "none (no pass was completed)");
+        foreach (LoadDecision decision in row.Decisions)
+        {
+            Line(output, "decision", $"{decision.Call} call, {decision.Decision}");
+        }
+
         if (row.Result.IsPartial)
         {
             Line(output, "partial", "true");

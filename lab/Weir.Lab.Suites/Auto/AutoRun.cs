@@ -1,0 +1,76 @@
+using System.Diagnostics;
+using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Trials;
+using Weir.Lab.Work;
+using static System.FormattableString;
+
+namespace Weir.Lab.Suites.Auto;
+
+/// <summary>What <c>auto</c> does: measure each kind of work on all runtimes, print the page, and write it.</summary>
+/// <param name="output">Where the page goes.</param>
+/// <param name="progress">Where progress and errors go.</param>
+internal sealed class AutoRun(TextWriter output, TextWriter progress)
+{
+    private static readonly TimeSpan Window = TimeSpan.FromMilliseconds(200);
+    private static readonly TimeSpan WarmUp = TimeSpan.FromMilliseconds(400);
+
+    /// <summary>Runs and gives the exit code: 1 for wrong input, 3 when a runtime gave wrong outcomes, 130 when it was stopped.</summary>
+    public async Task<int> RunAsync(int rounds, IReadOnlyList<string> only, FileInfo? page, CancellationToken cancellationToken)
+    {
+        using WaitThread brief = new(TimeSpan.FromMilliseconds(1));
+        using WaitThread longer = new(TimeSpan.FromMilliseconds(10));
+        IReadOnlyList<AutoWork> all = AutoWork.All(CalibratedSpin.MeasureStepsPerSecond(), brief, longer);
+        if (only.FirstOrDefault(name => all.All(work => work.Name != name)) is { } unknown)
+        {
+            await progress.WriteLineAsync($"--only must be among {string.Join(", ", all.Select(static work => work.Name))}; it is '{unknown}'.");
+            return 1;
+        }
+
+        // Before minutes of measuring, not after.
+        if (page is not null && (page.Directory is not { Exists: true } || Directory.Exists(page.FullName)))
+        {
+            await progress.WriteLineAsync($"{page} is not a file in a folder that exists.");
+            return 1;
+        }
+
+        long start = Stopwatch.GetTimestamp();
+        double noiseBefore = NoiseCanary.Variation();
+        List<AutoFinding> findings = [];
+        try
+        {
+            foreach (AutoWork work in all.Where(work => only.Count == 0 || only.Contains(work.Name)))
+            {
+                await progress.WriteLineAsync(Invariant($"{Stopwatch.GetElapsedTime(start).TotalSeconds,6:0.0} s  {work.Name}"));
+                await using AutoArms arms = AutoArms.Of(work);
+                TrialOptions options = new() { Trials = rounds, MinimumWindow = Window, LongestWarmUp = WarmUp };
+                TrialReport report = await new TrialRunner(options).RunAsync(arms.Arms, cancellationToken);
+                if (report.IsPartial)
+                {
+                    await progress.WriteLineAsync("Stopped; nothing was written.");
+                    return 130;
+                }
+
+                findings.Add(new AutoFinding(work, report, arms.Decisions));
+            }
+        }
+        catch (WrongResultException exception)
+        {
+            await progress.WriteLineAsync(exception.Message);
+            return 3;
+        }
+
+        double noiseAfter = NoiseCanary.Variation();
+        string provenance = Invariant(
+            $"Measured at commit {await Surroundings.CommitAsync()}; {Surroundings.Machine()}; noise {noiseBefore:P1} before, {noiseAfter:P1} after; {rounds} rounds of windows of {Window.TotalMilliseconds:0} ms; {Stopwatch.GetElapsedTime(start).TotalSeconds:0} s in all.");
+        provenance += Math.Max(noiseBefore, noiseAfter) > NoiseCanary.Quiet ? " **The machine was not quiet: repeat this before believing it.**" : "";
+        string text = AutoPage.Render(provenance, findings);
+        await output.WriteLineAsync(text);
+        if (page is not null)
+        {
+            await File.WriteAllTextAsync(page.FullName, text, cancellationToken);
+            await progress.WriteLineAsync($"Wrote {page}.");
+        }
+
+        return 0;
+    }
+}

@@ -1,0 +1,57 @@
+using Weir.Core;
+using Weir.Core.Sinks;
+
+namespace Weir.Runtimes;
+
+/// <summary>A call whose outcomes are one array: workers write them straight to their places.</summary>
+/// <remarks>
+/// A stray call may write its item's outcome at any time, and nobody else writes there. So once an item was given up the caller gets another
+/// array than the one that strays know, with the outcomes of such items put in from a list.
+/// </remarks>
+internal sealed class AutoArrayCall<TItem, TResult>(
+    OutcomeCompletion<TResult> completion,
+    RuntimeCalls calls,
+    AutoPilot pilot,
+    Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+    AutoProfiles profiles,
+    Action<AutoCall> ended)
+    : AutoCall<TItem, TResult>(calls, pilot, processor, profiles, ended)
+{
+    private readonly Lock _gate = new();
+    private List<(long Index, ItemOutcome<TResult> Outcome)>? _givenUp;
+
+    public override long Ceiling => long.MaxValue;
+
+    public override ItemOutcome<TResult>[] Slots { get; } = completion.Outcomes;
+
+    protected override void Store(long first, ReadOnlySpan<ItemOutcome<TResult>> outcomes)
+    {
+        // They are where they belong.
+    }
+
+    protected override void StoreGivenUp(long index, ItemStatus status, Exception? error)
+    {
+        using (_gate.Hold())
+        {
+            _givenUp ??= [];
+            _givenUp.Add((index, ItemOutcome<TResult>.Without(status, error)));
+        }
+    }
+
+    protected override void CompleteSink(RunEnd end)
+    {
+        if (_givenUp is null)
+        {
+            completion.Complete(end);
+            return;
+        }
+
+        ItemOutcome<TResult>[] outcomes = [.. Slots];
+        foreach ((long index, ItemOutcome<TResult> outcome) in _givenUp)
+        {
+            outcomes[index] = outcome;
+        }
+
+        completion.Complete(end, outcomes);
+    }
+}

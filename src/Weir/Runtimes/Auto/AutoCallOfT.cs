@@ -1,0 +1,154 @@
+using Weir.Core;
+using Weir.Core.Metering;
+using Weir.Core.Sinks;
+using Weir.Core.Sources;
+
+namespace Weir.Runtimes;
+
+/// <summary>The ranges of one call: those that run, and those that can be used again.</summary>
+internal abstract class AutoCall<TItem, TResult>(
+    RuntimeCalls calls, AutoPilot pilot, Func<TItem, CancellationToken, ValueTask<TResult>> processor, AutoProfiles profiles, Action<AutoCall> ended)
+    : AutoCall(calls, pilot)
+{
+    private readonly Lock _gate = new();
+    private readonly List<ItemRange<TItem, TResult>> _ranges = [];
+    private readonly Stack<ItemRange<TItem, TResult>> _free = new();
+    private long _succeeded;
+    private long _unsuccessful;
+
+    public Func<TItem, CancellationToken, ValueTask<TResult>> Processor => processor;
+
+    /// <summary>Where the ranges come from. Set before the start.</summary>
+    public RangeSource<TItem, TResult> Source { get; set; } = null!;
+
+    /// <summary>The lanes that wait for items to end, when the items have keys.</summary>
+    public ILanes? Lanes { get; set; }
+
+    public abstract long Ceiling { get; }
+
+    /// <summary>Where outcomes lie by index, when they all do; otherwise null.</summary>
+    public abstract ItemOutcome<TResult>[]? Slots { get; }
+
+    public ItemRange<TItem, TResult> Rent()
+    {
+        using (_gate.Hold())
+        {
+            if (_free.TryPop(out ItemRange<TItem, TResult>? range))
+            {
+                return range;
+            }
+
+            range = new ItemRange<TItem, TResult>(this);
+            _ranges.Add(range);
+            return range;
+        }
+    }
+
+    public void Return(ItemRange<TItem, TResult> range)
+    {
+        using (_gate.Hold())
+        {
+            _free.Push(range);
+        }
+    }
+
+    /// <summary>Lets a range go that a stray call may still be in.</summary>
+    public void Forget(ItemRange<TItem, TResult> range)
+    {
+        using (_gate.Hold())
+        {
+            _ranges.Remove(range);
+        }
+    }
+
+    /// <summary>The range that starts with an item, and runs or waits to be claimed.</summary>
+    public ItemRange<TItem, TResult> At(long first)
+    {
+        using (_gate.Hold())
+        {
+            return _ranges.Find(range => range.IsAt(first)) ?? throw new InvalidOperationException($"No range starts at {first}.");
+        }
+    }
+
+    /// <summary>Hands on the outcomes of items that follow one another.</summary>
+    public void HandOn(long first, ReadOnlySpan<ItemOutcome<TResult>> outcomes, bool allSucceeded)
+    {
+        int unsuccessful = 0;
+        if (!allSucceeded)
+        {
+            foreach (ref readonly ItemOutcome<TResult> outcome in outcomes)
+            {
+                unsuccessful += outcome.IsSuccess ? 0 : 1;
+            }
+
+            Interlocked.Add(ref _unsuccessful, unsuccessful);
+        }
+
+        Interlocked.Add(ref _succeeded, outcomes.Length - unsuccessful);
+        Store(first, outcomes);
+    }
+
+    /// <summary>Records the outcome of an item that was given up, and whose call may still be running.</summary>
+    public void GiveUp(long index, ItemStatus status, Exception? error)
+    {
+        Interlocked.Increment(ref _unsuccessful);
+        StoreGivenUp(index, status, error);
+    }
+
+    /// <summary>The outcome of an item that threw, which may be its answer to the run's cancelled token.</summary>
+    public ItemOutcome<TResult> Failed(Exception error) =>
+        IsOver && error is OperationCanceledException
+            ? ItemOutcome<TResult>.Without(Run.StoppedAs, Run.StoppedError)
+            : ItemOutcome<TResult>.Failure(error);
+
+    public void Complete(RunEnd end)
+    {
+        AutoWatch.Remove(this);
+        if (Pilot.Profile is { } profile)
+        {
+            profiles.Keep(processor, profile);
+        }
+
+        Set();
+        ended(this);
+        CompleteSink(end);
+    }
+
+    public override RunSample Sample()
+    {
+        RunSample sample = base.Sample() with { Succeeded = Interlocked.Read(ref _succeeded), Unsuccessful = Interlocked.Read(ref _unsuccessful) };
+        foreach (ItemRange<TItem, TResult> range in Ranges())
+        {
+            range.AddTo(ref sample);
+        }
+
+        return sample;
+    }
+
+    protected abstract void Store(long first, ReadOnlySpan<ItemOutcome<TResult>> outcomes);
+
+    protected abstract void StoreGivenUp(long index, ItemStatus status, Exception? error);
+
+    protected abstract void CompleteSink(RunEnd end);
+
+    protected override int ShareStuck(out bool shared)
+    {
+        int stuck = 0;
+        shared = false;
+        foreach (ItemRange<TItem, TResult> range in Ranges())
+        {
+            shared |= range.ShareIfStuck(out bool isStuck);
+            stuck += isStuck ? 1 : 0;
+        }
+
+        return stuck;
+    }
+
+    private ItemRange<TItem, TResult>[] Ranges()
+    {
+        using (_gate.Hold())
+        {
+            return [.. _ranges];
+        }
+    }
+}

@@ -1,0 +1,53 @@
+using Weir.Core.Dispatch;
+
+namespace Weir.Runtimes;
+
+/// <summary>The threads of one call of an <see cref="AutoRuntime"/>: the pool's, or those of the runtime; and how many of them may compute.</summary>
+internal sealed class AutoExecutor(ElasticTeam team, int threads) : Executor
+{
+    private int _threads = threads;
+    private volatile bool _usesTeam;
+
+    public override int Threads => Volatile.Read(ref _threads);
+
+    public override bool MayRunHere => PoolExecutor.Instance.MayRunHere;
+
+    public override long Quantum => PoolExecutor.Instance.Quantum;
+
+    public override object? CurrentHost => team.CurrentHost;
+
+    /// <summary>Whether workers get threads of the runtime from now on. Those that run stay where they are until their slice is over.</summary>
+    public bool UsesTeam
+    {
+        get => _usesTeam;
+        set => _usesTeam = value;
+    }
+
+    public void SetThreads(int threads) => Volatile.Write(ref _threads, threads);
+
+    public override void ReplaceHost(object host) => team.ReplaceHost(host);
+
+    public override void Queue(IThreadPoolWorkItem worker)
+    {
+        if (_usesTeam)
+        {
+            team.Queue(worker);
+        }
+        else
+        {
+            PoolExecutor.Instance.Queue(worker);
+        }
+    }
+
+    public override void QueueFirst(IThreadPoolWorkItem worker)
+    {
+        if (_usesTeam)
+        {
+            team.Queue(worker);
+        }
+        else
+        {
+            PoolExecutor.Instance.QueueFirst(worker);
+        }
+    }
+}

@@ -1,0 +1,234 @@
+using System.Diagnostics;
+using Weir.Core;
+using Weir.Core.Dispatch;
+
+namespace Weir.Runtimes;
+
+/// <summary>
+/// Chooses how the items of one call run, from what it is told of them, and moves the call's two budgets: threads, and items in flight. Safe to tell from
+/// several threads.
+/// </summary>
+internal sealed partial class AutoPilot
+{
+    /// <summary>Where the climb begins: few enough for any server to bear.</summary>
+    private const int FirstInFlight = 25;
+
+    /// <summary>Items of the first look; fewer when they take long.</summary>
+    private const int ProbeItems = 16;
+
+    private const int LargestSize = 512;
+    private const double Waiting = 0.3;
+    private const double MostlySuspending = 0.8;
+    private const double Saturated = 0.85;
+
+    // A claim is to last about this long: long enough to cost nothing, short enough that a neighbour's wait is none.
+    private static readonly long Claim = Stopwatch.Frequency / 20_000;
+
+    // What a hand-over to another thread costs, on both sides together.
+    private static readonly long HandOver = Stopwatch.Frequency / 50_000;
+    private static readonly long ProbeTicks = Stopwatch.Frequency / 10_000;
+    private static readonly long LookTicks = Stopwatch.Frequency / 500;
+    private static readonly long Dwell = Stopwatch.Frequency / 100;
+    private static readonly long WorthATeam = Stopwatch.Frequency / 20_000;
+
+    private readonly Lock _gate = new();
+    private readonly AutoExecutor _executor;
+    private readonly AutoBudget _budget;
+    private readonly int _count;
+    private readonly bool _oneByOne;
+    private readonly long _started = Stopwatch.GetTimestamp();
+    private readonly List<AutoDecision> _decisions = [];
+    private Pump? _run;
+    private AutoMode _mode;
+    private AutoSample _sample;
+    private AutoLatency _latency;
+    private int _inFlight;
+    private int _recordedInFlight;
+    private int _size;
+    private int _waiting;
+    private long _returned;
+    private long _ended;
+    private long _endedAtTick;
+    private long _lastLook;
+    private long _lastChange;
+    private AutoMode? _candidate;
+    private int _threads;
+    private bool _isBusy;
+    private volatile bool _wantsCpu = true;
+
+    public AutoPilot(AutoExecutor executor, AutoBudget budget, int count, AutoProfile? profile, bool oneByOne)
+    {
+        _executor = executor;
+        _budget = budget;
+        _count = count;
+        _oneByOne = oneByOne;
+        _size = 1;
+        _latency.IsRising = true;
+        _threads = budget.Threads;
+        _inFlight = Math.Min(_threads, budget.InFlight);
+        _lastLook = _started;
+        if (profile is not null)
+        {
+            _size = oneByOne ? 1 : profile.Size;
+            _known = profile.Sample;
+            _sample = profile.Sample;
+            AutoMode mode = Choose(out string rule);
+            SwitchNeedsLock(mode, Waits(mode) ? profile.InFlight : _threads, $"as in an earlier call, {rule}: {_known}");
+            _sample = default;
+        }
+    }
+
+    /// <summary>How many items to claim at a time.</summary>
+    public int Size => Volatile.Read(ref _size);
+
+    /// <summary>Where the workers run.</summary>
+    public AutoExecutor Executor => _executor;
+
+    /// <summary>How many items may be in flight at the start.</summary>
+    public int InFlight => _inFlight;
+
+    /// <summary>Whether the processor time of the next claim is to be measured, which costs a system call.</summary>
+    public bool WantsCpu => _wantsCpu && ThreadClock.IsKnown;
+
+    public IReadOnlyList<AutoDecision> Decisions
+    {
+        get
+        {
+            using (_gate.Hold())
+            {
+                return [.. _decisions];
+            }
+        }
+    }
+
+    /// <summary>What the next call of the processor may start with; null when too little is known.</summary>
+    public AutoProfile? Profile
+    {
+        get
+        {
+            using (_gate.Hold())
+            {
+                return _known.Items == 0 ? null : new AutoProfile(_known, Math.Max(FirstInFlight, _inFlight), _size);
+            }
+        }
+    }
+
+    private bool IsSynchronous => _mode is AutoMode.Probe or AutoMode.Direct or AutoMode.Parallel;
+
+    /// <summary>The run whose limit is moved.</summary>
+    public void Steer(Pump run) => _run = run;
+
+    /// <summary>Items were run until they ended, or one of them suspended.</summary>
+    /// <param name="items">How many.</param>
+    /// <param name="ticks">The time that took, in Stopwatch ticks.</param>
+    /// <param name="cpu">The processor time of it, or -1.</param>
+    /// <param name="suspended">Whether the last of them suspended.</param>
+    public void Ran(int items, long ticks, long cpu, bool suspended)
+    {
+        using (_gate.Hold())
+        {
+            _sample.Items += items;
+            _sample.Ticks += ticks;
+            _returned += items;
+            if (cpu >= 0)
+            {
+                _sample.SampledTicks += ticks;
+                _sample.CpuTicks += cpu;
+                _wantsCpu = _mode == AutoMode.Probe;
+            }
+
+            if (suspended)
+            {
+                _sample.Suspended++;
+                _waiting++;
+                _ended += items - 1;
+                _size = 1;
+            }
+            else
+            {
+                _ended += items;
+                Resize(items, ticks);
+            }
+
+            if (suspended && IsSynchronous)
+            {
+                LookNeedsLock(Stopwatch.GetTimestamp(), atOnce: true);
+            }
+            else if (_mode == AutoMode.Probe ? _sample.Items >= ProbeItems || _sample.Ticks >= ProbeTicks : _sample.Items >= ProbeItems)
+            {
+                long now = Stopwatch.GetTimestamp();
+                if (_mode == AutoMode.Probe || now - _lastLook >= LookTicks)
+                {
+                    LookNeedsLock(now, atOnce: _mode == AutoMode.Probe);
+                }
+            }
+        }
+    }
+
+    /// <summary>An item that had suspended has ended.</summary>
+    public void Waited(long ticks, bool failed)
+    {
+        using (_gate.Hold())
+        {
+            _waiting--;
+            _ended++;
+            _latency.Add(ticks, failed);
+            if (_mode is AutoMode.Concurrent or AutoMode.Mixed)
+            {
+                int next = _latency.Next(_inFlight, FirstInFlight, _budget.InFlight, _isBusy, out string reason);
+                if (next != _inFlight)
+                {
+                    MoveNeedsLock(next, reason);
+                }
+            }
+        }
+    }
+
+    /// <summary>An item that had suspended was given up.</summary>
+    public void GaveUp()
+    {
+        using (_gate.Hold())
+        {
+            _waiting--;
+            _ended++;
+        }
+    }
+
+    /// <summary>Told every few milliseconds.</summary>
+    /// <param name="stuck">How many items are inside their calls since the last time.</param>
+    /// <param name="cores">How many cores the process has kept busy since then.</param>
+    public void Tick(int stuck, double cores)
+    {
+        using (_gate.Hold())
+        {
+            bool hasStopped = _ended == _endedAtTick;
+            _endedAtTick = _ended;
+            _wantsCpu = true;
+            _isBusy = cores > Saturated * Environment.ProcessorCount;
+            ShareNeedsLock();
+            bool isBlocked = stuck > 0 && cores < 0.5 * Math.Min(stuck, _threads);
+            if (isBlocked && IsSynchronous)
+            {
+                SwitchNeedsLock(
+                    AutoMode.Blocking, FirstInFlight, $"{stuck} of the items are inside their calls since 10 ms, and the process kept {cores:0.0#} cores busy");
+            }
+            else if (_mode is AutoMode.Concurrent or AutoMode.Mixed or AutoMode.Blocking
+                && hasStopped && _latency.IsRising && _inFlight < _budget.InFlight && _waiting + stuck >= _inFlight)
+            {
+                _latency.Restart();
+                MoveNeedsLock(Math.Min(_budget.InFlight, _inFlight * 2), $"all {_inFlight} wait since 10 ms");
+            }
+        }
+    }
+
+    private void Resize(int items, long ticks)
+    {
+        if (_oneByOne || items < _size)
+        {
+            return;
+        }
+
+        long wanted = ticks <= 0 ? LargestSize : Claim * items / ticks;
+        _size = (int)Math.Clamp(wanted, 1, Math.Min(LargestSize, _size * 2));
+    }
+}

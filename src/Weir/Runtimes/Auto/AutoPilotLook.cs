@@ -1,0 +1,170 @@
+using System.Diagnostics;
+
+namespace Weir.Runtimes;
+
+/// <content>What follows from the figures.</content>
+internal sealed partial class AutoPilot
+{
+    private const int MostDecisions = 64;
+
+    private static readonly double Tiny = Stopwatch.Frequency / 50e6;
+
+    private AutoSample _known;
+
+    /// <summary>Looks at the figures since the last look, and changes the mode when they have said the same twice, or at once when asked to.</summary>
+    private void LookNeedsLock(long now, bool atOnce)
+    {
+        AssertInvariants();
+        AutoMode mode = Choose(out string rule);
+        _known = _sample;
+        _lastLook = now;
+        if (mode == _mode)
+        {
+            _candidate = null;
+        }
+        else if (atOnce || (_candidate == mode && now - _lastChange >= Dwell))
+        {
+            int inFlight = Waits(mode) ? Math.Max(FirstInFlight, _inFlight) : _threads;
+            SwitchNeedsLock(mode, inFlight, $"{rule}: {_known}");
+        }
+        else
+        {
+            _candidate = mode;
+        }
+
+        _sample = default;
+    }
+
+    private static bool Waits(AutoMode mode) => mode is AutoMode.Concurrent or AutoMode.Mixed or AutoMode.Blocking;
+
+    private AutoMode Choose(out string rule)
+    {
+        double perItem = _sample.PerItem;
+        double left = (_count - _returned) * perItem;
+        if (_sample.Suspended > 0 || _waiting > 0)
+        {
+            bool mostly = _sample.Share >= MostlySuspending;
+            rule = mostly ? "the items wait" : "some items wait and others compute";
+            return mostly ? AutoMode.Concurrent : AutoMode.Mixed;
+        }
+
+        if (_sample.CpuShare < Waiting && perItem >= HandOver)
+        {
+            rule = "the items hold their thread while they wait";
+            return AutoMode.Blocking;
+        }
+
+        if (_threads == 1 || _budget.InFlight == 1)
+        {
+            rule = "there is one thread";
+            return AutoMode.Direct;
+        }
+
+        if (perItem < Tiny)
+        {
+            rule = "an item takes no longer than to put its outcome away, which two threads only hinder each other at";
+            return AutoMode.Direct;
+        }
+
+        if (left < HandOver)
+        {
+            rule = $"what is left takes {AutoSample.Time(left)}, less than a hand-over";
+            return AutoMode.Direct;
+        }
+
+        rule = "the items compute";
+        return AutoMode.Parallel;
+    }
+
+    private void SwitchNeedsLock(AutoMode mode, int inFlight, string reason)
+    {
+        AutoMode from = _mode;
+        _mode = mode;
+        _candidate = null;
+        _lastChange = Stopwatch.GetTimestamp();
+        if (!Waits(from) || !Waits(mode))
+        {
+            _latency = new AutoLatency { IsRising = true };
+        }
+
+        _inFlight = mode == AutoMode.Direct ? 1 : Math.Clamp(inFlight, 1, _budget.InFlight);
+        _executor.UsesTeam = mode == AutoMode.Blocking || (mode == AutoMode.Parallel && _sample.PerItem >= WorthATeam);
+        ApplyNeedsLock();
+        RecordNeedsLock(from, reason);
+    }
+
+    /// <summary>Takes the call's share of the threads, which changes as other calls come and go.</summary>
+    private void ShareNeedsLock()
+    {
+        int threads = _budget.Threads;
+        if (threads == _threads)
+        {
+            return;
+        }
+
+        _threads = threads;
+        if (_mode is AutoMode.Probe or AutoMode.Parallel)
+        {
+            _inFlight = Math.Min(threads, _budget.InFlight);
+        }
+
+        ApplyNeedsLock();
+        RecordNeedsLock(_mode, $"the runtime has {_budget.Calls} calls running, which share its threads");
+    }
+
+    private void MoveNeedsLock(int inFlight, string reason)
+    {
+        bool isCut = inFlight < _inFlight;
+        _inFlight = inFlight;
+        ApplyNeedsLock();
+
+        // Not every small step upwards.
+        if (isCut || _inFlight >= _recordedInFlight * 1.5 || _inFlight == _budget.InFlight)
+        {
+            RecordNeedsLock(_mode, reason);
+        }
+    }
+
+    private void ApplyNeedsLock()
+    {
+        _executor.SetThreads(_mode switch
+        {
+            AutoMode.Direct => 1,
+            AutoMode.Blocking => _inFlight,
+            _ => _threads,
+        });
+
+        // Under the gate, so that of two changes the later one counts. Nothing of the user's runs in there.
+        if (_run is not null && _run.Limit != _inFlight)
+        {
+            _run.SetLimit(_inFlight);
+        }
+    }
+
+    private void RecordNeedsLock(AutoMode from, string reason)
+    {
+        _recordedInFlight = _inFlight;
+        if (_decisions.Count == MostDecisions)
+        {
+            _decisions.RemoveAt(1);
+        }
+
+        _decisions.Add(new AutoDecision
+        {
+            At = Stopwatch.GetElapsedTime(_started),
+            Items = _ended,
+            From = from,
+            To = _mode,
+            Threads = _executor.Threads,
+            InFlight = _inFlight,
+            Reason = reason,
+        });
+    }
+
+    [Conditional("DEBUG")]
+    private void AssertInvariants()
+    {
+        Debug.Assert(_gate.IsHeldByCurrentThread, "The figures are read and changed under the gate.");
+        Debug.Assert(_inFlight >= 1 && _inFlight <= _budget.InFlight, "The budget is a bound.");
+    }
+}

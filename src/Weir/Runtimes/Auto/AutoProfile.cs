@@ -1,0 +1,31 @@
+using System.Collections.Concurrent;
+using System.Reflection;
+
+namespace Weir.Runtimes;
+
+/// <summary>What a runtime has learned of a processor in earlier calls, so that the next one starts with it.</summary>
+/// <param name="Sample">What the last look saw.</param>
+/// <param name="InFlight">How many of its items could be in flight.</param>
+/// <param name="Size">How many of them were claimed at a time.</param>
+internal sealed record AutoProfile(AutoSample Sample, int InFlight, int Size);
+
+/// <summary>The profiles of a runtime, by the method that processes the items.</summary>
+internal sealed class AutoProfiles
+{
+    // A program has few processors; one that makes methods as it goes must not fill the memory.
+    private const int Most = 256;
+
+    private readonly ConcurrentDictionary<MethodInfo, AutoProfile> _profiles = new();
+
+    public AutoProfile? Find(Delegate processor) => _profiles.GetValueOrDefault(processor.Method);
+
+    public void Keep(Delegate processor, AutoProfile profile)
+    {
+        if (_profiles.Count >= Most)
+        {
+            _profiles.Clear();
+        }
+
+        _profiles[processor.Method] = profile;
+    }
+}

@@ -1,0 +1,41 @@
+using Weir.Core.Sinks;
+
+namespace Weir.Runtimes;
+
+/// <summary>A call whose outcomes go to a sink, one after the other.</summary>
+internal sealed class AutoSinkCall<TItem, TResult, TSink>(
+    TSink sink,
+    RuntimeCalls calls,
+    AutoPilot pilot,
+    Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+    AutoProfiles profiles,
+    Action<AutoCall> ended)
+    : AutoCall<TItem, TResult>(calls, pilot, processor, profiles, ended)
+    where TSink : struct, ISink<TResult>
+{
+    private readonly TSink _sink = sink;
+
+    public override long Ceiling => _sink.Ceiling;
+
+    public override ItemOutcome<TResult>[]? Slots => null;
+
+    protected override void Store(long first, ReadOnlySpan<ItemOutcome<TResult>> outcomes)
+    {
+        for (int i = 0; i < outcomes.Length; i++)
+        {
+            ref readonly ItemOutcome<TResult> outcome = ref outcomes[i];
+            if (outcome.IsSuccess)
+            {
+                _sink.Succeeded(first + i, outcome.Value);
+            }
+            else
+            {
+                _sink.Unsuccessful(first + i, outcome.Status, outcome.Error);
+            }
+        }
+    }
+
+    protected override void StoreGivenUp(long index, ItemStatus status, Exception? error) => _sink.Unsuccessful(index, status, error);
+
+    protected override void CompleteSink(RunEnd end) => _sink.Complete(end);
+}

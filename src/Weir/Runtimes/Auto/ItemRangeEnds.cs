@@ -1,0 +1,156 @@
+using System.Diagnostics;
+using Weir.Core;
+using Weir.Core.Metering;
+
+namespace Weir.Runtimes;
+
+/// <content>How a range ends, and what others may do to it before.</content>
+internal sealed partial class ItemRange<TItem, TResult>
+{
+    /// <summary>The item that was waited for has ended.</summary>
+    public void HasWaited(ItemOutcome<TResult> outcome)
+    {
+        using (_gate.Hold())
+        {
+            if (_isAbandoned || !_isWaiting)
+            {
+                // A stray call, whose item has had its outcome.
+                return;
+            }
+
+            _isWaiting = false;
+            _failures += outcome.IsSuccess ? 0 : 1;
+            _outcomes[_offset + _count - 1] = outcome;
+        }
+
+        call.Pilot.Waited(Stopwatch.GetTimestamp() - _waitStarted, !outcome.IsSuccess);
+    }
+
+    /// <summary>The worker is done with the range, which was not given up.</summary>
+    public void End()
+    {
+        using (_gate.Hold())
+        {
+            if (_isReturned)
+            {
+                return;
+            }
+
+            HandOnNeedsLock(_count);
+            _isActive = false;
+            call.Source.ReleaseItems(ref _items);
+        }
+
+        // Ranges of items with keys are of one item.
+        call.Lanes?.ItemEnded(First);
+        call.Return(this);
+    }
+
+    /// <summary>The range is given up: the item that runs gets the outcome, those before it have theirs, those behind it go back.</summary>
+    /// <remarks>The worker may be inside the call for long, so that the range is never used again.</remarks>
+    public void GiveUp(ItemStatus status, Exception? error)
+    {
+        bool waited;
+        using (_gate.Hold())
+        {
+            if (!_isActive || _isReturned)
+            {
+                return;
+            }
+
+            _isAbandoned = true;
+            _isActive = false;
+            waited = _isWaiting;
+            int at = _count - 1;
+            if (!_isWaiting && _count > 1)
+            {
+                Volatile.Write(ref _limit, 0);
+                Interlocked.MemoryBarrierProcessWide();
+                at = Volatile.Read(ref _position);
+            }
+
+            HandOnNeedsLock(Math.Min(at, _count));
+            if (at < _count)
+            {
+                GiveBackFromNeedsLock(at + 1);
+                call.GiveUp(First + at, status, error);
+                _handedOn = _count;
+            }
+        }
+
+        call.Lanes?.ItemEnded(First);
+        call.Forget(this);
+        if (waited)
+        {
+            call.Pilot.GaveUp();
+        }
+    }
+
+    /// <summary>Asked every few milliseconds: hands on what has ended, and takes the items away that wait behind one that takes long.</summary>
+    /// <param name="isStuck">Whether the worker is inside the same item's call as the last time.</param>
+    /// <returns>Whether there is something more to claim now.</returns>
+    public bool ShareIfStuck(out bool isStuck)
+    {
+        using (_gate.Hold())
+        {
+            isStuck = false;
+            int position = Volatile.Read(ref _position);
+            if (!Volatile.Read(ref _isRunning) || !_isActive || _isWaiting || _isReturned || position >= _count)
+            {
+                return false;
+            }
+
+            isStuck = position == _seen;
+            _seen = position;
+            if (!isStuck)
+            {
+                return false;
+            }
+
+            HandOnNeedsLock(position);
+            int next = position + 1;
+            if (next >= _count)
+            {
+                return false;
+            }
+
+            Volatile.Write(ref _limit, next);
+            Interlocked.MemoryBarrierProcessWide();
+            if (Volatile.Read(ref _position) >= next)
+            {
+                // It went on just now. If it has seen the new limit it comes for the lock, and finds the old one.
+                Volatile.Write(ref _limit, _count);
+                isStuck = false;
+                return false;
+            }
+
+            GiveBackFromNeedsLock(next);
+            return true;
+        }
+    }
+
+    /// <summary>Adds what has ended and was not handed on yet.</summary>
+    public void AddTo(ref RunSample sample)
+    {
+        using (_gate.Hold())
+        {
+            if (!_isActive || _isWaiting)
+            {
+                return;
+            }
+
+            int position = Math.Min(Volatile.Read(ref _position), _count);
+            for (int i = _handedOn; i < position; i++)
+            {
+                if (_outcomes[_offset + i].IsSuccess)
+                {
+                    sample.Succeeded++;
+                }
+                else
+                {
+                    sample.Unsuccessful++;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,11 @@
+using System.Runtime.CompilerServices;
+using Weir.Core.Dispatch;
+
+namespace Weir.Runtimes;
+
+/// <summary>What the engine calls for an item of its own, which is a range of the caller's items.</summary>
+internal readonly struct RangeCall<TItem, TResult> : ICall<ItemRange<TItem, TResult>, RangePending<TItem, TResult>>
+{
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public RangePending<TItem, TResult> Invoke(ItemRange<TItem, TResult> item, long index, bool isFirst, CancellationToken cancellationToken) => item.Run(cancellationToken);
+}

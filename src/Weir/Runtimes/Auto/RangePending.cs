@@ -1,0 +1,68 @@
+using System.Runtime.CompilerServices;
+using Weir.Core.Dispatch;
+
+namespace Weir.Runtimes;
+
+/// <summary>A range that is done as far as it goes, or whose last item is waited for.</summary>
+internal readonly struct RangePending<TItem, TResult> : IPending<ItemRange<TItem, TResult>>
+{
+    private readonly ItemRange<TItem, TResult> _range;
+    private readonly ValueTask<TResult> _task;
+    private readonly bool _waits;
+
+    /// <summary>A range without an item that is waited for.</summary>
+    public RangePending(ItemRange<TItem, TResult> range)
+    {
+        _range = range;
+        _task = default;
+        _waits = false;
+    }
+
+    /// <summary>A range whose last item is waited for.</summary>
+    public RangePending(ItemRange<TItem, TResult> range, ValueTask<TResult> task)
+    {
+        _range = range;
+        _task = task;
+        _waits = true;
+    }
+
+    public bool IsCompleted
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => !_waits || _task.IsCompleted;
+    }
+
+    public bool IsCompletedSuccessfully => !_waits || _task.IsCompletedSuccessfully;
+
+    public ItemRange<TItem, TResult> GetResult()
+    {
+        if (_waits)
+        {
+            ItemOutcome<TResult> outcome;
+            try
+            {
+                outcome = ItemOutcome<TResult>.Success(_task.GetAwaiter().GetResult());
+            }
+            catch (Exception e)
+            {
+                outcome = _range.Failed(e);
+            }
+
+            _range.HasWaited(outcome);
+        }
+
+        return _range;
+    }
+
+    public void OnCompleted(Action continuation)
+    {
+        if (_waits)
+        {
+            _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
+        }
+        else
+        {
+            continuation();
+        }
+    }
+}

@@ -1,0 +1,15 @@
+using Weir.Core.Sinks;
+
+namespace Weir.Runtimes;
+
+/// <summary>Takes ranges that ended or were given up, and hands their items' outcomes on.</summary>
+internal readonly struct RangeSink<TItem, TResult>(AutoCall<TItem, TResult> call) : ISink<ItemRange<TItem, TResult>>
+{
+    public long Ceiling => call.Ceiling;
+
+    public void Succeeded(long index, ItemRange<TItem, TResult> result) => result.End();
+
+    public void Unsuccessful(long index, ItemStatus status, Exception? error) => call.At(index).GiveUp(status, error);
+
+    public void Complete(RunEnd end) => call.Complete(end);
+}

@@ -1,0 +1,61 @@
+using Weir.Core.Sources;
+
+namespace Weir.Runtimes;
+
+/// <summary>The items of a call as ranges, each as long as the call's pilot has it. A range that was split off comes back as one of its own.</summary>
+internal sealed class RangeSource<TItem, TResult>(Source<TItem> inner, AutoCall<TItem, TResult> call) : Source<ItemRange<TItem, TResult>>
+{
+    public override int KnownCount => inner.KnownCount;
+
+    public override long NextIndex => inner.NextIndex;
+
+    public override bool TakesTurns => inner.TakesTurns;
+
+    public override CancellationToken CancellationToken
+    {
+        get => inner.CancellationToken;
+        set => inner.CancellationToken = value;
+    }
+
+    protected override bool IsTurnTaken => inner.IsBusy;
+
+    protected override bool IsDrained => inner.IsExhausted;
+
+    public override IEnumerable<(long First, int Count)> LeftOver() =>
+        base.LeftOver().Select(range => (range.First, call.At(range.First).Count)).Concat(inner.LeftOver()).Order();
+
+    public override ValueTask DisposeAsync() => inner.DisposeAsync();
+
+    /// <summary>Lets go of what the items of a range lie in.</summary>
+    public void ReleaseItems(ref Chunk<TItem> items) => inner.Release(ref items);
+
+    /// <summary>Takes items that a range does not run itself.</summary>
+    public void GiveBack(in Chunk<TItem> items)
+    {
+        ItemRange<TItem, TResult> range = call.Rent();
+        range.Begin(items);
+        GiveBack(range);
+    }
+
+    /// <summary>Takes a range back that nobody will run.</summary>
+    public void GiveBack(ItemRange<TItem, TResult> range)
+    {
+        Chunk<ItemRange<TItem, TResult>> chunk = default;
+        chunk.SetSingle(range, range.First);
+        GiveBack(chunk);
+    }
+
+    protected override ClaimResult TryClaimNext(ref Chunk<ItemRange<TItem, TResult>> chunk, int max, long ceiling)
+    {
+        Chunk<TItem> items = default;
+        ClaimResult result = inner.TryClaim(ref items, call.Pilot.Size, ceiling);
+        if (result == ClaimResult.Claimed)
+        {
+            ItemRange<TItem, TResult> range = call.Rent();
+            range.Begin(items);
+            chunk.SetSingle(range, range.First);
+        }
+
+        return result;
+    }
+}

@@ -1,0 +1,243 @@
+using Weir.Core.Dispatch;
+using Weir.Core.Sinks;
+using Weir.Core.Sources;
+using Weir.Operators;
+
+namespace Weir.Runtimes;
+
+/// <summary>A runtime that finds out by itself how items run best, and changes that while they run.</summary>
+/// <remarks>
+/// <para>
+/// It measures the first items of a call (how long they take, how much of that a processor works, whether they suspend) and runs the rest one after the
+/// other, on all processors, as many calls in flight, or as a mixture. It has two budgets, threads and items in flight, and moves both while it runs. What it has learned of a
+/// processor it keeps for that processor's next call. Every decision is recorded with its reason: see <see cref="ProcessManyWithDecisionsAsync"/> and <see cref="LastDecisions"/>.
+/// </para>
+/// <para>User code never runs on the caller's thread. See <see cref="IExecutionRuntime"/> for the contract that all runtimes share.</para>
+/// </remarks>
+public sealed class AutoRuntime : IExecutionRuntime
+{
+    /// <summary>How many outcomes of a stream may lie ready for its consumer.</summary>
+    private const int StreamCapacity = 1024;
+
+    private readonly RuntimeOptions _options;
+    private readonly RuntimeCalls _calls;
+    private readonly ElasticTeam _team;
+    private readonly AutoProfiles _profiles = new();
+    private readonly Action<AutoCall> _ended;
+    private readonly AutoBudget _budget;
+    private volatile AutoPilot? _last;
+
+    /// <summary>Creates the runtime. It starts threads only when it needs them.</summary>
+    /// <param name="maxConcurrency">How many items of a call may be in flight at once, at the most. At least 1.</param>
+    /// <param name="maxThreads">
+    /// How many threads a call may keep busy with items that compute, at the most. At least 1; <see langword="null"/> for the number of processors. Items that block their thread
+    /// get more, up to <paramref name="maxConcurrency"/>.
+    /// </param>
+    /// <param name="options">Grace period and clock; <see langword="null"/> for the defaults.</param>
+    /// <exception cref="ArgumentOutOfRangeException">
+    /// <paramref name="maxConcurrency"/> or <paramref name="maxThreads"/> is less than 1, or the grace period is negative.
+    /// </exception>
+    public AutoRuntime(int maxConcurrency = 200, int? maxThreads = null, RuntimeOptions? options = null)
+    {
+        Require.AtLeastOne(maxConcurrency, nameof(maxConcurrency));
+        Require.AtLeastOne(maxThreads ?? 1, nameof(maxThreads));
+        _options = options ?? RuntimeOptions.Default;
+        _options.Validate();
+        MaxConcurrency = maxConcurrency;
+        MaxThreads = maxThreads ?? Environment.ProcessorCount;
+        _calls = new RuntimeCalls(this);
+        _team = new ElasticTeam(Math.Max(maxConcurrency, MaxThreads), "Weir auto");
+        _budget = new AutoBudget(MaxThreads, maxConcurrency);
+        _ended = call =>
+        {
+            _budget.Leave();
+            _last = call.Pilot;
+        };
+    }
+
+    /// <summary>How many items of a call may be in flight at once, at the most.</summary>
+    public int MaxConcurrency { get; }
+
+    /// <summary>How many threads a call may keep busy with items that compute, at the most.</summary>
+    public int MaxThreads { get; }
+
+    /// <inheritdoc/>
+    public string Name => "auto";
+
+    /// <inheritdoc/>
+    public RuntimeStatistics Statistics => _calls.Statistics with { ReplacedThreads = _team.Replaced };
+
+    /// <summary>The decisions of the call that ended last, of whatever caller, in the order of time; empty when none has ended.</summary>
+    public IReadOnlyList<AutoDecision> LastDecisions => _last?.Decisions ?? [];
+
+    /// <inheritdoc/>
+    public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        options = Check(items, processor, options);
+        return StartMany(items, processor, options, null, out _, cancellationToken);
+    }
+
+    /// <inheritdoc/>
+    public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        Func<TItem, TKey> keySelector,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(keySelector);
+        options = Check(items, processor, options);
+        return StartMany(
+            items,
+            processor,
+            options,
+            source => new KeyedSource<TItem, TKey>(source, keySelector, null, options.MaxPerPartition, items.Count),
+            out _,
+            cancellationToken);
+    }
+
+    /// <summary>Runs all items, and gives with one outcome per item the decisions of the call.</summary>
+    /// <typeparam name="TItem">The type of the items.</typeparam>
+    /// <typeparam name="TResult">The type of the results.</typeparam>
+    /// <param name="items">The items. Must not change during the call.</param>
+    /// <param name="processor">The call for an item; its token is cancelled when the item's time or the call's ends.</param>
+    /// <param name="options">The time limits; <see langword="null"/> for none.</param>
+    /// <param name="cancellationToken">Cancels the call.</param>
+    /// <returns>Exactly as many outcomes as there are items, in input order, and the decisions. No item's failure is thrown.</returns>
+    /// <exception cref="ArgumentNullException"><paramref name="items"/> or <paramref name="processor"/> is <see langword="null"/>. Thrown at the call.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
+    /// <exception cref="ObjectDisposedException">The runtime has been disposed. Thrown at the call.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
+    public Task<AutoResult<TResult>> ProcessManyWithDecisionsAsync<TItem, TResult>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        options = Check(items, processor, options);
+        return WithDecisionsAsync(StartMany(items, processor, options, null, out AutoPilot? pilot, cancellationToken), pilot);
+    }
+
+    /// <inheritdoc/>
+    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        bool preserveOrder = false,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        options = Check(items, processor, options);
+        int count = items.Count;
+        return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
+            MaxConcurrency,
+            StreamCapacity,
+            preserveOrder,
+            (output, enumeratorToken) => Start(
+                RuntimeSource.Of(items, count),
+                new AutoSinkCall<TItem, TResult, OutcomeStreamSink<TResult>>(
+                    new OutcomeStreamSink<TResult>(output), _calls, PilotOf(processor, count, options, hasKeys: false), processor, _profiles, _ended),
+                options,
+                cancellationToken,
+                enumeratorToken))
+        {
+            Missing = (count, static index => ((int)index, default)),
+        };
+    }
+
+    /// <inheritdoc/>
+    public async ValueTask DisposeAsync()
+    {
+        await _calls.CloseAsync(_options.GracePeriod, _options.TimeProvider).ConfigureAwait(false);
+        _team.Dispose();
+    }
+
+    private static async Task<AutoResult<TResult>> WithDecisionsAsync<TResult>(Task<ItemOutcome<TResult>[]> outcomes, AutoPilot? pilot) =>
+        new(await outcomes.ConfigureAwait(false), pilot?.Decisions ?? []);
+
+    private Task<ItemOutcome<TResult>[]> StartMany<TItem, TResult>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        ProcessManyOptions options,
+        Func<Source<TItem>, Source<TItem>>? keys,
+        out AutoPilot? pilot,
+        CancellationToken cancellationToken)
+    {
+        pilot = null;
+        if (cancellationToken.IsCancellationRequested)
+        {
+            return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
+        }
+
+        int count = items.Count;
+        if (count == 0)
+        {
+            return Task.FromResult<ItemOutcome<TResult>[]>([]);
+        }
+
+        OutcomeCompletion<TResult> completion = new(count);
+        AutoCall<TItem, TResult> call = new AutoArrayCall<TItem, TResult>(completion, _calls, PilotOf(processor, count, options, keys is not null), processor, _profiles, _ended);
+        pilot = call.Pilot;
+        Source<TItem> source = RuntimeSource.Of(items, count);
+        Start(keys is null ? source : keys(source), call, options, cancellationToken, default);
+        return completion.Task;
+    }
+
+    private ProcessManyOptions Check<TItem, TResult>(
+        IReadOnlyList<TItem> items, Func<TItem, CancellationToken, ValueTask<TResult>> processor, ProcessManyOptions? options)
+    {
+        ArgumentNullException.ThrowIfNull(items);
+        ArgumentNullException.ThrowIfNull(processor);
+        options ??= ProcessManyOptions.Default;
+        options.Validate();
+        _calls.ThrowIfClosed();
+        return options;
+    }
+
+    private AutoPilot PilotOf(Delegate processor, int count, ProcessManyOptions options, bool hasKeys)
+    {
+        // One item at a time where each has a clock or a lane of its own.
+        AutoExecutor executor = new(_team, MaxThreads);
+        return new AutoPilot(executor, _budget, count, _profiles.Find(processor), oneByOne: hasKeys || options.ItemTimeout is not null);
+    }
+
+    private Pump Start<TItem, TResult>(
+        Source<TItem> items,
+        AutoCall<TItem, TResult> call,
+        ProcessManyOptions processOptions,
+        CancellationToken cancellationToken,
+        CancellationToken otherToken)
+    {
+        RangeSource<TItem, TResult> source = new(items, call);
+        call.Source = source;
+        call.Lanes = items as ILanes;
+        PumpSettings settings = new()
+        {
+            Limit = call.Pilot.InFlight,
+            ErrorMode = ErrorMode.BestEffort,
+            ItemTimeout = processOptions.ItemTimeout,
+            Guarded = true,
+            TimeProvider = _options.TimeProvider,
+            Executor = call.Pilot.Executor,
+        };
+        Pump pump = new Pump<ItemRange<TItem, TResult>, ItemRange<TItem, TResult>, RangePending<TItem, TResult>, RangeCall<TItem, TResult>, RangeSink<TItem, TResult>>(
+            source, default, new RangeSink<TItem, TResult>(call), settings);
+        _budget.Enter();
+        try
+        {
+            call.BeginWatched(pump, processOptions.BatchTimeout, _options.TimeProvider);
+        }
+        catch (ObjectDisposedException)
+        {
+            _budget.Leave();
+            throw;
+        }
+
+        pump.Start(1, cancellationToken, otherToken);
+        return pump;
+    }
+}

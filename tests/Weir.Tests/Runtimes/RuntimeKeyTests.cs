@@ -1,0 +1,203 @@
+using System.Collections.Concurrent;
+using Weir.Runtimes;
+using Weir.TestKit;
+
+namespace Weir.Tests.Runtimes;
+
+/// <summary>Items with keys: one at a time and in order within a key, whatever happens to any of them.</summary>
+public class RuntimeKeyTests
+{
+    private static readonly string[] Several = ["concurrent 3", "concurrent 100", "parallel 2", "parallel 4", "auto 3", "auto 100"];
+
+    public static TheoryData<string> Cases => RuntimeCases.Every();
+
+    public static TheoryData<string> SeveralAtOnce => [.. Several];
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task KeySelector_ItemsOfAKey_RunOneAtATimeAndInOrder(string name)
+    {
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name);
+        foreach (int keys in new[] { 1, 2, 7, 500 })
+        {
+            int[] running = new int[keys];
+            List<int>[] started = [.. RuntimeRun.Count(keys).Select(static _ => new List<int>())];
+            ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
+                RuntimeRun.Count(2000),
+                async (x, _) =>
+                {
+                    int key = x % keys;
+                    Assert.Equal(1, Interlocked.Increment(ref running[key]));
+                    started[key].Add(x);
+                    if (x % 3 == 0)
+                    {
+                        await Task.Yield();
+                    }
+
+                    Assert.Equal(0, Interlocked.Decrement(ref running[key]));
+                    return x * 2;
+                },
+                x => x % keys);
+            Assert.Equal(RuntimeRun.Count(2000).Select(static x => x * 2), outcomes.Select(static o => o.Value));
+            Assert.All(started, (list, key) => Assert.Equal(RuntimeRun.Count(2000).Where(x => x % keys == key), list));
+        }
+
+        runtime.AssertIdle(8000, 0);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(SeveralAtOnce))]
+    public async Task KeySelector_HotKeyWaits_AllOtherKeysPassIt(string name)
+    {
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name);
+        using RuntimeGate hot = new();
+        int cold = 0;
+        TaskCompletionSource othersDone = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(
+            RuntimeRun.Count(5000),
+            (x, _) =>
+            {
+                if (x % 10 != 9)
+                {
+                    return hot.PassAsync(x);
+                }
+
+                if (Interlocked.Increment(ref cold) == 500)
+                {
+                    othersDone.SetResult();
+                }
+
+                return new ValueTask<int>(x);
+            },
+            static x => x % 10 != 9 ? -1 : x);
+
+        // Nine items in ten wait for the gate, one after the other, and none of the others is behind them.
+        await othersDone.Task.WithinAsync("the items of other keys");
+        Assert.Equal(1, hot.Arrived);
+        hot.Open();
+        Assert.All(await call, static (o, x) => Assert.Equal(x, o.Value));
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task KeySelector_ItemsFail_TheNextOfTheirKeyRuns(string name)
+    {
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name);
+        ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
+            RuntimeRun.Count(300),
+            static async (x, _) =>
+            {
+                if (x % 2 == 0)
+                {
+                    await Task.Yield();
+                }
+
+                return x % 5 == 0 ? throw new InvalidDataException($"item {x}") : x;
+            },
+            static x => x % 3);
+        Assert.All(outcomes, static (o, x) => Assert.Equal(x % 5 == 0 ? ItemStatus.Failed : ItemStatus.Succeeded, o.Status));
+        runtime.AssertIdle(240, 60);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task KeySelector_ItemRunsOutOfTime_TheNextOfItsKeyStartsThen(string name)
+    {
+        ManualTimeProvider clock = new();
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        using RuntimeGate stuck = new();
+        Task<ItemOutcome<int>[]> call = Task.Run(() => runtime.ProcessManyAsync(
+            RuntimeRun.Count(20),
+            (x, _) => x == 4 ? stuck.PassAsync(x) : new ValueTask<int>(x),
+            static _ => "one",
+            new ProcessManyOptions { ItemTimeout = TimeSpan.FromSeconds(5) }));
+        await stuck.ArrivedAsync(1);
+        await clock.PassAsync(TimeSpan.FromSeconds(5), call);
+        ItemOutcome<int>[] outcomes = await call;
+        RuntimeRun.AssertTimedOut(outcomes[4]);
+        Assert.Equal(19, outcomes.Count(static o => o.IsSuccess));
+        runtime.AssertIdle(19, 1);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task KeySelector_BatchRunsOutOfTime_WhatWaitsForItsKeyNeverRuns(string name)
+    {
+        ManualTimeProvider clock = new();
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        using RuntimeGate gate = new();
+        Task<ItemOutcome<int>[]> call = Task.Run(() => runtime.ProcessManyAsync(
+            RuntimeRun.Count(50), (x, _) => gate.PassAsync(x), static _ => 1, new ProcessManyOptions { BatchTimeout = TimeSpan.FromSeconds(5) }));
+        await gate.ArrivedAsync(1);
+        await clock.PassAsync(TimeSpan.FromSeconds(5), call);
+        ItemOutcome<int>[] outcomes = await call;
+        RuntimeRun.AssertTimedOut(outcomes[0]);
+        Assert.All(outcomes[1..], RuntimeRun.AssertNotRun);
+        Assert.Equal(1, gate.Arrived);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task KeySelector_CallerCancels_ThrowsWithTheToken(string name)
+    {
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name);
+        using RuntimeGate gate = new();
+        using CancellationTokenSource caller = new();
+        Task<ItemOutcome<int>[]> call = Task.Run(() => runtime.ProcessManyAsync(
+            RuntimeRun.Count(50), (x, token) => gate.PassAsync(x, token), static x => x % 2, null, caller.Token));
+        await gate.ArrivedAsync(1);
+        await caller.CancelAsync();
+        OperationCanceledException thrown = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => call);
+        Assert.Equal(caller.Token, thrown.CancellationToken);
+        Assert.True(await RuntimeRun.UntilAsync(() => runtime.Statistics.ActiveCalls == 0));
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(Cases))]
+    public async Task KeySelector_ThrowsOrGivesNull_EndsTheCall(string name)
+    {
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name);
+        InvalidDataException own = new("no key");
+        InvalidDataException thrown = await Assert.ThrowsAsync<InvalidDataException>(() => runtime.ProcessManyAsync(
+            RuntimeRun.Count(50), static (x, _) => new ValueTask<int>(x), x => x == 30 ? throw own : x));
+        Assert.Same(own, thrown);
+        InvalidOperationException noKey = await Assert.ThrowsAsync<InvalidOperationException>(() => runtime.ProcessManyAsync(
+            RuntimeRun.Count(50), static (x, _) => new ValueTask<int>(x), static x => x == 30 ? null! : "key"));
+        Assert.Equal("The key of the item at index 30 is null.", noKey.Message);
+        Assert.True(await RuntimeRun.UntilAsync(() => runtime.Statistics is { ActiveCalls: 0, InFlight: 0 }));
+    }
+
+    [Theory(Timeout = 30_000)]
+    [MemberData(nameof(SeveralAtOnce))]
+    public async Task MaxPerPartition_TwoOfAKey_RunTogetherAndNoMore(string name)
+    {
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name);
+        using RuntimeGate gate = new();
+        ConcurrentQueue<int> seen = new();
+        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(
+            RuntimeRun.Count(40),
+            (x, _) =>
+            {
+                seen.Enqueue(x);
+                return gate.PassAsync(x);
+            },
+            static _ => 1,
+            new ProcessManyOptions { MaxPerPartition = 2 });
+        await gate.ArrivedAsync(2);
+        Assert.Equal([0, 1], seen.Order());
+        gate.Open();
+        Assert.All(await call, static o => Assert.True(o.IsSuccess));
+    }
+
+    [Theory(Timeout = 10_000)]
+    [MemberData(nameof(Cases))]
+    public async Task Arguments_Wrong_AreNamedAtTheCall(string name)
+    {
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name);
+        int[] items = [1];
+        Assert.Throws<ArgumentNullException>("keySelector", () => { _ = runtime.ProcessManyAsync(items, static (x, _) => new ValueTask<int>(x), (Func<int, int>)null!); });
+        Assert.Throws<ArgumentOutOfRangeException>(
+            "MaxPerPartition",
+            () => { _ = runtime.ProcessManyAsync(items, static (x, _) => new ValueTask<int>(x), static x => x, new ProcessManyOptions { MaxPerPartition = 0 }); });
+    }
+}
