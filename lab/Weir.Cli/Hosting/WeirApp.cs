@@ -1,6 +1,9 @@
 using System.CommandLine;
 using System.CommandLine.Help;
+using Weir.Cli.Hash;
 using Weir.Cli.Load;
+using Weir.Cli.Page;
+using Weir.Cli.Processes;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Hosting;
@@ -52,6 +55,9 @@ internal static class WeirApp
             new HelpOption(),
             new VersionOption(),
             LoadCommand.Create(host),
+            HashCommand.Create(host),
+            ReportCommand.Create(host),
+            MeasureCommand.Create(host),
         };
         root.SetAction(parsed => new HelpAction().Invoke(parsed));
         return root;
