@@ -56,7 +56,7 @@ internal static class SpectrumFigure
         }
 
         return new Figure(
-            "latency",
+            "spectrum",
             "Latency by percentile",
             corrected
                 ? "Solid: from the time at which an operation should have started. Dashed: from the time at which it did start, which hides what waited behind a stall. The last point is the slowest operation."
