@@ -16,7 +16,7 @@ internal static class PageStyle
         main{max-width:62rem;margin:0 auto;padding:1.25rem 1rem 4rem}
         h1{font-size:1.7rem;line-height:1.2;margin:.4rem 0;overflow-wrap:anywhere}
         h2{font-size:1.2rem;margin:0 0 .75rem}
-        article h2:first-child{font-size:1.5rem}
+        article>header h2{font-size:1.5rem}
         h3{font-size:1.1rem;margin:0 0 .75rem}
         section,nav{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:1rem 1.1rem;margin:0 0 1rem}
         article+article{margin-top:3rem}

@@ -13,7 +13,7 @@ namespace Weir.Cli.Page;
 internal static class ResultPage
 {
     // One drawing for a screen and one for a phone: a scaled one would have letters of five pixels there.
-    private const int Wide = 860;
+    private const int Wide = 920;
     private const int Narrow = 340;
 
     /// <summary>Writes the page.</summary>
@@ -110,7 +110,7 @@ internal static class ResultPage
     private static void Append(StringBuilder page, Figure figure, string prefix)
     {
         page.Append("<figure>\n");
-        if (figure.Legend.Count > 1)
+        if (figure.Legend.Count > 0)
         {
             page.Append("<ul class=\"legend\">");
             foreach ((int series, string name, bool dashed) in figure.Legend)

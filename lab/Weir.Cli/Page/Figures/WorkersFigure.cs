@@ -10,6 +10,7 @@ internal static class WorkersFigure
 {
     private const int Height = 130;
     private const int MostTicks = 9;
+    private const int MostPanels = 8;
 
     public static Figure? Make(ResultFile result)
     {
@@ -38,9 +39,9 @@ internal static class WorkersFigure
         return new Figure(
             "workers",
             "Work of each worker",
-            "What each worker did in all rounds together, 1x being an equal share.",
+            "What each worker did in all rounds together, 1x being an equal share." + (arms.Length > MostPanels ? $" The {MostPanels} arms with the most workers are drawn; the table has all." : ""),
             [.. names.Select(static (n, i) => (i, n, false)).Where(x => arms.Any(a => a.Arm.Name == x.n))],
-            [.. arms.Select(x => new Panel("", width => Draw(x.Arm, x.Shares, width)))],
+            [.. arms.OrderByDescending(static x => x.Arm.Workers).Take(MostPanels).Select(x => new Panel("", width => Draw(x.Arm, x.Shares, width)))],
             Table.Of(
                 "Work of each worker",
                 1,

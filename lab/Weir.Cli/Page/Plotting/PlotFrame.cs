@@ -7,6 +7,7 @@ namespace Weir.Cli.Page.Plotting;
 /// <summary>One plot as SVG: axes, grid, and what is drawn between them. Colours come from the page, so that they suit light and dark.</summary>
 internal sealed class PlotFrame
 {
+    private const int Left = 54;
     private const int Right = 14;
     private const int Top = 26;
     private const int Character = 7;
@@ -33,7 +34,8 @@ internal sealed class PlotFrame
         _height = height;
         _x = x;
         _y = y;
-        _left = 12 + (Character * y.Ticks.Max(static t => t.Label.Length));
+        // As wide for all, so that axes below each other line up.
+        _left = Math.Max(Left, 12 + (Character * y.Ticks.Max(static t => t.Label.Length)));
         _bottom = xTitle.Length > 0 ? 42 : 24;
         Axes(xTitle, yTitle);
     }
