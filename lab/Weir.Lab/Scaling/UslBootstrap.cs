@@ -6,6 +6,9 @@ internal static class UslBootstrap
     // Fewer parameters' worth of points leave no residuals to draw from.
     private const int Parameters = 3;
 
+    // A residual of a large rate may be more than a small rate is, and no rate is below zero.
+    private const double LeastShare = 0.01;
+
     /// <summary>Draws whole rounds where each point has several, and residuals otherwise.</summary>
     public static UslModel[] Draw(ScalePoint[] points, double[] workers, double[] rates, UslModel model, int draws, int seed)
     {
@@ -20,7 +23,7 @@ internal static class UslBootstrap
             {
                 drawn[p] = hasRounds
                     ? MeanOfDrawn(points[p].Rates, random)
-                    : Math.Max(model.RateAt(workers[p]) + residuals[random.Next(residuals.Length)], double.Epsilon);
+                    : Math.Max(model.RateAt(workers[p]) + residuals[random.Next(residuals.Length)], LeastShare * model.RateAt(workers[p]));
             }
 
             models[i] = UslSolver.Fit(workers, drawn);

@@ -52,9 +52,10 @@ public sealed record MannWhitney(double U, double P)
         return new MannWhitney(u, Math.Clamp(p, 0, 1));
     }
 
-    /// <summary>The probability of at most so many pairs.</summary>
-    internal static double Cdf(int x, int y, int u) =>
-        x + y <= LargestExact ? MannWhitneyLoefflerExactCdf.Instance.Cdf(x, y, u) : MannWhitneyNormalApproxCdf.Instance.Cdf(x, y, u);
+    /// <summary>The probability of at most so many pairs. Perfolizer's functions tell that of fewer than a number.</summary>
+    internal static double Cdf(int x, int y, int u) => x + y <= LargestExact
+        ? MannWhitneyLoefflerExactCdf.Instance.Cdf(x, y, u + 1)
+        : MannWhitneyEdgeworthApproxCdf.Instance.Cdf(x, y, u + 1);
 
     private static double Approximate(IReadOnlyList<double> x, IReadOnlyList<double> y, double u)
     {

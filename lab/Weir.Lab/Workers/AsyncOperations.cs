@@ -25,10 +25,11 @@ internal sealed class AsyncOperation<TCall>(TCall call) : Operation(isAsync: tru
                 return;
             }
 
+            int done = 0;
             try
             {
                 long before = slot.Mark;
-                for (int i = 1; i < count; i++)
+                for (; done < count - 1; done++)
                 {
                     await call.StartAsync().ConfigureAwait(false);
                 }
@@ -43,7 +44,7 @@ internal sealed class AsyncOperation<TCall>(TCall call) : Operation(isAsync: tru
             }
             catch (Exception error)
             {
-                if (!slot.Failed(error))
+                if (!slot.Failed(error, done))
                 {
                     return;
                 }
@@ -72,10 +73,11 @@ internal sealed class AsyncOperation<TCall, T>(TCall call) : Operation(isAsync: 
                 return;
             }
 
+            int done = 0;
             try
             {
                 long before = slot.Mark;
-                for (int i = 1; i < count; i++)
+                for (; done < count - 1; done++)
                 {
                     Sink.Consume(await call.StartAsync().ConfigureAwait(false));
                 }
@@ -90,7 +92,7 @@ internal sealed class AsyncOperation<TCall, T>(TCall call) : Operation(isAsync: 
             }
             catch (Exception error)
             {
-                if (!slot.Failed(error))
+                if (!slot.Failed(error, done))
                 {
                     return;
                 }

@@ -16,11 +16,12 @@ internal abstract class SyncOperation() : Operation(isAsync: false)
         int count;
         while ((count = slot.IsPaced ? slot.NextStart() : slot.Next()) > 0)
         {
+            int done = 0;
             try
             {
                 if (!slot.Time)
                 {
-                    Repeat(count);
+                    Repeat(count, ref done);
                     slot.Done(count);
                     continue;
                 }
@@ -29,16 +30,16 @@ internal abstract class SyncOperation() : Operation(isAsync: false)
                 long before = slot.Mark;
                 if (count > 1)
                 {
-                    Repeat(count - 1);
+                    Repeat(count - 1, ref done);
                     before = Stopwatch.GetTimestamp();
                 }
 
-                Repeat(1);
+                Repeat(1, ref done);
                 slot.Done(count, before, Stopwatch.GetTimestamp());
             }
             catch (Exception error)
             {
-                if (!slot.Failed(error))
+                if (!slot.Failed(error, done))
                 {
                     return;
                 }
@@ -47,19 +48,29 @@ internal abstract class SyncOperation() : Operation(isAsync: false)
     }
 
     /// <summary>Calls the operation a number of times.</summary>
-    private protected abstract void Repeat(int count);
+    /// <param name="count">How many times.</param>
+    /// <param name="done">Grows by how many were completed, also when one of them throws.</param>
+    private protected abstract void Repeat(int count, ref int done);
 }
 
 /// <summary>Calls an <see cref="Action"/>.</summary>
 internal sealed class ActionOperation(Action call) : SyncOperation
 {
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private protected override void Repeat(int count)
+    private protected override void Repeat(int count, ref int done)
     {
         Action action = call;
-        for (int i = 0; i < count; i++)
+        int i = 0;
+        try
         {
-            action();
+            for (; i < count; i++)
+            {
+                action();
+            }
+        }
+        finally
+        {
+            done += i;
         }
     }
 }
@@ -68,12 +79,20 @@ internal sealed class ActionOperation(Action call) : SyncOperation
 internal sealed class FuncOperation<T>(Func<T> call) : SyncOperation
 {
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private protected override void Repeat(int count)
+    private protected override void Repeat(int count, ref int done)
     {
         Func<T> func = call;
-        for (int i = 0; i < count; i++)
+        int i = 0;
+        try
         {
-            Sink.Consume(func());
+            for (; i < count; i++)
+            {
+                Sink.Consume(func());
+            }
+        }
+        finally
+        {
+            done += i;
         }
     }
 }

@@ -101,9 +101,13 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
     }
 
     /// <summary>An operation threw.</summary>
+    /// <param name="error">What it threw.</param>
+    /// <param name="before">How many operations of the same batch were completed before.</param>
     /// <returns>Whether the worker goes on.</returns>
-    public bool Failed(Exception error)
+    public bool Failed(Exception error, int before)
     {
+        _tally.Executed += before;
+        _tally.Operations += _tally.IsMeasuring ? before : 0;
         if (IsPaced)
         {
             pacer!.Ended(_tally.IsMeasuring);

@@ -1,0 +1,66 @@
+using Weir.Lab.Resources;
+
+namespace Weir.Lab.Tests;
+
+public class CanaryTests
+{
+    [Fact]
+    public void Of_SteadyPieces_AreQuiet()
+    {
+        CanaryReading reading = Canary.Of([1_000_000, 1_010_000, 990_000], TimeSpan.FromMilliseconds(1));
+
+        Assert.Equal(1, reading.Slowness, 6);
+        Assert.Equal(0.01, reading.Variation, 6);
+        Assert.True(reading.IsQuiet);
+        Assert.Equal(0, reading.Hiccups);
+    }
+
+    [Fact]
+    public void Of_OnePieceInterrupted_IsNotQuiet()
+    {
+        CanaryReading reading = Canary.Of([.. Enumerable.Repeat(1e6, 19), 4e6], TimeSpan.FromMilliseconds(1));
+
+        Assert.False(reading.IsQuiet);
+        Assert.Equal(1, reading.Hiccups);
+        Assert.Equal(1.15, reading.Slowness, 6);
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task Read_ThisMachine_TakesTimeThatIsMeasured()
+    {
+        CanaryReading reading = await Task.Run(static () => Canary.Read(5, TimeSpan.FromMilliseconds(0.1)));
+
+        Assert.True(reading.Slowness > 0.5, $"{reading}");
+        Assert.True(reading.Variation >= 0);
+    }
+
+    [Fact]
+    public void KernelLines_AsLinuxWritesThem_AreRead()
+    {
+        Assert.Equal(TimeSpan.FromMilliseconds(70), SystemSample.StealOf("cpu  1 2 3 4 5 6 0 7 0 0"));
+        Assert.Null(SystemSample.StealOf("intr 1 2 3 4 5 6 7 8 9"));
+        Assert.Equal(TimeSpan.FromMicroseconds(12_345), SystemSample.PressureOf("some avg10=0.00 avg60=1.50 avg300=0.89 total=12345"));
+        Assert.Null(SystemSample.PressureOf(null));
+    }
+
+    [Fact]
+    public void Between_Samples_SubtractsWhatBothHave()
+    {
+        SystemUse use = SystemUse.Between(
+            new SystemSample { VoluntarySwitches = 5, Steal = TimeSpan.FromSeconds(1) }, new SystemSample { VoluntarySwitches = 9, ThrottledPeriods = 3 });
+
+        Assert.Equal(4, use.VoluntarySwitches);
+        Assert.Null(use.Steal);
+        Assert.Null(use.ThrottledPeriods);
+        Assert.Equal(8, (use + use).VoluntarySwitches);
+        Assert.Equal(4, (use + default(SystemUse)).VoluntarySwitches);
+    }
+
+    [Fact]
+    public void Take_OnLinux_CountsSwitches()
+    {
+        SystemSample sample = SystemSample.Take();
+
+        Assert.Equal(OperatingSystem.IsLinux(), sample.VoluntarySwitches > 0);
+    }
+}
