@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using Weir.Cli.Processes;
 using Weir.Cli.Results;
 
 namespace Weir.Cli.Hash;
@@ -6,7 +7,7 @@ namespace Weir.Cli.Hash;
 /// <summary>The rounds of one order, one after the other in this process.</summary>
 internal static class HashRounds
 {
-    public static async IAsyncEnumerable<RoundRecord> RunAsync(HashOrder order, [EnumeratorCancellation] CancellationToken stop)
+    public static async IAsyncEnumerable<MeasureAnswer> RunAsync(HashOrder order, [EnumeratorCancellation] CancellationToken stop)
     {
         await HashRound.WarmUpAsync(order).ConfigureAwait(false);
         for (int round = 0; round < order.Rounds && !stop.IsCancellationRequested; round++)
@@ -22,7 +23,7 @@ internal static class HashRounds
                 yield break;
             }
 
-            yield return record;
+            yield return new MeasureAnswer(record);
         }
     }
 }

@@ -5,22 +5,21 @@ using Weir.Cli.Processes;
 using Weir.Cli.Progress;
 using Weir.Cli.Results;
 using Weir.Cli.Results.Writing;
-using Weir.Lab.Trials;
 
 namespace Weir.Cli.Hash;
 
 /// <summary>One run of the command: makes the files, measures the arms in turns, judges the figures, and writes the result.</summary>
 internal sealed class HashRun(HashKnobs knobs, OutputSettings output, IReadOnlyList<string> arguments, CliHost host)
 {
+    private const string Unit = "tasks";
+
     private readonly IReadOnlyList<HashOrder> _orders = knobs.Orders();
-    private readonly Dictionary<HashOrder, List<RoundRecord>> _rounds = [];
-    private int _order;
 
     public async Task<int> RunAsync()
     {
         DateTimeOffset startedAt = host.Measure.Clock.GetLocalNow();
         long start = Stopwatch.GetTimestamp();
-        await RunProgress.RunAsync(host, output.Quiet, async progress =>
+        IReadOnlyList<IReadOnlyList<RoundRecord>> rounds = await RunProgress.RunAsync(host, output.Quiet, async progress =>
         {
             int made = HashFiles.Ensure(
                 knobs.Input,
@@ -33,11 +32,10 @@ internal sealed class HashRun(HashKnobs knobs, OutputSettings output, IReadOnlyL
                 progress.End($"made {Numbers.Grouped(made)} files of {Numbers.Bytes(knobs.FileSize)}", knobs.Files, knobs.Files);
             }
 
-            await MeasureAsync(progress).ConfigureAwait(false);
-            return 0;
+            return await MeasureAsync(progress).ConfigureAwait(false);
         }).ConfigureAwait(false);
 
-        ArmRecord[] arms = [.. _orders.Select(Arm)];
+        ArmRecord[] arms = [.. _orders.Select((order, i) => Arm(order, rounds[i]))];
         int done = arms.Sum(static a => a.Rounds.Count(static r => !r.Partial));
         if (done == 0 && host.Stop.IsCancellationRequested)
         {
@@ -49,7 +47,7 @@ internal sealed class HashRun(HashKnobs knobs, OutputSettings output, IReadOnlyL
             Command = HashCommand.Name,
             Arguments = arguments,
             Work = $"MD5 of {Numbers.Grouped(knobs.Files)} files of {Numbers.Bytes(knobs.FileSize)}",
-            Unit = "tasks",
+            Unit = Unit,
             StartedAt = startedAt,
             Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
             Partial = done < _orders.Count * knobs.Rounds,
@@ -62,53 +60,20 @@ internal sealed class HashRun(HashKnobs knobs, OutputSettings output, IReadOnlyL
 
     private static string Text(HashArm arm) => arm.ToString().ToLowerInvariant();
 
-    private async Task MeasureAsync(RunProgress progress)
-    {
-        // Without a process of its own for each round, an arm does all its rounds at once.
-        int turns = knobs.Isolate ? knobs.Rounds : 1;
-        int all = _orders.Count * knobs.Rounds;
-        for (int turn = 0; turn < turns; turn++)
-        {
-            foreach (int index in TrialOrder.Of(_orders.Count, turn))
-            {
-                if (host.Stop.IsCancellationRequested)
-                {
-                    return;
-                }
+    // Without a process of its own for each round, an arm does all its rounds at once.
+    private Task<IReadOnlyList<IReadOnlyList<RoundRecord>>> MeasureAsync(RunProgress progress) =>
+        new Arms<HashOrder>(host, HashCommand.Name, HashRounds.RunAsync, Unit).MeasureAsync(
+            [.. _orders.Select(static o => ($"{Text(o.Arm)} x {o.Workers}", o))],
+            knobs.Isolate ? knobs.Rounds : 1,
+            knobs.Isolate ? 1 : knobs.Rounds,
+            progress);
 
-                HashOrder order = _orders[index];
-                string name = $"{Text(order.Arm)} x {order.Workers}";
-                progress.Begin(name, _order, all);
-                await RoundsAsync(order, round =>
-                {
-                    List<RoundRecord> rounds = _rounds.TryGetValue(order, out List<RoundRecord>? known) ? known : _rounds[order] = [];
-                    rounds.Add(round with { Order = ++_order });
-                    progress.End(FormattableString.Invariant($"{name}: {round.Rate:0.00000} tasks/s{(round.Partial ? " (stopped)" : round.Problem is { } p ? $" INVALID: {p}" : "")}"), _order, all);
-                }).ConfigureAwait(false);
-            }
-        }
-    }
-
-    private async Task RoundsAsync(HashOrder order, Action<RoundRecord> round)
-    {
-        if (host.Measure.UseProcesses)
-        {
-            await MeasureCommand.InNewProcessAsync(HashCommand.Name, order, round, host.Stop).ConfigureAwait(false);
-            return;
-        }
-
-        await foreach (RoundRecord record in HashRounds.RunAsync(order, host.Stop).ConfigureAwait(false))
-        {
-            round(record);
-        }
-    }
-
-    private ArmRecord Arm(HashOrder order) => new()
+    private static ArmRecord Arm(HashOrder order, IReadOnlyList<RoundRecord> rounds) => new()
     {
         Name = Text(order.Arm),
         Workers = order.Workers,
         Settings = new Dictionary<string, string> { ["buffer"] = $"{order.Buffer}" },
-        Rounds = _rounds.GetValueOrDefault(order) ?? [],
+        Rounds = rounds,
     };
 
     private Dictionary<string, string> Settings()

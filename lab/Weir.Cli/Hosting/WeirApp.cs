@@ -4,6 +4,7 @@ using Weir.Cli.Hash;
 using Weir.Cli.Load;
 using Weir.Cli.Page;
 using Weir.Cli.Processes;
+using Weir.Cli.Run;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Hosting;
@@ -56,6 +57,8 @@ internal static class WeirApp
             new VersionOption(),
             LoadCommand.Create(host),
             HashCommand.Create(host),
+            RunCommand.Create(host),
+            ScaleCommand.Create(host),
             ReportCommand.Create(host),
             MeasureCommand.Create(host),
         };

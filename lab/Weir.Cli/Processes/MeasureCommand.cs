@@ -1,8 +1,10 @@
 using System.CommandLine;
+using System.Globalization;
 using System.Text.Json;
 using Weir.Cli.Hash;
 using Weir.Cli.Hosting;
 using Weir.Cli.Results;
+using Weir.Cli.Run;
 
 namespace Weir.Cli.Processes;
 
@@ -10,6 +12,11 @@ namespace Weir.Cli.Processes;
 internal static class MeasureCommand
 {
     public const string Name = "measure";
+
+    private const string Rate = "rate ";
+
+    /// <summary>The kind of order that the commands over workloads give.</summary>
+    public const string WorkerKind = "workers";
 
     public static Command Create(CliHost host)
     {
@@ -23,13 +30,15 @@ internal static class MeasureCommand
     /// <summary>Starts a new process of this program that runs rounds.</summary>
     /// <param name="kind">The command that they belong to.</param>
     /// <param name="order">What to do.</param>
-    /// <param name="round">Gets each round as it ends.</param>
+    /// <param name="answer">Gets each round as it ends, and what there is to know at the end.</param>
     /// <param name="stop">Ends it; the round that is under way comes back as partial.</param>
-    public static Task InNewProcessAsync<TOrder>(string kind, TOrder order, Action<RoundRecord> round, CancellationToken stop) =>
+    public static Task InNewProcessAsync<TOrder>(string kind, TOrder order, Action<MeasureAnswer> answer, CancellationToken stop) =>
         SelfProcess.RunAsync(
             [Name, kind],
             JsonSerializer.Serialize(order, ResultJson.Line),
-            line => round(JsonSerializer.Deserialize<RoundRecord>(line, ResultJson.Line)!),
+            line => answer(line.StartsWith(Rate, StringComparison.Ordinal)
+                ? new MeasureAnswer(null, null, double.Parse(line.AsSpan(Rate.Length), CultureInfo.InvariantCulture))
+                : JsonSerializer.Deserialize<MeasureAnswer>(line, ResultJson.Line)!),
             variables: null,
             stop);
 
@@ -59,18 +68,27 @@ internal static class MeasureCommand
             Name = "parent",
         };
         watch.Start();
-        IAsyncEnumerable<RoundRecord> rounds = kind switch
+        IAsyncEnumerable<MeasureAnswer> answers = kind switch
         {
             HashCommand.Name => HashRounds.RunAsync(Parse<HashOrder>(order), stop.Token),
+            WorkerKind => WorkerRounds.RunAsync(Parse<WorkerOrder>(order), rate => Tell(host, rate), stop.Token),
             _ => throw new BadInputException($"There is nothing to measure that is called '{kind}'."),
         };
-        await foreach (RoundRecord round in rounds.ConfigureAwait(false))
+        await foreach (MeasureAnswer answer in answers.ConfigureAwait(false))
         {
-            await host.Out.WriteLineAsync(JsonSerializer.Serialize(round, ResultJson.Line)).ConfigureAwait(false);
+            await host.Out.WriteLineAsync(JsonSerializer.Serialize(answer, ResultJson.Line)).ConfigureAwait(false);
             await host.Out.FlushAsync().ConfigureAwait(false);
         }
 
         return ExitCode.Success;
+    }
+
+    // Not as JSON: it is written between rounds, and must cost nothing.
+    private static void Tell(CliHost host, double rate)
+    {
+        host.Out.Write(Rate);
+        host.Out.WriteLine(rate.ToString(CultureInfo.InvariantCulture));
+        host.Out.Flush();
     }
 
     private static T Parse<T>(string order)

@@ -163,12 +163,8 @@ internal static class ResultTables
     };
 
     /// <summary>Jain's index of the workers' shares, 1 when all did the same; <see langword="null"/> without several workers.</summary>
-    public static double? Jain(IReadOnlyList<long> perWorker)
-    {
-        double sum = perWorker.Sum(static n => (double)n);
-        double squares = perWorker.Sum(static n => (double)n * n);
-        return perWorker.Count > 1 && squares > 0 ? sum * sum / (perWorker.Count * squares) : null;
-    }
+    public static double? Jain(IReadOnlyList<long> perWorker) =>
+        perWorker.Count > 1 ? Lab.Statistics.Fairness.Of([.. perWorker.Select(static n => (double)n)]).Jain : null;
 
     private static string? Fairness(ArmRecord arm) =>
         arm.Mean(static r => Jain(r.PerWorker)) is { } jain
