@@ -1,5 +1,8 @@
 using System.CommandLine;
 using System.CommandLine.Help;
+using Weir.Cli.Bench;
+using Weir.Cli.Compare;
+using Weir.Cli.Doctor;
 using Weir.Cli.Hash;
 using Weir.Cli.Load;
 using Weir.Cli.Page;
@@ -16,6 +19,12 @@ internal static class WeirApp
     {
         try
         {
+            // BenchmarkDotNet has a parser of its own.
+            if (args is [BenchCommand.Name, ..])
+            {
+                return BenchCommand.Run([.. args.Skip(1)]);
+            }
+
             ParseResult parsed = Root(host).Parse(args);
             if (parsed.Errors.Count > 0)
             {
@@ -59,7 +68,11 @@ internal static class WeirApp
             HashCommand.Create(host),
             RunCommand.Create(host),
             ScaleCommand.Create(host),
+            CompareCommand.Create(host),
+            BaselineCommand.Create(host),
+            BenchCommand.Create(),
             ReportCommand.Create(host),
+            DoctorCommand.Create(host),
             MeasureCommand.Create(host),
         };
         root.SetAction(parsed => new HelpAction().Invoke(parsed));

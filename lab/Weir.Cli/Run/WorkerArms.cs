@@ -5,6 +5,7 @@ using Weir.Cli.Processes;
 using Weir.Cli.Progress;
 using Weir.Cli.Results;
 using Weir.Cli.Workloads;
+using Weir.Lab.Work;
 
 namespace Weir.Cli.Run;
 
@@ -12,6 +13,10 @@ namespace Weir.Cli.Run;
 internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<string> arguments)
 {
     private const string Unit = "operations";
+
+    // At most, in seconds: it ends when the rate is steady. A process for each round has one for each round.
+    private const double LongWarmUp = 3;
+    private const double ShortWarmUp = 1;
 
     /// <summary>Measures.</summary>
     /// <param name="orders">The arms. Those of one name differ in their workers.</param>
@@ -23,6 +28,8 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
     {
         DateTimeOffset startedAt = host.Measure.Clock.GetLocalNow();
         long start = Stopwatch.GetTimestamp();
+        Lazy<double> steps = new(CalibratedSpin.MeasureStepsPerSecond);
+        orders = [.. orders.Select(o => o with { Workload = WorkloadCatalog.Calibrated(o.Workload, steps), WarmUpSeconds = turns > 1 ? ShortWarmUp : LongWarmUp })];
         Arms<WorkerOrder> arms = new(host, MeasureCommand.WorkerKind, static (order, stop) => WorkerRounds.RunAsync(order, rate: null, stop), Unit);
         IReadOnlyList<IReadOnlyList<RoundRecord>> rounds = await arms.MeasureAsync(
             [.. orders.Select(static o => ($"{o.Name} x {o.Workers}", o))], turns, orders[0].Rounds, progress).ConfigureAwait(false);

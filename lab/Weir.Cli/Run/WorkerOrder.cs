@@ -25,6 +25,9 @@ internal sealed record WorkerOrder
 
     public int Seed { get; init; } = 1;
 
+    /// <summary>How long the warm-up is at most, unless the code is still being compiled then.</summary>
+    public double WarmUpSeconds { get; init; } = 3;
+
     public int Workers => Groups.Sum(static g => g.Workers);
 
     /// <summary>The same as the measuring core has it.</summary>
@@ -37,6 +40,7 @@ internal sealed record WorkerOrder
         MinThreads = MinThreads,
         Duration = TimeSpan.FromSeconds(Seconds),
         Rounds = Rounds,
+        LongestWarmUp = TimeSpan.FromSeconds(WarmUpSeconds),
         Seed = Seed,
         Knobs = Workload.Knobs(),
     };

@@ -70,6 +70,16 @@ internal sealed record Given(string Source, string Text)
         throw BadBytes(min, max);
     }
 
+    /// <summary>A share: a number, or one of a hundred with a percent sign.</summary>
+    public double Share(double min, double max)
+    {
+        bool percent = Text.EndsWith('%');
+        return double.TryParse(percent ? Text.AsSpan(0, Text.Length - 1) : Text, NumberStyles.Float, CultureInfo.InvariantCulture, out double value)
+            && (value /= percent ? 100 : 1) >= min && value <= max
+            ? value
+            : throw Bad(FormattableString.Invariant($"a share from {min * 100:0.####}% to {max * 100:0.####}% such as 3% or 0.03"));
+    }
+
     /// <summary>A length of time: a number with a unit.</summary>
     public TimeSpan Time(TimeSpan min, TimeSpan max, string example)
     {

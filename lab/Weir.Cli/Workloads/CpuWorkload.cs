@@ -4,7 +4,7 @@ using Weir.Lab.Workers;
 namespace Weir.Cli.Workloads;
 
 /// <summary>Computation of a fixed number of steps, whose result is known beforehand.</summary>
-internal sealed class CpuWorkload(TimeSpan grain) : IWorkload
+internal sealed class CpuWorkload(TimeSpan grain, double? stepsPerSecond) : IWorkload
 {
     private CalibratedSpin? _spin;
 
@@ -12,7 +12,7 @@ internal sealed class CpuWorkload(TimeSpan grain) : IWorkload
 
     public ValueTask SetupAsync(WorkerRunSpec spec, CancellationToken cancellationToken)
     {
-        _spin = CalibratedSpin.Of(grain, CalibratedSpin.MeasureStepsPerSecond());
+        _spin = CalibratedSpin.Of(grain, stepsPerSecond ?? CalibratedSpin.MeasureStepsPerSecond());
         return default;
     }
 

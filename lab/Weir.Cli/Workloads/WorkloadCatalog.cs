@@ -12,7 +12,7 @@ internal static class WorkloadCatalog
     private static readonly (string Name, string Text, TimeSpan? Grain, Func<WorkloadSpec, IWorkload> Create)[] All =
     [
         ("noop", "returns a number", null, static _ => new NoopWorkload()),
-        ("cpu", "computes for a grain, and checks the result", TimeSpan.FromMicroseconds(10), static s => new CpuWorkload(s.Grain ?? TimeSpan.FromMicroseconds(10))),
+        ("cpu", "computes for a grain, and checks the result", TimeSpan.FromMicroseconds(10), static s => new CpuWorkload(s.Grain ?? TimeSpan.FromMicroseconds(10), s.StepsPerSecond)),
         ("io", "waits for a grain without holding a thread, on a timer finer than the platform's", TimeSpan.FromMilliseconds(1), static s => new IoWorkload(s.Grain ?? TimeSpan.FromMilliseconds(1))),
         ("delay", "awaits Task.Delay of a grain, which counts in ticks of the platform's timer", TimeSpan.FromMilliseconds(1), static s => new DelayWorkload(s.Grain ?? TimeSpan.FromMilliseconds(1))),
         ("yield", "awaits Task.Yield", null, static _ => new YieldWorkload()),
@@ -55,6 +55,10 @@ internal static class WorkloadCatalog
         (string name, string text, TimeSpan? grain, _) = All.First(w => w.Name == spec.Name);
         return grain is { } own ? $"{name}: {text} ({Output.Numbers.Time(spec.Grain ?? own)})" : $"{name}: {text}";
     }
+
+    /// <summary>What all processes that run it have to share.</summary>
+    public static WorkloadSpec Calibrated(WorkloadSpec spec, Lazy<double> stepsPerSecond) =>
+        spec is { Name: "cpu", Assembly: null } ? spec with { StepsPerSecond = stepsPerSecond.Value } : spec;
 
     /// <summary>Makes the workload.</summary>
     /// <exception cref="BadInputException">The assembly or its methods cannot be used.</exception>

@@ -12,6 +12,9 @@ internal sealed record WorkloadSpec
     /// <summary>How much work an operation has; <see langword="null"/> for the workload's own size.</summary>
     public TimeSpan? Grain { get; init; }
 
+    /// <summary>How fast the machine computes, measured once for all processes: each of them finding it for itself would do different work.</summary>
+    public double? StepsPerSecond { get; init; }
+
     /// <summary>The assembly of the methods; <see langword="null"/> for a built-in workload.</summary>
     public string? Assembly { get; init; }
 
