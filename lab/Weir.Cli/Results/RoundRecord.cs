@@ -14,6 +14,9 @@ internal sealed record RoundRecord
     /// <summary>Why the round is invalid; <see langword="null"/> when it is fine.</summary>
     public string? Problem { get; init; }
 
+    /// <summary>Whether the problem is one of the conditions, such as code that was still being compiled, and not a wrong result.</summary>
+    public bool Disturbed { get; init; }
+
     /// <summary>What was done.</summary>
     public required long Operations { get; init; }
 

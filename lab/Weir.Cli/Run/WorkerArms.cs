@@ -14,6 +14,9 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
 {
     private const string Unit = "operations";
 
+    /// <summary>The share of an arm's rounds that may be left out.</summary>
+    private const double MostLeftOut = 0.34;
+
     // At most, in seconds: it ends when the rate is steady. A process for each round has one for each round.
     private const double LongWarmUp = 3;
     private const double ShortWarmUp = 1;
@@ -70,10 +73,17 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
     {
         for (int i = 0; i < orders.Count; i++)
         {
-            if (rounds[i].FirstOrDefault(static r => r.Problem is not null) is { } wrong)
+            RoundRecord[] wrong = [.. rounds[i].Where(static r => r.Problem is not null).OrderBy(static r => r.Disturbed)];
+            if (wrong.Length == 0)
             {
-                yield return new Finding(FindingLevel.Invalid, $"{orders[i].Name} x {orders[i].Workers}: {wrong.Problem}");
+                continue;
             }
+
+            // Rounds are left out for their conditions, never for their rates; when that meets many, the conditions are not fit to measure in.
+            bool invalid = !wrong[0].Disturbed || wrong.Length > rounds[i].Count * MostLeftOut;
+            yield return new Finding(
+                invalid ? FindingLevel.Invalid : FindingLevel.Doubt,
+                $"{orders[i].Name} x {orders[i].Workers}: {(wrong[0].Disturbed ? $"{wrong.Length} of {rounds[i].Count} rounds were left out. " : "")}{wrong[0].Problem}");
         }
     }
 

@@ -28,18 +28,21 @@ internal static class WorkerRounds
             yield break;
         }
 
+        // What is wrong with a single round has gone with the round.
+        string[] troubles = [.. run.Troubles.Where(static t => !t.StartsWith("Round ", StringComparison.Ordinal) && !t.StartsWith("No operation", StringComparison.Ordinal))];
+        bool alone = run.Rounds.Count == 1 && troubles.Length > 0;
         foreach (WorkerRound round in run.Rounds)
         {
-            yield return new MeasureAnswer(Record(round));
+            RoundRecord record = Record(round);
+            yield return new MeasureAnswer(alone && record.Problem is null && !record.Partial ? record with { Problem = string.Join(" ", troubles), Disturbed = true } : record);
         }
 
         if (run.Rounds.Count > 0)
         {
-            // What is wrong with a single round has gone with the round.
             yield return new MeasureAnswer(
                 null,
                 [
-                    .. run.Troubles.Where(static t => !t.StartsWith("Round ", StringComparison.Ordinal) && !t.StartsWith("No operation", StringComparison.Ordinal)).Select(static t => new Finding(FindingLevel.Invalid, t)),
+                    .. alone ? [] : troubles.Select(static t => new Finding(FindingLevel.Invalid, t)),
                     .. run.Warnings.Select(static w => new Finding(FindingLevel.Doubt, w)),
                 ]);
         }
