@@ -8,8 +8,14 @@ internal static class ExitCode
     /// <summary>Bad input, or an error that nobody foresaw.</summary>
     public const int Failure = 1;
 
-    /// <summary>The measurement means nothing: a count or a checksum was wrong.</summary>
+    /// <summary>Slower than allowed.</summary>
+    public const int Regression = 2;
+
+    /// <summary>The measurement means nothing: a count or a checksum was wrong, or the conditions were not those asked for.</summary>
     public const int Invalid = 3;
+
+    /// <summary>Nothing can be said, and <c>--strict</c> asks for something.</summary>
+    public const int Inconclusive = 4;
 
     /// <summary>Stopped by a signal, as shells have it.</summary>
     public const int Interrupted = 130;

@@ -1,6 +1,13 @@
 using System.CommandLine;
 using System.CommandLine.Help;
+using Weir.Cli.Bench;
+using Weir.Cli.Compare;
+using Weir.Cli.Doctor;
+using Weir.Cli.Hash;
 using Weir.Cli.Load;
+using Weir.Cli.Page;
+using Weir.Cli.Processes;
+using Weir.Cli.Run;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Hosting;
@@ -12,6 +19,12 @@ internal static class WeirApp
     {
         try
         {
+            // BenchmarkDotNet has a parser of its own.
+            if (args is [BenchCommand.Name, ..])
+            {
+                return BenchCommand.Run([.. args.Skip(1)]);
+            }
+
             ParseResult parsed = Root(host).Parse(args);
             if (parsed.Errors.Count > 0)
             {
@@ -52,6 +65,15 @@ internal static class WeirApp
             new HelpOption(),
             new VersionOption(),
             LoadCommand.Create(host),
+            HashCommand.Create(host),
+            RunCommand.Create(host),
+            ScaleCommand.Create(host),
+            CompareCommand.Create(host),
+            BaselineCommand.Create(host),
+            BenchCommand.Create(),
+            ReportCommand.Create(host),
+            DoctorCommand.Create(host),
+            MeasureCommand.Create(host),
         };
         root.SetAction(parsed => new HelpAction().Invoke(parsed));
         return root;

@@ -9,6 +9,11 @@ namespace Weir.Cli.Settings;
 /// <param name="Text">The text.</param>
 internal sealed record Given(string Source, string Text)
 {
+    private static readonly (string Unit, long Bytes)[] ByteUnits =
+        [("KiB", 1L << 10), ("MiB", 1L << 20), ("GiB", 1L << 30), ("KB", 1L << 10), ("MB", 1L << 20), ("GB", 1L << 30), ("B", 1), ("", 1)];
+
+    private static readonly (string Unit, double Seconds)[] TimeUnits = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("min", 60), ("s", 1)];
+
     public int WholeNumber(int min, int max) =>
         int.TryParse(Text, NumberStyles.AllowLeadingSign | NumberStyles.AllowThousands, CultureInfo.InvariantCulture, out int value)
         && value >= min && value <= max
@@ -49,7 +54,51 @@ internal sealed record Given(string Source, string Text)
         return values;
     }
 
+    /// <summary>A number of bytes: a number with a unit of 1,024, or without one.</summary>
+    public long Bytes(long min, long max)
+    {
+        foreach ((string unit, long factor) in ByteUnits)
+        {
+            if (Text.EndsWith(unit, StringComparison.OrdinalIgnoreCase)
+                && double.TryParse(Text.AsSpan(0, Text.Length - unit.Length), NumberStyles.Float, CultureInfo.InvariantCulture, out double value))
+            {
+                double bytes = value * factor;
+                return bytes >= min && bytes <= max ? (long)bytes : throw BadBytes(min, max);
+            }
+        }
+
+        throw BadBytes(min, max);
+    }
+
+    /// <summary>A share: a number, or one of a hundred with a percent sign.</summary>
+    public double Share(double min, double max)
+    {
+        bool percent = Text.EndsWith('%');
+        return double.TryParse(percent ? Text.AsSpan(0, Text.Length - 1) : Text, NumberStyles.Float, CultureInfo.InvariantCulture, out double value)
+            && (value /= percent ? 100 : 1) >= min && value <= max
+            ? value
+            : throw Bad(FormattableString.Invariant($"a share from {min * 100:0.####}% to {max * 100:0.####}% such as 3% or 0.03"));
+    }
+
+    /// <summary>A length of time: a number with a unit.</summary>
+    public TimeSpan Time(TimeSpan min, TimeSpan max, string example)
+    {
+        foreach ((string unit, double seconds) in TimeUnits)
+        {
+            if (Text.EndsWith(unit, StringComparison.OrdinalIgnoreCase)
+                && double.TryParse(Text.AsSpan(0, Text.Length - unit.Length), NumberStyles.Float, CultureInfo.InvariantCulture, out double value)
+                && value * seconds >= min.TotalSeconds - 1e-12 && value * seconds <= max.TotalSeconds)
+            {
+                return TimeSpan.FromTicks((long)Math.Round(value * seconds * TimeSpan.TicksPerSecond));
+            }
+        }
+
+        throw Bad($"a time from {Numbers.Time(min)} to {Numbers.Time(max)} such as {example}");
+    }
+
     public BadInputException Bad(string allowed) => new($"{Source} must be {allowed}; it is '{Text}'.");
+
+    private BadInputException BadBytes(long min, long max) => Bad($"a size from {Numbers.Bytes(min)} to {Numbers.Bytes(max)} such as 16MiB");
 
     private static string Choice(string[] words) => $"{string.Join(", ", words[..^1])} or {words[^1]}";
 }

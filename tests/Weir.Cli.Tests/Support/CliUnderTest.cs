@@ -1,5 +1,6 @@
 using Weir.Cli.Hosting;
 using Weir.Cli.Load;
+using Weir.Cli.Processes;
 using Weir.Lab.Trials;
 using Weir.Runtimes;
 
@@ -15,6 +16,9 @@ internal sealed class CliUnderTest
     public CancellationToken Stop { get; set; }
 
     public bool IsTerminal { get; set; }
+
+    /// <summary>Whether measuring commands may start processes; without, they measure in this one.</summary>
+    public bool UseProcesses { get; set; }
 
     public TimeSpan Window { get; set; } = TimeSpan.Zero;
 
@@ -36,6 +40,7 @@ internal sealed class CliUnderTest
             ErrorIsTerminal = IsTerminal,
             Variable = name => Variables.GetValueOrDefault(name),
             Stop = Stop,
+            Measure = new MeasureSettings { UseProcesses = UseProcesses },
             Load = CreateRuntime is null ? settings : settings with { CreateRuntime = CreateRuntime },
         };
         int exitCode = await WeirApp.RunAsync(arguments.Split(' ', StringSplitOptions.RemoveEmptyEntries), host);

@@ -1,0 +1,26 @@
+using System.CommandLine;
+using Weir.Cli.Hosting;
+using Weir.Cli.Settings;
+using Weir.Lab.Statistics;
+
+namespace Weir.Cli.Compare;
+
+/// <summary>The options that decide what counts as a difference.</summary>
+internal sealed class CompareOptionSet
+{
+    private readonly Setting _margin = Setting.Of("--margin", null, "SHARE", "Up to which difference two things count as equal: 3% or 0.03. Default 3%");
+    private readonly Setting _alpha = Setting.Of("--alpha", null, "SHARE", "How often a difference may be claimed that is none. Default 1%");
+
+    public void AddTo(Command command)
+    {
+        command.Add(_margin.Flag);
+        command.Add(_alpha.Flag);
+    }
+
+    /// <exception cref="BadInputException">A value cannot be used.</exception>
+    public ComparisonOptions Read(ParseResult parsed) => new()
+    {
+        Margin = _margin.Find(parsed, static _ => null)?.Share(0.0001, 0.9) ?? 0.03,
+        Alpha = _alpha.Find(parsed, static _ => null)?.Share(0.0001, 0.49) ?? 0.01,
+    };
+}

@@ -1,0 +1,84 @@
+using Weir.Cli.Hosting;
+using Weir.Cli.Progress;
+using Weir.Cli.Results;
+using Weir.Lab.Trials;
+
+namespace Weir.Cli.Processes;
+
+/// <summary>Measures arms in turns, so that what the machine does meanwhile meets all of them alike.</summary>
+/// <typeparam name="TOrder">What a measuring process is told.</typeparam>
+/// <param name="host">Whether there are processes, and what stops them.</param>
+/// <param name="kind">The kind of the orders.</param>
+/// <param name="inThisProcess">Runs an order without another process.</param>
+/// <param name="unit">What a rate counts.</param>
+internal sealed class Arms<TOrder>(CliHost host, string kind, Func<TOrder, CancellationToken, IAsyncEnumerable<MeasureAnswer>> inThisProcess, string unit)
+    where TOrder : notnull
+{
+    private readonly List<Finding> _findings = [];
+    private int _order;
+
+    /// <summary>What the measuring processes said about all their rounds, each once.</summary>
+    public IReadOnlyList<Finding> Findings => [.. _findings.Distinct()];
+
+    /// <summary>Measures.</summary>
+    /// <param name="arms">Name and order of each arm.</param>
+    /// <param name="turns">How often each order is run. Turns go there and back over the arms.</param>
+    /// <param name="rounds">How many rounds an order makes.</param>
+    /// <param name="progress">Hears of each round.</param>
+    /// <returns>The rounds of each arm; fewer when it was stopped.</returns>
+    public async Task<IReadOnlyList<IReadOnlyList<RoundRecord>>> MeasureAsync(IReadOnlyList<(string Name, TOrder Order)> arms, int turns, int rounds, RunProgress progress)
+    {
+        List<RoundRecord>[] measured = [.. arms.Select(static _ => new List<RoundRecord>())];
+        int all = arms.Count * turns * rounds;
+        for (int turn = 0; turn < turns && !host.Stop.IsCancellationRequested; turn++)
+        {
+            foreach (int index in TrialOrder.Of(arms.Count, turn))
+            {
+                if (host.Stop.IsCancellationRequested)
+                {
+                    break;
+                }
+
+                (string name, TOrder order) = arms[index];
+                progress.Begin(name, _order, all);
+                int ended = 0;
+                int told = 0;
+                await RunAsync(order, answer =>
+                {
+                    if (answer.Rate > 0)
+                    {
+                        told++;
+                        progress.End($"{name}: {Results.Tables.ResultTables.Rate(answer.Rate.Value)} {unit}/s", _order + told, all);
+                    }
+
+                    _findings.AddRange(answer.Findings ?? []);
+                    if (answer.Round is { } round)
+                    {
+                        measured[index].Add(round with { Order = ++_order });
+                        string state = round.Partial ? " (stopped)" : round.Problem is { } problem ? $" INVALID: {problem}" : "";
+                        if (++ended > told || state.Length > 0)
+                        {
+                            progress.End($"{name}: {Results.Tables.ResultTables.Rate(round.Rate)} {unit}/s{state}", _order, all);
+                        }
+                    }
+                }).ConfigureAwait(false);
+            }
+        }
+
+        return measured;
+    }
+
+    private async Task RunAsync(TOrder order, Action<MeasureAnswer> answer)
+    {
+        if (host.Measure.UseProcesses)
+        {
+            await MeasureCommand.InNewProcessAsync(kind, order, answer, host.Stop).ConfigureAwait(false);
+            return;
+        }
+
+        await foreach (MeasureAnswer one in inThisProcess(order, host.Stop).ConfigureAwait(false))
+        {
+            answer(one);
+        }
+    }
+}

@@ -1,0 +1,11 @@
+namespace Weir.Cli.Processes;
+
+/// <summary>What the measuring commands take from outside beside their options; tests make them quick.</summary>
+internal sealed record MeasureSettings
+{
+    /// <summary>Whether a round may get a process of its own. Without, all rounds run in this one.</summary>
+    public bool UseProcesses { get; init; } = true;
+
+    /// <summary>The wall clock, for the time at which a run started.</summary>
+    public TimeProvider Clock { get; init; } = TimeProvider.System;
+}

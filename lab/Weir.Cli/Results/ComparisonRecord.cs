@@ -1,0 +1,35 @@
+namespace Weir.Cli.Results;
+
+/// <summary>Two arms compared, round by round.</summary>
+internal sealed record ComparisonRecord
+{
+    /// <summary>The label of the arm that is compared.</summary>
+    public required string Arm { get; init; }
+
+    /// <summary>The label of the arm that it is compared with.</summary>
+    public required string Against { get; init; }
+
+    /// <summary>The rate of the one as a multiple of the other's.</summary>
+    public required double Ratio { get; init; }
+
+    /// <summary>The lower end of the interval of the ratio.</summary>
+    public required double Low { get; init; }
+
+    /// <summary>The upper end of the interval of the ratio.</summary>
+    public required double High { get; init; }
+
+    /// <summary>The probability of such a difference between equal arms, corrected for the number of comparisons.</summary>
+    public required double P { get; init; }
+
+    /// <summary>Up to which difference two arms count as equal, as a share.</summary>
+    public required double Margin { get; init; }
+
+    /// <summary>The level of the test.</summary>
+    public required double Alpha { get; init; }
+
+    /// <summary>FASTER, SLOWER, EQUIVALENT or INCONCLUSIVE.</summary>
+    public required string Verdict { get; init; }
+
+    /// <summary>Why the verdict is what it is, when that is not plain.</summary>
+    public string? Note { get; init; }
+}

@@ -1,0 +1,65 @@
+using System.Globalization;
+using System.Text;
+
+namespace Weir.Cli.Results.Writing;
+
+/// <summary>Writes a result as comma-separated values: one line a round, with every figure, unrounded.</summary>
+internal static class ResultCsv
+{
+    private static readonly (string Name, Func<ArmRecord, RoundRecord, object?> Value)[] Columns =
+    [
+        ("order", static (_, r) => r.Order),
+        ("arm", static (a, _) => a.Name),
+        ("workers", static (a, _) => a.Workers),
+        ("partial", static (_, r) => r.Partial ? "true" : "false"),
+        ("problem", static (_, r) => r.Problem),
+        ("operations", static (_, r) => r.Operations),
+        ("failures", static (_, r) => r.Failures),
+        ("seconds", static (_, r) => r.Seconds),
+        ("rate_per_second", static (_, r) => r.Rate),
+        ("cpu_user_seconds", static (_, r) => r.CpuUserSeconds),
+        ("cpu_system_seconds", static (_, r) => r.CpuSystemSeconds),
+        ("machine_idle", static (_, r) => r.MachineIdle),
+        ("allocated_bytes", static (_, r) => r.AllocatedBytes),
+        ("gc_gen0", static (_, r) => r.Gen0),
+        ("gc_gen1", static (_, r) => r.Gen1),
+        ("gc_gen2", static (_, r) => r.Gen2),
+        ("gc_pause_seconds", static (_, r) => r.GcPauseSeconds),
+        ("pool_threads", static (_, r) => r.PoolThreads),
+        ("lock_contentions", static (_, r) => r.LockContentions),
+        ("context_switches", static (_, r) => r.ContextSwitches),
+        ("compiled_methods", static (_, r) => r.CompiledMethods),
+        ("peak_resident_bytes", static (_, r) => r.PeakResidentBytes),
+        ("open_average", static (_, r) => r.Open),
+        ("open_max", static (_, r) => r.OpenMax),
+        ("waiting_reads_average", static (_, r) => r.InFlight),
+        ("waiting_reads_max", static (_, r) => r.InFlightMax),
+        ("bytes", static (_, r) => r.Bytes),
+        ("device_bytes", static (_, r) => r.DeviceBytes),
+        ("checksum", static (_, r) => r.Checksum),
+        ("late_starts", static (_, r) => r.LateStarts),
+        ("dropped", static (_, r) => r.Dropped),
+        ("longest_gap_seconds", static (_, r) => r.LongestGapSeconds),
+        ("canary_slowness", static (_, r) => r.CanarySlowness),
+        ("canary_variation", static (_, r) => r.CanaryVariation),
+        ("per_worker", static (_, r) => string.Join(' ', r.PerWorker)),
+    ];
+
+    public static string Write(ResultFile result)
+    {
+        StringBuilder text = new();
+        text.AppendJoin(',', Columns.Select(static c => c.Name)).Append('\n');
+        foreach ((ArmRecord arm, RoundRecord round) in result.Arms.SelectMany(static a => a.Rounds, static (a, r) => (a, r)).OrderBy(static x => x.r.Order))
+        {
+            text.AppendJoin(',', Columns.Select(c => Cell(c.Value(arm, round)))).Append('\n');
+        }
+
+        return text.ToString();
+    }
+
+    private static string Cell(object? value)
+    {
+        string text = Convert.ToString(value, CultureInfo.InvariantCulture) ?? "";
+        return text.AsSpan().IndexOfAny(",\"\r\n") >= 0 ? $"\"{text.Replace("\"", "\"\"", StringComparison.Ordinal)}\"" : text;
+    }
+}

@@ -1,0 +1,65 @@
+using System.CommandLine;
+using Weir.Cli.Hosting;
+using Weir.Cli.Progress;
+using Weir.Cli.Results;
+using Weir.Cli.Results.Writing;
+using Weir.Cli.Settings;
+using Weir.Lab.Scaling;
+
+namespace Weir.Cli.Run;
+
+/// <summary>The <c>scale</c> command: measures one workload with several numbers of workers, and fits the scaling law.</summary>
+internal static class ScaleCommand
+{
+    private static readonly Dictionary<string, bool> FitWords = new(StringComparer.OrdinalIgnoreCase) { ["usl"] = true, ["none"] = false };
+
+    public static Command Create(CliHost host)
+    {
+        Argument<string?> workload = RunCommand.WorkloadArgument();
+        RunOptionSet options = new(isScale: true, rounds: 5, duration: "0.5s");
+        Setting fit = Setting.Of("--fit", null, "LAW", "usl (Universal Scalability Law) or none. Default usl");
+        OutputOptionSet outputs = new();
+        Command command = new("scale", $"Measures a workload with several numbers of workers in turns, each round in a process of its own, and fits the scaling law.\n\n{RunCommand.Help}") { workload };
+        options.AddTo(command);
+        command.Add(fit.Flag);
+        outputs.AddTo(command);
+        command.SetAction(async (parsed, _) =>
+        {
+            RunKnobs knobs = options.Read(parsed, parsed.GetValue(workload));
+            bool fits = fit.Find(parsed, static _ => null)?.OneOf(FitWords) ?? true;
+            OutputSettings output = outputs.Read(parsed);
+            WorkerOrder[] orders = [.. knobs.Workers.Select(n => knobs.Order(knobs.Workload, n, rounds: 1))];
+            WorkerArms arms = new(host, "scale", [.. parsed.Tokens.Select(static t => t.Value)]);
+            ResultFile result = await RunProgress.RunAsync(host, output.Quiet, p => arms.MeasureAsync(orders, knobs, knobs.Rounds, p)).ConfigureAwait(false);
+            return ResultOutput.Write(fits ? Fitted(result) : result, output, host);
+        });
+        return command;
+    }
+
+    /// <summary>The result with the law fitted to it, and what the fit says in a sentence.</summary>
+    internal static ResultFile Fitted(ResultFile result)
+    {
+        List<FitRecord> fits = [.. result.Fits];
+        List<Finding> findings = [.. result.Findings];
+        foreach (IGrouping<string, ArmRecord> arms in result.Arms.Where(static a => a.IsMeasured).GroupBy(static a => a.Name))
+        {
+            UslFit fit = UslFit.Of([.. arms.Select(static a => new ScalePoint(a.Workers, [.. a.Counted.Select(static r => r.Rate)]))]);
+            fits.Add(new FitRecord
+            {
+                Name = arms.Key,
+                Lambda = Of(fit.Lambda),
+                Sigma = Of(fit.Sigma),
+                Kappa = Of(fit.Kappa),
+                PeakWorkers = fit.PeakWorkers,
+                PeakRate = fit.PeakRate,
+                RSquared = fit.RSquared,
+                Refused = fit.IsUsable ? null : string.Join(" ", fit.Refusals),
+            });
+            findings.Add(new Finding(fit.IsUsable ? FindingLevel.Note : FindingLevel.Doubt, $"{arms.Key}: {fit.Summary}"));
+        }
+
+        return result with { Fits = fits, Findings = findings };
+    }
+
+    private static Interval Of(Estimate estimate) => new(estimate.Value, estimate.Lower, estimate.Upper);
+}

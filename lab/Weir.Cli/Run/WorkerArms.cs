@@ -1,0 +1,121 @@
+using System.Diagnostics;
+using Weir.Cli.Hosting;
+using Weir.Cli.Output;
+using Weir.Cli.Processes;
+using Weir.Cli.Progress;
+using Weir.Cli.Results;
+using Weir.Cli.Workloads;
+using Weir.Lab.Work;
+
+namespace Weir.Cli.Run;
+
+/// <summary>Measures orders over workloads, and makes a result of their rounds.</summary>
+internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<string> arguments)
+{
+    private const string Unit = "operations";
+
+    /// <summary>The share of an arm's rounds that may be left out.</summary>
+    private const double MostLeftOut = 0.34;
+
+    // At most, in seconds: it ends when the rate is steady. A process for each round has one for each round.
+    private const double LongWarmUp = 3;
+    private const double ShortWarmUp = 1;
+
+    /// <summary>Measures.</summary>
+    /// <param name="orders">The arms. Those of one name differ in their workers.</param>
+    /// <param name="knobs">The settings that they share.</param>
+    /// <param name="turns">How many processes each arm gets, one after the other, in turns with the other arms.</param>
+    /// <param name="progress">Hears of each round.</param>
+    /// <exception cref="OperationCanceledException">It was stopped before any round had ended.</exception>
+    public async Task<ResultFile> MeasureAsync(IReadOnlyList<WorkerOrder> orders, RunKnobs knobs, int turns, RunProgress progress)
+    {
+        DateTimeOffset startedAt = host.Measure.Clock.GetLocalNow();
+        long start = Stopwatch.GetTimestamp();
+        Lazy<double> steps = new(CalibratedSpin.MeasureStepsPerSecond);
+        orders = [.. orders.Select(o => o with { Workload = WorkloadCatalog.Calibrated(o.Workload, steps), WarmUpSeconds = turns > 1 ? ShortWarmUp : LongWarmUp })];
+        Arms<WorkerOrder> arms = new(host, MeasureCommand.WorkerKind, static (order, stop) => WorkerRounds.RunAsync(order, rate: null, stop), Unit);
+        IReadOnlyList<IReadOnlyList<RoundRecord>> rounds = await arms.MeasureAsync(
+            [.. orders.Select(static o => ($"{o.Name} x {o.Workers}", o))], turns, orders[0].Rounds, progress).ConfigureAwait(false);
+        int done = rounds.Sum(static r => r.Count(static x => !x.Partial));
+        if (done == 0 && host.Stop.IsCancellationRequested)
+        {
+            throw new OperationCanceledException(host.Stop);
+        }
+
+        return new ResultFile
+        {
+            Command = command,
+            Arguments = arguments,
+            Work = string.Join(" and ", orders.Select(static o => o.Workload).DistinctBy(static w => (w.Name, w.Grain)).Select(WorkloadCatalog.Text)),
+            Unit = Unit,
+            StartedAt = startedAt,
+            Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
+            Partial = done < orders.Sum(o => o.Rounds * turns),
+            Machine = MachineRecord.Read(),
+            Settings = Settings(knobs, turns),
+            Arms = [.. orders.Select((o, i) => Arm(o, rounds[i]))],
+            Findings = [.. Problems(orders, rounds), .. arms.Findings.GroupBy(Kind).Select(static g => g.First())],
+        };
+    }
+
+    private static ArmRecord Arm(WorkerOrder order, IReadOnlyList<RoundRecord> rounds) => new()
+    {
+        Name = order.Name,
+        Workers = order.Workers,
+        Settings = new Dictionary<string, string>(order.Workload.Knobs()) { ["knobs"] = order.Spec().KnobHash },
+        Rounds = rounds,
+    };
+
+    // The same warning of many processes differs in its figures only.
+    private static string Kind(Finding finding) => new([.. finding.Text.Where(static c => !char.IsAsciiDigit(c) && c != '.' && c != ',')]);
+
+    private static IEnumerable<Finding> Problems(IReadOnlyList<WorkerOrder> orders, IReadOnlyList<IReadOnlyList<RoundRecord>> rounds)
+    {
+        for (int i = 0; i < orders.Count; i++)
+        {
+            RoundRecord[] wrong = [.. rounds[i].Where(static r => r.Problem is not null).OrderBy(static r => r.Disturbed)];
+            if (wrong.Length == 0)
+            {
+                continue;
+            }
+
+            // Rounds are left out for their conditions, never for their rates; when that meets many, the conditions are not fit to measure in.
+            bool invalid = !wrong[0].Disturbed || wrong.Length > rounds[i].Count * MostLeftOut;
+            yield return new Finding(
+                invalid ? FindingLevel.Invalid : FindingLevel.Doubt,
+                $"{orders[i].Name} x {orders[i].Workers}: {(wrong[0].Disturbed ? $"{wrong.Length} of {rounds[i].Count} rounds were left out. " : "")}{wrong[0].Problem}");
+        }
+    }
+
+    private static Dictionary<string, string> Settings(RunKnobs knobs, int turns)
+    {
+        Dictionary<string, string> settings = new()
+        {
+            ["duration"] = Numbers.Time(knobs.Duration),
+            ["rounds"] = $"{knobs.Rounds}",
+            ["isolate"] = turns > 1 ? "process" : "none",
+            ["seed"] = $"{knobs.Seed}",
+        };
+        if (knobs.Groups is { } groups)
+        {
+            settings["groups"] = string.Join(',', groups.Select(static g => $"{g.Name}:{g.Workers}"));
+        }
+
+        if (knobs.RatePerSecond is { } rate)
+        {
+            settings["rate"] = FormattableString.Invariant($"{rate}/s");
+        }
+
+        if (knobs.MaxInFlight is { } most)
+        {
+            settings["max_inflight"] = $"{most}";
+        }
+
+        if (knobs.MinThreads is { } threads)
+        {
+            settings["min_threads"] = $"{threads}";
+        }
+
+        return settings;
+    }
+}

@@ -1,0 +1,74 @@
+using System.Threading.Channels;
+using Weir.Cli.Hosting;
+using Weir.Lab.Workers;
+
+namespace Weir.Cli.Workloads;
+
+/// <summary>One bounded channel. In groups, producers write and consumers read; without, each worker writes an item and reads one.</summary>
+internal sealed class ChannelWorkload : IWorkload
+{
+    private const int Capacity = 1024;
+
+    private Channel<long> _channel = Channel.CreateBounded<long>(Capacity);
+    private long _written;
+    private long _read;
+
+    public string Name => "channel";
+
+    public ValueTask SetupAsync(WorkerRunSpec spec, CancellationToken cancellationToken)
+    {
+        string[] groups = [.. spec.Groups.Select(static g => g.Name)];
+        bool fine = groups is [WorkerRunSpec.DefaultGroup] || (groups.Length == 2 && groups.Any(IsProducer) && groups.Any(IsConsumer));
+        return fine ? default : throw new BadInputException("--groups of channel must be producers:N,consumers:M.");
+    }
+
+    public ValueTask BeginRoundAsync(CancellationToken cancellationToken)
+    {
+        _channel = Channel.CreateBounded<long>(Capacity);
+        (_written, _read) = (0, 0);
+        return default;
+    }
+
+    public Operation CreateOperation(WorkerContext context)
+    {
+        Channel<long> channel = _channel;
+        return IsProducer(context.Group) ? Operation.OfAsync(() => WriteAsync(channel, context.Stopping))
+            : IsConsumer(context.Group) ? Operation.OfAsync(() => ReadAsync(channel, context.Stopping))
+            : Operation.OfAsync(async ValueTask<long> () =>
+            {
+                await WriteAsync(channel, context.Stopping).ConfigureAwait(false);
+                return await ReadAsync(channel, context.Stopping).ConfigureAwait(false);
+            });
+    }
+
+    public string? Check(RoundTotals round)
+    {
+        long left = _channel.Reader.CanCount ? _channel.Reader.Count : 0;
+        return _written == _read + left ? null : $"{_written} items were written and {_read} read, with {left} left: some were lost or doubled.";
+    }
+
+    private static bool IsProducer(string group) => group is "producers" or "p";
+
+    private static bool IsConsumer(string group) => group is "consumers" or "c";
+
+    private async ValueTask WriteAsync(Channel<long> channel, CancellationToken stop)
+    {
+        if (!channel.Writer.TryWrite(1))
+        {
+            await channel.Writer.WriteAsync(1, stop).ConfigureAwait(false);
+        }
+
+        Interlocked.Increment(ref _written);
+    }
+
+    private async ValueTask<long> ReadAsync(Channel<long> channel, CancellationToken stop)
+    {
+        if (!channel.Reader.TryRead(out long item))
+        {
+            item = await channel.Reader.ReadAsync(stop).ConfigureAwait(false);
+        }
+
+        Interlocked.Increment(ref _read);
+        return item;
+    }
+}

@@ -1,0 +1,19 @@
+using BenchmarkDotNet.Running;
+using Weir.Lab.Suites.Workloads;
+
+namespace Weir.Lab.Suites;
+
+/// <summary>Runs the suites from any program.</summary>
+public static class BenchmarkHost
+{
+    /// <summary>Runs the benchmarks that the arguments choose, and writes to the console.</summary>
+    /// <param name="arguments">BenchmarkDotNet's own arguments.</param>
+    /// <returns>Whether all of them have a result. A benchmark has none when its arms do unequal work.</returns>
+    public static bool Run(string[] arguments)
+    {
+        // Before any child process starts, so that all of them spin the same number of times.
+        SpinWork.Publish();
+        return !BenchmarkSwitcher.FromAssembly(typeof(Suite).Assembly).Run(arguments)
+            .Any(static summary => summary.HasCriticalValidationErrors || summary.Reports.Any(static report => !report.Success));
+    }
+}
