@@ -2,6 +2,7 @@ using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
 using Weir.Policies;
+using Weir.Resilience;
 
 namespace Weir.Operators;
 
@@ -23,8 +24,13 @@ internal static class OperatorPump
         RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, policies);
         if (policies is not null)
         {
-            Pump pump = new Pump<TItem, TResult, PendingResult<TResult>, PolicyCall<TItem, TResult>, TSink>(
-                source, new PolicyCall<TItem, TResult>(selector, policies, policies.AttemptTimeoutFor<TResult>()), sink, settings, recovery);
+            TimeoutPolicy<TResult>? timeout = CallPolicies.AttemptTimeoutOf<TResult>(options);
+            Pump pump = new Pump<TItem, TResult, PolicyPending<TResult>, PolicyCall<TItem, TResult>, TSink>(
+                source,
+                new PolicyCall<TItem, TResult>(selector, policies, timeout),
+                sink,
+                timeout is null ? settings : settings with { OnEnd = timeout.Close },
+                recovery);
             policies.RunToken = pump.Token;
             return pump;
         }
@@ -35,11 +41,8 @@ internal static class OperatorPump
                 source, new AdaptiveCall<TItem, TResult>(selector, adaptive), sink, settings, recovery);
         }
 
-        return HasItemHooks(options)
-            ? new Pump<TItem, TResult, PendingResult<TResult>, HookedCall<TItem, TResult>, TSink>(
-                source, new HookedCall<TItem, TResult>(selector, options), sink, settings, recovery)
-            : new Pump<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, TSink>(
-                source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery);
+        return new Pump<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, TSink>(
+            source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery);
     }
 
     public static Pump MakeDiscard<TItem, TSink>(
@@ -58,11 +61,8 @@ internal static class OperatorPump
                 source, new AdaptiveActionCall<TItem>(action, adaptive), sink, settings, recovery);
         }
 
-        return HasItemHooks(options)
-            ? new Pump<TItem, Nothing, PendingNothing, HookedActionCall<TItem>, TSink>(
-                source, new HookedActionCall<TItem>(action, options), sink, settings, recovery)
-            : new Pump<TItem, Nothing, PendingNothing, ActionCall<TItem>, TSink>(
-                source, new ActionCall<TItem>(action), sink, settings, recovery);
+        return new Pump<TItem, Nothing, PendingNothing, ActionCall<TItem>, TSink>(
+            source, new ActionCall<TItem>(action), sink, settings, recovery);
     }
 
     public static bool HasItemHooks(ParallelRunOptions options) =>

@@ -104,7 +104,7 @@ public sealed record ParallelRunOptions
     /// <remarks>An exception from it is the item's failure.</remarks>
     public Func<int, int, Exception, ValueTask>? OnRetryAsync { get; init; }
 
-    /// <summary>How long one attempt may take, its rate limit's wait included.</summary>
+    /// <summary>How long one attempt may take. Its time begins when the rate limit has let it through.</summary>
     /// <value>More than zero; <see langword="null"/>, the default, for no limit but <see cref="PerItemTimeout"/>.</value>
     public TimeSpan? AttemptTimeout { get; init; }
 
