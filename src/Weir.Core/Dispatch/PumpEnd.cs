@@ -124,6 +124,8 @@ internal abstract partial class Pump
             worker.Retire();
         }
 
+        _settings.OnEnd?.Invoke();
+
         // The awaiting code may run right here, which a pool thread that was started for this run and has nothing left to do can afford.
         // A dedicated thread cannot.
         if (_settings.Executor.MayRunHere)

@@ -31,6 +31,9 @@ internal sealed record PumpSettings
     /// <summary>Whether running items can be given up, which costs one atomic operation an item. Always so with an item timeout.</summary>
     public bool Guarded { get; init; }
 
+    /// <summary>Called once when all items of the run have ended, before the run itself does.</summary>
+    public Action? OnEnd { get; init; }
+
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
 
     public Executor Executor { get; init; } = PoolExecutor.Instance;

@@ -21,18 +21,26 @@ public sealed class TimeoutPolicy<TResult>
     private const int MaxIdle = 1024;
 
     private readonly ConcurrentQueue<TimeoutScope<TResult>> _idle = new();
+    private readonly HashSet<TimeoutScope<TResult>>? _open;
     private TimeoutScope<TResult>? _next;
+    private bool _closed;
 
     /// <summary>Makes a policy of the options.</summary>
     /// <param name="options">The limit; <see langword="null"/> for the defaults.</param>
     /// <exception cref="ArgumentOutOfRangeException">A value is out of its range; the parameter is named after the property.</exception>
     public TimeoutPolicy(TimeoutOptions? options = null)
+        : this(options, isForARun: false)
+    {
+    }
+
+    private TimeoutPolicy(TimeoutOptions? options, bool isForARun)
     {
         options ??= new TimeoutOptions();
         options.Validate();
         Limit = options.Timeout;
         Clock = new Clock(options.TimeProvider);
         LimitTicks = Clock.ToTicks(Limit);
+        _open = isForARun ? [] : null;
     }
 
     internal TimeSpan Limit { get; }
@@ -81,16 +89,78 @@ public sealed class TimeoutPolicy<TResult>
         return new ValueTask<TResult>(result);
     }
 
+    /// <summary>Makes a policy that knows its timers, so that a run can end them with itself.</summary>
+    internal static TimeoutPolicy<TResult> ForARun(TimeoutOptions options) => new(options, isForARun: true);
+
+    /// <summary>Ends all timers, those of calls that were left behind and never end included. Nothing waits for a call of this policy any more.</summary>
+    internal void Close()
+    {
+        lock (_open!)
+        {
+            _closed = true;
+            foreach (TimeoutScope<TResult> scope in _open)
+            {
+                scope.EndTimer();
+            }
+
+            _open.Clear();
+        }
+    }
+
+    /// <summary>Lets a scope go that is not used again.</summary>
+    internal void Forget(TimeoutScope<TResult> scope)
+    {
+        scope.EndTimer();
+        if (_open is not null)
+        {
+            lock (_open)
+            {
+                _open.Remove(scope);
+            }
+        }
+    }
+
     internal void Return(TimeoutScope<TResult> scope)
     {
         // One place beside the queue: calls one after the other need nothing more.
         TimeoutScope<TResult>? previous = Interlocked.Exchange(ref _next, scope);
-        if (previous is not null && _idle.Count < MaxIdle)
+        if (previous is null)
+        {
+            return;
+        }
+
+        if (_idle.Count < MaxIdle)
         {
             _idle.Enqueue(previous);
+        }
+        else
+        {
+            Forget(previous);
         }
     }
 
     private TimeoutScope<TResult> Rent() =>
-        Interlocked.Exchange(ref _next, null) ?? (_idle.TryDequeue(out TimeoutScope<TResult>? scope) ? scope : new TimeoutScope<TResult>(this));
+        Interlocked.Exchange(ref _next, null) ?? (_idle.TryDequeue(out TimeoutScope<TResult>? scope) ? scope : Create());
+
+    private TimeoutScope<TResult> Create()
+    {
+        TimeoutScope<TResult> scope = new(this);
+        if (_open is not null)
+        {
+            lock (_open)
+            {
+                if (_closed)
+                {
+                    // A call that was left behind begins after the end of its run: nobody waits for it, so nobody needs its limit.
+                    scope.EndTimer();
+                }
+                else
+                {
+                    _open.Add(scope);
+                }
+            }
+        }
+
+        return scope;
+    }
 }

@@ -72,6 +72,8 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>
         return _source.Token;
     }
 
+    public void EndTimer() => _timer.Dispose();
+
     /// <summary>Ends a call that has given its result before anybody had to wait for it.</summary>
     public void EndAtOnce()
     {
@@ -83,7 +85,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>
         {
             // The result counts all the same. The timer may still be at its cancelling, so the scope is not used again.
             _callerLink.Unregister();
-            _timer.Dispose();
+            _policy.Forget(this);
         }
     }
 
@@ -155,7 +157,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>
         _reusable = Unlink();
         if (!_reusable)
         {
-            _timer.Dispose();
+            _policy.Forget(this);
         }
 
         if (error is null)
@@ -216,7 +218,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>
         // The token first, so that a caller who goes on knows the old call to be cancelled; its callbacks on the pool, so that none
         // of them can hold the caller up.
         Cancel();
-        _timer.Dispose();
+        _policy.Forget(this);
 
         // The timer's thread is not the caller's to work on.
         _core.RunContinuationsAsynchronously = true;
@@ -233,7 +235,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>
         // Drops what the call has registered and left behind.
         if (!_source.TryReset())
         {
-            _timer.Dispose();
+            _policy.Forget(this);
             return;
         }
 

@@ -1,11 +1,13 @@
+using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 
 namespace Weir.Observability;
 
 /// <summary>Any call, inside the span of its item.</summary>
-internal readonly struct TracedCall<TItem, TResult, TCall>(TCall inner, RunTrace trace) : ICall<TItem, PendingResult<TResult>>
-    where TCall : struct, ICall<TItem, PendingResult<TResult>>
+internal readonly struct TracedCall<TItem, TResult, TPending, TCall>(TCall inner, RunTrace trace) : ICall<TItem, PendingResult<TResult>>
+    where TPending : struct, IPending<TResult>
+    where TCall : struct, ICall<TItem, TPending>
 {
     public PendingResult<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken) =>
         new(InvokeAsync(inner, trace, item, index, isFirst, cancellationToken));
@@ -16,7 +18,7 @@ internal readonly struct TracedCall<TItem, TResult, TCall>(TCall inner, RunTrace
         ItemTrace? span = trace.AttemptBegins(index, isFirst);
         try
         {
-            TResult result = await inner.Invoke(item, index, isFirst, cancellationToken).Task.ConfigureAwait(false);
+            TResult result = await new Awaitable(inner.Invoke(item, index, isFirst, cancellationToken));
             if (span is not null)
             {
                 RunTrace.AttemptEnded(span, null);
@@ -28,6 +30,20 @@ internal readonly struct TracedCall<TItem, TResult, TCall>(TCall inner, RunTrace
         {
             throw;
         }
+    }
+
+    // Any pending call can be awaited; a ValueTask of its own it need not have.
+    private readonly struct Awaitable(TPending pending) : ICriticalNotifyCompletion
+    {
+        public bool IsCompleted => pending.IsCompleted;
+
+        public Awaitable GetAwaiter() => this;
+
+        public TResult GetResult() => pending.GetResult();
+
+        public void OnCompleted(Action continuation) => pending.OnCompleted(continuation);
+
+        public void UnsafeOnCompleted(Action continuation) => pending.OnCompleted(continuation);
     }
 
     private static bool Note(ItemTrace? span, Exception error)

@@ -3,6 +3,7 @@ using Weir.Core.Sinks;
 using Weir.Core.Sources;
 using Weir.Observability;
 using Weir.Policies;
+using Weir.Resilience;
 
 namespace Weir.Operators;
 
@@ -18,37 +19,39 @@ internal static class OperatorPump
         TSink sink,
         ParallelRunOptions options,
         PumpSettings settings,
-        RunTrace? trace = null)
+        RunTrace? trace)
         where TSink : struct, ISink<TResult>
     {
-        CallPolicies? policies = CallPolicies.Of(options, settings.Adaptive, isTraced: trace is not null);
+        CallPolicies? policies = CallPolicies.Of(options, settings.Adaptive);
         RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, policies);
         if (policies is not null)
         {
-            Pump pump = MakeTraced<TItem, TResult, TSink, PolicyCall<TItem, TResult>>(
-                source, new PolicyCall<TItem, TResult>(selector, policies, policies.AttemptTimeoutFor<TResult>()), sink, settings, recovery, trace);
+            TimeoutPolicy<TResult>? timeout = CallPolicies.AttemptTimeoutOf<TResult>(options);
+            Pump pump = Make<TItem, TResult, TSink, PolicyPending<TResult>, PolicyCall<TItem, TResult>>(
+                source,
+                new PolicyCall<TItem, TResult>(selector, policies, timeout),
+                sink,
+                timeout is null ? settings : settings with { OnEnd = timeout.Close },
+                recovery,
+                trace);
             policies.RunToken = pump.Token;
             return pump;
         }
 
-        if (settings.Adaptive is { } adaptive)
-        {
-            return new Pump<TItem, TResult, AdaptivePendingResult<TResult>, AdaptiveCall<TItem, TResult>, TSink>(
-                source, new AdaptiveCall<TItem, TResult>(selector, adaptive), sink, settings, recovery);
-        }
-
-        return HasItemHooks(options)
-            ? MakeTraced<TItem, TResult, TSink, HookedCall<TItem, TResult>>(source, new HookedCall<TItem, TResult>(selector, options), sink, settings, recovery, trace)
-            : MakeTraced<TItem, TResult, TSink, SelectorCall<TItem, TResult>>(source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery, trace);
+        return settings.Adaptive is { } adaptive
+            ? Make<TItem, TResult, TSink, AdaptivePendingResult<TResult>, AdaptiveCall<TItem, TResult>>(
+                source, new AdaptiveCall<TItem, TResult>(selector, adaptive), sink, settings, recovery, trace)
+            : Make<TItem, TResult, TSink, PendingResult<TResult>, SelectorCall<TItem, TResult>>(
+                source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery, trace);
     }
 
     public static Pump MakeDiscard<TItem, TSink>(
         Source<TItem> source, Func<TItem, CancellationToken, ValueTask> action, TSink sink, ParallelRunOptions options, PumpSettings settings)
         where TSink : struct, ISink<Nothing>
     {
-        if (CallPolicies.Of(options, settings.Adaptive, isTraced: false) is not null)
+        if (CallPolicies.Of(options, settings.Adaptive) is not null)
         {
-            return Make(source, AsSelector(action), sink, options, settings);
+            return Make(source, AsSelector(action), sink, options, settings, null);
         }
 
         RunRecovery<Nothing>? recovery = RunRecovery<Nothing>.Of(options, null);
@@ -58,11 +61,8 @@ internal static class OperatorPump
                 source, new AdaptiveActionCall<TItem>(action, adaptive), sink, settings, recovery);
         }
 
-        return HasItemHooks(options)
-            ? new Pump<TItem, Nothing, PendingNothing, HookedActionCall<TItem>, TSink>(
-                source, new HookedActionCall<TItem>(action, options), sink, settings, recovery)
-            : new Pump<TItem, Nothing, PendingNothing, ActionCall<TItem>, TSink>(
-                source, new ActionCall<TItem>(action), sink, settings, recovery);
+        return new Pump<TItem, Nothing, PendingNothing, ActionCall<TItem>, TSink>(
+            source, new ActionCall<TItem>(action), sink, settings, recovery);
     }
 
     public static bool HasItemHooks(ParallelRunOptions options) =>
@@ -82,14 +82,16 @@ internal static class OperatorPump
             return default;
         };
 
-    private static Pump MakeTraced<TItem, TResult, TSink, TCall>(
+    /// <summary>A run of a call, inside the spans of its items when there are any.</summary>
+    private static Pump Make<TItem, TResult, TSink, TPending, TCall>(
         Source<TItem> source, TCall call, TSink sink, PumpSettings settings, RunRecovery<TResult>? recovery, RunTrace? trace)
         where TSink : struct, ISink<TResult>
-        where TCall : struct, ICall<TItem, PendingResult<TResult>> =>
+        where TPending : struct, IPending<TResult>
+        where TCall : struct, ICall<TItem, TPending> =>
         trace is null
-            ? new Pump<TItem, TResult, PendingResult<TResult>, TCall, TSink>(source, call, sink, settings, recovery)
-            : new Pump<TItem, TResult, PendingResult<TResult>, TracedCall<TItem, TResult, TCall>, TracedSink<TResult, TSink>>(
-                source, new TracedCall<TItem, TResult, TCall>(call, trace), new TracedSink<TResult, TSink>(sink, trace), settings, recovery);
+            ? new Pump<TItem, TResult, TPending, TCall, TSink>(source, call, sink, settings, recovery)
+            : new Pump<TItem, TResult, PendingResult<TResult>, TracedCall<TItem, TResult, TPending, TCall>, TracedSink<TResult, TSink>>(
+                source, new TracedCall<TItem, TResult, TPending, TCall>(call, trace), new TracedSink<TResult, TSink>(sink, trace), settings, recovery);
 
     private static async ValueTask<Nothing> Wait(ValueTask pending)
     {

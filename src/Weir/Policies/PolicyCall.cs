@@ -1,3 +1,5 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
 using Weir.Operators;
 using Weir.Resilience;
@@ -5,9 +7,219 @@ using Weir.Resilience;
 namespace Weir.Policies;
 
 /// <summary>The user's selector inside the run's policies and hooks.</summary>
+/// <remarks>While nothing has to be waited for but the selector itself, there is no state machine: this is the path of every item of a run whose policies do not act.</remarks>
 internal readonly struct PolicyCall<TItem, TResult>(Func<TItem, CancellationToken, ValueTask<TResult>> selector, CallPolicies policies, TimeoutPolicy<TResult>? attemptTimeout)
-    : ICall<TItem, PendingResult<TResult>>
+    : ICall<TItem, PolicyPending<TResult>>
 {
-    public PendingResult<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken) =>
-        new(policies.InvokeAsync(selector, attemptTimeout, item, Indices.ToInt(index), isFirst, cancellationToken));
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once: here when it has completed, else where the item goes on.")]
+    public PolicyPending<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
+    {
+        if (!policies.HasHooks)
+        {
+            return Attempt(item, cancellationToken);
+        }
+
+        if (isFirst && policies.Starting is { } starting)
+        {
+            ValueTask started = Call(starting, index);
+            if (!started.IsCompletedSuccessfully)
+            {
+                return new(AfterStartAsync(started, item, index, cancellationToken));
+            }
+
+            started.GetAwaiter().GetResult();
+        }
+
+        PolicyPending<TResult> pending = Attempt(item, cancellationToken);
+        if (policies.Completed is not { } completed)
+        {
+            return pending;
+        }
+
+        if (!pending.IsCompletedSuccessfully)
+        {
+            return new(BeforeCompletionAsync(pending, index));
+        }
+
+        TResult result = pending.GetResult();
+        ValueTask told = Call(completed, index);
+        if (!told.IsCompletedSuccessfully)
+        {
+            return new(AfterCompletionAsync(told, result));
+        }
+
+        told.GetAwaiter().GetResult();
+        return new(new ValueTask<TResult>(result));
+    }
+
+    /// <summary>One attempt, as far as it gets without waiting.</summary>
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once: here when it has completed, else where the attempt goes on.")]
+    private PolicyPending<TResult> Attempt(TItem item, CancellationToken cancellationToken)
+    {
+        CircuitTicket ticket = default;
+        if (policies.Breaker is { } breaker && !breaker.TryEnter(out ticket))
+        {
+            throw breaker.CreateRejection();
+        }
+
+        if (policies.Gate is { } gate)
+        {
+            ValueTask<IDisposable?> entry = Enter(gate, ticket, cancellationToken);
+            if (!entry.IsCompletedSuccessfully)
+            {
+                return new(AfterGateAsync(entry, mayHaveWaited: true, ticket, item, cancellationToken));
+            }
+
+            if (entry.Result is { } lease)
+            {
+                return new(AfterGateAsync(new ValueTask<IDisposable?>(lease), mayHaveWaited: false, ticket, item, cancellationToken));
+            }
+        }
+
+        long started = policies.Adaptive?.Timestamp() ?? 0;
+        ValueTask<TResult> task;
+        try
+        {
+            task = Select(item, cancellationToken);
+        }
+        catch (Exception e)
+        {
+            policies.Failed(ticket, e, started, cancellationToken);
+            throw;
+        }
+
+        if (!task.IsCompletedSuccessfully)
+        {
+            return new(task, policies, ticket, started, cancellationToken);
+        }
+
+        policies.Succeeded(ticket, started, cancellationToken);
+        return new(task);
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private ValueTask<TResult> Select(TItem item, CancellationToken cancellationToken) =>
+        attemptTimeout is null
+            ? selector(item, cancellationToken)
+            : attemptTimeout.ExecuteAsync(static (call, token) => call.selector(call.item, token), (selector, item), cancellationToken);
+
+    /// <summary>An attempt whose gate made it wait, or gave it something to hold.</summary>
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    private async ValueTask<TResult> AfterGateAsync(
+        ValueTask<IDisposable?> entry, bool mayHaveWaited, CircuitTicket ticket, TItem item, CancellationToken cancellationToken)
+    {
+        IDisposable? lease;
+        try
+        {
+            lease = await entry.ConfigureAwait(false);
+        }
+        catch
+        {
+            // Nothing was called, so nothing can be said about it.
+            policies.Breaker?.Ignored(ticket);
+            throw;
+        }
+
+        try
+        {
+            // A wait may end just before it hears of a cancellation: no attempt begins after the end.
+            if (cancellationToken.IsCancellationRequested)
+            {
+                policies.Breaker?.Ignored(ticket);
+                throw new OperationCanceledException(cancellationToken);
+            }
+
+            // A circuit that opened while this attempt stood in the queue must stop it: its ticket is of an older generation.
+            if (mayHaveWaited && policies.Breaker is { } breaker && !breaker.IsCurrent(ticket) && !breaker.TryEnter(out ticket))
+            {
+                throw breaker.CreateRejection();
+            }
+
+            long started = policies.Adaptive?.Timestamp() ?? 0;
+            TResult result;
+            try
+            {
+                result = await Select(item, cancellationToken).ConfigureAwait(false);
+            }
+            catch (Exception e)
+            {
+                policies.Failed(ticket, e, started, cancellationToken);
+                throw;
+            }
+
+            policies.Succeeded(ticket, started, cancellationToken);
+            return result;
+        }
+        finally
+        {
+            lease?.Dispose();
+        }
+    }
+
+    private async ValueTask<TResult> AfterStartAsync(ValueTask started, TItem item, long index, CancellationToken cancellationToken)
+    {
+        await ToldAsync(started).ConfigureAwait(false);
+        TResult result = await Attempt(item, cancellationToken);
+        if (policies.Completed is { } completed)
+        {
+            await ToldAsync(Call(completed, index)).ConfigureAwait(false);
+        }
+
+        return result;
+    }
+
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    private async ValueTask<TResult> BeforeCompletionAsync(PolicyPending<TResult> pending, long index)
+    {
+        TResult result = await pending;
+        await ToldAsync(Call(policies.Completed!, index)).ConfigureAwait(false);
+        return result;
+    }
+
+    private async ValueTask<TResult> AfterCompletionAsync(ValueTask told, TResult result)
+    {
+        await ToldAsync(told).ConfigureAwait(false);
+        return result;
+    }
+
+    private ValueTask<IDisposable?> Enter(IRateGate gate, CircuitTicket ticket, CancellationToken cancellationToken)
+    {
+        try
+        {
+            return gate.EnterAsync(cancellationToken);
+        }
+        catch
+        {
+            policies.Breaker?.Ignored(ticket);
+            throw;
+        }
+    }
+
+    private ValueTask Call(Func<int, ValueTask> hook, long index)
+    {
+        try
+        {
+            return hook(Indices.ToInt(index));
+        }
+        catch (Exception e)
+        {
+            policies.HookFailed(e);
+            throw;
+        }
+    }
+
+    private ValueTask ToldAsync(ValueTask hook) => hook.IsCompletedSuccessfully ? hook : WaitAsync(hook, policies);
+
+    private static async ValueTask WaitAsync(ValueTask hook, CallPolicies policies)
+    {
+        try
+        {
+            await hook.ConfigureAwait(false);
+        }
+        catch (Exception e)
+        {
+            policies.HookFailed(e);
+            throw;
+        }
+    }
 }

@@ -9,8 +9,11 @@ namespace Weir.Policies;
 /// </summary>
 internal sealed class RunRecovery<TResult> : IRecovery<TResult>
 {
-    // For a half-open circuit that lets somebody else try at this moment; a circuit that is open says itself how long it will be.
+    // For a circuit that lets somebody else try at this moment; one that is open says itself how long it will be.
     private static readonly TimeSpan ShortestWait = TimeSpan.FromMilliseconds(10);
+
+    // A half-open circuit only knows how long it will be at most, and mostly closes much sooner.
+    private static readonly TimeSpan LongestHalfOpenWait = TimeSpan.FromMilliseconds(100);
 
     private readonly ParallelRunOptions _options;
     private readonly CallPolicies? _policies;
@@ -39,6 +42,11 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
 
     public async ValueTask<Recovery<TResult>> DecideAsync(FailedCall call)
     {
+        if (_policies?.IsHookFailure(call.Error) == true)
+        {
+            return Recovery<TResult>.None;
+        }
+
         int index = Indices.ToInt(call.Index);
         if (!call.IsFinal)
         {
@@ -46,6 +54,11 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
                 && _policies?.Breaker is { } breaker)
             {
                 TimeSpan wait = breaker.RetryAfter;
+                if (wait > LongestHalfOpenWait && breaker.State == CircuitBreakerState.HalfOpen)
+                {
+                    wait = LongestHalfOpenWait;
+                }
+
                 return Recovery<TResult>.Defer(wait > ShortestWait ? wait : ShortestWait);
             }
 

@@ -23,4 +23,22 @@ internal static class Clocks
             throw new TimeoutException("The limit had no effect within a second of the clock.");
         }
     }
+
+    /// <summary>Moves the clock, while somebody waits for it, until the task ends.</summary>
+    public static async Task DriveAsync(this ManualTimeProvider clock, Task task, TimeSpan step)
+    {
+        Task guarded = task.EndsAsync("a run that the clock drives");
+        while (!guarded.IsCompleted)
+        {
+            // While nobody waits for it, workers are at work and would miss the time.
+            if (clock.ArmedTimers > 0)
+            {
+                clock.Advance(step);
+            }
+
+            await Task.Yield();
+        }
+
+        await guarded;
+    }
 }

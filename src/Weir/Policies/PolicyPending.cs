@@ -1,0 +1,67 @@
+using System.Runtime.CompilerServices;
+using Weir.Core.Dispatch;
+using Weir.Resilience;
+
+namespace Weir.Policies;
+
+/// <summary>
+/// A started call whose end is told to the run's policies when its result is taken, unless that was done already. A struct in place of a state machine: a call
+/// that suspends costs the policies no allocation.
+/// </summary>
+internal readonly struct PolicyPending<TResult> : IPending<TResult>, ICriticalNotifyCompletion
+{
+    private readonly ValueTask<TResult> _task;
+    private readonly CallPolicies? _policies;
+    private readonly CircuitTicket _ticket;
+    private readonly long _started;
+    private readonly CancellationToken _cancellationToken;
+
+    public PolicyPending(ValueTask<TResult> task) => _task = task;
+
+    public PolicyPending(ValueTask<TResult> task, CallPolicies policies, CircuitTicket ticket, long started, CancellationToken cancellationToken)
+    {
+        _task = task;
+        _policies = policies;
+        _ticket = ticket;
+        _started = started;
+        _cancellationToken = cancellationToken;
+    }
+
+    public bool IsCompleted
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => _task.IsCompleted;
+    }
+
+    public bool IsCompletedSuccessfully
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => _task.IsCompletedSuccessfully;
+    }
+
+    public PolicyPending<TResult> GetAwaiter() => this;
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public TResult GetResult() => _policies is null ? _task.GetAwaiter().GetResult() : Report(_policies);
+
+    public void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
+
+    void ICriticalNotifyCompletion.UnsafeOnCompleted(Action continuation) => OnCompleted(continuation);
+
+    private TResult Report(CallPolicies policies)
+    {
+        TResult result;
+        try
+        {
+            result = _task.GetAwaiter().GetResult();
+        }
+        catch (Exception e)
+        {
+            policies.Failed(_ticket, e, _started, _cancellationToken);
+            throw;
+        }
+
+        policies.Succeeded(_ticket, _started, _cancellationToken);
+        return result;
+    }
+}
