@@ -1,15 +1,24 @@
-using BenchmarkDotNet.Running;
+using Weir.Lab.Benchmarks;
 using Weir.Lab.Suites;
 using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.SelfChecks;
 using Weir.Lab.Suites.Workloads;
 
 // Before any child process starts, so that all of them spin the same number of times.
 SpinWork.Publish();
-if (args is [RatiosCommand.Name, ..])
+if (args is [RatiosCommand.Name or SelfCheckCommand.Name, ..])
 {
     return await RatiosCommand.Create().Parse(args).InvokeAsync();
 }
 
-// 3 when a benchmark has no result, which is so when its arms do unequal work.
-return BenchmarkSwitcher.FromAssembly(typeof(Suite).Assembly).Run(args)
-    .Any(static summary => summary.HasCriticalValidationErrors || summary.Reports.Any(static report => !report.Success)) ? 3 : 0;
+try
+{
+    // 3 when a benchmark has no result, which is so when its arms do unequal work.
+    return LabBenchmarks.Run(typeof(Suite).Assembly, args)
+        .Any(static summary => summary.HasCriticalValidationErrors || summary.Reports.Any(static report => !report.Success)) ? 3 : 0;
+}
+catch (ArgumentException error) when (error.ParamName is null)
+{
+    await Console.Error.WriteLineAsync(error.Message);
+    return 1;
+}
