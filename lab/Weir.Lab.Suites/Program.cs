@@ -1,12 +1,13 @@
 using Weir.Lab.Suites;
 using Weir.Lab.Suites.Auto;
 using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.SelfChecks;
 using Weir.Lab.Suites.Workloads;
 
-if (args is [RatiosCommand.Name, ..])
+// Before any child process starts, so that all of them spin the same number of times.
+SpinWork.Publish();
+if (args is [RatiosCommand.Name or SelfCheckCommand.Name, ..])
 {
-    // Before any child process starts, so that all of them spin the same number of times.
-    SpinWork.Publish();
     return await RatiosCommand.Create().Parse(args).InvokeAsync();
 }
 
@@ -15,4 +16,13 @@ if (args is [AutoCommand.Name, ..])
     return await AutoCommand.Create().Parse(args).InvokeAsync();
 }
 
-return BenchmarkHost.Run(args) ? 0 : 3;
+try
+{
+    // 3 when a benchmark has no result, which is so when its arms do unequal work.
+    return BenchmarkHost.Run(args) ? 0 : 3;
+}
+catch (ArgumentException error) when (error.ParamName is null)
+{
+    await Console.Error.WriteLineAsync(error.Message);
+    return 1;
+}

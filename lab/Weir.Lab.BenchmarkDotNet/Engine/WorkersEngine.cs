@@ -22,6 +22,7 @@ namespace Weir.Lab.Benchmarks.Engine;
 internal sealed class WorkersEngine : IEngine
 {
     private const int LatencyWindows = 3;
+    private const int PilotWindows = 3;
     private const int CanaryPieces = 40;
     private static readonly TimeSpan PilotWindow = TimeSpan.FromMilliseconds(50);
 
@@ -140,7 +141,7 @@ internal sealed class WorkersEngine : IEngine
     private void Pilot(List<Measurement> measurements)
     {
         // Until the batches fit: in the first window the clock is read after each call, so that it is slower than the next.
-        for (int i = 1; i <= 2; i++)
+        for (int i = 1; i <= PilotWindows; i++)
         {
             Measurement measurement = Iterate(IterationMode.Workload, IterationStage.Pilot, i, _windows.Measured(timed: false, PilotWindow));
             measurements.Add(measurement);

@@ -57,9 +57,10 @@ internal sealed class WorkersMetric : IMetricDescriptor
     /// <inheritdoc/>
     public int PriorityInCategory { get; }
 
-    public Func<WorkersResult, double> Value { get; }
+    // Not public: the JSON exporter writes all that is.
+    internal Func<WorkersResult, double> Value { get; }
 
-    public Func<double, string> Format { get; }
+    internal Func<double, string> Format { get; }
 
     /// <inheritdoc/>
     public bool GetIsAvailable(Metric metric) => false;

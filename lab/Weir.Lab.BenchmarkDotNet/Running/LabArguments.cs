@@ -51,7 +51,7 @@ internal sealed record LabArguments(string[] Remaining, int[]? Workers, string? 
         int[]? counts = null;
         if (workers.Count > 0 && !WorkerCounts.TryParse(workers, out counts))
         {
-            throw new ArgumentException($"{WorkersOption} takes numbers from 1 to 100000 with commas between them, such as 1,2,8.", nameof(args));
+            throw new ArgumentException($"{WorkersOption} takes numbers from 1 to 100000 with commas between them, such as 1,2,8.");
         }
 
         return new LabArguments([.. remaining], counts, standIn);
