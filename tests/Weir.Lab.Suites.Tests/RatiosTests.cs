@@ -73,6 +73,15 @@ public class RatiosTests
         Assert.StartsWith("No suite matches *Nowhere*; the suites are CoreSyncItemsBenchmarks, ", progress.ToString(), StringComparison.Ordinal);
     }
 
+    [Fact(Timeout = 10_000)]
+    public async Task RunAsync_OutputAndSuitesOfTwoPages_IsRefusedBeforeMeasuring()
+    {
+        using StringWriter progress = new();
+        int code = await new RatiosRun(TextWriter.Null, progress).RunAsync(["*"], rounds: 9, new FileInfo("page.md"));
+        Assert.Equal(1, code);
+        Assert.Contains("--suites core or --suites resilience", progress.ToString(), StringComparison.Ordinal);
+    }
+
     [Theory(Timeout = 10_000)]
     [InlineData("no/such/folder/page.md")]
     [InlineData("/")]
@@ -88,6 +97,7 @@ public class RatiosTests
     [InlineData("ratios", "--rounds", "-1")]
     [InlineData("ratios", "--rounds", "many")]
     [InlineData("ratios", "--round", "3")]
+    [InlineData("ratios", "--suites", "nothing")]
     public void Parse_WrongArguments_IsAnError(params string[] args) => Assert.NotEmpty(RatiosCommand.Create().Parse(args).Errors);
 
     [Fact]

@@ -30,11 +30,13 @@ public class ResultPageTests
         Assert.Equal(after, new ResultPage(after).Render());
     }
 
-    [Fact]
-    public void Render_PageOfTheRepository_IsWhatTheGeneratorMakesOfIt()
+    [Theory]
+    [InlineData(SuiteSet.Core, "core.md")]
+    [InlineData(SuiteSet.Resilience, "resilience.md")]
+    public void Render_PageOfTheRepository_IsWhatTheGeneratorMakesOfIt(SuiteSet set, string file)
     {
-        string page = File.ReadAllText(Path.Combine(Root(), "docs", "results", "core.md")).ReplaceLineEndings("\n");
-        Assert.Equal(new ResultPage(page).Render(), page);
+        string page = File.ReadAllText(Path.Combine(Root(), "docs", "results", file)).ReplaceLineEndings("\n");
+        Assert.Equal(new ResultPage(page, set).Render(), page);
     }
 
     private static string Root()

@@ -8,7 +8,16 @@ public class SuiteCatalogTests
 
     [Fact]
     public void Select_FilterOfTheReadme_GivesAllSuites() =>
-        Assert.Equal(SuiteCatalog.Suites, Selected(ReadmeFilter));
+        Assert.Equal(SuiteCatalog.Of(SuiteSet.Core), Selected(ReadmeFilter));
+
+    [Fact]
+    public void Select_Set_GivesItsSuites()
+    {
+        Assert.Equal(
+            SuiteCatalog.Of(SuiteSet.Resilience).Where(static suite => !SuiteCatalog.Info(suite).OnlyByName),
+            SuiteCatalog.Select([], SuiteSet.Resilience).Select(static suite => suite.Key));
+        Assert.Empty(SuiteCatalog.Select(["*Core*"], SuiteSet.Resilience));
+    }
 
     [Theory]
     [InlineData("*CoreOperatorsBenchmarks*", "CoreOperatorsBenchmarks")]
@@ -31,7 +40,7 @@ public class SuiteCatalogTests
 
     [Fact]
     public void Suites_PlacesOnThePage_AreDistinct() =>
-        Assert.Distinct(SuiteCatalog.Suites.Select(static suite => SuiteCatalog.Info(suite).Order));
+        Assert.Distinct(SuiteCatalog.Suites.Select(static suite => (SuiteCatalog.Info(suite).Set, SuiteCatalog.Info(suite).Order)));
 
     private static IEnumerable<Type> Selected(string[] filters) => SuiteCatalog.Select(filters).Select(static suite => suite.Key);
 }

@@ -16,6 +16,9 @@ public sealed class SuiteInfoAttribute(int order, string title, string goal) : A
     /// <summary>What the suite has to show.</summary>
     public string Goal { get; } = goal;
 
+    /// <summary>The page that the suite is on.</summary>
+    public SuiteSet Set { get; init; }
+
     /// <summary>Whether <c>ratios</c> leaves the suite out unless a filter names it, because its waits take minutes.</summary>
     public bool OnlyByName { get; init; }
 }

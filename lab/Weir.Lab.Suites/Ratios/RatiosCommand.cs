@@ -15,6 +15,10 @@ internal static class RatiosCommand
             AllowMultipleArgumentsPerToken = true,
             DefaultValueFactory = static _ => [],
         };
+        Option<SuiteSet?> suites = new("--suites")
+        {
+            Description = "The set of suites: core (the operators) or resilience (their policies). Without it, core; with --filter, all.",
+        };
         Option<int> rounds = new("--rounds")
         {
             Description = "How often each arm is measured; 0 only brings the page's frame up to date.",
@@ -33,9 +37,9 @@ internal static class RatiosCommand
             Description = "The page to bring up to date. Sections that are not measured, and notes, are kept.",
         };
         RootCommand root = new("The suites of Weir. Anything else than the command below is an argument for BenchmarkDotNet.");
-        Command ratios = new(Name, "Measures the arms of each case interleaved in one process and prints their ratios.") { filter, rounds, output };
+        Command ratios = new(Name, "Measures the arms of each case interleaved in one process and prints their ratios.") { filter, suites, rounds, output };
         ratios.SetAction((parsed, _) => Task.Run(() =>
-            new RatiosRun(Console.Out, Console.Error).RunAsync(parsed.GetValue(filter) ?? [], parsed.GetValue(rounds), parsed.GetValue(output))));
+            new RatiosRun(Console.Out, Console.Error).RunAsync(parsed.GetValue(filter) ?? [], parsed.GetValue(rounds), parsed.GetValue(output), parsed.GetValue(suites))));
         root.Subcommands.Add(ratios);
         return root;
     }

@@ -12,12 +12,19 @@ namespace Weir.Lab.Suites.Ratios;
 internal sealed class RatiosRun(TextWriter output, TextWriter progress)
 {
     /// <summary>Runs and gives the exit code: 1 for wrong input, 3 when the arms of a case do unequal work.</summary>
-    public async Task<int> RunAsync(IReadOnlyList<string> filters, int rounds, FileInfo? page)
+    public async Task<int> RunAsync(IReadOnlyList<string> filters, int rounds, FileInfo? page, SuiteSet? set = null)
     {
-        IReadOnlyList<IGrouping<Type, SuiteCatalog.ParameterSet>> selected = SuiteCatalog.Select(filters);
+        IReadOnlyList<IGrouping<Type, SuiteCatalog.ParameterSet>> selected = SuiteCatalog.Select(filters, set);
         if (selected.Count == 0)
         {
             await progress.WriteLineAsync($"No suite matches {string.Join(' ', filters)}; the suites are {string.Join(", ", SuiteCatalog.Suites.Select(static suite => suite.Name))}.");
+            return 1;
+        }
+
+        SuiteSet[] sets = [.. selected.Select(static suite => SuiteCatalog.Info(suite.Key).Set).Distinct()];
+        if (page is not null && sets.Length > 1)
+        {
+            await progress.WriteLineAsync("--output is the page of one set of suites, and the filters select from several: add --suites core or --suites resilience.");
             return 1;
         }
 
@@ -28,7 +35,7 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
             return 1;
         }
 
-        ResultPage result = new(page is { Exists: true } ? await File.ReadAllTextAsync(page.FullName) : "");
+        ResultPage result = new(page is { Exists: true } ? await File.ReadAllTextAsync(page.FullName) : "", sets[0]);
         if (rounds > 0)
         {
             try

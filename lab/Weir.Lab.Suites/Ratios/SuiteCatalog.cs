@@ -20,13 +20,20 @@ internal static class SuiteCatalog
     public static SuiteInfoAttribute Info(Type suite) =>
         suite.GetCustomAttribute<SuiteInfoAttribute>() ?? throw new InvalidOperationException($"{suite.Name} needs a {nameof(SuiteInfoAttribute)}.");
 
+    /// <summary>The suites of a page, in its order.</summary>
+    public static IEnumerable<Type> Of(SuiteSet set) => Suites.Where(suite => Info(suite).Set == set);
+
     /// <summary>The suites' parameter sets with a benchmark that the filters select; without filters, those that are measured by default.</summary>
-    public static IReadOnlyList<IGrouping<Type, ParameterSet>> Select(IReadOnlyList<string> filters)
+    /// <param name="filters">As BenchmarkDotNet's.</param>
+    /// <param name="set">The set to select from; <see langword="null"/> for all with filters, and for the operators without.</param>
+    public static IReadOnlyList<IGrouping<Type, ParameterSet>> Select(IReadOnlyList<string> filters, SuiteSet? set = null)
     {
+        set ??= filters.Count == 0 ? SuiteSet.Core : null;
         GlobFilter? filter = filters.Count == 0 ? null : new GlobFilter([.. filters]);
         return
         [
             .. from suite in Suites
+               where set is null || Info(suite).Set == set
                where filter is not null || !Info(suite).OnlyByName
                from benchmark in BenchmarkConverter.TypeToBenchmarks(suite).BenchmarksCases
                where filter?.Predicate(benchmark) ?? true
