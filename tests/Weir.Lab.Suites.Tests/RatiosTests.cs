@@ -79,7 +79,7 @@ public class RatiosTests
         using StringWriter progress = new();
         int code = await new RatiosRun(TextWriter.Null, progress).RunAsync(["*"], rounds: 9, new FileInfo("page.md"));
         Assert.Equal(1, code);
-        Assert.Contains("--suites core or --suites dataflow", progress.ToString(), StringComparison.Ordinal);
+        Assert.Contains("--suites core, --suites dataflow or --suites resilience", progress.ToString(), StringComparison.Ordinal);
     }
 
     [Theory(Timeout = 10_000)]

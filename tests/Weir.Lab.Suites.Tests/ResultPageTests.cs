@@ -33,6 +33,7 @@ public class ResultPageTests
     [Theory]
     [InlineData(SuiteSet.Core, "core.md")]
     [InlineData(SuiteSet.Dataflow, "dataflow.md")]
+    [InlineData(SuiteSet.Resilience, "resilience.md")]
     public void Render_PageOfTheRepository_IsWhatTheGeneratorMakesOfIt(SuiteSet set, string file)
     {
         string page = File.ReadAllText(Path.Combine(Root(), "docs", "results", file)).ReplaceLineEndings("\n");

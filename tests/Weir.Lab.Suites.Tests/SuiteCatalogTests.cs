@@ -16,6 +16,10 @@ public class SuiteCatalogTests
         Assert.Equal(SuiteCatalog.Of(SuiteSet.Dataflow), SuiteCatalog.Select([], SuiteSet.Dataflow).Select(static suite => suite.Key));
         Assert.Equal(SuiteCatalog.Of(SuiteSet.Dataflow), Selected(["*Dataflow*"]));
         Assert.Empty(SuiteCatalog.Select(["*Core*"], SuiteSet.Dataflow));
+        Assert.Equal(
+            SuiteCatalog.Of(SuiteSet.Resilience).Where(static suite => !SuiteCatalog.Info(suite).OnlyByName),
+            SuiteCatalog.Select([], SuiteSet.Resilience).Select(static suite => suite.Key));
+        Assert.Empty(SuiteCatalog.Select(["*Core*"], SuiteSet.Resilience));
     }
 
     [Theory]

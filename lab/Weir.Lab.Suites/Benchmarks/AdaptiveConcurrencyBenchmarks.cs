@@ -14,6 +14,7 @@ namespace Weir.Lab.Suites;
     300,
     "Adaptive concurrency, from a cold start",
     "At most a tenth longer than the best fixed limit, which has to be known beforehand.",
+    Set = SuiteSet.Resilience,
     OnlyByName = true)]
 public class AdaptiveConcurrencyBenchmarks : ItemSuite
 {
@@ -28,24 +29,24 @@ public class AdaptiveConcurrencyBenchmarks : ItemSuite
     [Params(4, 16, 64)]
     public int Slots { get; set; }
 
-    internal override IEnumerable<Goal> Goals => [Goal.TimeRatio(nameof(Adaptive), nameof(LimitOfTheSlots), 1.10)];
+    internal override IEnumerable<Goal> Goals => [Goal.TimeRatio(nameof(SelectParallel_Adaptive), nameof(SelectParallel_LimitOfTheSlots), 1.10)];
 
     private protected override int Limit => Slots;
 
     /// <summary>The fixed limit that uses all slots and queues nothing.</summary>
     /// <returns>The results.</returns>
     [Benchmark(Baseline = true)]
-    public Task<List<int>> LimitOfTheSlots() => _source.SelectParallelAsync(Call, Options);
+    public Task<List<int>> SelectParallel_LimitOfTheSlots() => _source.SelectParallelAsync(Call, Options);
 
     /// <summary>A fixed limit that is too low.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> LimitOfHalfTheSlots() => _source.SelectParallelAsync(Call, Options with { MaxDegreeOfParallelism = Slots / 2 });
+    public Task<List<int>> SelectParallel_LimitOfHalfTheSlots() => _source.SelectParallelAsync(Call, Options with { MaxDegreeOfParallelism = Slots / 2 });
 
     /// <summary>A limit that adapts, with its defaults.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
-    public Task<List<int>> Adaptive() => _source.SelectParallelAsync(Call, Adapting);
+    public Task<List<int>> SelectParallel_Adaptive() => _source.SelectParallelAsync(Call, Adapting);
 
     private protected override ItemCall MakeCall() => SlotServer.Call(Slots);
 

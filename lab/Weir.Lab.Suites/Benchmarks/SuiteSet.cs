@@ -8,4 +8,7 @@ public enum SuiteSet
 
     /// <summary>The blocks.</summary>
     Dataflow,
+
+    /// <summary>Retry, circuit breaker, rate limit, time limits and fallback, and the adaptive limit.</summary>
+    Resilience,
 }

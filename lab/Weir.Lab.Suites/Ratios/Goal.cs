@@ -44,6 +44,31 @@ internal sealed class Goal
         },
         Format.Time);
 
+    /// <summary>About this time for a run, no more and no less than a share of it.</summary>
+    public static Goal TimeWithin(string arm, TimeSpan target, double share) => new(
+        [arm],
+        Invariant($"{arm} is within {share:P0} of {Format.Time(target.TotalNanoseconds)} a run"),
+        result =>
+        {
+            Spread time = result[arm].Nanoseconds;
+            return (Math.Abs((time.Median / target.TotalNanoseconds) - 1), share, Invariant($" off at {Format.Time(time.Median)} [{Format.Time(time.Low)}..{Format.Time(time.High)}]"));
+        },
+        static value => Invariant($"{value:P1}"));
+
+    /// <summary>At most so many nanoseconds an item more than another arm, compared round by round.</summary>
+    public static Goal AddedTimePerItem(string arm, string against, double nanoseconds) => new(
+        [arm, against],
+        Invariant($"{arm} takes at most {nanoseconds:0.#} ns an item more than {against}"),
+        result =>
+        {
+            Spread added = CaseResult.AddedTime(result[arm], result[against]);
+            return (
+                added.Median / result.Items,
+                nanoseconds,
+                Invariant($" [{added.Low / result.Items:0.0}..{added.High / result.Items:0.0}]"));
+        },
+        static value => Invariant($"{value:0.0} ns"));
+
     /// <summary>At most this many bytes for a run.</summary>
     public static Goal BytesPerRun(string arm, double limit) => new(
         [arm],

@@ -18,7 +18,7 @@ internal static class RatiosCommand
         };
         Option<SuiteSet?> suites = new("--suites")
         {
-            Description = "The set of suites: core (the operators) or dataflow (the blocks). Without it, core; with --filter, both.",
+            Description = "The set of suites: core (the operators), dataflow (the blocks) or resilience (the policies). Without it, core; with --filter, all.",
         };
         Option<int> rounds = new("--rounds")
         {

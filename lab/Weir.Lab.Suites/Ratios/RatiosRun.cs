@@ -24,7 +24,7 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
         SuiteSet[] sets = [.. selected.Select(static suite => SuiteCatalog.Info(suite.Key).Set).Distinct()];
         if (page is not null && sets.Length > 1)
         {
-            await progress.WriteLineAsync("--output is the page of one set of suites, and the filters select from several: add --suites core or --suites dataflow.");
+            await progress.WriteLineAsync("--output is the page of one set of suites, and the filters select from several: add --suites core, --suites dataflow or --suites resilience.");
             return 1;
         }
 

@@ -26,6 +26,15 @@ internal static class ItemCalls
     /// <summary>Keeps a core busy: <paramref name="iterations"/> gives the loop's length for an item.</summary>
     public static ItemCall Spinning(Func<int, int> iterations) => (item, _) => new ValueTask<int>(SpinWork.Run(item, iterations(item)));
 
+    /// <summary>Throws at once for one item in <paramref name="oneIn"/>, the first <paramref name="times"/> times. Counts attempts, so it is for one run.</summary>
+    public static ItemCall FailingFirst(int oneIn, int times, int count)
+    {
+        int[] attempts = new int[count + 1];
+        return (item, _) => item % oneIn == 0 && Interlocked.Increment(ref attempts[item]) <= times
+            ? throw new InvalidOperationException("Not yet.")
+            : new ValueTask<int>(item * 2);
+    }
+
     private static async ValueTask<int> Stuck(CancellationToken token)
     {
         await Task.Delay(Timeout.Infinite, token);

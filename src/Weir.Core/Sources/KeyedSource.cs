@@ -17,6 +17,9 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     private readonly Lock _lock = new();
     private readonly Dictionary<TKey, Lane> _lanes = new(comparer);
     private readonly Dictionary<long, Lane> _running = [];
+
+    // Lanes without items, for the next keys: as many as there once were at the same time.
+    private readonly Stack<Lane> _free = [];
     private int _turn;
 
     // Of the pending claim; only for the holder of the turn.
@@ -88,6 +91,8 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
             else if (--lane.Running == 0)
             {
                 _lanes.Remove(lane.Key);
+                lane.Key = default!;
+                _free.Push(lane);
             }
         }
 
@@ -160,7 +165,8 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
             AssertInvariants();
             if (!_lanes.TryGetValue(key, out Lane? lane))
             {
-                lane = new Lane(key);
+                lane = _free.TryPop(out Lane? free) ? free : new Lane();
+                lane.Key = key;
                 _lanes.Add(key, lane);
             }
 
@@ -197,9 +203,9 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         Debug.Assert(_waiting >= 0 && _waiting <= mostWaiting, "Reading stops while as many wait as may.");
     }
 
-    private sealed class Lane(TKey key)
+    private sealed class Lane
     {
-        public TKey Key => key;
+        public TKey Key { get; set; } = default!;
 
         public int Running { get; set; }
 

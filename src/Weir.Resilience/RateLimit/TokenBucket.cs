@@ -79,6 +79,22 @@ public sealed class TokenBucket : IRateGate
         }
     }
 
+    /// <summary>Takes the tokens of a call that may start at once; nothing when it would have to wait.</summary>
+    /// <remarks>The same as <see cref="Reserve"/> without a delay, for calls that mostly need not wait.</remarks>
+    internal bool TryEnter()
+    {
+        double now = Seconds(_clock.Now);
+        double from = now < Volatile.Read(ref _latenessEnds) ? now - Volatile.Read(ref _lateness) : now;
+        double mark = Volatile.Read(ref _mark);
+        if (mark - _tolerance > now)
+        {
+            return false;
+        }
+
+        double after = Math.Max(Math.Max(mark, from) + _cost, Math.BitIncrement(mark));
+        return Interlocked.CompareExchange(ref _mark, after, mark).Equals(mark);
+    }
+
     /// <summary>Gives the tokens of a call back that was not made.</summary>
     /// <param name="reservation">What <see cref="Reserve"/> returned.</param>
     /// <remarks>

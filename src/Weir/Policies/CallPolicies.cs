@@ -23,13 +23,18 @@ internal sealed class CallPolicies
             ?? (options.CircuitBreaker is { } breaker ? new CircuitBreaker(breaker with { TimeProvider = ClockOf(breaker.TimeProvider, options) }) : null);
         Gate = options.SharedRateLimit
             ?? (options.RateLimit is { } limit ? new TokenBucket(limit with { TimeProvider = ClockOf(limit.TimeProvider, options) }) : null);
+        Bucket = Gate as TokenBucket;
         HasHooks = OperatorPump.HasItemHooks(options);
+        HasOnlyHooks = Breaker is null && Gate is null && Adaptive is null && options.AttemptTimeout is null;
     }
 
     /// <summary>The token of the run. A cancellation that comes from it says nothing about what was called.</summary>
     public CancellationToken RunToken { get; set; }
 
     public bool HasHooks { get; }
+
+    /// <summary>Whether there is nothing but hooks and what is done after a failure.</summary>
+    public bool HasOnlyHooks { get; }
 
     public Func<int, ValueTask>? Starting { get; }
 
@@ -38,6 +43,9 @@ internal sealed class CallPolicies
     public CircuitBreaker? Breaker { get; }
 
     public IRateGate? Gate { get; }
+
+    /// <summary>The gate, when it is our own.</summary>
+    public TokenBucket? Bucket { get; }
 
     public AdaptiveController? Adaptive { get; }
 
@@ -79,16 +87,45 @@ internal sealed class CallPolicies
         }
     }
 
-    /// <summary>A hook of the item has thrown: the item fails, and the call, which may well have succeeded, is not repeated.</summary>
-    public void HookFailed(Exception error)
+    /// <summary>Calls a hook. When it throws, the item fails, and its call, which may well have succeeded, is not repeated.</summary>
+    public ValueTask Tell(Func<int, ValueTask> hook, long index)
+    {
+        try
+        {
+            return hook(Indices.ToInt(index));
+        }
+        catch (Exception e)
+        {
+            HookFailed(e);
+            throw;
+        }
+    }
+
+    /// <summary>Waits for a hook that was called.</summary>
+    public ValueTask ToldAsync(ValueTask hook) => hook.IsCompletedSuccessfully ? hook : WaitAsync(hook);
+
+    public bool IsHookFailure(Exception error) => Volatile.Read(ref _hookFailures)?.TryGetValue(error, out _) == true;
+
+    private async ValueTask WaitAsync(ValueTask hook)
+    {
+        try
+        {
+            await hook.ConfigureAwait(false);
+        }
+        catch (Exception e)
+        {
+            HookFailed(e);
+            throw;
+        }
+    }
+
+    private void HookFailed(Exception error)
     {
         ConditionalWeakTable<Exception, object?> failures = Volatile.Read(ref _hookFailures)
             ?? Interlocked.CompareExchange(ref _hookFailures, [], null)
             ?? _hookFailures;
         failures.AddOrUpdate(error, null);
     }
-
-    public bool IsHookFailure(Exception error) => Volatile.Read(ref _hookFailures)?.TryGetValue(error, out _) == true;
 
     private static TimeProvider ClockOf(TimeProvider own, ParallelRunOptions options) => own == TimeProvider.System ? options.TimeProvider : own;
 }

@@ -1,7 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
-using Weir.Operators;
 using Weir.Resilience;
 
 namespace Weir.Policies;
@@ -11,26 +10,27 @@ namespace Weir.Policies;
 internal readonly struct PolicyCall<TItem, TResult>(Func<TItem, CancellationToken, ValueTask<TResult>> selector, CallPolicies policies, TimeoutPolicy<TResult>? attemptTimeout)
     : ICall<TItem, PolicyPending<TResult>>
 {
-    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once: here when it has completed, else where the item goes on.")]
-    public PolicyPending<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
-    {
-        if (!policies.HasHooks)
-        {
-            return Attempt(item, cancellationToken);
-        }
+    public PolicyPending<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken) =>
+        !policies.HasHooks ? Attempt(item, cancellationToken)
+        : policies.HasOnlyHooks ? new(InvokeHooked(item, index, isFirst, cancellationToken))
+        : new(InvokeAllAsync(item, index, isFirst, cancellationToken));
 
+    // Here and below, what rarely happens is in methods of its own: their structs would have to be cleared at each entry of this one.
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once: here when it has completed, else where the item goes on.")]
+    private ValueTask<TResult> InvokeHooked(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
+    {
         if (isFirst && policies.Starting is { } starting)
         {
-            ValueTask started = Call(starting, index);
+            ValueTask started = policies.Tell(starting, index);
             if (!started.IsCompletedSuccessfully)
             {
-                return new(AfterStartAsync(started, item, index, cancellationToken));
+                return AfterStartAsync(started, item, index, cancellationToken);
             }
 
             started.GetAwaiter().GetResult();
         }
 
-        PolicyPending<TResult> pending = Attempt(item, cancellationToken);
+        ValueTask<TResult> pending = selector(item, cancellationToken);
         if (policies.Completed is not { } completed)
         {
             return pending;
@@ -38,18 +38,35 @@ internal readonly struct PolicyCall<TItem, TResult>(Func<TItem, CancellationToke
 
         if (!pending.IsCompletedSuccessfully)
         {
-            return new(BeforeCompletionAsync(pending, index));
+            return BeforeCompletionAsync(pending, index);
         }
 
-        TResult result = pending.GetResult();
-        ValueTask told = Call(completed, index);
+        TResult result = pending.Result;
+        ValueTask told = policies.Tell(completed, index);
         if (!told.IsCompletedSuccessfully)
         {
-            return new(AfterCompletionAsync(told, result));
+            return AfterCompletionAsync(told, result);
         }
 
         told.GetAwaiter().GetResult();
-        return new(new ValueTask<TResult>(result));
+        return new ValueTask<TResult>(result);
+    }
+
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    private async ValueTask<TResult> InvokeAllAsync(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
+    {
+        if (isFirst && policies.Starting is { } starting)
+        {
+            await policies.ToldAsync(policies.Tell(starting, index)).ConfigureAwait(false);
+        }
+
+        TResult result = await Attempt(item, cancellationToken);
+        if (policies.Completed is { } completed)
+        {
+            await policies.ToldAsync(policies.Tell(completed, index)).ConfigureAwait(false);
+        }
+
+        return result;
     }
 
     /// <summary>One attempt, as far as it gets without waiting.</summary>
@@ -62,7 +79,7 @@ internal readonly struct PolicyCall<TItem, TResult>(Func<TItem, CancellationToke
             throw breaker.CreateRejection();
         }
 
-        if (policies.Gate is { } gate)
+        if (policies.Gate is { } gate && (policies.Bucket is not { } bucket || !bucket.TryEnter()))
         {
             ValueTask<IDisposable?> entry = Enter(gate, ticket, cancellationToken);
             if (!entry.IsCompletedSuccessfully)
@@ -158,27 +175,21 @@ internal readonly struct PolicyCall<TItem, TResult>(Func<TItem, CancellationToke
 
     private async ValueTask<TResult> AfterStartAsync(ValueTask started, TItem item, long index, CancellationToken cancellationToken)
     {
-        await ToldAsync(started).ConfigureAwait(false);
-        TResult result = await Attempt(item, cancellationToken);
-        if (policies.Completed is { } completed)
-        {
-            await ToldAsync(Call(completed, index)).ConfigureAwait(false);
-        }
-
-        return result;
+        await policies.ToldAsync(started).ConfigureAwait(false);
+        return await InvokeHooked(item, index, isFirst: false, cancellationToken).ConfigureAwait(false);
     }
 
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private async ValueTask<TResult> BeforeCompletionAsync(PolicyPending<TResult> pending, long index)
+    private async ValueTask<TResult> BeforeCompletionAsync(ValueTask<TResult> pending, long index)
     {
-        TResult result = await pending;
-        await ToldAsync(Call(policies.Completed!, index)).ConfigureAwait(false);
+        TResult result = await pending.ConfigureAwait(false);
+        await policies.ToldAsync(policies.Tell(policies.Completed!, index)).ConfigureAwait(false);
         return result;
     }
 
     private async ValueTask<TResult> AfterCompletionAsync(ValueTask told, TResult result)
     {
-        await ToldAsync(told).ConfigureAwait(false);
+        await policies.ToldAsync(told).ConfigureAwait(false);
         return result;
     }
 
@@ -191,34 +202,6 @@ internal readonly struct PolicyCall<TItem, TResult>(Func<TItem, CancellationToke
         catch
         {
             policies.Breaker?.Ignored(ticket);
-            throw;
-        }
-    }
-
-    private ValueTask Call(Func<int, ValueTask> hook, long index)
-    {
-        try
-        {
-            return hook(Indices.ToInt(index));
-        }
-        catch (Exception e)
-        {
-            policies.HookFailed(e);
-            throw;
-        }
-    }
-
-    private ValueTask ToldAsync(ValueTask hook) => hook.IsCompletedSuccessfully ? hook : WaitAsync(hook, policies);
-
-    private static async ValueTask WaitAsync(ValueTask hook, CallPolicies policies)
-    {
-        try
-        {
-            await hook.ConfigureAwait(false);
-        }
-        catch (Exception e)
-        {
-            policies.HookFailed(e);
             throw;
         }
     }

@@ -1,0 +1,97 @@
+using BenchmarkDotNet.Attributes;
+using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.Workloads;
+
+namespace Weir.Lab.Suites;
+
+/// <summary>A suite that compares a run without policies with the same run and each policy switched on, none of which acts.</summary>
+public abstract class FeatureSuite : ItemSuite
+{
+    private protected static readonly string[] Features =
+    [
+        nameof(SelectParallel_Retries), nameof(SelectParallel_CircuitBreaker), nameof(SelectParallel_RateLimit), nameof(SelectParallel_AttemptTimeout),
+        nameof(SelectParallel_ItemTimeout), nameof(SelectParallel_Fallback), nameof(SelectParallel_Adaptive), nameof(SelectParallel_Hooks), nameof(SelectParallel_PartitionBy),
+    ];
+
+    private IEnumerable<int> _source = [];
+    private ParallelRunOptions _retries = null!;
+    private ParallelRunOptions _breaker = null!;
+    private ParallelRunOptions _rate = null!;
+    private ParallelRunOptions _attempt = null!;
+    private ParallelRunOptions _item = null!;
+    private ParallelRunOptions _fallback = null!;
+    private ParallelRunOptions _adaptive = null!;
+    private ParallelRunOptions _hooks = null!;
+    private ParallelRunOptions _all = null!;
+
+    /// <summary>No policy.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark(Baseline = true)]
+    public Task<List<int>> SelectParallel() => _source.SelectParallelAsync(Call, Options);
+
+    /// <summary>Three retries.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> SelectParallel_Retries() => _source.SelectParallelAsync(Call, _retries);
+
+    /// <summary>A circuit breaker.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> SelectParallel_CircuitBreaker() => _source.SelectParallelAsync(Call, _breaker);
+
+    /// <summary>A rate that is not reached.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> SelectParallel_RateLimit() => _source.SelectParallelAsync(Call, _rate);
+
+    /// <summary>A time limit for an attempt.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> SelectParallel_AttemptTimeout() => _source.SelectParallelAsync(Call, _attempt);
+
+    /// <summary>A time limit for an item.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> SelectParallel_ItemTimeout() => _source.SelectParallelAsync(Call, _item);
+
+    /// <summary>A fallback.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> SelectParallel_Fallback() => _source.SelectParallelAsync(Call, _fallback);
+
+    /// <summary>An adaptive limit that cannot move.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> SelectParallel_Adaptive() => _source.SelectParallelAsync(Call, _adaptive);
+
+    /// <summary>Start, completion and error hooks that do nothing.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> SelectParallel_Hooks() => _source.SelectParallelAsync(Call, _hooks);
+
+    /// <summary>A key of its own for each item.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> SelectParallel_PartitionBy() => _source.SelectParallelAsync(Call, static item => item, Options);
+
+    /// <summary>Fallback, both time limits, retries, breaker and rate limit together.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> SelectParallel_All() => _source.SelectParallelAsync(Call, _all);
+
+    private protected override void Prepare(CallCounter? counter)
+    {
+        base.Prepare(counter);
+        _source = Sources.Of(SourceKind.Array, N);
+        _retries = Workloads.Features.Retries(Options);
+        _breaker = Workloads.Features.CircuitBreaker(Options);
+        _rate = Workloads.Features.RateLimit(Options);
+        _attempt = Workloads.Features.AttemptTimeout(Options);
+        _item = Workloads.Features.ItemTimeout(Options);
+        _fallback = Workloads.Features.Fallback(Options);
+        _adaptive = Workloads.Features.Adaptive(Options);
+        _hooks = Workloads.Features.Hooks(Options);
+        _all = Workloads.Features.All(Options);
+    }
+}

@@ -1,0 +1,82 @@
+using BenchmarkDotNet.Attributes;
+using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Peers;
+using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.Workloads;
+
+namespace Weir.Lab.Suites;
+
+/// <summary>A rate that does act: how exact it is on a timer that is coarser than the time between two calls.</summary>
+[MinIterationCount(3)]
+[MaxIterationCount(8)]
+[MinWarmupCount(1)]
+[MaxWarmupCount(2)]
+[SuiteInfo(
+    50,
+    "Rate limit, 1,000 a second",
+    "Within 1 % of the rate at a burst of 1: 251 items take 250 ms, whether one call is in flight or eight; and the published one, a burst of 100, from there.",
+    Set = SuiteSet.Resilience)]
+public class RateLimitBenchmarks : ItemSuite
+{
+    private IEnumerable<int> _source = [];
+    private ParallelRunOptions _one = null!;
+    private ParallelRunOptions _eight = null!;
+    private ParallelRunOptions _burst = null!;
+
+    /// <summary>How many items an arm works on.</summary>
+    public override int N { get; set; } = 251;
+
+    internal override IEnumerable<Goal> Goals =>
+    [
+        Goal.TimeWithin(nameof(SelectParallel_OneInFlight), TimeSpan.FromMilliseconds(250), 0.01),
+        Goal.TimeWithin(nameof(SelectParallel_EightInFlight), TimeSpan.FromMilliseconds(250), 0.01),
+        Goal.TimeWithin(nameof(SelectParallel_BurstOf100), TimeSpan.FromMilliseconds(151), 0.03),
+    ];
+
+    private protected override int Limit => 8;
+
+    /// <summary>The usual pacing by hand: a delay of 1 ms between two calls, which takes a tick of the timer.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark(Baseline = true)]
+    public async Task<List<int>> AwaitLoop_DelayBetween()
+    {
+        List<int> results = new(N);
+        foreach (int item in _source)
+        {
+            if (results.Count > 0)
+            {
+                await Task.Delay(1);
+            }
+
+            results.Add(await Call(item, CancellationToken.None));
+        }
+
+        return results;
+    }
+
+    /// <summary>Weir, burst 1, limit 1.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> SelectParallel_OneInFlight() => _source.SelectParallelAsync(Call, _one);
+
+    /// <summary>Weir, burst 1, limit 8.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> SelectParallel_EightInFlight() => _source.SelectParallelAsync(Call, _eight);
+
+    /// <summary>Weir, burst 100, limit 8.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> SelectParallel_BurstOf100() => _source.SelectParallelAsync(Call, _burst);
+
+    private protected override ItemCall MakeCall() => ItemCalls.Light;
+
+    private protected override void Prepare(CallCounter? counter)
+    {
+        base.Prepare(counter);
+        _source = Sources.Of(SourceKind.Array, N);
+        _eight = Options with { RateLimit = new() { TokensPerSecond = 1_000, BurstCapacity = 1 } };
+        _one = _eight with { MaxDegreeOfParallelism = 1 };
+        _burst = Options with { RateLimit = new() { TokensPerSecond = 1_000, BurstCapacity = 100 } };
+    }
+}
