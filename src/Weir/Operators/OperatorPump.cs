@@ -1,6 +1,7 @@
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
+using Weir.Observability;
 using Weir.Policies;
 
 namespace Weir.Operators;
@@ -16,15 +17,16 @@ internal static class OperatorPump
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
         TSink sink,
         ParallelRunOptions options,
-        PumpSettings settings)
+        PumpSettings settings,
+        RunTrace? trace = null)
         where TSink : struct, ISink<TResult>
     {
-        CallPolicies? policies = CallPolicies.Of(options, settings.Adaptive);
+        CallPolicies? policies = CallPolicies.Of(options, settings.Adaptive, isTraced: trace is not null);
         RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, policies);
         if (policies is not null)
         {
-            Pump pump = new Pump<TItem, TResult, PendingResult<TResult>, PolicyCall<TItem, TResult>, TSink>(
-                source, new PolicyCall<TItem, TResult>(selector, policies, policies.AttemptTimeoutFor<TResult>()), sink, settings, recovery);
+            Pump pump = MakeTraced<TItem, TResult, TSink, PolicyCall<TItem, TResult>>(
+                source, new PolicyCall<TItem, TResult>(selector, policies, policies.AttemptTimeoutFor<TResult>()), sink, settings, recovery, trace);
             policies.RunToken = pump.Token;
             return pump;
         }
@@ -36,17 +38,15 @@ internal static class OperatorPump
         }
 
         return HasItemHooks(options)
-            ? new Pump<TItem, TResult, PendingResult<TResult>, HookedCall<TItem, TResult>, TSink>(
-                source, new HookedCall<TItem, TResult>(selector, options), sink, settings, recovery)
-            : new Pump<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, TSink>(
-                source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery);
+            ? MakeTraced<TItem, TResult, TSink, HookedCall<TItem, TResult>>(source, new HookedCall<TItem, TResult>(selector, options), sink, settings, recovery, trace)
+            : MakeTraced<TItem, TResult, TSink, SelectorCall<TItem, TResult>>(source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery, trace);
     }
 
     public static Pump MakeDiscard<TItem, TSink>(
         Source<TItem> source, Func<TItem, CancellationToken, ValueTask> action, TSink sink, ParallelRunOptions options, PumpSettings settings)
         where TSink : struct, ISink<Nothing>
     {
-        if (CallPolicies.Of(options, settings.Adaptive) is not null)
+        if (CallPolicies.Of(options, settings.Adaptive, isTraced: false) is not null)
         {
             return Make(source, AsSelector(action), sink, options, settings);
         }
@@ -68,7 +68,8 @@ internal static class OperatorPump
     public static bool HasItemHooks(ParallelRunOptions options) =>
         options.OnStartItemAsync is not null || options.OnCompleteItemAsync is not null;
 
-    private static Func<TItem, CancellationToken, ValueTask<Nothing>> AsSelector<TItem>(Func<TItem, CancellationToken, ValueTask> action) =>
+    /// <summary>An action as a selector without a result.</summary>
+    public static Func<TItem, CancellationToken, ValueTask<Nothing>> AsSelector<TItem>(Func<TItem, CancellationToken, ValueTask> action) =>
         (item, cancellationToken) =>
         {
             ValueTask pending = action(item, cancellationToken);
@@ -80,6 +81,15 @@ internal static class OperatorPump
             pending.GetAwaiter().GetResult();
             return default;
         };
+
+    private static Pump MakeTraced<TItem, TResult, TSink, TCall>(
+        Source<TItem> source, TCall call, TSink sink, PumpSettings settings, RunRecovery<TResult>? recovery, RunTrace? trace)
+        where TSink : struct, ISink<TResult>
+        where TCall : struct, ICall<TItem, PendingResult<TResult>> =>
+        trace is null
+            ? new Pump<TItem, TResult, PendingResult<TResult>, TCall, TSink>(source, call, sink, settings, recovery)
+            : new Pump<TItem, TResult, PendingResult<TResult>, TracedCall<TItem, TResult, TCall>, TracedSink<TResult, TSink>>(
+                source, new TracedCall<TItem, TResult, TCall>(call, trace), new TracedSink<TResult, TSink>(sink, trace), settings, recovery);
 
     private static async ValueTask<Nothing> Wait(ValueTask pending)
     {

@@ -104,7 +104,7 @@ public sealed record ParallelRunOptions
     /// <remarks>An exception from it is the item's failure.</remarks>
     public Func<int, int, Exception, ValueTask>? OnRetryAsync { get; init; }
 
-    /// <summary>How long one attempt may take, its rate limit's wait included.</summary>
+    /// <summary>How long one attempt may take. Its time begins when the rate limit has let it through.</summary>
     /// <value>More than zero; <see langword="null"/>, the default, for no limit but <see cref="PerItemTimeout"/>.</value>
     public TimeSpan? AttemptTimeout { get; init; }
 
@@ -130,7 +130,15 @@ public sealed record ParallelRunOptions
     /// <summary>A rate limit that is shared with other runs and calls. It takes the place of <see cref="RateLimit"/>; setting both is refused.</summary>
     public IRateGate? SharedRateLimit { get; init; }
 
-    /// <summary>The clock for time limits.</summary>
+    /// <summary>Reports of how far the run is.</summary>
+    /// <value><see langword="null"/>, the default, for none.</value>
+    public ProgressOptions? Progress { get; init; }
+
+    /// <summary>Samples of what the run is doing.</summary>
+    /// <value><see langword="null"/>, the default, for none.</value>
+    public MetricsOptions? Metrics { get; init; }
+
+    /// <summary>The clock for time limits, delays and reports.</summary>
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
 
@@ -144,6 +152,8 @@ public sealed record ParallelRunOptions
         Require.Timeout(AttemptTimeout, nameof(AttemptTimeout));
         Require.Defined(ErrorMode, nameof(ErrorMode));
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
+        Progress?.Validate();
+        Metrics?.Validate();
         Retry.Validate();
         CircuitBreaker?.Validate();
         RateLimit?.Validate();

@@ -40,9 +40,9 @@ internal sealed class CallPolicies
             : null;
 
     /// <summary>The policies of the options, or null when none stands around an attempt.</summary>
-    public static CallPolicies? Of(ParallelRunOptions options, AdaptiveController? adaptive) =>
+    public static CallPolicies? Of(ParallelRunOptions options, AdaptiveController? adaptive, bool isTraced) =>
         options.CircuitBreaker is null && options.SharedCircuitBreaker is null && options.RateLimit is null && options.SharedRateLimit is null
-        && !(adaptive is not null && OperatorPump.HasItemHooks(options))
+        && !(adaptive is not null && (isTraced || OperatorPump.HasItemHooks(options)))
             ? null
             : new CallPolicies(options, adaptive);
 
