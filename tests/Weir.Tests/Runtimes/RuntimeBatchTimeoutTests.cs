@@ -85,8 +85,11 @@ public class RuntimeBatchTimeoutTests
         RuntimeRun.AssertTimedOut(outcomes[10]);
         AssertOutcomes(RuntimeCases.LimitOf(name), outcomes);
 
-        // The auto runtime has threads of its own once it has seen that an item blocks.
-        Assert.InRange(runtime.Statistics.ReplacedThreads, runtime is ParallelRuntime ? 1 : 0, runtime is ConcurrentRuntime ? 0 : 1);
+        // The auto runtime has threads of its own once it has seen that an item blocks, and some may just be leaving their items' calls.
+        Assert.InRange(
+            runtime.Statistics.ReplacedThreads,
+            runtime is ParallelRuntime ? 1 : 0,
+            runtime switch { ParallelRuntime => 1, AutoRuntime => RuntimeCases.LimitOf(name), _ => 0 });
         await clock.AssertNoTimersAsync();
 
         // The runtime is as good as new, stuck thread or not.

@@ -24,12 +24,12 @@ internal sealed class AutoArrayCall<TItem, TResult>(
 
     public override ItemOutcome<TResult>[] Slots { get; } = completion.Outcomes;
 
-    protected override void Store(long first, ReadOnlySpan<ItemOutcome<TResult>> outcomes)
+    public override void Store(long first, ReadOnlySpan<ItemOutcome<TResult>> outcomes)
     {
         // They are where they belong.
     }
 
-    protected override void StoreGivenUp(long index, ItemStatus status, Exception? error)
+    public override void StoreGivenUp(long index, ItemStatus status, Exception? error)
     {
         using (_gate.Hold())
         {

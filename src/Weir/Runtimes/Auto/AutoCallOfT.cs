@@ -10,11 +10,15 @@ internal abstract class AutoCall<TItem, TResult>(
     RuntimeCalls calls, AutoPilot pilot, Func<TItem, CancellationToken, ValueTask<TResult>> processor, AutoProfiles profiles, Action<AutoCall> ended)
     : AutoCall(calls, pilot)
 {
+    // A spare range for each thread as a rule, each on a cache line of its own.
+    private const int Spares = 8;
+    private const int SpareStride = 8;
+
     private readonly Lock _gate = new();
     private readonly List<ItemRange<TItem, TResult>> _ranges = [];
     private readonly Stack<ItemRange<TItem, TResult>> _free = new();
-    private long _succeeded;
-    private long _unsuccessful;
+    private readonly ItemRange<TItem, TResult>?[] _spares = new ItemRange<TItem, TResult>?[Spares * SpareStride];
+    private RunSample _forgotten;
 
     public Func<TItem, CancellationToken, ValueTask<TResult>> Processor => processor;
 
@@ -29,8 +33,15 @@ internal abstract class AutoCall<TItem, TResult>(
     /// <summary>Where outcomes lie by index, when they all do; otherwise null.</summary>
     public abstract ItemOutcome<TResult>[]? Slots { get; }
 
+    private ref ItemRange<TItem, TResult>? Spare => ref _spares[(Environment.CurrentManagedThreadId & (Spares - 1)) * SpareStride];
+
     public ItemRange<TItem, TResult> Rent()
     {
+        if (Interlocked.Exchange(ref Spare, null) is { } spare)
+        {
+            return spare;
+        }
+
         using (_gate.Hold())
         {
             if (_free.TryPop(out ItemRange<TItem, TResult>? range))
@@ -46,6 +57,12 @@ internal abstract class AutoCall<TItem, TResult>(
 
     public void Return(ItemRange<TItem, TResult> range)
     {
+        if (Interlocked.Exchange(ref Spare, range) is not { } before)
+        {
+            return;
+        }
+
+        range = before;
         using (_gate.Hold())
         {
             _free.Push(range);
@@ -58,6 +75,7 @@ internal abstract class AutoCall<TItem, TResult>(
         using (_gate.Hold())
         {
             _ranges.Remove(range);
+            range.AddTo(ref _forgotten);
         }
     }
 
@@ -70,30 +88,11 @@ internal abstract class AutoCall<TItem, TResult>(
         }
     }
 
-    /// <summary>Hands on the outcomes of items that follow one another.</summary>
-    public void HandOn(long first, ReadOnlySpan<ItemOutcome<TResult>> outcomes, bool allSucceeded)
-    {
-        int unsuccessful = 0;
-        if (!allSucceeded)
-        {
-            foreach (ref readonly ItemOutcome<TResult> outcome in outcomes)
-            {
-                unsuccessful += outcome.IsSuccess ? 0 : 1;
-            }
+    /// <summary>Takes the outcomes of items that follow one another.</summary>
+    public abstract void Store(long first, ReadOnlySpan<ItemOutcome<TResult>> outcomes);
 
-            Interlocked.Add(ref _unsuccessful, unsuccessful);
-        }
-
-        Interlocked.Add(ref _succeeded, outcomes.Length - unsuccessful);
-        Store(first, outcomes);
-    }
-
-    /// <summary>Records the outcome of an item that was given up, and whose call may still be running.</summary>
-    public void GiveUp(long index, ItemStatus status, Exception? error)
-    {
-        Interlocked.Increment(ref _unsuccessful);
-        StoreGivenUp(index, status, error);
-    }
+    /// <summary>Takes the outcome of an item that was given up, and whose call may still be running.</summary>
+    public abstract void StoreGivenUp(long index, ItemStatus status, Exception? error);
 
     /// <summary>The outcome of an item that threw, which may be its answer to the run's cancelled token.</summary>
     public ItemOutcome<TResult> Failed(Exception error) =>
@@ -116,18 +115,22 @@ internal abstract class AutoCall<TItem, TResult>(
 
     public override RunSample Sample()
     {
-        RunSample sample = base.Sample() with { Succeeded = Interlocked.Read(ref _succeeded), Unsuccessful = Interlocked.Read(ref _unsuccessful) };
-        foreach (ItemRange<TItem, TResult> range in Ranges())
+        RunSample run = base.Sample();
+        RunSample sample;
+        ItemRange<TItem, TResult>[] ranges;
+        using (_gate.Hold())
+        {
+            sample = _forgotten;
+            ranges = [.. _ranges];
+        }
+
+        foreach (ItemRange<TItem, TResult> range in ranges)
         {
             range.AddTo(ref sample);
         }
 
-        return sample;
+        return run with { Succeeded = sample.Succeeded, Unsuccessful = sample.Unsuccessful };
     }
-
-    protected abstract void Store(long first, ReadOnlySpan<ItemOutcome<TResult>> outcomes);
-
-    protected abstract void StoreGivenUp(long index, ItemStatus status, Exception? error);
 
     protected abstract void CompleteSink(RunEnd end);
 

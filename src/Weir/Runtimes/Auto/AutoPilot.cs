@@ -10,6 +10,12 @@ namespace Weir.Runtimes;
 /// </summary>
 internal sealed partial class AutoPilot
 {
+    /// <summary>Fewer items than this, and of less time than <see cref="FewTicks"/>, are not worth being told of alone.</summary>
+    public const int FewItems = 32;
+
+    /// <summary>See <see cref="FewItems"/>.</summary>
+    public static readonly long FewTicks = Stopwatch.Frequency / 50_000;
+
     /// <summary>Where the climb begins: few enough for any server to bear.</summary>
     private const int FirstInFlight = 25;
 

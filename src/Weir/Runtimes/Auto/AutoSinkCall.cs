@@ -19,7 +19,7 @@ internal sealed class AutoSinkCall<TItem, TResult, TSink>(
 
     public override ItemOutcome<TResult>[]? Slots => null;
 
-    protected override void Store(long first, ReadOnlySpan<ItemOutcome<TResult>> outcomes)
+    public override void Store(long first, ReadOnlySpan<ItemOutcome<TResult>> outcomes)
     {
         for (int i = 0; i < outcomes.Length; i++)
         {
@@ -35,7 +35,7 @@ internal sealed class AutoSinkCall<TItem, TResult, TSink>(
         }
     }
 
-    protected override void StoreGivenUp(long index, ItemStatus status, Exception? error) => _sink.Unsuccessful(index, status, error);
+    public override void StoreGivenUp(long index, ItemStatus status, Exception? error) => _sink.Unsuccessful(index, status, error);
 
     protected override void CompleteSink(RunEnd end) => _sink.Complete(end);
 }

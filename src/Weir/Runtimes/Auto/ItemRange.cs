@@ -27,11 +27,17 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
     private int _handedOn;
     private int _seen;
     private int _failures;
+
+    // Counted here and not in one place for all workers, which would pass its memory to and fro.
+    private long _succeeded;
+    private long _unsuccessful;
     private bool _isActive;
     private bool _isAbandoned;
     private bool _isWaiting;
     private bool _isReturned;
     private bool _isRunning;
+    private int _untoldItems;
+    private long _untoldTicks;
     private long _waitStarted;
 
     /// <summary>The index of the first item.</summary>
@@ -82,7 +88,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
             {
                 long now = Stopwatch.GetTimestamp();
                 Suspend(position, now);
-                call.Pilot.Ran(position + 1, now - started, cpu < 0 ? -1 : ThreadClock.Now() - cpu, suspended: true);
+                Tell(position + 1, now - started, cpu < 0 ? -1 : ThreadClock.Now() - cpu, suspended: true);
                 return new RangePending<TItem, TResult>(this, pending);
             }
         }
@@ -98,10 +104,33 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
 
         if (position > 0)
         {
-            call.Pilot.Ran(position, Stopwatch.GetTimestamp() - started, cpu < 0 ? -1 : ThreadClock.Now() - cpu, suspended: false);
+            Tell(position, Stopwatch.GetTimestamp() - started, cpu < 0 ? -1 : ThreadClock.Now() - cpu, suspended: false);
         }
 
         return new RangePending<TItem, TResult>(this);
+    }
+
+    /// <summary>Tells the pilot what was measured; small claims of quick items together, because all workers tell the same one.</summary>
+    private void Tell(int items, long ticks, long cpu, bool suspended)
+    {
+        bool isSpecial = suspended || cpu >= 0;
+        if (!isSpecial)
+        {
+            items += _untoldItems;
+            ticks += _untoldTicks;
+            if (items < AutoPilot.FewItems && ticks < AutoPilot.FewTicks)
+            {
+                (_untoldItems, _untoldTicks) = (items, ticks);
+                return;
+            }
+        }
+        else if (_untoldItems > 0)
+        {
+            call.Pilot.Ran(_untoldItems, _untoldTicks, -1, suspended: false);
+        }
+
+        (_untoldItems, _untoldTicks) = (0, 0);
+        call.Pilot.Ran(items, ticks, cpu, suspended);
     }
 
     /// <summary>The outcome of an item that failed, which may be its answer to the cancelled token.</summary>
@@ -246,8 +275,23 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
         Debug.Assert(_gate.IsHeldByCurrentThread, "Outcomes are handed on under the lock, each once.");
         if (position > _handedOn)
         {
-            call.HandOn(First + _handedOn, _outcomes.AsSpan(_offset + _handedOn, position - _handedOn), allSucceeded: _failures == 0);
+            ReadOnlySpan<ItemOutcome<TResult>> outcomes = _outcomes.AsSpan(_offset + _handedOn, position - _handedOn);
+            int unsuccessful = _failures == 0 ? 0 : CountUnsuccessful(outcomes);
+            _unsuccessful += unsuccessful;
+            _succeeded += outcomes.Length - unsuccessful;
+            call.Store(First + _handedOn, outcomes);
             _handedOn = position;
         }
+    }
+
+    private static int CountUnsuccessful(ReadOnlySpan<ItemOutcome<TResult>> outcomes)
+    {
+        int count = 0;
+        foreach (ref readonly ItemOutcome<TResult> outcome in outcomes)
+        {
+            count += outcome.IsSuccess ? 0 : 1;
+        }
+
+        return count;
     }
 }

@@ -73,7 +73,8 @@ internal sealed partial class ItemRange<TItem, TResult>
             if (at < _count)
             {
                 GiveBackFromNeedsLock(at + 1);
-                call.GiveUp(First + at, status, error);
+                _unsuccessful++;
+                call.StoreGivenUp(First + at, status, error);
                 _handedOn = _count;
             }
         }
@@ -129,27 +130,24 @@ internal sealed partial class ItemRange<TItem, TResult>
         }
     }
 
-    /// <summary>Adds what has ended and was not handed on yet.</summary>
+    /// <summary>Adds what has ended, handed on or not.</summary>
     public void AddTo(ref RunSample sample)
     {
         using (_gate.Hold())
         {
+            sample.Succeeded += _succeeded;
+            sample.Unsuccessful += _unsuccessful;
             if (!_isActive || _isWaiting)
             {
                 return;
             }
 
             int position = Math.Min(Volatile.Read(ref _position), _count);
-            for (int i = _handedOn; i < position; i++)
+            if (position > _handedOn)
             {
-                if (_outcomes[_offset + i].IsSuccess)
-                {
-                    sample.Succeeded++;
-                }
-                else
-                {
-                    sample.Unsuccessful++;
-                }
+                int unsuccessful = CountUnsuccessful(_outcomes.AsSpan(_offset + _handedOn, position - _handedOn));
+                sample.Unsuccessful += unsuccessful;
+                sample.Succeeded += position - _handedOn - unsuccessful;
             }
         }
     }
