@@ -99,7 +99,7 @@ public sealed class ActionBlock<TInput> : ITargetBlock<TInput>, ICoreTarget<TInp
     /// <exception cref="OperationCanceledException">The token was cancelled before the message was taken (in the task).</exception>
     public ValueTask<bool> SendValueAsync(TInput item, CancellationToken cancellationToken = default) => _core.SendValueAsync(item, cancellationToken);
 
-    TargetCore<TInput> ICoreTarget<TInput>.Core => _core;
+    DirectTarget<TInput> ICoreTarget<TInput>.Core => _core;
 
     /// <inheritdoc/>
     DataflowMessageStatus ITargetBlock<TInput>.OfferMessage(DataflowMessageHeader messageHeader, TInput messageValue, ISourceBlock<TInput>? source, bool consumeToAccept) =>

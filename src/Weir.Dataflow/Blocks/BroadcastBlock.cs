@@ -2,6 +2,7 @@ using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Cores;
 using Weir.Dataflow.Links;
+using Weir.Dataflow.Waiters;
 
 namespace Weir.Dataflow;
 
@@ -68,7 +69,7 @@ public sealed class BroadcastBlock<T> : IPropagatorBlock<T, T>, IReceivableSourc
     /// <exception cref="OperationCanceledException">The token was cancelled before the message was taken (in the task).</exception>
     public ValueTask<bool> SendValueAsync(T item, CancellationToken cancellationToken = default) => _core.SendValueAsync(item, cancellationToken);
 
-    TargetCore<T> ICoreTarget<T>.Core => _core;
+    DirectTarget<T> ICoreTarget<T>.Core => _core;
 
     /// <inheritdoc/>
     DataflowMessageStatus ITargetBlock<T>.OfferMessage(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept) =>
@@ -118,75 +119,75 @@ public sealed class BroadcastBlock<T> : IPropagatorBlock<T, T>, IReceivableSourc
     /// <returns>The message.</returns>
     /// <exception cref="InvalidOperationException">The block completed without a message for this call.</exception>
     /// <remarks>Thread-safe. Prefer <see cref="ReceiveAsync()"/>.</remarks>
-    public T Receive() => DataflowBlock.Receive(this, Timeout.InfiniteTimeSpan, CancellationToken.None);
+    public T Receive() => Receiving.Receive(_core.Source, Timeout.InfiniteTimeSpan, CancellationToken.None);
 
     /// <inheritdoc cref="Receive()"/>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <exception cref="OperationCanceledException">The token was cancelled first.</exception>
-    public T Receive(CancellationToken cancellationToken) => DataflowBlock.Receive(this, Timeout.InfiniteTimeSpan, cancellationToken);
+    public T Receive(CancellationToken cancellationToken) => Receiving.Receive(_core.Source, Timeout.InfiniteTimeSpan, cancellationToken);
 
     /// <inheritdoc cref="Receive()"/>
     /// <param name="timeout">How long to wait; -1 ms for ever.</param>
     /// <exception cref="TimeoutException">The time was up first.</exception>
     /// <exception cref="ArgumentOutOfRangeException">The time is negative, though not -1 ms, or too long.</exception>
-    public T Receive(TimeSpan timeout) => DataflowBlock.Receive(this, timeout, CancellationToken.None);
+    public T Receive(TimeSpan timeout) => Receiving.Receive(_core.Source, timeout, CancellationToken.None);
 
     /// <inheritdoc cref="Receive(TimeSpan)"/>
     /// <param name="timeout">How long to wait; -1 ms for ever.</param>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <exception cref="OperationCanceledException">The token was cancelled first.</exception>
-    public T Receive(TimeSpan timeout, CancellationToken cancellationToken) => DataflowBlock.Receive(this, timeout, cancellationToken);
+    public T Receive(TimeSpan timeout, CancellationToken cancellationToken) => Receiving.Receive(_core.Source, timeout, cancellationToken);
 
     /// <summary>Receives a message, waiting for one.</summary>
     /// <returns>The message.</returns>
     /// <exception cref="InvalidOperationException">The block completed without a message for this call (in the task).</exception>
     /// <remarks>Thread-safe.</remarks>
-    public Task<T> ReceiveAsync() => DataflowBlock.ReceiveAsync(this, Timeout.InfiniteTimeSpan, CancellationToken.None);
+    public Task<T> ReceiveAsync() => Receiving.ReceiveAsync(_core.Source, Timeout.InfiniteTimeSpan, CancellationToken.None);
 
     /// <inheritdoc cref="ReceiveAsync()"/>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public Task<T> ReceiveAsync(CancellationToken cancellationToken) => DataflowBlock.ReceiveAsync(this, Timeout.InfiniteTimeSpan, cancellationToken);
+    public Task<T> ReceiveAsync(CancellationToken cancellationToken) => Receiving.ReceiveAsync(_core.Source, Timeout.InfiniteTimeSpan, cancellationToken);
 
     /// <inheritdoc cref="ReceiveAsync()"/>
     /// <param name="timeout">How long to wait; -1 ms for ever.</param>
     /// <exception cref="TimeoutException">The time was up first (in the task).</exception>
     /// <exception cref="ArgumentOutOfRangeException">The time is negative, though not -1 ms, or too long.</exception>
-    public Task<T> ReceiveAsync(TimeSpan timeout) => DataflowBlock.ReceiveAsync(this, timeout, CancellationToken.None);
+    public Task<T> ReceiveAsync(TimeSpan timeout) => Receiving.ReceiveAsync(_core.Source, timeout, CancellationToken.None);
 
     /// <inheritdoc cref="ReceiveAsync(TimeSpan)"/>
     /// <param name="timeout">How long to wait; -1 ms for ever.</param>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public Task<T> ReceiveAsync(TimeSpan timeout, CancellationToken cancellationToken) => DataflowBlock.ReceiveAsync(this, timeout, cancellationToken);
+    public Task<T> ReceiveAsync(TimeSpan timeout, CancellationToken cancellationToken) => Receiving.ReceiveAsync(_core.Source, timeout, cancellationToken);
 
     /// <summary>Tells when there is a message to receive.</summary>
     /// <returns>Whether there is one. False when the block completed.</returns>
     /// <remarks>Thread-safe. Another receiver may be faster.</remarks>
-    public Task<bool> OutputAvailableAsync() => DataflowBlock.OutputAvailableAsync(this, CancellationToken.None);
+    public Task<bool> OutputAvailableAsync() => Receiving.OutputAvailableAsync(_core.Source, CancellationToken.None);
 
     /// <inheritdoc cref="OutputAvailableAsync()"/>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public Task<bool> OutputAvailableAsync(CancellationToken cancellationToken) => DataflowBlock.OutputAvailableAsync(this, cancellationToken);
+    public Task<bool> OutputAvailableAsync(CancellationToken cancellationToken) => Receiving.OutputAvailableAsync(_core.Source, cancellationToken);
 
     /// <summary>Receives messages until the block completes.</summary>
     /// <param name="cancellationToken">Ends the wait for the next message.</param>
     /// <returns>The messages. Ends without an exception also when the block failed: see Completion.</returns>
-    public IAsyncEnumerable<T> ReceiveAllAsync(CancellationToken cancellationToken = default) => DataflowBlock.ReceiveAllAsync(this, cancellationToken);
+    public IAsyncEnumerable<T> ReceiveAllAsync(CancellationToken cancellationToken = default) => Receiving.ReceiveAllAsync(_core.Source, cancellationToken);
 
     /// <summary>As ReceiveAsync, without allocating anything also when it has to wait.</summary>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <returns>The message. To be awaited once.</returns>
     /// <exception cref="InvalidOperationException">The block completed without a message for this call (in the task).</exception>
     /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public ValueTask<T> ReceiveValueAsync(CancellationToken cancellationToken = default) => new(DataflowBlock.ReceiveAsync(this, cancellationToken));
+    public ValueTask<T> ReceiveValueAsync(CancellationToken cancellationToken = default) => Receiving.ReceiveValueAsync(_core.Source, cancellationToken);
 
     /// <summary>As OutputAvailableAsync, without allocating anything also when it has to wait.</summary>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <returns>Whether there is a message. False when the block completed. To be awaited once.</returns>
     /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public ValueTask<bool> WaitToReceiveAsync(CancellationToken cancellationToken = default) => new(DataflowBlock.OutputAvailableAsync(this, cancellationToken));
+    public ValueTask<bool> WaitToReceiveAsync(CancellationToken cancellationToken = default) => Receiving.WaitToReceiveAsync(_core.Source, cancellationToken);
 
     /// <inheritdoc/>
     T? ISourceBlock<T>.ConsumeMessage(DataflowMessageHeader messageHeader, ITargetBlock<T> target, out bool messageConsumed) =>

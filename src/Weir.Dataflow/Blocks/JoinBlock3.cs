@@ -2,6 +2,7 @@ using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Cores;
 using Weir.Dataflow.Links;
+using Weir.Dataflow.Waiters;
 
 namespace Weir.Dataflow;
 
@@ -99,62 +100,62 @@ public sealed class JoinBlock<T1, T2, T3> : IReceivableSourceBlock<Tuple<T1, T2,
     /// <returns>The message.</returns>
     /// <exception cref="InvalidOperationException">The block completed without a message for this call.</exception>
     /// <remarks>Thread-safe. Prefer <see cref="ReceiveAsync()"/>.</remarks>
-    public Tuple<T1, T2, T3> Receive() => _core.Source.Receive(Timeout.InfiniteTimeSpan, CancellationToken.None);
+    public Tuple<T1, T2, T3> Receive() => Receiving.Receive(_core.Source, Timeout.InfiniteTimeSpan, CancellationToken.None);
 
     /// <inheritdoc cref="Receive()"/>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <exception cref="OperationCanceledException">The token was cancelled first.</exception>
-    public Tuple<T1, T2, T3> Receive(CancellationToken cancellationToken) => _core.Source.Receive(Timeout.InfiniteTimeSpan, cancellationToken);
+    public Tuple<T1, T2, T3> Receive(CancellationToken cancellationToken) => Receiving.Receive(_core.Source, Timeout.InfiniteTimeSpan, cancellationToken);
 
     /// <inheritdoc cref="Receive()"/>
     /// <param name="timeout">How long to wait; -1 ms for ever.</param>
     /// <exception cref="TimeoutException">The time was up first.</exception>
     /// <exception cref="ArgumentOutOfRangeException">The time is negative, though not -1 ms, or too long.</exception>
-    public Tuple<T1, T2, T3> Receive(TimeSpan timeout) => _core.Source.Receive(timeout, CancellationToken.None);
+    public Tuple<T1, T2, T3> Receive(TimeSpan timeout) => Receiving.Receive(_core.Source, timeout, CancellationToken.None);
 
     /// <inheritdoc cref="Receive(TimeSpan)"/>
     /// <param name="timeout">How long to wait; -1 ms for ever.</param>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <exception cref="OperationCanceledException">The token was cancelled first.</exception>
-    public Tuple<T1, T2, T3> Receive(TimeSpan timeout, CancellationToken cancellationToken) => _core.Source.Receive(timeout, cancellationToken);
+    public Tuple<T1, T2, T3> Receive(TimeSpan timeout, CancellationToken cancellationToken) => Receiving.Receive(_core.Source, timeout, cancellationToken);
 
     /// <summary>Receives a message, waiting for one.</summary>
     /// <returns>The message.</returns>
     /// <exception cref="InvalidOperationException">The block completed without a message for this call (in the task).</exception>
     /// <remarks>Thread-safe.</remarks>
-    public Task<Tuple<T1, T2, T3>> ReceiveAsync() => _core.Source.ReceiveAsync(Timeout.InfiniteTimeSpan, CancellationToken.None);
+    public Task<Tuple<T1, T2, T3>> ReceiveAsync() => Receiving.ReceiveAsync(_core.Source, Timeout.InfiniteTimeSpan, CancellationToken.None);
 
     /// <inheritdoc cref="ReceiveAsync()"/>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public Task<Tuple<T1, T2, T3>> ReceiveAsync(CancellationToken cancellationToken) => _core.Source.ReceiveAsync(Timeout.InfiniteTimeSpan, cancellationToken);
+    public Task<Tuple<T1, T2, T3>> ReceiveAsync(CancellationToken cancellationToken) => Receiving.ReceiveAsync(_core.Source, Timeout.InfiniteTimeSpan, cancellationToken);
 
     /// <inheritdoc cref="ReceiveAsync()"/>
     /// <param name="timeout">How long to wait; -1 ms for ever.</param>
     /// <exception cref="TimeoutException">The time was up first (in the task).</exception>
     /// <exception cref="ArgumentOutOfRangeException">The time is negative, though not -1 ms, or too long.</exception>
-    public Task<Tuple<T1, T2, T3>> ReceiveAsync(TimeSpan timeout) => _core.Source.ReceiveAsync(timeout, CancellationToken.None);
+    public Task<Tuple<T1, T2, T3>> ReceiveAsync(TimeSpan timeout) => Receiving.ReceiveAsync(_core.Source, timeout, CancellationToken.None);
 
     /// <inheritdoc cref="ReceiveAsync(TimeSpan)"/>
     /// <param name="timeout">How long to wait; -1 ms for ever.</param>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public Task<Tuple<T1, T2, T3>> ReceiveAsync(TimeSpan timeout, CancellationToken cancellationToken) => _core.Source.ReceiveAsync(timeout, cancellationToken);
+    public Task<Tuple<T1, T2, T3>> ReceiveAsync(TimeSpan timeout, CancellationToken cancellationToken) => Receiving.ReceiveAsync(_core.Source, timeout, cancellationToken);
 
     /// <summary>Tells when there is a message to receive.</summary>
     /// <returns>Whether there is one. False when the block completed.</returns>
     /// <remarks>Thread-safe. Another receiver may be faster.</remarks>
-    public Task<bool> OutputAvailableAsync() => _core.Source.OutputAvailableAsync(CancellationToken.None);
+    public Task<bool> OutputAvailableAsync() => Receiving.OutputAvailableAsync(_core.Source, CancellationToken.None);
 
     /// <inheritdoc cref="OutputAvailableAsync()"/>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public Task<bool> OutputAvailableAsync(CancellationToken cancellationToken) => _core.Source.OutputAvailableAsync(cancellationToken);
+    public Task<bool> OutputAvailableAsync(CancellationToken cancellationToken) => Receiving.OutputAvailableAsync(_core.Source, cancellationToken);
 
     /// <summary>Receives messages until the block completes.</summary>
     /// <param name="cancellationToken">Ends the wait for the next message.</param>
     /// <returns>The messages. Ends without an exception also when the block failed: see Completion.</returns>
-    public IAsyncEnumerable<Tuple<T1, T2, T3>> ReceiveAllAsync(CancellationToken cancellationToken = default) => _core.Source.ReceiveAllAsync(cancellationToken);
+    public IAsyncEnumerable<Tuple<T1, T2, T3>> ReceiveAllAsync(CancellationToken cancellationToken = default) => Receiving.ReceiveAllAsync(_core.Source, cancellationToken);
 
     /// <summary>As ReceiveAsync, without allocating anything also when it has to wait.</summary>
     /// <param name="cancellationToken">Ends the wait.</param>
@@ -167,7 +168,7 @@ public sealed class JoinBlock<T1, T2, T3> : IReceivableSourceBlock<Tuple<T1, T2,
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <returns>Whether there is a message. False when the block completed. To be awaited once.</returns>
     /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public ValueTask<bool> WaitToReceiveAsync(CancellationToken cancellationToken = default) => _core.Source.WaitToReceiveAsync(cancellationToken);
+    public ValueTask<bool> WaitToReceiveAsync(CancellationToken cancellationToken = default) => Receiving.WaitToReceiveAsync(_core.Source, cancellationToken);
 
     /// <inheritdoc/>
     Tuple<T1, T2, T3>? ISourceBlock<Tuple<T1, T2, T3>>.ConsumeMessage(DataflowMessageHeader messageHeader, ITargetBlock<Tuple<T1, T2, T3>> target, out bool messageConsumed) =>

@@ -2,6 +2,7 @@ using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Sync;
+using Weir.Dataflow.Waiters;
 
 namespace Weir.Dataflow.Cores;
 
@@ -10,7 +11,7 @@ namespace Weir.Dataflow.Cores;
 /// makes the worker put the next one aside and rest until it ends.
 /// </summary>
 /// <remarks>The monitor (this object) is held while links are offered to, and guards them and the current message.</remarks>
-internal sealed class BroadcastCore<T> : ExecCore<T>
+internal sealed partial class BroadcastCore<T> : ExecCore<T>
 {
     private readonly IPropagatorBlock<T, T> _owner;
     private readonly Func<T, T>? _clone;
@@ -233,12 +234,20 @@ internal sealed class BroadcastCore<T> : ExecCore<T>
 
         StopListening();
         _completion.Complete(exceptions, Options.Token);
-        for (; first is not null; first = first.Next)
+        while (first is not null)
         {
-            if (first is TargetLink<T> { PropagatesCompletion: true } link)
+            LinkNode<T>? next = first.Next;
+            first.Next = null;
+            if (first is ReceiveWaiter<T> waiter)
+            {
+                waiter.SourceEnded();
+            }
+            else if (first is TargetLink<T> { PropagatesCompletion: true } link)
             {
                 Protocol.Propagate(_completion.Task, link.Target);
             }
+
+            first = next;
         }
     }
 
@@ -249,10 +258,19 @@ internal sealed class BroadcastCore<T> : ExecCore<T>
         _currentId++;
         try
         {
-            for (LinkNode<T>? node = _links.First; node is not null && _reservedFor is null; node = _links.After(node))
+            LinkNode<T>? next;
+            for (LinkNode<T>? node = _links.First; node is not null && _reservedFor is null; node = next)
             {
-                TargetLink<T> link = (TargetLink<T>)node;
-                Offer(link.Target, link);
+                if (node is TargetLink<T> link)
+                {
+                    Offer(link.Target, link);
+                    next = _links.After(node);
+                }
+                else
+                {
+                    next = _links.After(node);
+                    GiveTo((ReceiveWaiter<T>)node);
+                }
             }
         }
         catch (Exception e)

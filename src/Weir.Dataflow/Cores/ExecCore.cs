@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Weir.Dataflow.Sync;
+using Weir.Dataflow.Links;
 
 namespace Weir.Dataflow.Cores;
 

@@ -27,7 +27,7 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
     private ITargetBlock<T>? _reservedFor;
 
     /// <summary>The only link's target, while messages can be put there without offering them.</summary>
-    private TargetCore<T>? _direct;
+    private DirectTarget<T>? _direct;
     private ExecutionContext? _context;
     private List<Exception>? _exceptions;
 

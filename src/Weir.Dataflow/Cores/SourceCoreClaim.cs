@@ -1,6 +1,7 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Sync;
+using Weir.Dataflow.Links;
 
 namespace Weir.Dataflow.Cores;
 

@@ -7,7 +7,7 @@ using Weir.Dataflow.Waiters;
 namespace Weir.Dataflow.Cores;
 
 /// <summary>The input side of a block: what it accepts, postpones and declines, and when nothing more comes. What it does with a message is its heirs' part.</summary>
-internal abstract partial class TargetCore<T>
+internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
 {
     protected Gate Gate;
     private readonly int _capacity;
@@ -38,16 +38,11 @@ internal abstract partial class TargetCore<T>
 
     public BlockOptions Options { get; }
 
-    public bool IsDeclining => Volatile.Read(ref _declining);
+    public sealed override bool IsDeclining => Volatile.Read(ref _declining);
 
     protected bool IsDecliningNeedsLock => _declining;
 
-    public bool IsBounded => _capacity != BlockOptions.Unbounded;
-
-    /// <summary>
-    /// Whether sources of this library may put messages here under their gate: the block then only stores them, and calls nobody.
-    /// </summary>
-    public virtual bool AcceptsDirectly => false;
+    public sealed override bool IsBounded => _capacity != BlockOptions.Unbounded;
 
     /// <summary>The block itself, as sources know it.</summary>
     protected abstract ITargetBlock<T> Self { get; }
@@ -94,11 +89,8 @@ internal abstract partial class TargetCore<T>
         return true;
     }
 
-    /// <summary>Takes a message from a linked source of this library, if there is room for it now.</summary>
-    /// <param name="item">The message.</param>
-    /// <param name="sourceId">The source's id, under which it is at work only once at a time.</param>
-    /// <param name="after">What has to be done once the source's locks are left, too.</param>
-    public virtual bool TryAcceptDirect(T item, int sourceId, out IAfterLock? after)
+    /// <inheritdoc/>
+    public override bool TryAcceptDirect(T item, int sourceId, out IAfterLock? after)
     {
         GateOwner? key = Gate.Enter(sourceId);
         if (_declining || !HasRoomNeedsLock())

@@ -1,11 +1,12 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Links;
+using Weir.Dataflow.Waiters;
 
 namespace Weir.Dataflow.Cores;
 
 /// <summary>What a WriteOnceBlock does. It has one message, so a monitor (this object) for everything is enough.</summary>
-internal sealed class WriteOnceCore<T>
+internal sealed partial class WriteOnceCore<T>
 {
     private static readonly DataflowMessageHeader Header = new(1);
 
@@ -200,18 +201,36 @@ internal sealed class WriteOnceCore<T>
 
     private void End()
     {
-        LinkNode<T>? first;
+        List<LinkNode<T>> nodes = [];
         lock (this)
         {
             _ended = true;
-            first = _links.Clear();
+            LinkNode<T>? next;
+            for (LinkNode<T>? node = _links.Clear(); node is not null; node = next)
+            {
+                next = node.Next;
+                node.Next = null;
+                nodes.Add(node);
+            }
         }
 
-        for (LinkNode<T>? node = first; _hasValue && node is not null; node = node.Next)
+        foreach (LinkNode<T> node in nodes)
         {
+            if (!_hasValue)
+            {
+                break;
+            }
+
             try
             {
-                Offer(((TargetLink<T>)node).Target);
+                if (node is TargetLink<T> link)
+                {
+                    Offer(link.Target);
+                }
+                else
+                {
+                    GiveTo((ReceiveWaiter<T>)node);
+                }
             }
             catch (Exception e)
             {
@@ -221,11 +240,15 @@ internal sealed class WriteOnceCore<T>
 
         _registration.Unregister();
         _completion.Complete(_exceptions, _hasValue ? CancellationToken.None : Options.Token);
-        for (LinkNode<T>? node = first; node is not null; node = node.Next)
+        foreach (LinkNode<T> node in nodes)
         {
             if (node is TargetLink<T> { PropagatesCompletion: true } link)
             {
                 Protocol.Propagate(_completion.Task, link.Target);
+            }
+            else if (!_hasValue && node is ReceiveWaiter<T> waiter)
+            {
+                waiter.SourceEnded();
             }
         }
     }

@@ -12,7 +12,7 @@ internal sealed class PassThrough<T>(ISourceBlock<T> source, ITargetBlock<T> tar
 
     DataflowMessageStatus ITargetBlock<T>.OfferMessage(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept)
     {
-        Cores.Protocol.CheckOffer(messageHeader, source, consumeToAccept);
+        Protocol.CheckOffer(messageHeader, source, consumeToAccept);
         return predicate is null || predicate(messageValue)
             ? target.OfferMessage(messageHeader, messageValue, this, consumeToAccept)
             : DataflowMessageStatus.Declined;

@@ -1,5 +1,4 @@
 using System.Threading.Tasks.Dataflow;
-using Weir.Dataflow.Cores;
 
 namespace Weir.Dataflow.Links;
 
@@ -14,7 +13,7 @@ internal sealed class TargetLink<T>(ITargetBlock<T> target, DataflowLinkOptions 
     public int Remaining { get; private set; } = options.MaxMessages;
 
     /// <summary>The input side of the target, when messages may be put there without the whole protocol.</summary>
-    public TargetCore<T>? Direct { get; } =
+    public DirectTarget<T>? Direct { get; } =
         options.MaxMessages == DataflowBlockOptions.Unbounded && target is ICoreTarget<T> { Core: { AcceptsDirectly: true } core } ? core : null;
 
     /// <summary>Counts one message.</summary>

@@ -1,10 +1,9 @@
 using System.Threading.Tasks.Sources;
-using Weir.Dataflow.Cores;
 
 namespace Weir.Dataflow.Waiters;
 
 /// <summary>A pending WaitToReceiveAsync. The source keeps one for the next time, so that waiting allocates nothing.</summary>
-internal sealed class AvailableValueWaiter<T>(SourceCore<T> source) : ReceiveWaiter<T>(source, takesMessage: false), IValueTaskSource<bool>
+internal sealed class AvailableValueWaiter<T>(IReceiveSource<T> source) : ReceiveWaiter<T>(source, takesMessage: false), IValueTaskSource<bool>
 {
     private ManualResetValueTaskSourceCore<bool> _core = new() { RunContinuationsAsynchronously = true };
 
@@ -36,7 +35,7 @@ internal sealed class AvailableValueWaiter<T>(SourceCore<T> source) : ReceiveWai
         }
         finally
         {
-            Source.Keep(this);
+            SpareWaiters<T>.Of(ref Source.Spares).Keep(this);
         }
     }
 

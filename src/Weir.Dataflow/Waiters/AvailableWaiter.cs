@@ -1,9 +1,7 @@
-using Weir.Dataflow.Cores;
-
 namespace Weir.Dataflow.Waiters;
 
 /// <summary>A pending OutputAvailableAsync.</summary>
-internal sealed class AvailableWaiter<T>(SourceCore<T> source) : ReceiveWaiter<T>(source, takesMessage: false)
+internal sealed class AvailableWaiter<T>(IReceiveSource<T> source) : ReceiveWaiter<T>(source, takesMessage: false)
 {
     private readonly TaskCompletionSource<bool> _result = new(TaskCreationOptions.RunContinuationsAsynchronously);
 

@@ -1,4 +1,3 @@
-using Weir.Dataflow.Cores;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Sync;
 
@@ -8,9 +7,9 @@ namespace Weir.Dataflow.Waiters;
 /// Somebody who waits for one message of a source, or for there to be one. It stands among the source's links and takes its turn with them.
 /// Whoever takes it out of that list, under the source's gate, is the one who completes it.
 /// </summary>
-internal abstract class ReceiveWaiter<T>(SourceCore<T> source, bool takesMessage) : LinkNode<T>, IAfterLock
+internal abstract class ReceiveWaiter<T>(IReceiveSource<T> source, bool takesMessage) : LinkNode<T>, IAfterLock
 {
-    protected SourceCore<T> Source { get; } = source;
+    protected IReceiveSource<T> Source { get; } = source;
 
     /// <summary>Whether it takes the message, or only wants to know of it.</summary>
     public bool TakesMessage { get; } = takesMessage;

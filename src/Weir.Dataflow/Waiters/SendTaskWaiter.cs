@@ -1,9 +1,7 @@
-using Weir.Dataflow.Cores;
-
 namespace Weir.Dataflow.Waiters;
 
 /// <summary>A pending SendAsync.</summary>
-internal sealed class SendTaskWaiter<T>(TargetCore<T> target) : SendWaiter<T>(target)
+internal sealed class SendTaskWaiter<T>(ISendTarget<T> target) : SendWaiter<T>(target)
 {
     private readonly TaskCompletionSource<bool> _result = new(TaskCreationOptions.RunContinuationsAsynchronously);
 

@@ -1,10 +1,9 @@
 using System.Threading.Tasks.Sources;
-using Weir.Dataflow.Cores;
 
 namespace Weir.Dataflow.Waiters;
 
 /// <summary>A pending SendValueAsync. The target keeps one for the next time, so that waiting allocates nothing.</summary>
-internal sealed class SendValueWaiter<T>(TargetCore<T> target) : SendWaiter<T>(target), IValueTaskSource<bool>
+internal sealed class SendValueWaiter<T>(ISendTarget<T> target) : SendWaiter<T>(target), IValueTaskSource<bool>
 {
     private ManualResetValueTaskSourceCore<bool> _core = new() { RunContinuationsAsynchronously = true };
 

@@ -1,4 +1,3 @@
-using Weir.Dataflow.Cores;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Sync;
 
@@ -8,9 +7,9 @@ namespace Weir.Dataflow.Waiters;
 /// Somebody who waits until a target has room for his message. Whoever takes it out of the target's list, under the target's gate, is the one who
 /// completes it.
 /// </summary>
-internal abstract class SendWaiter<T>(TargetCore<T> target) : PostponedNode<T>, IAfterLock
+internal abstract class SendWaiter<T>(ISendTarget<T> target) : PostponedNode<T>, IAfterLock
 {
-    protected TargetCore<T> Target { get; } = target;
+    protected ISendTarget<T> Target { get; } = target;
 
     public T? Value { get; set; }
 

@@ -1,9 +1,10 @@
-using Weir.Dataflow.Cores;
+using Weir.Dataflow.Links;
+
 
 namespace Weir.Dataflow.Waiters;
 
 /// <summary>A pending ReceiveAsync.</summary>
-internal sealed class TaskWaiter<T>(SourceCore<T> source) : ReceiveWaiter<T>(source, takesMessage: true)
+internal sealed class TaskWaiter<T>(IReceiveSource<T> source) : ReceiveWaiter<T>(source, takesMessage: true)
 {
     private readonly TaskCompletionSource<T> _result = new(TaskCreationOptions.RunContinuationsAsynchronously);
 

@@ -1,10 +1,11 @@
+using Weir.Dataflow.Links;
+
 using System.Threading.Tasks.Sources;
-using Weir.Dataflow.Cores;
 
 namespace Weir.Dataflow.Waiters;
 
 /// <summary>A pending ReceiveValueAsync. The source keeps one for the next time, so that waiting allocates nothing.</summary>
-internal sealed class ValueWaiter<T>(SourceCore<T> source) : ReceiveWaiter<T>(source, takesMessage: true), IValueTaskSource<T>
+internal sealed class ValueWaiter<T>(IReceiveSource<T> source) : ReceiveWaiter<T>(source, takesMessage: true), IValueTaskSource<T>
 {
     private ManualResetValueTaskSourceCore<T> _core = new() { RunContinuationsAsynchronously = true };
 
@@ -37,7 +38,7 @@ internal sealed class ValueWaiter<T>(SourceCore<T> source) : ReceiveWaiter<T>(so
         finally
         {
             Item = default;
-            Source.Keep(this);
+            SpareWaiters<T>.Of(ref Source.Spares).Keep(this);
         }
     }
 

@@ -32,8 +32,12 @@ public partial class HouseRulesTests
     /// <summary>Packages that only analyse or build, and are no part of what a project references.</summary>
     private static readonly string[] BuildOnly = ["Microsoft.CodeAnalysis.BannedApiAnalyzers"];
 
-    /// <summary>The folders of the engine, each of which may use those before it and itself.</summary>
-    private static readonly string[] EngineFolders = ["Locking", "Metering", "Sources", "Sinks", "Dispatch"];
+    /// <summary>The folders of the projects that have an order, each of which may use those before it and itself.</summary>
+    private static readonly Dictionary<string, string[]> Folders = new()
+    {
+        ["Weir.Core"] = ["Locking", "Metering", "Sources", "Sinks", "Dispatch"],
+        ["Weir.Dataflow"] = ["Sync", "Links", "Waiters", "Cores", "Blocks"],
+    };
 
     private static readonly string Root = FindRoot();
 
@@ -66,34 +70,38 @@ public partial class HouseRulesTests
         }
     }
 
-    [Fact]
-    public void EngineFolders_References_GoOneWay()
+    public static TheoryData<string> ProjectsWithFolders() => [.. Folders.Keys];
+
+    [Theory]
+    [MemberData(nameof(ProjectsWithFolders))]
+    public void Folders_References_GoOneWay(string project)
     {
-        Dictionary<string, HashSet<string>> declared = EngineFolders.ToDictionary(
-            static folder => folder,
-            static folder => EngineFiles(folder)
-                .SelectMany(static f => TypeDeclaration().Matches(File.ReadAllText(f)).Select(static m => m.Groups[1].Value))
-                .ToHashSet());
+        string[] folders = Folders[project];
         List<string> wrong = [];
-        for (int i = 0; i < EngineFolders.Length; i++)
+        for (int i = 0; i < folders.Length; i++)
         {
-            string[] later = EngineFolders[(i + 1)..];
-            foreach (string file in EngineFiles(EngineFolders[i]))
+            string[] files = [.. FolderFiles(project, folders[i])];
+            Assert.True(files.Any(static f => TypeDeclaration().IsMatch(File.ReadAllText(f))), $"{folders[i]} has no types.");
+            foreach (string file in files)
             {
                 string code = Comment().Replace(File.ReadAllText(file), "");
-                wrong.AddRange(later
-                    .Where(folder => code.Contains($"Weir.Core.{folder}", StringComparison.Ordinal))
+                wrong.AddRange(folders[(i + 1)..]
+                    .Where(folder => code.Contains($"{project}.{folder}", StringComparison.Ordinal) || Regex.IsMatch(code, $@"(?<![\w.]){folder}\.\w"))
                     .Select(folder => $"{file} uses {folder}"));
             }
         }
 
-        Assert.All(declared, static folder => Assert.NotEmpty(folder.Value));
         Assert.Empty(wrong);
     }
 
-    [Fact]
-    public void EngineFiles_Root_HasNoTypes() =>
-        Assert.Empty(Directory.EnumerateFiles(Path.Combine(Root, "src", "Weir.Core"), "*.cs"));
+    [Theory]
+    [MemberData(nameof(ProjectsWithFolders))]
+    public void Folders_Root_HasNoTypes(string project) => Assert.Empty(Directory.EnumerateFiles(Path.Combine(Root, "src", project), "*.cs"));
+
+    [Theory]
+    [MemberData(nameof(ProjectsWithFolders))]
+    public void Folders_OfTheProject_AreThoseOfTheList(string project) =>
+        Assert.Empty(Directory.EnumerateDirectories(Path.Combine(Root, "src", project)).Select(Path.GetFileName).Except([.. Folders[project], "bin", "obj"]));
 
     [Fact]
     public void SourceFiles_Length_IsAtMostFourHundredLines() =>
@@ -107,8 +115,8 @@ public partial class HouseRulesTests
     public void PublicTypes_OfTheEngine_AreInTheUsersNamespace() =>
         Assert.All(typeof(ErrorMode).Assembly.GetExportedTypes(), static type => Assert.Equal("Weir", type.Namespace));
 
-    private static IEnumerable<string> EngineFiles(string folder) =>
-        Directory.EnumerateFiles(Path.Combine(Root, "src", "Weir.Core", folder), "*.cs", SearchOption.AllDirectories);
+    private static IEnumerable<string> FolderFiles(string project, string folder) =>
+        Directory.EnumerateFiles(Path.Combine(Root, "src", project, folder), "*.cs", SearchOption.AllDirectories);
 
     private static IEnumerable<string> References(string project, string kind) =>
         XDocument.Load(Path.Combine(Root, project)).Descendants(kind).Select(static e => e.Attribute("Include")!.Value.Replace('\\', '/'));

@@ -1,7 +1,7 @@
-namespace Weir.Dataflow.Cores;
+namespace Weir.Dataflow.Links;
 
 /// <summary>A block of this library, as another one sees it that is linked to it.</summary>
 internal interface ICoreTarget<T>
 {
-    TargetCore<T> Core { get; }
+    DirectTarget<T> Core { get; }
 }

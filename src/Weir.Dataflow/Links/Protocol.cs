@@ -1,6 +1,6 @@
 using System.Threading.Tasks.Dataflow;
 
-namespace Weir.Dataflow.Cores;
+namespace Weir.Dataflow.Links;
 
 /// <summary>The checks and small duties that all blocks share.</summary>
 internal static class Protocol

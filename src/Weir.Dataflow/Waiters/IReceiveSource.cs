@@ -1,0 +1,26 @@
+using System.Diagnostics.CodeAnalysis;
+
+namespace Weir.Dataflow.Waiters;
+
+/// <summary>A block's output side, as those see it that wait for a message.</summary>
+internal interface IReceiveSource<T>
+{
+    /// <summary>Whether the block is complete; makes no task.</summary>
+    bool IsCompleted { get; }
+
+    /// <summary>Waiters that are done, kept for the next time.</summary>
+    ref SpareWaiters<T>? Spares { get; }
+
+    bool TryReceive([MaybeNullWhen(false)] out T item);
+
+    bool IsReceivable();
+
+    /// <summary>Completes the waiter, or puts it into the list of links.</summary>
+    void Enlist(ReceiveWaiter<T> waiter, CancellationToken cancellationToken);
+
+    /// <summary>Ends a waiting from outside. Who comes too late does nothing.</summary>
+    void GiveUp(ReceiveWaiter<T> waiter, bool timedOut, CancellationToken token);
+
+    /// <summary>A message went to a waiter. Called under no gate.</summary>
+    void LeftToWaiter(T item);
+}
