@@ -200,6 +200,12 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return true;
             }
 
+            if (!run.Source.IsReading)
+            {
+                // The thread is worth more to the item whose end everybody waits for.
+                return false;
+            }
+
             Thread.SpinWait(8);
         }
 

@@ -26,6 +26,8 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     private long _ceiling;
     private int _waiting;
 
+    public override bool IsReading => Volatile.Read(ref _turn) != 0;
+
     // The count says how many items come out at most, which is what the slots are made for; lanes hold none back for ever.
     public override int KnownCount => inner.KnownCount;
 

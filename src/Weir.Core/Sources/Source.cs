@@ -27,6 +27,9 @@ internal abstract class Source<T>
     /// <summary>Whether one worker is reading the source, and there is nothing else to claim for others at this moment.</summary>
     public bool IsBusy => TakesTurns && IsTurnTaken && !_hasStash;
 
+    /// <summary>Whether a worker is reading at this moment, so that it is worth a short wait: while it is not, a busy source stays so until an item ends.</summary>
+    public virtual bool IsReading => IsTurnTaken;
+
     /// <summary>Whether nothing can be claimed until the ceiling is raised.</summary>
     public bool IsAt(long ceiling) => NextIndex >= ceiling && !_hasStash;
 
