@@ -5,6 +5,9 @@ namespace Weir.Dataflow.Cores;
 /// <summary>What an ActionBlock does: the end of a network, so its own completion is the block's.</summary>
 internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
 {
+    /// <summary>In a smaller block somebody waits most of the time, and the worker comes to the gate anyway.</summary>
+    private const int FewForCounting = 16;
+
     private readonly ITargetBlock<T> _owner;
     private readonly Action<T>? _action;
     private readonly Func<T, Task>? _asyncAction;
@@ -12,7 +15,7 @@ internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
     private CallHandle<T>? _spare;
 
     public ActionCore(ITargetBlock<T> owner, Action<T>? action, Func<T, Task>? asyncAction, BlockOptions options)
-        : base(options)
+        : base(options, workerFrees: action is not null && options.IsBounded && options.Capacity >= FewForCounting && options.Parallelism == 1)
     {
         _owner = owner;
         _action = action;
@@ -63,7 +66,8 @@ internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
 
     protected override bool ProcessAll(InputQueue<T> queue, ReadOnlySpan<T> items, ref int budget)
     {
-        if (_action is null || IsBounded)
+        bool frees = WorkerFrees;
+        if (_action is null || (IsBounded && !frees))
         {
             return base.ProcessAll(queue, items, ref budget);
         }
@@ -92,12 +96,20 @@ internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
                     item = slot;
                     queue.Take(in slot);
                     action(item);
+                    if (frees)
+                    {
+                        FreeByWorker();
+                    }
                 }
                 while (done < items.Length);
             }
             catch (Exception e)
             {
                 ProcessFailed(item, e);
+                if (frees)
+                {
+                    FreeByWorker();
+                }
             }
         }
 

@@ -11,8 +11,8 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     private ExecutionContext? _context;
     private volatile bool _dropped;
 
-    protected ExecCore(BlockOptions options)
-        : base(options)
+    protected ExecCore(BlockOptions options, bool workerFrees = false)
+        : base(options, workerFrees)
     {
         _parallel = options.Parallelism > 1 ? new ParallelState() : null;
         _isPlain = _parallel is null && !options.IsBounded;

@@ -1,4 +1,6 @@
+using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
+using System.Numerics;
 using System.Runtime.CompilerServices;
 
 namespace Weir.Dataflow.Cores;
@@ -7,6 +9,7 @@ namespace Weir.Dataflow.Cores;
 internal struct RingQueue<T>
 {
     private const int FirstLength = 4;
+    private const int FirstOfPool = 256;
 
     private T[]? _items;
     private int _head;
@@ -59,6 +62,11 @@ internal struct RingQueue<T>
 
     public void Clear()
     {
+        if (_items is not null)
+        {
+            Old(_items);
+        }
+
         _items = null;
         _head = 0;
         _count = 0;
@@ -75,6 +83,26 @@ internal struct RingQueue<T>
         return all;
     }
 
+    // The pool's arrays have lengths that are powers of two, as the ring's must be; else it is not one of its buckets.
+    private static T[] New(int length)
+    {
+        if (length < FirstOfPool)
+        {
+            return new T[length];
+        }
+
+        T[] rented = ArrayPool<T>.Shared.Rent(length);
+        return BitOperations.IsPow2(rented.Length) ? rented : new T[length];
+    }
+
+    private static void Old(T[] items)
+    {
+        if (items.Length >= FirstOfPool)
+        {
+            ArrayPool<T>.Shared.Return(items, RuntimeHelpers.IsReferenceOrContainsReferences<T>());
+        }
+    }
+
     private T[] Grow()
     {
         if (_items is null)
@@ -82,10 +110,11 @@ internal struct RingQueue<T>
             return _items = new T[FirstLength];
         }
 
-        T[] grown = new T[checked(_items.Length * 2)];
+        T[] grown = New(checked(_items.Length * 2));
         int first = Math.Min(_count, _items.Length - _head);
         Array.Copy(_items, _head, grown, 0, first);
         Array.Copy(_items, 0, grown, first, _count - first);
+        Old(_items);
         _head = 0;
         return _items = grown;
     }

@@ -29,8 +29,9 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
     private bool _finishing;
     private CancellationTokenRegistration _registration;
 
-    protected TargetCore(BlockOptions options)
+    protected TargetCore(BlockOptions options, bool workerFrees = false)
     {
+        _freedByWorker = workerFrees ? new FreedCount() : null;
         Options = options;
         _capacity = options.Capacity;
         _isLimited = options.MaxGroups != long.MaxValue;
@@ -135,8 +136,14 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
 
         (_postponed ??= new PostponedList<T>()).Add(source, messageHeader);
         IAfterLock? work = PostponedNewNeedsLock();
+        bool pull = BeginWaitNeedsLock();
         Gate.Exit(key);
         work?.AfterLock();
+        if (pull)
+        {
+            QueuePull();
+        }
+
         return DataflowMessageStatus.Postponed;
     }
 
@@ -278,7 +285,7 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
     /// <summary>Whether a message may be taken now. If so it is claimed, and has to be taken.</summary>
     private bool HasRoomNeedsLock() =>
         TakesOffersNeedsLock
-        && (_capacity == BlockOptions.Unbounded || (_used < _capacity && !_pulling && _transfers == 0 && (_postponed is null || _postponed.Count == 0)))
+        && (_capacity == BlockOptions.Unbounded || (HasCapacityNeedsLock() && !_pulling && _transfers == 0 && (_postponed is null || _postponed.Count == 0)))
         && (!_isLimited || ClaimNeedsLock());
 
     private DataflowMessageStatus ConsumeNow(GateOwner? key, DataflowMessageHeader messageHeader, ISourceBlock<T> source)

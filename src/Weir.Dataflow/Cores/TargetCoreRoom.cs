@@ -191,7 +191,7 @@ internal abstract partial class TargetCore<T>
     protected bool IsPullingNeedsLock => _pulling;
 
     private bool MayPullNeedsLock() =>
-        !_declining && _postponed is { Count: > 0 } && _used < _capacity && TakesOffersNeedsLock;
+        !_declining && _postponed is { Count: > 0 } && HasCapacityNeedsLock() && TakesOffersNeedsLock;
 
     private void PullFrom(PostponedOffer<T> offer)
     {
@@ -251,7 +251,12 @@ internal abstract partial class TargetCore<T>
         else
         {
             (_postponed ??= new PostponedList<T>()).Add(waiter);
+            bool pull = BeginWaitNeedsLock();
             Gate.Exit(key);
+            if (pull)
+            {
+                Pull(here: false);
+            }
         }
     }
 

@@ -11,4 +11,10 @@ internal enum Step
 
     /// <summary>The worker has said that it is not active, and not yet looked at the queue again.</summary>
     SaidIdle,
+
+    /// <summary>The worker has counted room that it gives back, and not yet asked whether anybody waits for it.</summary>
+    CountedRoom,
+
+    /// <summary>Somebody has said that he waits for room, and not yet looked at the count again.</summary>
+    SaidWaiting,
 }

@@ -258,7 +258,13 @@ public sealed class RandomNetwork : IDisposable
         yield return Pass(message);
     }
 
-    private int Bound() => _random.Next(3) == 0 ? DataflowBlockOptions.Unbounded : _random.Next(1, 6);
+    // From 16 on, an action's worker gives room back without the gate.
+    private int Bound() => _random.Next(8) switch
+    {
+        0 or 1 => DataflowBlockOptions.Unbounded,
+        2 or 3 => _random.Next(16, 21),
+        _ => _random.Next(1, 6),
+    };
 
     private ExecutionDataflowBlockOptions Execution(int? degree = null)
     {

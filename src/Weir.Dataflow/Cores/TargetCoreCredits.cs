@@ -1,0 +1,66 @@
+using Weir.Dataflow.Sync;
+
+namespace Weir.Dataflow.Cores;
+
+/// <content>
+/// Room that a worker gives back without the gate: it counts, then asks whether anybody waits. Who waits says so first, has all processors fence, and then
+/// looks at the count. One of them sees the other.
+/// </content>
+internal abstract partial class TargetCore<T>
+{
+    private readonly FreedCount? _freedByWorker;
+
+    protected bool WorkerFrees => _freedByWorker is not null;
+
+    /// <summary>One message more is done. For the one worker of a block that was made for it.</summary>
+    protected void FreeByWorker()
+    {
+        FreedCount count = _freedByWorker!;
+        Volatile.Write(ref count.Freed.Value, count.Freed.Value + 1);
+        Steps.Pass(Step.CountedRoom, Self);
+        ProcessBarrier.Light();
+        if (count.IsAwaited)
+        {
+            FreeAwaited(count);
+        }
+    }
+
+    private void FreeAwaited(FreedCount count)
+    {
+        GateOwner? key = Gate.Enter();
+        ReclaimNeedsLock(count);
+        AssertInvariants();
+        bool pull = StartPullNeedsLock();
+        count.IsAwaited = _postponed is { Count: > 0 };
+        Gate.Exit(key);
+        if (pull)
+        {
+            Pull(here: true);
+        }
+    }
+
+    /// <summary>Somebody has been put into the list of those who wait.</summary>
+    /// <returns>Whether there is room after all: then the pull is the caller's.</returns>
+    private bool BeginWaitNeedsLock()
+    {
+        if (_freedByWorker is not { } count)
+        {
+            return false;
+        }
+
+        count.IsAwaited = true;
+        Steps.Pass(Step.SaidWaiting, Self);
+        ProcessBarrier.Heavy();
+        return StartPullNeedsLock();
+    }
+
+    private bool HasCapacityNeedsLock() => _used < _capacity || (_freedByWorker is { } count && ReclaimNeedsLock(count));
+
+    private bool ReclaimNeedsLock(FreedCount count)
+    {
+        long freed = Volatile.Read(ref count.Freed.Value);
+        _used -= (int)(freed - count.Reclaimed);
+        count.Reclaimed = freed;
+        return _used < _capacity;
+    }
+}
