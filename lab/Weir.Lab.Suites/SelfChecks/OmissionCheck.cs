@@ -10,7 +10,7 @@ namespace Weir.Lab.Suites.SelfChecks;
 internal static class OmissionCheck
 {
     private const double Rate = 1_000;
-    private const double LeastFactor = 100;
+    private const double LeastFactor = 10;
     private static readonly TimeSpan Length = TimeSpan.FromSeconds(3);
     private static readonly TimeSpan Call = TimeSpan.FromMilliseconds(0.3);
     private static readonly TimeSpan Stall = TimeSpan.FromMilliseconds(500);

@@ -45,6 +45,7 @@ internal sealed class BenchmarkRun : IDisposable
                 .AddValidator([.. DefaultConfig.Instance.GetValidators().Where(static v => v.GetType().Name != "JitOptimizationsValidator")])
                 .AddAnalyser([.. DefaultConfig.Instance.GetAnalysers()])
                 .WithArtifactsPath(run._folder.FullName)
+                .WithBuildTimeout(TimeSpan.FromMinutes(4))
                 .WithOptions(ConfigOptions.DisableLogFile);
 
             // A thread of its own: BenchmarkDotNet blocks, and the pool is what is measured.
