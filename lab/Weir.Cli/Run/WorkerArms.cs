@@ -32,7 +32,7 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
         DateTimeOffset startedAt = host.Measure.Clock.GetLocalNow();
         long start = Stopwatch.GetTimestamp();
         Lazy<double> steps = new(CalibratedSpin.MeasureStepsPerSecond);
-        orders = [.. orders.Select(o => o with { Workload = WorkloadCatalog.Calibrated(o.Workload, steps), WarmUpSeconds = turns > 1 ? ShortWarmUp : LongWarmUp })];
+        orders = [.. orders.Select(o => o with { Workload = WorkloadCatalog.Calibrated(o.Workload, steps), WarmUpSeconds = host.Measure.LongestWarmUp?.TotalSeconds ?? (turns > 1 ? ShortWarmUp : LongWarmUp) })];
         Arms<WorkerOrder> arms = new(host, MeasureCommand.WorkerKind, static (order, stop) => WorkerRounds.RunAsync(order, rate: null, stop), Unit);
         IReadOnlyList<IReadOnlyList<RoundRecord>> rounds = await arms.MeasureAsync(
             [.. orders.Select(static o => ($"{o.Name} x {o.Workers}", o))], turns, orders[0].Rounds, progress).ConfigureAwait(false);
