@@ -1,4 +1,5 @@
 using System.CommandLine;
+using Weir.Lab.Suites.SelfChecks;
 
 namespace Weir.Lab.Suites.Ratios;
 
@@ -32,11 +33,12 @@ internal static class RatiosCommand
         {
             Description = "The page to bring up to date. Sections that are not measured, and notes, are kept.",
         };
-        RootCommand root = new("The suites of Weir. Anything else than the command below is an argument for BenchmarkDotNet.");
+        RootCommand root = new("The suites of Weir. Anything else than the commands below is an argument for BenchmarkDotNet.");
         Command ratios = new(Name, "Measures the arms of each case interleaved in one process and prints their ratios.") { filter, rounds, output };
         ratios.SetAction((parsed, _) => Task.Run(() =>
             new RatiosRun(Console.Out, Console.Error).RunAsync(parsed.GetValue(filter) ?? [], parsed.GetValue(rounds), parsed.GetValue(output))));
         root.Subcommands.Add(ratios);
+        root.Subcommands.Add(SelfCheckCommand.Create());
         return root;
     }
 }

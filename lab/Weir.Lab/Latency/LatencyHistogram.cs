@@ -82,6 +82,20 @@ public sealed class LatencyHistogram
         }
     }
 
+    /// <summary>
+    /// Raises the maximum without counting a latency: where only one of many operations is timed, a stall of another has to be seen all the same.
+    /// Any number of threads at a time.
+    /// </summary>
+    /// <param name="nanoseconds">How long it was.</param>
+    public void NoteMax(long nanoseconds)
+    {
+        long seen;
+        while (nanoseconds > (seen = Volatile.Read(ref _cells[MaxAt]))
+            && Interlocked.CompareExchange(ref _cells[MaxAt], nanoseconds, seen) != seen)
+        {
+        }
+    }
+
     /// <summary>Counts one latency. Any number of threads at a time, and slower than <see cref="Record"/>.</summary>
     /// <param name="nanoseconds">The latency. Less than zero counts as zero.</param>
     public void RecordShared(long nanoseconds)
@@ -93,12 +107,8 @@ public sealed class LatencyHistogram
 
         Interlocked.Increment(ref _cells[CountsAt + HistogramLayout.IndexOf(nanoseconds)]);
         Interlocked.Add(ref _cells[SumAt], nanoseconds);
+        NoteMax(nanoseconds);
         long seen;
-        while (nanoseconds > (seen = Volatile.Read(ref _cells[MaxAt]))
-            && Interlocked.CompareExchange(ref _cells[MaxAt], nanoseconds, seen) != seen)
-        {
-        }
-
         while (nanoseconds < (seen = Volatile.Read(ref _cells[MinAt]))
             && Interlocked.CompareExchange(ref _cells[MinAt], nanoseconds, seen) != seen)
         {

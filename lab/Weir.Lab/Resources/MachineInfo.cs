@@ -1,4 +1,5 @@
 using System.Collections;
+using System.Globalization;
 using System.Runtime;
 using System.Runtime.InteropServices;
 
@@ -12,6 +13,8 @@ public sealed record MachineInfo
     [
         "DOTNET_gc", "DOTNET_Tiered", "DOTNET_TC_", "DOTNET_ThreadPool", "DOTNET_ReadyToRun", "DOTNET_PROCESSOR_COUNT", "DOTNET_Enable", "DOTNET_Jit",
     ];
+
+    private const string QuotaFile = "/sys/fs/cgroup/cpu.max";
 
     /// <summary>The name of the processor.</summary>
     public required string Cpu { get; init; }
@@ -34,6 +37,9 @@ public sealed record MachineInfo
     /// <summary>The mode of the garbage collector, such as <c>workstation, concurrent</c>.</summary>
     public required string Gc { get; init; }
 
+    /// <summary>How many processors the control group of the process may use; <see langword="null"/> when it is not limited, or has none.</summary>
+    public double? CpuQuota { get; init; }
+
     /// <summary>The set environment variables that change how .NET runs code, by name.</summary>
     public required IReadOnlyDictionary<string, string> Variables { get; init; }
 
@@ -47,9 +53,18 @@ public sealed record MachineInfo
         Architecture = RuntimeInformation.ProcessArchitecture.ToString().ToLowerInvariant(),
         MemoryBytes = GC.GetGCMemoryInfo().TotalAvailableMemoryBytes,
         DotNet = Environment.Version.ToString(),
-        Gc = (GCSettings.IsServerGC ? "server" : "workstation") + (GCSettings.LatencyMode == GCLatencyMode.Batch ? "" : ", concurrent"),
+        Gc = GcMode(),
+        CpuQuota = QuotaOf(File.Exists(QuotaFile) ? File.ReadAllText(QuotaFile) : null),
         Variables = Relevant(Environment.GetEnvironmentVariables()),
     };
+
+    /// <summary>Of the line <c>quota period</c> the quotient; none for <c>max period</c>.</summary>
+    internal static double? QuotaOf(string? line) =>
+        line?.Split(' ', StringSplitOptions.TrimEntries) is [var quota, var period]
+        && double.TryParse(quota, CultureInfo.InvariantCulture, out double allowed)
+        && double.TryParse(period, CultureInfo.InvariantCulture, out double of) && of > 0
+            ? allowed / of
+            : null;
 
     internal static SortedDictionary<string, string> Relevant(IDictionary variables)
     {
@@ -64,6 +79,15 @@ public sealed record MachineInfo
         }
 
         return relevant;
+    }
+
+    // Under the server's collector the number of heaps may change while it runs, which changes what is measured.
+    private static string GcMode()
+    {
+        string mode = (GCSettings.IsServerGC ? "server" : "workstation") + (GCSettings.LatencyMode == GCLatencyMode.Batch ? "" : ", concurrent");
+        return GCSettings.IsServerGC && GC.GetConfigurationVariables().TryGetValue("GCDynamicAdaptationMode", out object? adapts)
+            ? $"{mode}, adaptive {adapts}"
+            : mode;
     }
 
     private static string CpuName()

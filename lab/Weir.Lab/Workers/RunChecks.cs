@@ -59,6 +59,16 @@ internal static class RunChecks
             warnings.Add(Invariant($"The machine was not quiet: the canary varied by {variation:P1}. Trust the sign, not the size."));
         }
 
+        if (run.Repeats > 0)
+        {
+            warnings.Add(Invariant($"{run.Repeats} rounds were done again, because the canary was disturbed around them."));
+        }
+
+        if (run.Machine.CpuQuota is double quota && quota < run.Machine.Cores)
+        {
+            warnings.Add(Invariant($"The control group may use {quota:0.##} processors, fewer than the {run.Machine.Cores} that .NET counts."));
+        }
+
         double seconds = Math.Max(run.Rounds.Sum(static r => r.Seconds), 1e-9);
         double steal = run.Rounds.Sum(static r => r.Resources.Kernel.Steal?.TotalSeconds ?? 0) / seconds / run.Machine.Cores;
         if (steal > StealShare)

@@ -15,6 +15,9 @@ internal sealed record WindowOutcome
 
     public required bool IsPaced { get; init; }
 
+    /// <summary>Whether each worker did a number of operations, instead of what fits into a time.</summary>
+    public required bool IsCounted { get; init; }
+
     public LatencyHistogram? Service { get; init; }
 
     public LatencyHistogram? Response { get; init; }
@@ -25,7 +28,8 @@ internal sealed record WindowOutcome
 
     public required ResourceUse Resources { get; init; }
 
-    public required long Bytes { get; init; }
+    /// <summary>What was used from before the first operation until after the last, in the window or not; the allocations are exact.</summary>
+    public required ResourceUse Whole { get; init; }
 
     public required IReadOnlyList<TimelinePoint> Timeline { get; init; }
 

@@ -49,7 +49,7 @@ internal sealed class WindowRunner : IDisposable
                 int seed = HashCode.Combine(spec.Seed, plan.Round, worker);
                 WorkerContext context = new(group.Name, worker, i, seed, inFlight, _state.Stopping);
                 _operations[worker] = workload.CreateOperation(context);
-                _slots[worker] = new WorkerSlot(_state, context, plan.Batches[group.Name], RecorderOf(worker, histograms), _pacer);
+                _slots[worker] = new WorkerSlot(_state, context, plan.Batches[group.Name], RecorderOf(worker, histograms), _pacer, plan.Count);
             }
 
             if (_operations.Take(worker).TakeLast(group.Workers).Select(static o => o.IsAsync).Distinct().Count() != 1)
@@ -76,13 +76,24 @@ internal sealed class WindowRunner : IDisposable
     {
         Start();
         ResourceSample first = ResourceSample.Take();
+        _state.Phase = _plan.Count is null ? WindowPhase.Ramp : WindowPhase.Measure;
+        _state.InFlight.Reset();
         _state.OpenGate();
         StartLoops();
         long begin;
         ResourceSample before;
         ResourceSample after;
         double seconds;
-        if (_pacer is null)
+        if (_plan.Count is not null)
+        {
+            // All began to count at the gate, so there is nothing to wait for but the end.
+            begin = Stopwatch.GetTimestamp();
+            before = first;
+            _isComplete = _state.WaitUntilAllEnded(Timeout.InfiniteTimeSpan);
+            seconds = SecondsOfAll();
+            after = ResourceSample.TakeRunning();
+        }
+        else if (_pacer is null)
         {
             ExpectAll(_state.WaitUntilAllRun(_spec.DrainLimit), "start");
             _state.InFlight.Reset();
@@ -111,7 +122,7 @@ internal sealed class WindowRunner : IDisposable
         InFlightDepth inFlight = Depth();
         Finish();
         ResourceSample last = ResourceSample.Take();
-        return Outcome(begin, seconds, inFlight, ResourceUse.Between(before, after), last.AllocatedBytes - first.AllocatedBytes);
+        return Outcome(begin, seconds, inFlight, ResourceUse.Between(before, after), ResourceUse.Between(first, last));
     }
 
     private void Start()
@@ -171,7 +182,7 @@ internal sealed class WindowRunner : IDisposable
     // Until the time is over; in slices, of which each becomes a point of the timeline.
     private void Watch(long begin, in ResourceSample before)
     {
-        TimeSpan slice = TimeSpan.FromTicks(Math.Max(_plan.Duration.Ticks / Slices, ShortestSlice.Ticks));
+        TimeSpan slice = _plan.HasTimeline ? TimeSpan.FromTicks(Math.Max(_plan.Duration.Ticks / Slices, ShortestSlice.Ticks)) : _plan.Duration;
         long operations = 0;
         double second = 0;
         TimeSpan pause = before.GcPause;
@@ -197,6 +208,9 @@ internal sealed class WindowRunner : IDisposable
             }
         }
     }
+
+    private double SecondsOfAll() =>
+        Math.Max(1, Clock.Nanoseconds(_slots.Min(static s => s.Tally.Start), _slots.Max(static s => s.Tally.LastEnd))) / 1e9;
 
     private InFlightDepth Depth() =>
         _state.InFlight.IsUsed ? new InFlightDepth(_state.InFlight.Average(), _state.InFlight.Max, true)
@@ -224,12 +238,13 @@ internal sealed class WindowRunner : IDisposable
         }
     }
 
-    private WindowOutcome Outcome(long begin, double seconds, InFlightDepth inFlight, ResourceUse use, long bytes) => new()
+    private WindowOutcome Outcome(long begin, double seconds, InFlightDepth inFlight, ResourceUse use, ResourceUse whole) => new()
     {
         Begin = begin,
         Seconds = seconds,
         Slots = _slots,
         IsPaced = _pacer is not null,
+        IsCounted = _plan.Count is not null,
         Service = Merge(_service),
         Response = Merge(_response),
         InFlight = inFlight,
@@ -237,7 +252,7 @@ internal sealed class WindowRunner : IDisposable
             ? null
             : new PacingResult(_pacer.Counted, _pacer.Dropped, _pacer.LateStarts, _pacer.Unfinished, _pacer.Lateness.ValueAtPercentile(99)),
         Resources = use,
-        Bytes = bytes,
+        Whole = whole,
         Timeline = _timeline,
         Troubles = _troubles,
         IsPartial = !_isComplete,

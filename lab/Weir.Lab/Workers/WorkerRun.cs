@@ -27,6 +27,9 @@ public sealed record WorkerRun
     /// <summary>What the canary found after the last round; what it found before and between stands in the rounds.</summary>
     public CanaryReading CanaryAfter { get; init; }
 
+    /// <summary>How many rounds were done again because the canary was disturbed around them.</summary>
+    public int Repeats { get; init; }
+
     /// <summary>Service times of all rounds together; <see langword="null"/> when latency was not measured.</summary>
     public LatencySummary? Service { get; init; }
 

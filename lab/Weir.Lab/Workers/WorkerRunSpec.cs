@@ -33,6 +33,10 @@ public sealed record WorkerRunSpec
     /// <value>At least 1. The default is 10.</value>
     public int Rounds { get; init; } = 10;
 
+    /// <summary>How many rounds are done again because the canary was disturbed just before or after them. It is never the result that decides.</summary>
+    /// <value>At least 0. The default is 3, for the whole run.</value>
+    public int MostRepeats { get; init; } = 3;
+
     /// <summary>How long the unmeasured warm-up lasts at most; it ends before, when the rate is steady, and takes up to twice as long while code is being compiled.</summary>
     /// <value>The default is 3 seconds.</value>
     public TimeSpan LongestWarmUp { get; init; } = TimeSpan.FromSeconds(3);
@@ -107,6 +111,7 @@ public sealed record WorkerRunSpec
         ArgumentOutOfRangeException.ThrowIfLessThan(MinThreads ?? 1, 1, nameof(MinThreads));
         ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(Duration, TimeSpan.Zero, nameof(Duration));
         ArgumentOutOfRangeException.ThrowIfLessThan(Rounds, 1, nameof(Rounds));
+        ArgumentOutOfRangeException.ThrowIfNegative(MostRepeats, nameof(MostRepeats));
         ArgumentOutOfRangeException.ThrowIfLessThan(LongestWarmUp, TimeSpan.Zero, nameof(LongestWarmUp));
         ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(DrainLimit, TimeSpan.Zero, nameof(DrainLimit));
     }

@@ -15,17 +15,24 @@ public sealed class WorkerRunner
 
     private readonly WorkerRunSpec _spec;
     private readonly IRunObserver? _observer;
+    private readonly Func<CanaryReading> _canary;
 
     /// <summary>Creates a runner.</summary>
     /// <param name="spec">How the run is done.</param>
     /// <param name="observer">Hears how the run goes on.</param>
     /// <exception cref="ArgumentException">A value of <paramref name="spec"/> is outside its range.</exception>
     public WorkerRunner(WorkerRunSpec spec, IRunObserver? observer = null)
+        : this(spec, observer, static () => Canary.Read(CanaryPieces))
+    {
+    }
+
+    internal WorkerRunner(WorkerRunSpec spec, IRunObserver? observer, Func<CanaryReading> canary)
     {
         ArgumentNullException.ThrowIfNull(spec);
         spec.Validate();
         _spec = spec;
         _observer = observer;
+        _canary = canary;
     }
 
     /// <summary>Runs the workload.</summary>
@@ -47,22 +54,30 @@ public sealed class WorkerRunner
         List<WorkerRound> rounds = [];
         WarmUpEnd warm;
         CanaryReading after;
+        int repeats = 0;
         try
         {
             await workload.SetupAsync(_spec, cancellationToken).ConfigureAwait(false);
             _observer?.WarmingUp();
             warm = await WarmUpAsync(workload, cancellationToken).ConfigureAwait(false);
-            for (int round = 1; round <= _spec.Rounds && !cancellationToken.IsCancellationRequested; round++)
+            after = _canary();
+            while (rounds.Count < _spec.Rounds && !cancellationToken.IsCancellationRequested)
             {
+                int round = rounds.Count + 1;
+                CanaryReading before = after;
                 _observer?.RoundStarted(round, _spec.Rounds);
-                CanaryReading canary = Canary.Read(CanaryPieces);
                 WindowOutcome outcome = await WindowAsync(workload, new WindowPlan(round, _spec.Duration, warm.Batches), cancellationToken).ConfigureAwait(false);
-                WorkerRound result = RoundOf(outcome, round, begin, canary, workload);
+                WorkerRound result = RoundOf(outcome, round, begin, before, workload);
+                after = _canary();
+                if (!(before.IsQuiet && after.IsQuiet) && repeats < _spec.MostRepeats && !outcome.IsPartial)
+                {
+                    repeats++;
+                    continue;
+                }
+
                 rounds.Add(result);
                 _observer?.RoundEnded(result, _spec.Rounds);
             }
-
-            after = Canary.Read(CanaryPieces);
         }
         finally
         {
@@ -76,6 +91,7 @@ public sealed class WorkerRunner
             Started = started,
             Rounds = rounds,
             CanaryAfter = after,
+            Repeats = repeats,
             Service = LatencySummary.Merge(rounds.Select(static r => r.Service)),
             Response = LatencySummary.Merge(rounds.Select(static r => r.Response)),
             ClockCostNanoseconds = Clock.MeasureReadCost(),
@@ -184,7 +200,7 @@ public sealed class WorkerRunner
             InFlight = outcome.InFlight,
             Pacing = outcome.Pacing,
             Resources = outcome.Resources,
-            BytesPerOperation = (double)outcome.Bytes / Math.Max(1, outcome.Executed),
+            BytesPerOperation = (double)outcome.Whole.AllocatedBytes / Math.Max(1, outcome.Executed),
             Timeline = outcome.Timeline,
             Canary = canary,
             Troubles = troubles,

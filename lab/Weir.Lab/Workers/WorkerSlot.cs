@@ -5,8 +5,11 @@ using Weir.Lab.Latency;
 namespace Weir.Lab.Workers;
 
 /// <summary>One worker's place in a window: tells it what to do next, and keeps its counts.</summary>
-internal sealed class WorkerSlot(WindowState window, WorkerContext context, int batch, LatencyRecorder? recorder, Pacer? pacer)
+internal sealed class WorkerSlot(WindowState window, WorkerContext context, int batch, LatencyRecorder? recorder, Pacer? pacer, long? limit)
 {
+    // A batch is made to last about a tenth of this: longer, and one of its calls that was not timed must have stalled.
+    private static readonly long Stalled = Clock.Ticks(TimeSpan.FromMicroseconds(100));
+
     // Long enough to cost nothing, short enough that loops which never suspend take turns on few threads.
     private static readonly long YieldAfter = Clock.Ticks(TimeSpan.FromMilliseconds(2));
 
@@ -44,7 +47,7 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
                 BeginMeasuring();
             }
 
-            return Batch;
+            return limit is null ? Batch : NextOfLimit(limit.Value);
         }
 
         return NextOutside(phase);
@@ -90,6 +93,10 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
             if (Time)
             {
                 _recorder.Record(Clock.Nanoseconds(before, after), _tally.Intended, after);
+                if (count > 1 && after - _tally.Mark > Stalled)
+                {
+                    _recorder.NoteMax(Clock.Nanoseconds(_tally.Mark, after));
+                }
             }
         }
 
@@ -135,6 +142,9 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
 
         window.SignalEnded();
     }
+
+    // All begin at the gate and do their number, however long that takes: the last ones may run alone.
+    private int NextOfLimit(long most) => (int)Math.Min(Batch, most - _tally.Operations - _tally.Failures);
 
     private int NextOutside(WindowPhase phase)
     {

@@ -20,11 +20,12 @@ public partial class HouseRulesTests
         ["Weir.PostgreSql"] = ["Weir"],
         ["Weir.RabbitMQ"] = ["Weir"],
         ["Weir.Lab"] = [],
-        ["Weir.Lab.Suites"] = ["Weir.Lab", "Weir", "Weir.Dataflow"],
+        ["Weir.Lab.BenchmarkDotNet"] = ["Weir.Lab"],
+        ["Weir.Lab.Suites"] = ["Weir.Lab", "Weir.Lab.BenchmarkDotNet", "Weir", "Weir.Dataflow"],
         ["Weir.Cli"] =
         [
             "Weir.Core", "Weir.Resilience", "Weir", "Weir.Dataflow", "Weir.Polly", "Weir.Hosting", "Weir.PostgreSql", "Weir.RabbitMQ",
-            "Weir.Lab", "Weir.Lab.Suites",
+            "Weir.Lab", "Weir.Lab.BenchmarkDotNet", "Weir.Lab.Suites",
         ],
     };
 

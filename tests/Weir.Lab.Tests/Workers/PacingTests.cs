@@ -51,6 +51,25 @@ public class PacingTests
     }
 
     [Fact(Timeout = 60_000)]
+    public async Task RunAsync_StallOfACallThatIsNotTimed_IsInTheMaximum()
+    {
+        // Of calls as short as these one in a thousand is timed, and that is not the one that stalls.
+        TimeSpan stall = TimeSpan.FromMilliseconds(30);
+        long calls = 0;
+        WorkerRun run = await RunAsync(Spec(1, null) with { LongestWarmUp = TimeSpan.FromMilliseconds(100) }, new Workload("stall", _ => Operation.Of(() =>
+        {
+            if (++calls % 100_001 == 0)
+            {
+                long start = Stopwatch.GetTimestamp();
+                SpinWait.SpinUntil(() => Stopwatch.GetElapsedTime(start) >= stall);
+            }
+        })));
+
+        Assert.True(run.Rounds[0].Groups[0].SampleEvery > 1);
+        Assert.True(run.Service!.Max >= stall.TotalNanoseconds, $"{run.Service.Max}");
+    }
+
+    [Fact(Timeout = 60_000)]
     public async Task RunAsync_MoreThanCanBeDone_KeepsWithinTheLimitAndCountsWhatIsDropped()
     {
         WorkerRun run = await RunAsync(

@@ -1,0 +1,29 @@
+using System.Runtime.ExceptionServices;
+using Weir.Lab.Workers;
+
+namespace Weir.Lab.Benchmarks.Engine;
+
+/// <summary>One window of a benchmark, ready to be run.</summary>
+internal sealed class BenchmarkWindow(BenchmarkWindows windows, WorkerRunSpec spec, Workload workload, WindowPlan plan)
+{
+    /// <summary>Runs it.</summary>
+    /// <exception cref="Exception">What the benchmark threw, if it did.</exception>
+    /// <exception cref="TimeoutException">A worker did not end.</exception>
+    public WindowOutcome Run()
+    {
+        WindowOutcome outcome = WindowRunner.Run(spec, workload, plan, CancellationToken.None);
+        if (outcome.Slots.Select(static s => s.FirstError).FirstOrDefault(static e => e is not null) is Exception error)
+        {
+            // A benchmark that throws has no figures, as with BenchmarkDotNet itself.
+            ExceptionDispatchInfo.Throw(error);
+        }
+
+        if (outcome.Troubles.Count > 0)
+        {
+            throw new TimeoutException(outcome.Troubles[0]);
+        }
+
+        windows.Learn(outcome);
+        return outcome;
+    }
+}

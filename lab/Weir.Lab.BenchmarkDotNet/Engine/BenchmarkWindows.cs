@@ -1,0 +1,77 @@
+using Weir.Lab.Workers;
+
+namespace Weir.Lab.Benchmarks.Engine;
+
+/// <summary>Makes the windows of a benchmark, and learns from each how many calls go between two looks at the clock.</summary>
+internal sealed class BenchmarkWindows
+{
+    private const string Group = WorkerRunSpec.DefaultGroup;
+    private readonly Workload _workload;
+    private readonly Workload _empty;
+    private readonly WorkerRunSpec _spec;
+    private int _batch = 1;
+    private bool _isFixed;
+
+    public BenchmarkWindows(Operation operation, int workers, TimeSpan window, long? count)
+    {
+        IsAsync = operation.IsAsync;
+        Workers = workers;
+        Count = count;
+        _workload = new Workload("benchmark", _ => operation);
+        Operation nothing = IsAsync ? Operation.OfAsync(static () => default(ValueTask)) : Operation.Of(static () => { });
+        _empty = new Workload("empty", _ => nothing);
+        _spec = new WorkerRunSpec
+        {
+            Workload = "benchmark",
+            Groups = [new WorkerGroup(Group, workers)],
+            Duration = window,
+            Rounds = 1,
+
+            // BenchmarkDotNet has its own limit for a whole case.
+            DrainLimit = TimeSpan.FromMinutes(5),
+        };
+    }
+
+    public int Workers { get; }
+
+    public bool IsAsync { get; }
+
+    /// <summary>How many calls each worker makes in a window; <see langword="null"/> when the window is a time.</summary>
+    public long? Count { get; }
+
+    public bool HasCount => Count is not null;
+
+    /// <summary>Operations per second of a window.</summary>
+    public static double RateOf(WindowOutcome outcome) => outcome.IsCounted ? outcome.Operations / outcome.Seconds : outcome.Rate;
+
+    /// <summary>One call of each worker.</summary>
+    public BenchmarkWindow Once() => Window(_workload, timed: false, _spec.Duration, 1);
+
+    /// <summary>A window of the job's length.</summary>
+    public BenchmarkWindow Measured(bool timed, TimeSpan? duration = null) => Window(_workload, timed, duration ?? _spec.Duration, Count);
+
+    /// <summary>Bytes that a window itself allocates, whatever is measured in it.</summary>
+    public long OwnBytes()
+    {
+        // Again, because the first one allocates what is then there.
+        Window(_empty, timed: true, _spec.Duration, 1).Run();
+        return Window(_empty, timed: true, _spec.Duration, 1).Run().Whole.AllocatedBytes;
+    }
+
+    /// <summary>From here on all windows are alike.</summary>
+    public void Fix() => _isFixed = true;
+
+    public void Learn(WindowOutcome outcome)
+    {
+        if (!_isFixed && !outcome.IsCounted && outcome.Rate > 0)
+        {
+            _batch = WorkerRunner.BatchOf(Workers * 1e9 / outcome.Rate);
+        }
+    }
+
+    private BenchmarkWindow Window(Workload workload, bool timed, TimeSpan duration, long? count) => new(
+        this,
+        _spec with { MeasuresLatency = timed },
+        workload,
+        new WindowPlan(1, duration, new Dictionary<string, int> { [Group] = count is null ? _batch : 1 }) { Count = count, HasTimeline = false });
+}

@@ -1,0 +1,49 @@
+using System.Reflection;
+using BenchmarkDotNet.Configs;
+using BenchmarkDotNet.Reports;
+using BenchmarkDotNet.Running;
+using Weir.Lab.Benchmarks.Expansion;
+using Weir.Lab.Benchmarks.Running;
+
+namespace Weir.Lab.Benchmarks;
+
+/// <summary>
+/// BenchmarkDotNet's switcher with the lab's configuration. It takes all arguments of BenchmarkDotNet, and besides <c>--workers 1,2,8</c>, which is for all
+/// benchmarks, and <c>--runtimes net10.0</c>.
+/// </summary>
+public static class LabBenchmarks
+{
+    /// <summary>Runs benchmarks of an assembly, as the arguments say.</summary>
+    /// <param name="assembly">The assembly that has them.</param>
+    /// <param name="args">The arguments.</param>
+    /// <param name="config">What else to use; <see langword="null"/> for BenchmarkDotNet's defaults.</param>
+    /// <returns>A summary for each class; none when nothing was run.</returns>
+    /// <exception cref="ArgumentException">The numbers of workers are not numbers from 1 to 100,000.</exception>
+    public static IReadOnlyList<Summary> Run(Assembly assembly, string[] args, IConfig? config = null)
+    {
+        ArgumentNullException.ThrowIfNull(assembly);
+        return Run(BenchmarkSwitcher.FromAssembly(assembly), args, config);
+    }
+
+    /// <summary>Runs benchmarks of some classes, as the arguments say.</summary>
+    /// <param name="types">The classes that have them.</param>
+    /// <param name="args">The arguments.</param>
+    /// <param name="config">What else to use; <see langword="null"/> for BenchmarkDotNet's defaults.</param>
+    /// <returns>A summary for each class; none when nothing was run.</returns>
+    /// <exception cref="ArgumentException">The numbers of workers are not numbers from 1 to 100,000.</exception>
+    public static IReadOnlyList<Summary> Run(Type[] types, string[] args, IConfig? config = null)
+    {
+        ArgumentNullException.ThrowIfNull(types);
+        return Run(BenchmarkSwitcher.FromTypes(types), args, config);
+    }
+
+    private static IReadOnlyList<Summary> Run(BenchmarkSwitcher switcher, string[] args, IConfig? config)
+    {
+        ArgumentNullException.ThrowIfNull(args);
+        LabArguments arguments = LabArguments.Parse(args);
+        config ??= DefaultConfig.Instance;
+        IConfig united = ManualConfig.Union(config, LabConfig.Instance);
+        return RunSettings.Use<IReadOnlyList<Summary>>(
+            new RunSettings(arguments.Workers, config.Orderer, arguments.StandIn), () => [.. switcher.Run(arguments.Remaining, united)]);
+    }
+}

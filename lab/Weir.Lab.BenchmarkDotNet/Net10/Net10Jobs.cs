@@ -1,0 +1,45 @@
+using System.Collections.Concurrent;
+using BenchmarkDotNet.Characteristics;
+using BenchmarkDotNet.Environments;
+using BenchmarkDotNet.Jobs;
+using BenchmarkDotNet.Running;
+using Weir.Lab.Benchmarks.Expansion;
+
+namespace Weir.Lab.Benchmarks.Net10;
+
+/// <summary>Gives jobs that would run on this runtime a runtime and a toolchain that work on it. Jobs in process, and those for other runtimes, stay as they are.</summary>
+internal sealed class Net10Jobs
+{
+    private readonly ConcurrentDictionary<Job, Job> _mended = new();
+
+    public BenchmarkCase Mend(BenchmarkCase benchmark)
+    {
+        if (!NeedsMending(benchmark.Job))
+        {
+            return benchmark;
+        }
+
+        // The same job for all its cases, so that they are built together.
+        Job job = _mended.GetOrAdd(benchmark.Job, static job =>
+        {
+            Job mended = job.UnfreezeCopy();
+            mended.Environment.Runtime = Net10Runtime.Instance;
+            mended.Infrastructure.Toolchain = Net10Toolchain.Instance;
+            return mended.Freeze();
+        });
+        return BenchmarkCase.Create(benchmark.Descriptor, job, benchmark.Parameters, benchmark.Config);
+    }
+
+    private static bool NeedsMending(Job job)
+    {
+        Runtime? runtime = job.Environment.HasValue(EnvironmentMode.RuntimeCharacteristic) ? job.Environment.Runtime : null;
+        if (runtime is not null && runtime.MsBuildMoniker == RunSettings.Current.StandIn)
+        {
+            return true;
+        }
+
+        return Environment.Version.Major == 10
+            && !job.Infrastructure.HasValue(InfrastructureMode.ToolchainCharacteristic)
+            && (runtime is null || runtime.RuntimeMoniker == RuntimeMoniker.NotRecognized);
+    }
+}

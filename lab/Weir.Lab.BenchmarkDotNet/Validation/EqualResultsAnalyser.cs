@@ -1,0 +1,39 @@
+using BenchmarkDotNet.Analysers;
+using BenchmarkDotNet.Reports;
+using BenchmarkDotNet.Running;
+using Weir.Lab.Benchmarks.Reporting;
+
+namespace Weir.Lab.Benchmarks.Validation;
+
+/// <summary>Warns when benchmarks that are compared with a baseline return something else than it: then they probably do other work.</summary>
+internal sealed class EqualResultsAnalyser : AnalyserBase
+{
+    public static readonly EqualResultsAnalyser Instance = new();
+
+    /// <inheritdoc/>
+    public override string Id => "EqualWork";
+
+    /// <inheritdoc/>
+    protected override IEnumerable<Conclusion> AnalyseSummary(Summary summary)
+    {
+        foreach (IGrouping<string?, BenchmarkCase> group in summary.BenchmarksCases.GroupBy(b => summary.GetLogicalGroupKey(b)))
+        {
+            if (group.FirstOrDefault(static b => b.Descriptor.Baseline) is not BenchmarkCase baseline || ReturnedBy(baseline) is not string expected)
+            {
+                continue;
+            }
+
+            foreach (BenchmarkCase benchmark in group)
+            {
+                if (ReturnedBy(benchmark) is string returned && returned != expected)
+                {
+                    yield return CreateWarning(
+                        $"{benchmark.Descriptor.WorkloadMethodDisplayInfo} returns {returned}, but the baseline {baseline.Descriptor.WorkloadMethodDisplayInfo} returns {expected}: they may do unequal work.",
+                        summary[benchmark]);
+                }
+            }
+        }
+    }
+
+    private static string? ReturnedBy(BenchmarkCase benchmark) => WorkersDiagnoser.Instance.ResultOf(benchmark)?.Returned;
+}

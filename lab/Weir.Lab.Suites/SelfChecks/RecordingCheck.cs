@@ -1,0 +1,40 @@
+using Weir.Lab.Latency;
+using static System.FormattableString;
+
+namespace Weir.Lab.Suites.SelfChecks;
+
+/// <summary>What recording a latency costs beyond the clock that it needs anyway.</summary>
+internal static class RecordingCheck
+{
+    private const double MostNanoseconds = 10;
+    private const int Calls = 1_000;
+    private const int Tries = 3_000;
+
+    public static CheckSection Run()
+    {
+        RecordingBenchmarks benchmark = new();
+        double clock = double.MaxValue;
+        double recorded = double.MaxValue;
+
+        // In turns, and the best of many short tries: whatever disturbs a try makes it longer.
+        for (int i = 0; i < Tries; i++)
+        {
+            clock = Math.Min(clock, NanosecondsOf(benchmark.ReadClock));
+            recorded = Math.Min(recorded, NanosecondsOf(benchmark.ReadClockAndRecord));
+        }
+
+        double beyond = recorded - clock;
+        string table = "| per call | ns |\n|---|---|\n"
+            + Invariant($"| reading the clock | {clock:0.0} |\n| reading the clock and recording the difference | {recorded:0.0} |\n| recording alone | {beyond:0.0} |\n")
+            + "\nWith BenchmarkDotNet: `dotnet run -c Release --project lab/Weir.Lab.Suites -- --filter '*RecordingBenchmarks*'`.\n";
+        return new CheckSection(
+            "Cost of recording", Invariant($"recording a latency costs at most {MostNanoseconds:0} ns beyond the reading of the clock."), table, beyond <= MostNanoseconds);
+    }
+
+    private static double NanosecondsOf(Func<long> calls)
+    {
+        long start = System.Diagnostics.Stopwatch.GetTimestamp();
+        Work.Sink.Consume(calls());
+        return (double)Clock.Nanoseconds(start, System.Diagnostics.Stopwatch.GetTimestamp()) / Calls;
+    }
+}

@@ -1,0 +1,46 @@
+using BenchmarkDotNet.Columns;
+using BenchmarkDotNet.Configs;
+using BenchmarkDotNet.Loggers;
+using BenchmarkDotNet.Reports;
+using Weir.Lab.Benchmarks;
+using Weir.Lab.Benchmarks.Reporting;
+using Weir.Lab.Benchmarks.Results;
+using static System.FormattableString;
+
+namespace Weir.Lab.Suites.SelfChecks;
+
+/// <summary>The same asynchronous benchmark by BenchmarkDotNet alone, and under one and eight workers.</summary>
+internal static class ScalingCheck
+{
+    private const double LeastFactor = 2;
+
+    public static CheckSection Run()
+    {
+        ManualConfig config = ManualConfig.CreateEmpty()
+            .AddLogger(NullLogger.Instance)
+            .AddColumnProvider(DefaultColumnProviders.Instance)
+            .WithArtifactsPath(Path.Combine(Path.GetTempPath(), "weir-lab-check"))
+            .WithOptions(ConfigOptions.DisableLogFile);
+        IReadOnlyList<Summary> summaries = LabBenchmarks.Run(
+            [typeof(PlainYieldBenchmarks), typeof(WorkersYieldBenchmarks)], ["--filter", "*", "--iterationCount", "8", "--warmupCount", "4"], config);
+        string table = "| benchmark | workers | operations per second | CPU | bytes per operation |\n|---|---|---|---|---|\n";
+        double plain = 0;
+        double many = 0;
+        foreach (BenchmarkReport report in summaries.SelectMany(static s => s.Reports))
+        {
+            double rate = report.ResultStatistics is { } statistics ? 1e9 / statistics.Mean : 0;
+            WorkersResult? result = WorkersDiagnoser.Instance.ResultOf(report.BenchmarkCase);
+            plain = result is null ? rate : plain;
+            many = result is { Workers: > 1 } ? rate : many;
+            table += result is null
+                ? Invariant($"| BenchmarkDotNet alone | - | {rate:N0} | | |\n")
+                : Invariant($"| [Workers({result.Workers})] | {result.Workers} | {rate:N0} | {result.Cores:P0} | {result.BytesPerOperation:0} |\n");
+        }
+
+        return new CheckSection(
+            "Asynchronous workers inside BenchmarkDotNet",
+            Invariant($"`await Task.Yield()` under eight workers does at least {LeastFactor:0} times as much per second as by BenchmarkDotNet alone, which blocks a thread for each call."),
+            table,
+            plain > 0 && many >= LeastFactor * plain);
+    }
+}

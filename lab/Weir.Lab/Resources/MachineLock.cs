@@ -1,0 +1,30 @@
+namespace Weir.Lab.Resources;
+
+/// <summary>Keeps two measurements from running on one machine at once, where they would measure each other.</summary>
+public sealed class MachineLock : IDisposable
+{
+    private readonly FileStream _file;
+
+    private MachineLock(FileStream file) => _file = file;
+
+    /// <summary>Where the lock is by default: the same file for all processes of the machine that share a temporary folder.</summary>
+    public static string DefaultPath { get; } = Path.Combine(Path.GetTempPath(), "weir-lab.lock");
+
+    /// <summary>Takes the lock, if nobody has it. A process that ends, however it does, gives it back.</summary>
+    /// <param name="path">The file; <see langword="null"/> for <see cref="DefaultPath"/>.</param>
+    /// <returns>The lock; <see langword="null"/> when another process or another caller has it, or the file cannot be written.</returns>
+    public static MachineLock? TryTake(string? path = null)
+    {
+        try
+        {
+            return new MachineLock(new FileStream(path ?? DefaultPath, FileMode.OpenOrCreate, FileAccess.ReadWrite, FileShare.None));
+        }
+        catch (Exception error) when (error is IOException or UnauthorizedAccessException)
+        {
+            return null;
+        }
+    }
+
+    /// <summary>Gives the lock back.</summary>
+    public void Dispose() => _file.Dispose();
+}

@@ -1,0 +1,152 @@
+using System.Text.Json;
+using BenchmarkDotNet.Reports;
+using Weir.Lab.Benchmarks.Expansion;
+using Weir.Lab.Benchmarks.Net10;
+using Weir.Lab.Benchmarks.Reporting;
+using Weir.Lab.Benchmarks.Results;
+using Weir.Lab.Benchmarks.Running;
+using Weir.Lab.Benchmarks.Tests.Samples;
+using Weir.Lab.Benchmarks.Tests.Support;
+using Weir.Lab.Benchmarks.Validation;
+
+namespace Weir.Lab.Benchmarks.Tests;
+
+/// <summary>What the lab adds: workers of every shape, their columns and exports, and the warnings.</summary>
+public class WorkersTests
+{
+    private const int Limit = 300_000;
+
+    [Fact(Timeout = Limit)]
+    public async Task Shapes_OfAnyKind_RunUnderTheWorkersOfClassAndMethod()
+    {
+        using BenchmarkRun run = await BenchmarkRun.InProcessAsync(typeof(ShapeBenchmarks), "--job", "dry");
+
+        run.AssertAllSucceeded();
+        Dictionary<string, int[]> counts = run.Summary.BenchmarksCases
+            .GroupBy(static b => b.Descriptor.WorkloadMethod.Name)
+            .ToDictionary(static g => g.Key, static g => g.Select(static b => WorkersParameter.Of(b)!.Value).Distinct().Order().ToArray());
+        Assert.Equal([3], counts["OfItsOwn"]);
+        Assert.All(counts.Where(static c => c.Key != "OfItsOwn"), static c => Assert.Equal([1, 2], c.Value));
+        Assert.Equal(9, counts.Count);
+        foreach (BenchmarkReport report in run.Summary.Reports)
+        {
+            WorkersResult result = WorkersDiagnoser.Instance.ResultOf(report.BenchmarkCase)!;
+            string method = report.BenchmarkCase.Descriptor.WorkloadMethod.Name;
+            Assert.Equal(WorkersParameter.Of(report.BenchmarkCase), result.Workers);
+            Assert.Equal(method.Contains("Task", StringComparison.Ordinal), result.IsAsync);
+            Assert.Equal(result.Workers, result.Latency.Count);
+        }
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Figures_OfARun_StandInTableAndJson()
+    {
+        using BenchmarkRun run = await BenchmarkRun.InProcessAsync(
+            typeof(PlainBenchmarks), "--filter", "*Locked*", "--workers", "3", "--iterationTime", "20", "--warmupCount", "1", "--iterationCount", "3");
+
+        run.AssertAllSucceeded();
+        Assert.All(
+            (string[])["Workers", "Op/s", "P50", "P99", "P99.9", "Max", "Allocated/op", "CPU", "Fairness", "In-flight"],
+            column => Assert.False(run.Cell("Locked", 3, column) is "" or "NA" or "?", column));
+        Assert.Equal("3", run.Cell("Locked", 3, "In-flight"));
+        JsonElement benchmark = Assert.Single(run.Json().GetProperty("Benchmarks").EnumerateArray().ToArray());
+        Assert.Equal("Workers=3", benchmark.GetProperty("Parameters").GetString());
+        Dictionary<string, double> metrics = benchmark.GetProperty("Metrics").EnumerateArray()
+            .ToDictionary(static m => m.GetProperty("Descriptor").GetProperty("Id").GetString()!, static m => m.GetProperty("Value").GetDouble());
+        Assert.Equal(9, metrics.Keys.Count(static k => k.StartsWith("Workers.", StringComparison.Ordinal)));
+        Assert.True(metrics["Workers.Op/s"] > 0);
+        Assert.InRange(metrics["Workers.P50"], 1, metrics["Workers.P99.9"]);
+
+        // The mean is the time of one operation at the throughput of all workers.
+        double mean = benchmark.GetProperty("Statistics").GetProperty("Mean").GetDouble();
+        Assert.InRange(mean * metrics["Workers.Op/s"] / 1e9, 0.3, 3);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Suspects_Run_AreWarnedOf()
+    {
+        using BenchmarkRun run = await BenchmarkRun.InProcessAsync(typeof(SuspectBenchmarks), "--job", "dry");
+
+        Assert.Contains("NinetyNine returns 99, but the baseline Hundred returns 100", run.Log, StringComparison.Ordinal);
+        Assert.Contains("A call of TenAtOnce counts as 10 operations", run.Log, StringComparison.Ordinal);
+        Assert.Contains("Dropped takes no notice of what Sqrt returns", run.Log, StringComparison.Ordinal);
+        Assert.Contains("ShortDelay waits 2 ms with Task.Delay", run.Log, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Workers_MoreThanProcessorsOrThreads_AreWarnedOfOrRefused()
+    {
+        string more = $"{Environment.ProcessorCount + 1}";
+        using BenchmarkRun some = await BenchmarkRun.InProcessAsync(typeof(PlainBenchmarks), "--filter", "*Locked*", "--job", "dry", "--workers", more);
+        using BenchmarkRun many = await BenchmarkRun.InProcessAsync(typeof(PlainBenchmarks), "--filter", "*Locked*", "--job", "dry", "--workers", "20000");
+
+        some.AssertAllSucceeded();
+        Assert.Contains($"only {Environment.ProcessorCount} run at once here", some.Log, StringComparison.Ordinal);
+        Assert.True(many.Summary.HasCriticalValidationErrors);
+        Assert.Contains("needs as many threads; more than 10000 are not run", many.Log, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void MethodBody_OfWhatIsFine_HasNoWarnings() =>
+        Assert.All(
+            typeof(PlainBenchmarks).GetMethods().Where(static m => m.DeclaringType == typeof(PlainBenchmarks)),
+            static m => Assert.Empty(MethodBodyValidator.Warnings(m)));
+
+    [Theory]
+    [InlineData("--workers 1,2,8 --filter *", "--filter *", "1 2 8", null)]
+    [InlineData("--filter * --workers 1 2 8", "--filter *", "1 2 8", null)]
+    [InlineData("--filter *", "--filter *", null, null)]
+    [InlineData("--runtimes net10.0 --filter *", "--runtimes net9.0 --filter *", null, "net9.0")]
+    [InlineData("-r net9.0 net10.0", "-r net9.0 net8.0", null, "net8.0")]
+    public void Arguments_OfTheLab_AreTakenOut(string given, string remaining, string? workers, string? standIn)
+    {
+        LabArguments arguments = LabArguments.Parse(given.Split(' '));
+
+        Assert.Equal(remaining, string.Join(' ', arguments.Remaining));
+        Assert.Equal(workers, arguments.Workers is null ? null : string.Join(' ', arguments.Workers));
+        Assert.Equal(standIn, arguments.StandIn);
+    }
+
+    [Theory]
+    [InlineData("--workers")]
+    [InlineData("--workers 0")]
+    [InlineData("--workers 1,x")]
+    [InlineData("--workers -3")]
+    public void Arguments_NoNumbers_AreRefusedWithTheRange(string given) => Assert.StartsWith(
+        "--workers takes numbers from 1 to 100000",
+        Assert.Throws<ArgumentException>(() => LabArguments.Parse(given.Split(' '))).Message,
+        StringComparison.Ordinal);
+
+    [Fact]
+    public void Attribute_NoOrWrongNumbers_Throws()
+    {
+        Assert.Throws<ArgumentException>(static () => new WorkersAttribute());
+        Assert.Throws<ArgumentException>(static () => new WorkersAttribute(1, 0));
+        Assert.Equal([1, 8], new WorkersAttribute(1, 8, 1).Counts);
+    }
+
+    [Theory]
+    [InlineData(41, "41 ns")]
+    [InlineData(1_500, "1.5 us")]
+    [InlineData(4_340_000, "4.34 ms")]
+    [InlineData(2e9, "2 s")]
+    public void Time_Nanoseconds_HasTheUnitThatSuitsIt(double nanoseconds, string text) => Assert.Equal(text, FigureFormat.Time(nanoseconds));
+
+    [Fact(Timeout = Limit)]
+    public async Task OutOfProcess_OnNet10_AllDiagnosersWork()
+    {
+        using BenchmarkRun run = await BenchmarkRun.RunAsync(
+            typeof(PlainBenchmarks),
+            "--filter", "*Locked*", "--runtimes", "net10.0", "--job", "dry", "--workers", "2",
+            "--memory", "--threading", "--exceptions", "--disasm", "--profiler", "EP");
+
+        run.AssertAllSucceeded();
+        Assert.Equal(Net10Runtime.Instance, Assert.Single(run.Summary.BenchmarksCases).Job.Environment.Runtime);
+        Assert.Equal(2, WorkersDiagnoser.Instance.ResultOf(run.Summary.BenchmarksCases[0])!.Workers);
+        Assert.All(
+            (string[])["Completed Work Items", "Lock Contentions", "Exceptions", "Allocated"],
+            column => Assert.Contains(column, run.Summary.Table.FullHeader));
+        Assert.Contains("Locked", run.FileEndingWith("-asm.md"), StringComparison.Ordinal);
+        Assert.True(run.HasFileEndingWith(".speedscope.json"), run.Log);
+    }
+}

@@ -1,0 +1,183 @@
+using Weir.Lab.Resources;
+using Weir.Lab.Statistics;
+using Weir.Lab.Workers;
+using Weir.TestKit;
+
+namespace Weir.Lab.Tests.Workers;
+
+/// <summary>What makes a run invalid, and what is only said.</summary>
+public class RunChecksTests
+{
+    private static readonly CanaryReading Quiet = new(1, 0.01, 0);
+    private static readonly CanaryReading Noisy = new(1.5, 0.4, 3);
+
+    [Fact]
+    public void SoundRun_HasNeitherTroublesNorWarnings()
+    {
+        WorkerRun run = Run();
+
+        Assert.Empty(RunChecks.Troubles(run));
+        Assert.Empty(RunChecks.Warnings(run));
+    }
+
+    [Fact]
+    public void CompilerAtWork_IsATrouble() => Assert.Contains(
+        "12 methods were compiled while it was measured, for 5.0",
+        Assert.Single(RunChecks.Troubles(Run(r => r with
+        {
+            Resources = r.Resources with { CompiledMethods = 12, CompilationTime = TimeSpan.FromSeconds(0.05) },
+        }))),
+        StringComparison.Ordinal);
+
+    [Theory]
+    [InlineData(1_000, 150_000, false)]
+    [InlineData(1_000, 250_000, true)]
+    [InlineData(100, 900_000, false)]
+    [InlineData(100, 1_100_000, true)]
+    public void LateGenerator_ByMoreThanATenthOfTheInterval_IsATrouble(double rate, long lateness, bool isTrouble)
+    {
+        WorkerRun run = Run(r => r with { Pacing = new PacingResult(100, 0, 0, 0, lateness) }, rate);
+
+        Assert.Equal(isTrouble, RunChecks.Troubles(run).Exists(static t => t.StartsWith("The generator was late", StringComparison.Ordinal)));
+    }
+
+    [Fact]
+    public void UnfinishedOperations_AreATrouble() => Assert.Contains(
+        "7 operations had not ended",
+        Assert.Single(RunChecks.Troubles(Run(static r => r with { Pacing = new PacingResult(100, 0, 0, 7, 0) }, 100))),
+        StringComparison.Ordinal);
+
+    [Fact]
+    public void NothingDone_IsATrouble() =>
+        Assert.Contains("No operation was completed in a measured window.", RunChecks.Troubles(Run(static r => r with { Operations = 0 })));
+
+    [Fact]
+    public void Neighbours_AreWarnedOf()
+    {
+        Assert.Contains("The machine was not quiet", Warning(static r => r with { Canary = Noisy }), StringComparison.Ordinal);
+        Assert.Contains("The hypervisor gave 2.5", Warning(WithKernel(new SystemUse { Steal = TimeSpan.FromSeconds(0.1) })), StringComparison.Ordinal);
+        Assert.Contains("used up in 4 periods", Warning(WithKernel(new SystemUse { ThrottledPeriods = 4 })), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void QuotaBelowTheProcessors_IsWarnedOf()
+    {
+        WorkerRun run = Run();
+
+        Assert.Contains(
+            "may use 1.5 processors, fewer than the 4",
+            Assert.Single(RunChecks.Warnings(run with { Machine = run.Machine with { CpuQuota = 1.5 } })),
+            StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("150000 100000", 1.5)]
+    [InlineData("max 100000", null)]
+    [InlineData(null, null)]
+    public void Quota_OfTheControlGroup_IsRead(string? line, double? quota) => Assert.Equal(quota, MachineInfo.QuotaOf(line));
+
+    [Fact(Timeout = 60_000)]
+    public async Task RunAsync_DisturbedCanary_RepeatsTheRoundWhateverItsResult()
+    {
+        // Before and after the first round, after the repeated one, and so on: the second reading is disturbed.
+        Queue<CanaryReading> readings = new([Quiet, Noisy, Quiet, Quiet, Quiet]);
+        WorkerRunSpec spec = new()
+        {
+            Workload = "test",
+            Rounds = 2,
+            Duration = TimeSpan.FromMilliseconds(20),
+            LongestWarmUp = TimeSpan.Zero,
+        };
+
+        WorkerRun run = await new WorkerRunner(spec, null, () => readings.TryDequeue(out CanaryReading reading) ? reading : Quiet)
+            .RunAsync(new Workload("noop", static _ => Operation.Of(static () => { }))).WithinAsync("the run");
+
+        Assert.Equal(2, run.Rounds.Count);
+        Assert.Equal(2, run.Repeats);
+        Assert.All(run.Rounds, static r => Assert.True(r.Canary.IsQuiet));
+        Assert.Contains(run.Warnings, static w => w.StartsWith("2 rounds were done again", StringComparison.Ordinal));
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task RunAsync_CanaryThatIsNeverQuiet_EndsAllTheSame()
+    {
+        WorkerRunSpec spec = new()
+        {
+            Workload = "test",
+            Rounds = 2,
+            Duration = TimeSpan.FromMilliseconds(20),
+            LongestWarmUp = TimeSpan.Zero,
+            MostRepeats = 1,
+        };
+
+        WorkerRun run = await new WorkerRunner(spec, null, static () => Noisy)
+            .RunAsync(new Workload("noop", static _ => Operation.Of(static () => { }))).WithinAsync("the run");
+
+        Assert.Equal((2, 1), (run.Rounds.Count, run.Repeats));
+        Assert.Contains(run.Warnings, static w => w.StartsWith("The machine was not quiet", StringComparison.Ordinal));
+    }
+
+    [Fact]
+    public void MachineLock_Taken_IsNotTakenAgainUntilGivenBack()
+    {
+        string path = Path.Combine(Path.GetTempPath(), $"weir-lab-{Guid.NewGuid():N}.lock");
+        try
+        {
+            using (MachineLock? first = MachineLock.TryTake(path))
+            {
+                Assert.NotNull(first);
+                Assert.Null(MachineLock.TryTake(path));
+            }
+
+            using MachineLock? again = MachineLock.TryTake(path);
+            Assert.NotNull(again);
+        }
+        finally
+        {
+            File.Delete(path);
+        }
+    }
+
+    private static Func<WorkerRound, WorkerRound> WithKernel(SystemUse use) => r => r with { Resources = r.Resources with { Kernel = use } };
+
+    private static string Warning(Func<WorkerRound, WorkerRound> change) => Assert.Single(RunChecks.Warnings(Run(change)));
+
+    private static WorkerRun Run(Func<WorkerRound, WorkerRound>? change = null, double? rate = null)
+    {
+        WorkerRound round = new()
+        {
+            Round = 1,
+            StartSecond = 0,
+            Seconds = 1,
+            Operations = 100,
+            Rate = 100,
+            Executed = 110,
+            Failures = 0,
+            Groups = [new GroupResult("all", 1, 100, 100, 1, Fairness.Of([100]))],
+            Workers = [new WorkerCount("all", 0, 100, 1, TimeSpan.Zero)],
+            InFlight = new InFlightDepth(1, 1, false),
+            Resources = default,
+            BytesPerOperation = 0,
+            Canary = Quiet,
+        };
+        return new WorkerRun
+        {
+            Spec = new WorkerRunSpec { Workload = "test", RatePerSecond = rate },
+            Machine = new MachineInfo
+            {
+                Cpu = "a processor",
+                Cores = 4,
+                Os = "a system",
+                Architecture = "x64",
+                MemoryBytes = 1,
+                DotNet = "10.0",
+                Gc = "workstation",
+                Variables = new Dictionary<string, string>(),
+            },
+            Started = DateTimeOffset.UnixEpoch,
+            Rounds = [change?.Invoke(round) ?? round],
+            CanaryAfter = Quiet,
+            WasSteady = true,
+        };
+    }
+}
