@@ -7,14 +7,21 @@ namespace Weir.Lab.Suites;
 public static class BenchmarkHost
 {
     /// <summary>Runs the benchmarks that the arguments choose, and writes to the console.</summary>
-    /// <param name="arguments">BenchmarkDotNet's own arguments.</param>
-    /// <returns>Whether all of them have a result. A benchmark has none when its arms do unequal work.</returns>
-    /// <exception cref="ArgumentException">An argument cannot be used; the message says which and why.</exception>
-    public static bool Run(string[] arguments)
+    /// <param name="arguments">BenchmarkDotNet's own arguments, and <c>--workers</c>.</param>
+    /// <returns>0 when all of them have a result, 3 when one has none, as when its arms do unequal work, and 1 for an argument that cannot be used.</returns>
+    public static int Run(string[] arguments)
     {
         // Before any child process starts, so that all of them spin the same number of times.
         SpinWork.Publish();
-        return !LabBenchmarks.Run(typeof(Suite).Assembly, arguments)
-            .Any(static summary => summary.HasCriticalValidationErrors || summary.Reports.Any(static report => !report.Success));
+        try
+        {
+            return LabBenchmarks.Run(typeof(Suite).Assembly, arguments)
+                .Any(static summary => summary.HasCriticalValidationErrors || summary.Reports.Any(static report => !report.Success)) ? 3 : 0;
+        }
+        catch (ArgumentException error) when (error.ParamName is null)
+        {
+            Console.Error.WriteLine(error.Message);
+            return 1;
+        }
     }
 }

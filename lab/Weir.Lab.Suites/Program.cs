@@ -16,13 +16,4 @@ if (args is [AutoCommand.Name, ..])
     return await AutoCommand.Create().Parse(args).InvokeAsync();
 }
 
-try
-{
-    // 3 when a benchmark has no result, which is so when its arms do unequal work.
-    return BenchmarkHost.Run(args) ? 0 : 3;
-}
-catch (ArgumentException error) when (error.ParamName is null)
-{
-    await Console.Error.WriteLineAsync(error.Message);
-    return 1;
-}
+return BenchmarkHost.Run(args);

@@ -53,6 +53,7 @@ public class LoadInputTests
     [Theory(Timeout = 30_000)]
     [InlineData("--count 0", "--count must be a whole number from 1 to 2,147,483,647; it is '0'.")]
     [InlineData("--count -5", "--count must be a whole number from 1 to 2,147,483,647; it is '-5'.")]
+    [InlineData("--count 1,2", "--count must be a whole number from 1 to 2,147,483,647; it is '1,2'.")]
     [InlineData("--count many", "--count must be a whole number from 1 to 2,147,483,647; it is 'many'.")]
     [InlineData("--batch-size 0", "--batch-size must be a whole number from 1 to 100,000,000; it is '0'.")]
     [InlineData("--batch-size -1", "--batch-size must be a whole number from 1 to 100,000,000; it is '-1'.")]

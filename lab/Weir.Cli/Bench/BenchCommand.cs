@@ -12,10 +12,10 @@ internal static class BenchCommand
     /// <summary>For the list of commands only: its arguments are not ours to read.</summary>
     public static Command Create()
     {
-        Argument<string[]> arguments = new("ARGUMENTS") { Description = "As BenchmarkDotNet has them: --list tree, --filter, --job, --exporters ...", Arity = ArgumentArity.ZeroOrMore };
+        Argument<string[]> arguments = new("ARGUMENTS") { Description = "As BenchmarkDotNet has them: --list tree, --filter, --job, --exporters ...; and --workers N,N,...", Arity = ArgumentArity.ZeroOrMore };
         return new Command(Name, "Runs the benchmark suites with BenchmarkDotNet's own arguments; 'weir bench --help' lists them.") { arguments };
     }
 
     /// <summary>Runs the suites. BenchmarkDotNet writes to the console itself.</summary>
-    public static int Run(IReadOnlyList<string> arguments) => BenchmarkHost.Run([.. arguments]) ? ExitCode.Success : ExitCode.Invalid;
+    public static int Run(IReadOnlyList<string> arguments) => BenchmarkHost.Run([.. arguments]);
 }

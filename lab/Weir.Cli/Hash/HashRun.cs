@@ -5,6 +5,7 @@ using Weir.Cli.Processes;
 using Weir.Cli.Progress;
 using Weir.Cli.Results;
 using Weir.Cli.Results.Writing;
+using Weir.Lab.Resources;
 
 namespace Weir.Cli.Hash;
 
@@ -19,6 +20,7 @@ internal sealed class HashRun(HashKnobs knobs, OutputSettings output, IReadOnlyL
     {
         DateTimeOffset startedAt = host.Measure.Clock.GetLocalNow();
         long start = Stopwatch.GetTimestamp();
+        using MachineLock? alone = MachineLock.TryTake();
         IReadOnlyList<IReadOnlyList<RoundRecord>> rounds = await RunProgress.RunAsync(host, output.Quiet, async progress =>
         {
             int made = HashFiles.Ensure(
@@ -54,6 +56,7 @@ internal sealed class HashRun(HashKnobs knobs, OutputSettings output, IReadOnlyL
             Machine = MachineRecord.Read(),
             Settings = Settings(),
             Arms = arms,
+            Findings = [.. Finding.Company(alone)],
         };
         return ResultOutput.Write(HashVerdicts.Judge(result), output, host);
     }

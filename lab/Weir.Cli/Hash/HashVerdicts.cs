@@ -22,7 +22,7 @@ internal static class HashVerdicts
 
     public static ResultFile Judge(ResultFile result)
     {
-        List<Finding> findings = [];
+        List<Finding> findings = [.. result.Findings];
         ArmRecord[] measured = [.. result.Arms.Where(static a => a.IsMeasured)];
         foreach (ArmRecord arm in result.Arms)
         {

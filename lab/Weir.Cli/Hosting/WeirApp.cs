@@ -25,7 +25,8 @@ internal static class WeirApp
                 return BenchCommand.Run([.. args.Skip(1)]);
             }
 
-            ParseResult parsed = Root(host).Parse(args);
+            // A name after an at sign is a baseline, not a file of arguments.
+            ParseResult parsed = Root(host).Parse(args, new ParserConfiguration { ResponseFileTokenReplacer = null });
             if (parsed.Errors.Count > 0)
             {
                 throw new BadInputException($"{parsed.Errors[0].Message.TrimEnd('.')}. See 'weir {parsed.CommandResult.Command.Name} --help'."

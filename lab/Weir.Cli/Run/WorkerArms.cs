@@ -5,6 +5,7 @@ using Weir.Cli.Processes;
 using Weir.Cli.Progress;
 using Weir.Cli.Results;
 using Weir.Cli.Workloads;
+using Weir.Lab.Resources;
 using Weir.Lab.Work;
 
 namespace Weir.Cli.Run;
@@ -31,8 +32,17 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
     {
         DateTimeOffset startedAt = host.Measure.Clock.GetLocalNow();
         long start = Stopwatch.GetTimestamp();
+        using MachineLock? alone = MachineLock.TryTake();
         Lazy<double> steps = new(CalibratedSpin.MeasureStepsPerSecond);
-        orders = [.. orders.Select(o => o with { Workload = WorkloadCatalog.Calibrated(o.Workload, steps), WarmUpSeconds = turns > 1 ? ShortWarmUp : LongWarmUp })];
+        orders =
+        [
+            .. orders.Select(o => o with
+            {
+                Workload = WorkloadCatalog.Calibrated(o.Workload, steps),
+                WarmUpSeconds = host.Measure.LongestWarmUp?.TotalSeconds ?? (turns > 1 ? ShortWarmUp : LongWarmUp),
+                MostRepeats = host.Measure.MostRepeats ?? (turns > 1 ? 1 : 3),
+            }),
+        ];
         Arms<WorkerOrder> arms = new(host, MeasureCommand.WorkerKind, static (order, stop) => WorkerRounds.RunAsync(order, rate: null, stop), Unit);
         IReadOnlyList<IReadOnlyList<RoundRecord>> rounds = await arms.MeasureAsync(
             [.. orders.Select(static o => ($"{o.Name} x {o.Workers}", o))], turns, orders[0].Rounds, progress).ConfigureAwait(false);
@@ -54,7 +64,7 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
             Machine = MachineRecord.Read(),
             Settings = Settings(knobs, turns),
             Arms = [.. orders.Select((o, i) => Arm(o, rounds[i]))],
-            Findings = [.. Problems(orders, rounds), .. arms.Findings.GroupBy(Kind).Select(static g => g.First())],
+            Findings = [.. Finding.Company(alone), .. Problems(orders, rounds), .. arms.Findings.GroupBy(Kind).Select(static g => g.First())],
         };
     }
 

@@ -28,6 +28,9 @@ internal sealed record WorkerOrder
     /// <summary>How long the warm-up is at most, unless the code is still being compiled then.</summary>
     public double WarmUpSeconds { get; init; } = 3;
 
+    /// <summary>How often a round may be measured again because the canary was disturbed.</summary>
+    public int MostRepeats { get; init; } = 3;
+
     public int Workers => Groups.Sum(static g => g.Workers);
 
     /// <summary>The same as the measuring core has it.</summary>
@@ -40,6 +43,7 @@ internal sealed record WorkerOrder
         MinThreads = MinThreads,
         Duration = TimeSpan.FromSeconds(Seconds),
         Rounds = Rounds,
+        MostRepeats = MostRepeats,
         LongestWarmUp = TimeSpan.FromSeconds(WarmUpSeconds),
         Seed = Seed,
         Knobs = Workload.Knobs(),

@@ -14,9 +14,12 @@ internal sealed record Given(string Source, string Text)
 
     private static readonly (string Unit, double Seconds)[] TimeUnits = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("min", 60), ("s", 1)];
 
+    // The platform's parser takes 1,2 for twelve; a list where one number belongs must not pass.
+    private bool HasWholeGroups => Text.Split(',').Skip(1).All(static group => group.Trim().Length == 3);
+
     public int WholeNumber(int min, int max) =>
         int.TryParse(Text, NumberStyles.AllowLeadingSign | NumberStyles.AllowThousands, CultureInfo.InvariantCulture, out int value)
-        && value >= min && value <= max
+        && HasWholeGroups && value >= min && value <= max
             ? value
             : throw Bad($"a whole number from {Numbers.Grouped(min)} to {Numbers.Grouped(max)}");
 

@@ -40,7 +40,7 @@ internal sealed class CliUnderTest
             ErrorIsTerminal = IsTerminal,
             Variable = name => Variables.GetValueOrDefault(name),
             Stop = Stop,
-            Measure = new MeasureSettings { UseProcesses = UseProcesses },
+            Measure = new MeasureSettings { UseProcesses = UseProcesses, LongestWarmUp = TimeSpan.Zero, MostRepeats = 0 },
             Load = CreateRuntime is null ? settings : settings with { CreateRuntime = CreateRuntime },
         };
         int exitCode = await WeirApp.RunAsync(arguments.Split(' ', StringSplitOptions.RemoveEmptyEntries), host);

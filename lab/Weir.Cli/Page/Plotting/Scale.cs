@@ -36,9 +36,9 @@ internal sealed class Scale
     {
         double max = values.Where(double.IsFinite).DefaultIfEmpty(1).Max();
         double min = Math.Min(from, values.Where(double.IsFinite).DefaultIfEmpty(0).Min());
-        double step = Step(Math.Max(max - min, double.Epsilon * 1e10) / 4);
+        double step = Step((max > min ? max - min : 1) / 4);
         double low = Math.Floor((min / step) + 1e-9) * step;
-        double high = Math.Max(low + step, Math.Ceiling((max / step) - 1e-9) * step);
+        double high = Math.Max(max > min ? low + step : low + 1, Math.Ceiling((max / step) - 1e-9) * step);
         List<(double, string)> ticks = [];
         for (double at = low; at <= high + (step / 2); at += step)
         {

@@ -1,0 +1,153 @@
+using Weir.Cli.Compare;
+using Weir.Cli.Hosting;
+using Weir.Cli.Results;
+using Weir.Cli.Tests.Page;
+using Weir.Cli.Tests.Support;
+using Weir.Lab.Statistics;
+
+namespace Weir.Cli.Tests.Compare;
+
+public class CompareTests
+{
+    [Theory(Timeout = 30_000)]
+    [InlineData(1.0, "EQUIVALENT", 0)]
+    [InlineData(0.8, "SLOWER", 2)]
+    [InlineData(1.3, "FASTER", 0)]
+    public async Task Compare_TwoFiles_GivesVerdictAndExitCode(double factor, string verdict, int code)
+    {
+        using TemporaryDirectory directory = new();
+        Write(directory.File("a.json"), 1);
+        Write(directory.File("b.json"), factor);
+
+        LoadResult result = await new CliUnderTest().RunAsync($"compare {directory.File("a.json")} {directory.File("b.json")} --json --quiet");
+
+        Assert.Equal(code, result.ExitCode);
+        ComparisonRecord comparison = Assert.Single(ResultJson.Parse(result.Out, "output").Comparisons);
+        Assert.Equal(verdict, comparison.Verdict);
+        Assert.InRange(comparison.Ratio, factor * 0.98, factor * 1.02);
+        Assert.Equal(("b: work x 4", "a: work x 4"), (comparison.Arm, comparison.Against));
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Compare_TooFewRounds_IsInconclusiveAndFailsWhenStrict()
+    {
+        using TemporaryDirectory directory = new();
+        Write(directory.File("a.json"), 1, rounds: 3);
+        Write(directory.File("b.json"), 0.8, rounds: 3);
+        string arguments = $"compare {directory.File("a.json")} {directory.File("b.json")}";
+
+        LoadResult loose = await new CliUnderTest().RunAsync(arguments);
+        LoadResult strict = await new CliUnderTest().RunAsync(arguments + " --strict");
+
+        Assert.Equal((0, 4), (loose.ExitCode, strict.ExitCode));
+        Assert.Contains("b: work x 4 is INCONCLUSIVE against a: work x 4", loose.Out, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Compare_WiderMargin_LetsADifferencePass()
+    {
+        using TemporaryDirectory directory = new();
+        Write(directory.File("a.json"), 1);
+        Write(directory.File("b.json"), 0.95);
+        string arguments = $"compare {directory.File("a.json")} {directory.File("b.json")}";
+
+        Assert.Equal(2, (await new CliUnderTest().RunAsync(arguments)).ExitCode);
+        Assert.Equal(0, (await new CliUnderTest().RunAsync(arguments + " --margin 10%")).ExitCode);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Baseline_SavedListedAndChecked_FindsTheRegression()
+    {
+        using TemporaryDirectory directory = new();
+        string store = directory.File("store");
+        Write(directory.File("a.json"), 1);
+        Write(directory.File("b.json"), 0.9);
+
+        LoadResult save = await new CliUnderTest().RunAsync($"baseline save main {directory.File("a.json")} --dir {store}");
+        LoadResult list = await new CliUnderTest().RunAsync($"baseline list --dir {store}");
+        LoadResult same = await new CliUnderTest().RunAsync($"baseline check main {directory.File("a.json")} --dir {store} --quiet");
+        LoadResult slower = await new CliUnderTest().RunAsync($"baseline check main {directory.File("b.json")} --dir {store} --quiet");
+        LoadResult allowed = await new CliUnderTest().RunAsync($"baseline check main {directory.File("b.json")} --dir {store} --quiet --max-regression 20%");
+        LoadResult byName = await new CliUnderTest().RunAsync($"compare @main {directory.File("b.json")} --dir {store}");
+
+        Assert.Equal([0, 0, 0, 2, 0, 2], new[] { save, list, same, slower, allowed, byName }.Select(static r => r.ExitCode));
+        Assert.StartsWith("main  2026-01-02 03:04  weir scale", list.Out, StringComparison.Ordinal);
+        Assert.Contains("now: work x 4 is SLOWER than @main: work x 4", slower.Out, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task BaselineSave_PartialResult_IsRefused()
+    {
+        using TemporaryDirectory directory = new();
+        await File.WriteAllTextAsync(directory.File("a.json"), ResultJson.Write(SampleResults.Invalid()), TestContext.Current.CancellationToken);
+
+        LoadResult result = await new CliUnderTest().RunAsync($"baseline save main {directory.File("a.json")} --dir {directory.Path}");
+
+        Assert.Equal(1, result.ExitCode);
+        Assert.Contains("is partial.", result.Error, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task BaselineCheck_WithoutAFile_MeasuresAgain()
+    {
+        using TemporaryDirectory directory = new();
+        LoadResult first = await new CliUnderTest().RunAsync($"run yield --workers 2 --rounds 2 --duration 20ms --quiet --export json --out {directory.Path}");
+        Assert.Contains(first.ExitCode, new[] { 0, 3 });
+        ResultFile measured = ResultJson.Read(directory.File("weir-run.json"));
+        await File.WriteAllTextAsync(directory.File("clean.json"), ResultJson.Write(measured with { Findings = [] }), TestContext.Current.CancellationToken);
+        await new CliUnderTest().RunAsync($"baseline save y {directory.File("clean.json")} --dir {directory.File("store")}");
+
+        LoadResult result = await new CliUnderTest().RunAsync($"baseline check y --dir {directory.File("store")} --quiet --json");
+
+        Assert.Contains(result.ExitCode, new[] { 0, 2, 3 });
+        ResultFile compared = ResultJson.Parse(result.Out, "output");
+        Assert.Equal(["@y: yield", "now: yield"], compared.Arms.Select(static a => a.Name));
+        Assert.NotEqual(measured.Arms[0].Rounds[0].Operations, compared.Arms[1].Rounds[0].Operations);
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task Compare_TwoWorkloads_AreMeasuredInTurns()
+    {
+        LoadResult result = await new CliUnderTest().RunAsync("compare yield yield --rounds 4 --duration 20ms --quiet --json");
+
+        ResultFile compared = ResultJson.Parse(result.Out, "output");
+        string[] order = [.. compared.Arms.SelectMany(static a => a.Rounds, static (a, r) => (a.Name, r.Order)).OrderBy(static x => x.Order).Select(static x => x.Name[..1])];
+        Assert.Equal(["A", "B", "B", "A", "B", "A", "A", "B"], order);
+    }
+
+    [Fact]
+    public void Compare_OtherMachine_IsADoubt()
+    {
+        ResultFile a = Result(1);
+        ResultFile compared = ResultComparing.Compare(("a", a), ("b", a with { Machine = a.Machine with { Hash = "other" } }), new ComparisonOptions(), []);
+
+        Assert.Contains(compared.Findings, static f => f.Level == FindingLevel.Doubt && f.Text.Contains("different environments (abc123 and other)", StringComparison.Ordinal));
+    }
+
+    [Fact]
+    public void Compare_NothingInCommon_IsRefused()
+    {
+        ResultFile a = Result(1);
+        ResultFile b = a with { Arms = [a.Arms[0] with { Name = "other" }, a.Arms[0] with { Name = "third" }] };
+
+        Assert.Contains("no arm in common", Assert.Throws<BadInputException>(() => ResultComparing.Compare(("a", a), ("b", b), new ComparisonOptions(), [])).Message, StringComparison.Ordinal);
+    }
+
+    private static void Write(string path, double factor, int rounds = 10) => File.WriteAllText(path, ResultJson.Write(Result(factor, rounds)));
+
+    private static ResultFile Result(double factor, int rounds = 10) => SampleResults.Scaling() with
+    {
+        Fits = [],
+        Comparisons = [],
+        Findings = [],
+        Arms =
+        [
+            new ArmRecord
+            {
+                Name = "work",
+                Workers = 4,
+                Rounds = [.. Enumerable.Range(1, rounds).Select(i => new RoundRecord { Order = i, Operations = 1000, Seconds = 1, Rate = factor * (1000 + i) })],
+            },
+        ],
+    };
+}
