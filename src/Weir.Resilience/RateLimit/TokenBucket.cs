@@ -91,7 +91,13 @@ public sealed class TokenBucket : IRateGate
             return false;
         }
 
-        double after = Math.Max(Math.Max(mark, from) + _cost, Math.BitIncrement(mark));
+        double after = (mark > from ? mark : from) + _cost;
+        if (after <= mark)
+        {
+            // See Reserve.
+            after = Math.BitIncrement(mark);
+        }
+
         return Interlocked.CompareExchange(ref _mark, after, mark).Equals(mark);
     }
 

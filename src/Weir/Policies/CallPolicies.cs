@@ -119,7 +119,8 @@ internal sealed class CallPolicies
         }
     }
 
-    private void HookFailed(Exception error)
+    /// <summary>Remembers the failure as one of a hook.</summary>
+    public void HookFailed(Exception error)
     {
         ConditionalWeakTable<Exception, object?> failures = Volatile.Read(ref _hookFailures)
             ?? Interlocked.CompareExchange(ref _hookFailures, [], null)

@@ -1,6 +1,7 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
+using Weir.Operators;
 using Weir.Resilience;
 
 namespace Weir.Policies;
@@ -19,37 +20,51 @@ internal readonly struct PolicyCall<TItem, TResult>(Func<TItem, CancellationToke
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once: here when it has completed, else where the item goes on.")]
     private ValueTask<TResult> InvokeHooked(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
     {
-        if (isFirst && policies.Starting is { } starting)
+        // One handler for both hooks instead of one a call of them.
+        bool inHook = false;
+        try
         {
-            ValueTask started = policies.Tell(starting, index);
-            if (!started.IsCompletedSuccessfully)
+            if (isFirst && policies.Starting is { } starting)
             {
-                return AfterStartAsync(started, item, index, cancellationToken);
+                inHook = true;
+                ValueTask started = starting(Indices.ToInt(index));
+                inHook = false;
+                if (!started.IsCompletedSuccessfully)
+                {
+                    return AfterStartAsync(started, item, index, cancellationToken);
+                }
+
+                started.GetAwaiter().GetResult();
             }
 
-            started.GetAwaiter().GetResult();
-        }
+            ValueTask<TResult> pending = selector(item, cancellationToken);
+            if (policies.Completed is not { } completed)
+            {
+                return pending;
+            }
 
-        ValueTask<TResult> pending = selector(item, cancellationToken);
-        if (policies.Completed is not { } completed)
+            if (!pending.IsCompletedSuccessfully)
+            {
+                return BeforeCompletionAsync(pending, index);
+            }
+
+            TResult result = pending.Result;
+            inHook = true;
+            ValueTask told = completed(Indices.ToInt(index));
+            inHook = false;
+            if (!told.IsCompletedSuccessfully)
+            {
+                return AfterCompletionAsync(told, result);
+            }
+
+            told.GetAwaiter().GetResult();
+            return new ValueTask<TResult>(result);
+        }
+        catch (Exception e) when (inHook)
         {
-            return pending;
+            policies.HookFailed(e);
+            throw;
         }
-
-        if (!pending.IsCompletedSuccessfully)
-        {
-            return BeforeCompletionAsync(pending, index);
-        }
-
-        TResult result = pending.Result;
-        ValueTask told = policies.Tell(completed, index);
-        if (!told.IsCompletedSuccessfully)
-        {
-            return AfterCompletionAsync(told, result);
-        }
-
-        told.GetAwaiter().GetResult();
-        return new ValueTask<TResult>(result);
     }
 
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
