@@ -5,8 +5,6 @@ internal interface IJoinTarget
 {
     bool HasItemNeedsLock { get; }
 
-    int CountNeedsLock { get; }
-
     bool IsDeclining { get; }
 
     /// <summary>Declines and throws away what the target has.</summary>

@@ -11,6 +11,12 @@ internal abstract class JoinShared(BlockOptions options) : IAfterLock
     private int _fetchWanted;
     private bool _ending;
 
+    /// <summary>On how many targets there is a message. Guarded by the gate.</summary>
+    private int _withItems;
+
+    /// <summary>A target declines, so that a tuple may take the last of its messages.</summary>
+    private volatile bool _declines;
+
     public BlockOptions Options { get; } = options;
 
     /// <summary>How many tuples were made. Guarded by the gate.</summary>
@@ -21,16 +27,18 @@ internal abstract class JoinShared(BlockOptions options) : IAfterLock
     /// <summary>Makes tuples while there is a message on each target.</summary>
     public IAfterLock? JoinNeedsLock()
     {
-        foreach (IJoinTarget target in Targets)
+        if (_withItems < Targets.Length)
         {
-            if (!target.HasItemNeedsLock)
-            {
-                return null;
-            }
+            return null;
         }
 
         Made++;
         IAfterLock? after = EmitNeedsLock();
+        if (!_declines)
+        {
+            return after;
+        }
+
         foreach (IJoinTarget target in Targets)
         {
             if (target.IsDeclining && !target.HasItemNeedsLock)
@@ -41,6 +49,15 @@ internal abstract class JoinShared(BlockOptions options) : IAfterLock
 
         return after;
     }
+
+    /// <summary>A target has got its first message.</summary>
+    public void FilledNeedsLock() => _withItems++;
+
+    /// <summary>A target has no message any more.</summary>
+    public void EmptiedNeedsLock() => _withItems--;
+
+    /// <summary>A target has begun to decline. Before it looks whether it is empty.</summary>
+    public void TargetDeclines() => _declines = true;
 
     public void Complete()
     {

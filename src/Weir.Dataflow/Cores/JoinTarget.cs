@@ -21,13 +21,20 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
 
     bool IJoinTarget.HasItemNeedsLock => _queue.Count > 0;
 
-    int IJoinTarget.CountNeedsLock => _queue.Count;
-
     protected override ITargetBlock<T> Self => this;
 
     protected override bool TakesOffersNeedsLock => Options.Greedy;
 
-    public T DequeueNeedsLock() => _queue.Dequeue();
+    public T DequeueNeedsLock()
+    {
+        T item = _queue.Dequeue();
+        if (_queue.Count == 0)
+        {
+            _join.EmptiedNeedsLock();
+        }
+
+        return item;
+    }
 
     public DataflowMessageStatus OfferMessage(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept) =>
         Offer(messageHeader, messageValue, source, consumeToAccept);
@@ -111,6 +118,11 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
     {
         GateOwner? key = _join.Gate.Enter();
         _queue.Enqueue(item);
+        if (_queue.Count == 1)
+        {
+            _join.FilledNeedsLock();
+        }
+
         IAfterLock? after = _join.JoinNeedsLock();
         bool enough = _join.Made + _queue.Count >= Options.MaxGroups;
         _join.Gate.Exit(key);
@@ -144,9 +156,16 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
 
     protected override IAfterLock? RoomCameNeedsLock() => PostponedNewNeedsLock();
 
+    protected override void DeclinedNeedsLock() => _join.TargetDeclines();
+
     protected override void DropNeedsLock()
     {
         GateOwner? key = _join.Gate.Enter();
+        if (_queue.Count > 0)
+        {
+            _join.EmptiedNeedsLock();
+        }
+
         _queue.Clear();
         _join.Gate.Exit(key);
     }

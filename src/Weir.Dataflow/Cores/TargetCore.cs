@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Sync;
@@ -27,7 +28,9 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
     private bool _pulling;
     private bool _declining;
     private bool _finishing;
-    private CancellationTokenRegistration _registration;
+
+    /// <summary>Only where there is a token to listen to.</summary>
+    private StrongBox<CancellationTokenRegistration>? _registration;
 
     protected TargetCore(BlockOptions options, bool workerFrees = false)
     {
@@ -68,10 +71,10 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
     {
         if (Options.Token.CanBeCanceled)
         {
-            _registration = Options.Token.UnsafeRegister(static target => ((TargetCore<T>)target!).Cancelled(), this);
+            _registration = new(Options.Token.UnsafeRegister(static target => ((TargetCore<T>)target!).Cancelled(), this));
             if (Volatile.Read(ref _finishing))
             {
-                _registration.Unregister();
+                _registration?.Value.Unregister();
             }
         }
     }
@@ -207,7 +210,7 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
     protected virtual void Cancelled() => Complete(null, drop: true);
 
     /// <summary>The whole block is complete.</summary>
-    protected void StopListening() => _registration.Unregister();
+    protected void StopListening() => _registration?.Value.Unregister();
 
     /// <summary>The block has begun to decline.</summary>
     protected virtual void DeclinedNeedsLock()
