@@ -63,6 +63,38 @@ public class WorkersTests
     }
 
     [Fact(Timeout = Limit)]
+    public async Task Attribute_OnAMethodOnly_WorksWithTheLabAndFailsAloudWithout()
+    {
+        using BenchmarkRun lab = await BenchmarkRun.InProcessAsync(typeof(MethodOnlyBenchmarks), "--job", "dry");
+        using BenchmarkRun alone = await BenchmarkRun.WithoutLabAsync(typeof(MethodOnlyBenchmarks));
+
+        lab.AssertAllSucceeded();
+        Assert.Equal("2", lab.Cell("WithWorkers", null, "Workers"));
+        Assert.Equal("-", lab.Cell("Without", null, "P99"));
+        Assert.Contains("[Workers] of WithWorkers was not seen: give it to the class too, or run it with LabBenchmarks.Run", alone.Log, StringComparison.Ordinal);
+        Assert.True(alone.Summary.Reports.Single(static r => r.BenchmarkCase.Descriptor.WorkloadMethod.Name == "Without").Success);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Attribute_OnTheClass_WorksWithoutTheLabsSwitcher()
+    {
+        using BenchmarkRun run = await BenchmarkRun.WithoutLabAsync(typeof(SuspectBenchmarks));
+
+        run.AssertAllSucceeded();
+        Assert.All(run.Summary.BenchmarksCases, static b => Assert.Equal(2, WorkersParameter.Of(b)));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Scaling_OfSixNumbersOfWorkers_GetsAFitOrAReasonAgainstIt()
+    {
+        using BenchmarkRun run = await BenchmarkRun.InProcessAsync(
+            typeof(PlainBenchmarks), "--filter", "*Locked*", "--job", "short", "--iterationTime", "10", "--workers", "1,2,3,4,5,6");
+
+        run.AssertAllSucceeded();
+        Assert.Matches(@"Scaling of PlainBenchmarks\.Locked ShortRun: (Peak|No peak|No fit)", run.Log);
+    }
+
+    [Fact(Timeout = Limit)]
     public async Task Suspects_Run_AreWarnedOf()
     {
         using BenchmarkRun run = await BenchmarkRun.InProcessAsync(typeof(SuspectBenchmarks), "--job", "dry");

@@ -6,6 +6,7 @@ using BenchmarkDotNet.Exporters.Csv;
 using BenchmarkDotNet.Exporters.Json;
 using BenchmarkDotNet.Loggers;
 using BenchmarkDotNet.Reports;
+using BenchmarkDotNet.Running;
 using Weir.TestKit;
 
 namespace Weir.Lab.Benchmarks.Tests.Support;
@@ -32,7 +33,14 @@ internal sealed class BenchmarkRun : IDisposable
     public static async Task<BenchmarkRun> InProcessAsync(Type type, params string[] args) =>
         await RunAsync(type, [.. args.Contains("--filter") ? args : ["--filter", "*", .. args], "--inProcess"]);
 
-    public static async Task<BenchmarkRun> RunAsync(Type type, params string[] args)
+    public static Task<BenchmarkRun> RunAsync(Type type, params string[] args) =>
+        RunAsync(config => LabBenchmarks.Run([type], args, config));
+
+    /// <summary>Runs in process with BenchmarkDotNet's own switcher, which knows nothing of the lab but what the attributes say.</summary>
+    public static Task<BenchmarkRun> WithoutLabAsync(Type type) => RunAsync(
+        config => [.. BenchmarkSwitcher.FromTypes([type]).Run(["--filter", "*", "--job", "dry", "--inProcess"], config)]);
+
+    private static async Task<BenchmarkRun> RunAsync(Func<IConfig, IReadOnlyList<Summary>> start)
     {
         BenchmarkRun run = new();
         await OneAtATime.WaitAsync(TimeSpan.FromMinutes(5), CancellationToken.None);
@@ -54,7 +62,7 @@ internal sealed class BenchmarkRun : IDisposable
             {
                 try
                 {
-                    end.SetResult(LabBenchmarks.Run([type], args, config));
+                    end.SetResult(start(config));
                 }
                 catch (Exception error)
                 {
