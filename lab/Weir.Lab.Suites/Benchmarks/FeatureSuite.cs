@@ -12,6 +12,7 @@ public abstract class FeatureSuite : ItemSuite
     [
         nameof(SelectParallel_Retries), nameof(SelectParallel_CircuitBreaker), nameof(SelectParallel_RateLimit), nameof(SelectParallel_AttemptTimeout),
         nameof(SelectParallel_ItemTimeout), nameof(SelectParallel_Fallback), nameof(SelectParallel_Adaptive), nameof(SelectParallel_Hooks), nameof(SelectParallel_PartitionBy),
+        nameof(SelectParallel_Progress), nameof(SelectParallel_Metrics),
     ];
 
     private IEnumerable<int> _source = [];
@@ -23,6 +24,8 @@ public abstract class FeatureSuite : ItemSuite
     private ParallelRunOptions _fallback = null!;
     private ParallelRunOptions _adaptive = null!;
     private ParallelRunOptions _hooks = null!;
+    private ParallelRunOptions _progress = null!;
+    private ParallelRunOptions _metrics = null!;
     private ParallelRunOptions _all = null!;
 
     /// <summary>No policy.</summary>
@@ -75,7 +78,17 @@ public abstract class FeatureSuite : ItemSuite
     [Benchmark]
     public Task<List<int>> SelectParallel_PartitionBy() => _source.SelectParallelAsync(Call, static item => item, Options);
 
-    /// <summary>Fallback, both time limits, retries, breaker and rate limit together.</summary>
+    /// <summary>A progress report every 100 ms, and the final one.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> SelectParallel_Progress() => _source.SelectParallelAsync(Call, _progress);
+
+    /// <summary>A metrics sample every 100 ms, and the final one.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> SelectParallel_Metrics() => _source.SelectParallelAsync(Call, _metrics);
+
+    /// <summary>Fallback, both time limits, retries, breaker, rate limit, progress and metrics together.</summary>
     /// <returns>The results.</returns>
     [Benchmark]
     public Task<List<int>> SelectParallel_All() => _source.SelectParallelAsync(Call, _all);
@@ -92,6 +105,8 @@ public abstract class FeatureSuite : ItemSuite
         _fallback = Workloads.Features.Fallback(Options);
         _adaptive = Workloads.Features.Adaptive(Options);
         _hooks = Workloads.Features.Hooks(Options);
+        _progress = Workloads.Features.Progress(Options);
+        _metrics = Workloads.Features.Metrics(Options);
         _all = Workloads.Features.All(Options);
     }
 }

@@ -3,6 +3,8 @@ namespace Weir.Lab.Suites.Workloads;
 /// <summary>Each policy of a run, switched on with values at which it does not act.</summary>
 internal static class Features
 {
+    private static readonly TimeSpan Interval = TimeSpan.FromMilliseconds(100);
+
     public static ParallelRunOptions Retries(ParallelRunOptions options) => options with { MaxRetries = 3 };
 
     public static ParallelRunOptions CircuitBreaker(ParallelRunOptions options) =>
@@ -32,7 +34,17 @@ internal static class Features
         OnErrorAsync = static (_, _) => new(true),
     };
 
-    /// <summary>Everything that can stand around a call, together.</summary>
+    public static ParallelRunOptions Progress(ParallelRunOptions options) => options with
+    {
+        Progress = new() { ReportInterval = Interval, OnProgress = static _ => default },
+    };
+
+    public static ParallelRunOptions Metrics(ParallelRunOptions options) => options with
+    {
+        Metrics = new() { SampleInterval = Interval, OnMetricsSample = static _ => default },
+    };
+
+    /// <summary>Everything that can stand around a call, and what watches it, together.</summary>
     public static ParallelRunOptions All(ParallelRunOptions options) =>
-        Fallback(AttemptTimeout(ItemTimeout(RateLimit(CircuitBreaker(Retries(options))))));
+        Metrics(Progress(Fallback(AttemptTimeout(ItemTimeout(RateLimit(CircuitBreaker(Retries(options))))))));
 }
