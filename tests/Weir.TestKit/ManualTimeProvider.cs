@@ -21,6 +21,18 @@ public sealed class ManualTimeProvider : TimeProvider
         }
     }
 
+    /// <summary>When the next armed timer fires, on this clock; null when none is armed.</summary>
+    public TimeSpan? NextDue
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return _timers.Min(static t => t.Due) is { } due ? TimeSpan.FromTicks(due) : null;
+            }
+        }
+    }
+
     /// <summary>How many timers exist that nobody has disposed.</summary>
     public int LiveTimers
     {

@@ -7,6 +7,9 @@ internal readonly struct PendingResult<TResult>(ValueTask<TResult> task) : IPend
 {
     private readonly ValueTask<TResult> _task = task;
 
+    /// <summary>The call itself, to be awaited instead of being asked through this type.</summary>
+    public ValueTask<TResult> Task => _task;
+
     public bool IsCompleted
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]

@@ -316,9 +316,17 @@ internal abstract partial class Pump : IRunHandle
                 worker.AddTo(ref sample);
             }
 
+            sample.Delayed = _delayed;
+            sample.Limit = _limit;
+            sample.Throttles = _throttles;
+            sample.Drains = _drains;
+            AddTo(ref sample);
             return sample;
         }
     }
+
+    /// <summary>Adds what the source and the sink know.</summary>
+    protected abstract void AddTo(ref RunSample sample);
 
     protected abstract PumpWorker CreateWorker();
 
@@ -334,7 +342,7 @@ internal abstract partial class Pump : IRunHandle
             return null;
         }
 
-        if (IsAtCeiling && (_paused || !HasPauseHooks))
+        if (IsAtCeiling && (_paused || !WatchesPauses))
         {
             _throttled = true;
             return null;

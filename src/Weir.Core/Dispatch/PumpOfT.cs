@@ -1,3 +1,4 @@
+using Weir.Core.Metering;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
 
@@ -67,6 +68,14 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
         OnDue(1);
         return false;
+    }
+
+    protected override void AddTo(ref RunSample sample)
+    {
+        // Workers claim from a source of known length by adding to its position, which may take that beyond the end.
+        long claimed = Source.NextIndex;
+        sample.Claimed = Source.KnownCount >= 0 ? Math.Min(claimed, Source.KnownCount) : claimed;
+        sample.Undelivered = Sink.Undelivered(sample.Succeeded + sample.Unsuccessful);
     }
 
     protected override void CloseDelays()

@@ -6,14 +6,16 @@ internal abstract partial class Pump
     private volatile bool _paused;
     private long _pausedAt;
     private PauseHook? _lastPauseHook;
+    private long _throttles;
+    private long _drains;
 
-    private bool HasPauseHooks => _settings.OnThrottle is not null || _settings.OnDrain is not null;
+    private bool WatchesPauses => _settings.CountsPauses || _settings.OnThrottle is not null || _settings.OnDrain is not null;
 
     /// <summary>Notes that reading pauses.</summary>
     /// <returns>The hook's call, once for each pause; otherwise null.</returns>
     public PauseHook? Pause()
     {
-        if (!HasPauseHooks || _paused || HasBacklog)
+        if (!WatchesPauses || _paused || HasBacklog)
         {
             return null;
         }
@@ -26,6 +28,7 @@ internal abstract partial class Pump
             }
 
             _paused = true;
+            _throttles++;
             _pausedAt = NextIndex;
             return _settings.OnThrottle is { } hook ? CallInTurnNeedsLock(hook) : null;
         }
@@ -48,6 +51,7 @@ internal abstract partial class Pump
             }
 
             _paused = false;
+            _drains++;
             return _settings.OnDrain is { } hook ? CallInTurnNeedsLock(hook) : null;
         }
     }

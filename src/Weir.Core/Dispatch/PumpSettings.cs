@@ -25,6 +25,9 @@ internal sealed record PumpSettings
     /// <summary>The user's hook for when reading goes on after a pause.</summary>
     public Func<long, ValueTask>? OnDrain { get; init; }
 
+    /// <summary>Whether pauses are counted, though there is no hook for them.</summary>
+    public bool CountsPauses { get; init; }
+
     /// <summary>Whether running items can be given up, which costs one atomic operation an item. Always so with an item timeout.</summary>
     public bool Guarded { get; init; }
 

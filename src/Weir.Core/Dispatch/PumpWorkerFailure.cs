@@ -11,6 +11,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     // Of the item whose call is running, when the run has a recovery that may want it again.
     private TItem? _item;
     private Repetition? _repetition;
+    private long _retries;
 
     /// <summary>Remembers the item, with what it brought along.</summary>
     private void Keep(TItem item)
@@ -59,6 +60,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
             case RecoveryKind.Retry or RecoveryKind.Defer:
                 int made = decision.Kind == RecoveryKind.Retry ? attempts + 1 : attempts;
+                _retries += made - attempts;
                 long due = time.GetTimestamp() + (long)(decision.Delay.TotalSeconds * time.TimestampFrequency);
                 if (!run.TryDelay(_item!, index, new Repetition(made, decision.Delay, deadline), Math.Min(due, deadline)))
                 {

@@ -56,6 +56,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         sample.Succeeded += _succeeded;
         sample.Unsuccessful += _unsuccessful;
+        sample.Retries += _retries;
         sample.InFlight += (_guard is null ? _wait == Wait.Call || IsExecuting : _guard.IsInFlight) ? 1 : 0;
     }
 

@@ -15,6 +15,27 @@ internal record struct RunSample
     /// <summary>Items claimed from the source and not yet ended.</summary>
     public int InFlight { get; set; }
 
+    /// <summary>Items read from the source, whatever became of them.</summary>
+    public long Claimed { get; set; }
+
+    /// <summary>Items that wait for their next attempt, beside those in flight.</summary>
+    public int Delayed { get; set; }
+
+    /// <summary>Results of a stream that its consumer has not taken.</summary>
+    public long Undelivered { get; set; }
+
+    /// <summary>Attempts after an item's first one.</summary>
+    public long Retries { get; set; }
+
+    /// <summary>How often reading has paused for the consumer.</summary>
+    public long Throttles { get; set; }
+
+    /// <summary>How often reading went on after a pause.</summary>
+    public long Drains { get; set; }
+
+    /// <summary>How many items may be in flight.</summary>
+    public int Limit { get; set; }
+
     /// <summary>Workers given up because their item passed its time limit.</summary>
     public long Abandoned { get; set; }
 }

@@ -15,6 +15,9 @@ internal interface ISink<TResult>
     /// <summary>Where the results of a chunk go, when there are slots. Valid until the next suspension.</summary>
     Span<TResult> Slots(long first, int count) => throw new NotSupportedException();
 
+    /// <summary>How many of the items that have ended have a result that nobody has taken yet. For statistics.</summary>
+    long Undelivered(long ended) => 0;
+
     void Succeeded(long index, TResult result);
 
     /// <summary>An item ended without a result.</summary>

@@ -10,6 +10,8 @@ internal readonly struct LaneSink<TResult, TSink>(TSink inner, ILanes lanes) : I
 
     public long Ceiling => _inner.Ceiling;
 
+    public long Undelivered(long ended) => _inner.Undelivered(ended);
+
     public void Succeeded(long index, TResult result)
     {
         _inner.Succeeded(index, result);

@@ -63,6 +63,10 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
 
     protected int Window => _window;
 
+    /// <summary>How many of the items that have ended are still here. For statistics: read without a lock.</summary>
+    public long Undelivered(long ended) =>
+        Math.Max(0, ended - Volatile.Read(ref _consumed) - Volatile.Read(ref _unpublished));
+
     /// <summary>Takes a result from a worker.</summary>
     public void Add(long index, TResult result)
     {

@@ -13,6 +13,8 @@ internal readonly struct StreamSink<TResult>(StreamOutput<TResult> output) : ISi
         get => _output.Ceiling;
     }
 
+    public long Undelivered(long ended) => _output.Undelivered(ended);
+
     public void Succeeded(long index, TResult result) => _output.Add(index, result);
 
     public void Unsuccessful(long index, ItemStatus status, Exception? error) => _output.Skip(index);

@@ -1,6 +1,7 @@
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
+using Weir.Observability;
 using Weir.Policies;
 using Weir.Resilience;
 
@@ -17,20 +18,22 @@ internal static class OperatorPump
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
         TSink sink,
         ParallelRunOptions options,
-        PumpSettings settings)
+        PumpSettings settings,
+        RunTrace? trace = null)
         where TSink : struct, ISink<TResult>
     {
-        CallPolicies? policies = CallPolicies.Of(options, settings.Adaptive);
+        CallPolicies? policies = CallPolicies.Of(options, settings.Adaptive, isTraced: trace is not null);
         RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, policies);
         if (policies is not null)
         {
             TimeoutPolicy<TResult>? timeout = CallPolicies.AttemptTimeoutOf<TResult>(options);
-            Pump pump = new Pump<TItem, TResult, PolicyPending<TResult>, PolicyCall<TItem, TResult>, TSink>(
+            Pump pump = MakeTraced<TItem, TResult, TSink, PolicyPending<TResult>, PolicyCall<TItem, TResult>>(
                 source,
                 new PolicyCall<TItem, TResult>(selector, policies, timeout),
                 sink,
                 timeout is null ? settings : settings with { OnEnd = timeout.Close },
-                recovery);
+                recovery,
+                trace);
             policies.RunToken = pump.Token;
             return pump;
         }
@@ -41,15 +44,15 @@ internal static class OperatorPump
                 source, new AdaptiveCall<TItem, TResult>(selector, adaptive), sink, settings, recovery);
         }
 
-        return new Pump<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, TSink>(
-            source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery);
+        return MakeTraced<TItem, TResult, TSink, PendingResult<TResult>, SelectorCall<TItem, TResult>>(
+            source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery, trace);
     }
 
     public static Pump MakeDiscard<TItem, TSink>(
         Source<TItem> source, Func<TItem, CancellationToken, ValueTask> action, TSink sink, ParallelRunOptions options, PumpSettings settings)
         where TSink : struct, ISink<Nothing>
     {
-        if (CallPolicies.Of(options, settings.Adaptive) is not null)
+        if (CallPolicies.Of(options, settings.Adaptive, isTraced: false) is not null)
         {
             return Make(source, AsSelector(action), sink, options, settings);
         }
@@ -68,7 +71,8 @@ internal static class OperatorPump
     public static bool HasItemHooks(ParallelRunOptions options) =>
         options.OnStartItemAsync is not null || options.OnCompleteItemAsync is not null;
 
-    private static Func<TItem, CancellationToken, ValueTask<Nothing>> AsSelector<TItem>(Func<TItem, CancellationToken, ValueTask> action) =>
+    /// <summary>An action as a selector without a result.</summary>
+    public static Func<TItem, CancellationToken, ValueTask<Nothing>> AsSelector<TItem>(Func<TItem, CancellationToken, ValueTask> action) =>
         (item, cancellationToken) =>
         {
             ValueTask pending = action(item, cancellationToken);
@@ -80,6 +84,16 @@ internal static class OperatorPump
             pending.GetAwaiter().GetResult();
             return default;
         };
+
+    private static Pump MakeTraced<TItem, TResult, TSink, TPending, TCall>(
+        Source<TItem> source, TCall call, TSink sink, PumpSettings settings, RunRecovery<TResult>? recovery, RunTrace? trace)
+        where TSink : struct, ISink<TResult>
+        where TPending : struct, IPending<TResult>
+        where TCall : struct, ICall<TItem, TPending> =>
+        trace is null
+            ? new Pump<TItem, TResult, TPending, TCall, TSink>(source, call, sink, settings, recovery)
+            : new Pump<TItem, TResult, PendingResult<TResult>, TracedCall<TItem, TResult, TPending, TCall>, TracedSink<TResult, TSink>>(
+                source, new TracedCall<TItem, TResult, TPending, TCall>(call, trace), new TracedSink<TResult, TSink>(sink, trace), settings, recovery);
 
     private static async ValueTask<Nothing> Wait(ValueTask pending)
     {

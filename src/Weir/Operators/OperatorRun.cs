@@ -1,6 +1,8 @@
+using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
+using Weir.Observability;
 
 namespace Weir.Operators;
 
@@ -11,7 +13,8 @@ internal static class OperatorRun
         Source<TItem> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
         ParallelRunOptions options,
-        CancellationToken cancellationToken)
+        CancellationToken cancellationToken,
+        [CallerMemberName] string operation = "")
     {
         Fallback.For<TResult>(options.OnFallback);
         if (cancellationToken.IsCancellationRequested)
@@ -19,7 +22,7 @@ internal static class OperatorRun
             return Task.FromCanceled<List<TResult>>(cancellationToken);
         }
 
-        if (source.KnownCount == 0)
+        if (source.KnownCount == 0 && !RunObservation.IsWanted(options))
         {
             return Task.FromResult<List<TResult>>([]);
         }
@@ -29,11 +32,11 @@ internal static class OperatorRun
         Task<List<TResult>> task = completion.Task;
         if (source.KnownCount > 0)
         {
-            Start(source, selector, new ListSink<TResult>(completion), options, settings, cancellationToken);
+            Start(source, selector, new ListSink<TResult>(completion), options, settings, operation, cancellationToken);
         }
         else
         {
-            Start(source, selector, new GrowingListSink<TResult>(completion), options, settings, cancellationToken);
+            Start(source, selector, new GrowingListSink<TResult>(completion), options, settings, operation, cancellationToken);
         }
 
         return task;
@@ -43,7 +46,8 @@ internal static class OperatorRun
         Source<TItem> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
         ParallelRunOptions options,
-        CancellationToken cancellationToken)
+        CancellationToken cancellationToken,
+        [CallerMemberName] string operation = "")
     {
         Fallback.For<TResult>(options.OnFallback);
         if (cancellationToken.IsCancellationRequested)
@@ -51,7 +55,7 @@ internal static class OperatorRun
             return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
         }
 
-        if (source.KnownCount == 0)
+        if (source.KnownCount == 0 && !RunObservation.IsWanted(options))
         {
             return Task.FromResult<ItemOutcome<TResult>[]>([]);
         }
@@ -62,11 +66,11 @@ internal static class OperatorRun
         PumpSettings settings = Settings(options, ErrorMode.BestEffort);
         if (source.KnownCount > 0)
         {
-            Start(source, selector, new OutcomeSink<TResult>(completion), options, settings, cancellationToken);
+            Start(source, selector, new OutcomeSink<TResult>(completion), options, settings, operation, cancellationToken);
         }
         else
         {
-            Start(source, selector, new GrowingOutcomeSink<TResult>(completion), options, settings, cancellationToken);
+            Start(source, selector, new GrowingOutcomeSink<TResult>(completion), options, settings, operation, cancellationToken);
         }
 
         return completion.Task;
@@ -76,7 +80,8 @@ internal static class OperatorRun
         Source<TItem> source,
         Func<TItem, CancellationToken, ValueTask> action,
         ParallelRunOptions options,
-        CancellationToken cancellationToken)
+        CancellationToken cancellationToken,
+        [CallerMemberName] string operation = "")
     {
         Fallback.RefuseFor(options.OnFallback, "an action");
         if (cancellationToken.IsCancellationRequested)
@@ -84,7 +89,7 @@ internal static class OperatorRun
             return Task.FromCanceled(cancellationToken);
         }
 
-        if (source.KnownCount == 0)
+        if (source.KnownCount == 0 && !RunObservation.IsWanted(options))
         {
             return Task.CompletedTask;
         }
@@ -92,6 +97,12 @@ internal static class OperatorRun
         TaskCompletionSource completion = new();
         PumpSettings settings = Settings(options, options.ErrorMode);
         DiscardSink sink = new(completion);
+        if (RunObservation.IsWanted(options))
+        {
+            Start(source, OperatorPump.AsSelector(action), sink, options, settings, operation, cancellationToken);
+            return completion.Task;
+        }
+
         Pump pump = source is ILanes lanes
             ? OperatorPump.MakeDiscard(source, action, new LaneSink<Nothing, DiscardSink>(sink, lanes), options, settings)
             : OperatorPump.MakeDiscard(source, action, sink, options, settings);
@@ -103,7 +114,8 @@ internal static class OperatorRun
         Func<Source<TItem>> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
         ParallelRunOptions options,
-        CancellationToken cancellationToken)
+        CancellationToken cancellationToken,
+        [CallerMemberName] string operation = "")
     {
         Fallback.For<TResult>(options.OnFallback);
         return new PumpStream<TResult>(
@@ -111,7 +123,7 @@ internal static class OperatorRun
             options.ChannelCapacity,
             options.OrderedOutput,
             (output, enumeratorToken) =>
-                Start(source(), selector, new StreamSink<TResult>(output), options, Settings(options, options.ErrorMode), cancellationToken, enumeratorToken));
+                Start(source(), selector, new StreamSink<TResult>(output), options, Settings(options, options.ErrorMode), operation, cancellationToken, enumeratorToken));
     }
 
     private static Pump Start<TItem, TResult, TSink>(
@@ -120,16 +132,64 @@ internal static class OperatorRun
         TSink sink,
         ParallelRunOptions options,
         PumpSettings settings,
+        string operation,
         CancellationToken cancellationToken,
         CancellationToken otherToken = default)
         where TSink : struct, ISink<TResult>
     {
-        Pump pump = source is ILanes lanes
-            ? OperatorPump.Make(source, selector, new LaneSink<TResult, TSink>(sink, lanes), options, settings)
-            : OperatorPump.Make(source, selector, sink, options, settings);
+        if (RunObservation.IsWanted(options))
+        {
+            return StartObserved(source, selector, sink, options, settings, operation, cancellationToken, otherToken);
+        }
+
+        Pump pump = Make(source, selector, sink, options, settings, null);
         pump.Start(1, cancellationToken, otherToken);
         return pump;
     }
+
+    /// <summary>The same for a run that somebody watches.</summary>
+    private static Pump StartObserved<TItem, TResult, TSink>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        TSink sink,
+        ParallelRunOptions options,
+        PumpSettings settings,
+        string operation,
+        CancellationToken cancellationToken,
+        CancellationToken otherToken)
+        where TSink : struct, ISink<TResult>
+    {
+        RunObservation observation = RunObservation.Begin(options, operation, source.KnownCount);
+        try
+        {
+            Pump pump = Make(
+                source,
+                observation.MeasuresCalls ? MeasuredCalls.Of(operation, selector) : selector,
+                new ObservedSink<TResult, TSink>(sink, observation),
+                options,
+                settings with { CountsPauses = true },
+                observation.Trace);
+            observation.Attach(pump);
+            pump.Start(1, cancellationToken, otherToken);
+            return pump;
+        }
+        finally
+        {
+            observation.Started();
+        }
+    }
+
+    private static Pump Make<TItem, TResult, TSink>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        TSink sink,
+        ParallelRunOptions options,
+        PumpSettings settings,
+        RunTrace? trace)
+        where TSink : struct, ISink<TResult> =>
+        source is ILanes lanes
+            ? OperatorPump.Make(source, selector, new LaneSink<TResult, TSink>(sink, lanes), options, settings, trace)
+            : OperatorPump.Make(source, selector, sink, options, settings, trace);
 
     private static PumpSettings Settings(ParallelRunOptions options, ErrorMode errorMode) =>
         options.AdaptiveConcurrency is { } adaptive

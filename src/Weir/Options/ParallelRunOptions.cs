@@ -130,7 +130,15 @@ public sealed record ParallelRunOptions
     /// <summary>A rate limit that is shared with other runs and calls. It takes the place of <see cref="RateLimit"/>; setting both is refused.</summary>
     public IRateGate? SharedRateLimit { get; init; }
 
-    /// <summary>The clock for time limits.</summary>
+    /// <summary>Reports of how far the run is.</summary>
+    /// <value><see langword="null"/>, the default, for none.</value>
+    public ProgressOptions? Progress { get; init; }
+
+    /// <summary>Samples of what the run is doing.</summary>
+    /// <value><see langword="null"/>, the default, for none.</value>
+    public MetricsOptions? Metrics { get; init; }
+
+    /// <summary>The clock for time limits, delays and reports.</summary>
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
 
@@ -144,6 +152,8 @@ public sealed record ParallelRunOptions
         Require.Timeout(AttemptTimeout, nameof(AttemptTimeout));
         Require.Defined(ErrorMode, nameof(ErrorMode));
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
+        Progress?.Validate();
+        Metrics?.Validate();
         Retry.Validate();
         CircuitBreaker?.Validate();
         RateLimit?.Validate();

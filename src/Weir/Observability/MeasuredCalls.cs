@@ -1,0 +1,28 @@
+using System.Diagnostics;
+
+namespace Weir.Observability;
+
+/// <summary>The user's selector, with the duration of each call recorded.</summary>
+internal static class MeasuredCalls
+{
+    public static Func<TItem, CancellationToken, ValueTask<TResult>> Of<TItem, TResult>(
+        string operation, Func<TItem, CancellationToken, ValueTask<TResult>> selector) =>
+        async (item, cancellationToken) =>
+        {
+            long started = Stopwatch.GetTimestamp();
+            Exception? failure = null;
+            try
+            {
+                return await selector(item, cancellationToken).ConfigureAwait(false);
+            }
+            catch (Exception error)
+            {
+                failure = error;
+                throw;
+            }
+            finally
+            {
+                WeirMeter.Call(operation, Stopwatch.GetElapsedTime(started), failure);
+            }
+        };
+}

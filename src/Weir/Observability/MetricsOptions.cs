@@ -1,0 +1,26 @@
+namespace Weir;
+
+/// <summary>Samples of what a run is doing. Immutable: a <c>with</c> expression makes a changed copy.</summary>
+public sealed record MetricsOptions
+{
+    /// <summary>How often a sample is taken while the run lasts.</summary>
+    /// <value>More than zero. The default is 10 seconds.</value>
+    public TimeSpan SampleInterval { get; init; } = TimeSpan.FromSeconds(10);
+
+    /// <summary>Called with each sample; <see langword="null"/> for none.</summary>
+    /// <remarks>
+    /// Called on the thread pool, one call at a time: a sample that is due while a call runs is left out. The last one, with
+    /// <see cref="MetricsSnapshot.IsFinal"/>, is always taken, before the operator's task or stream ends. An exception from it is dropped.
+    /// </remarks>
+    public Func<MetricsSnapshot, ValueTask>? OnMetricsSample { get; init; }
+
+    /// <summary>How long the end of the run waits for calls of <see cref="OnMetricsSample"/>, all in all.</summary>
+    /// <value>More than zero. The default is one second. See <see cref="ProgressOptions.CallbackTimeout"/>.</value>
+    public TimeSpan CallbackTimeout { get; init; } = TimeSpan.FromSeconds(1);
+
+    internal void Validate()
+    {
+        Require.Timeout(SampleInterval, nameof(SampleInterval));
+        Require.Timeout(CallbackTimeout, nameof(CallbackTimeout));
+    }
+}

@@ -1,0 +1,150 @@
+using System.Diagnostics;
+using Weir.Core.Dispatch;
+using Weir.Core.Metering;
+using Weir.Core.Sinks;
+
+namespace Weir.Observability;
+
+/// <summary>Everything that watches one run. There is none for a run that nobody watches, and what it shows is what the workers count anyway.</summary>
+internal sealed class RunObservation
+{
+    private readonly TimeProvider _time;
+    private readonly int? _total;
+    private readonly PeriodicReport? _progress;
+    private readonly PeriodicReport? _metrics;
+    private readonly bool _isMetered;
+    private Activity? _outer;
+    private Pump? _pump;
+    private long _started;
+
+    private RunObservation(ParallelRunOptions options, string operation, int total)
+    {
+        Operation = operation;
+        _time = options.TimeProvider;
+        _total = total >= 0 ? total : null;
+        _isMetered = WeirMeter.HasListeners;
+        MeasuresCalls = WeirMeter.CallDuration.Enabled;
+        if (options.Progress is { OnProgress: { } onProgress } progress)
+        {
+            _progress = new PeriodicReport(
+                progress.ReportInterval, progress.CallbackTimeout, _time, isFinal => onProgress(Progress(isFinal)));
+        }
+
+        if (options.Metrics is { OnMetricsSample: { } onSample } metrics)
+        {
+            _metrics = new PeriodicReport(
+                metrics.SampleInterval, metrics.CallbackTimeout, _time, isFinal => onSample(Metrics(isFinal)));
+        }
+    }
+
+    /// <summary>The name of the operator.</summary>
+    public string Operation { get; }
+
+    /// <summary>The spans, when the run is sampled.</summary>
+    public RunTrace? Trace { get; private set; }
+
+    /// <summary>Whether somebody wants the duration of each call.</summary>
+    public bool MeasuresCalls { get; }
+
+    /// <summary>Whether anybody watches a run that starts now.</summary>
+    public static bool IsWanted(ParallelRunOptions options) =>
+        options.Progress?.OnProgress is not null || options.Metrics?.OnMetricsSample is not null || RunTrace.HasListeners || WeirMeter.HasListeners;
+
+    /// <summary>Begins to watch. Between this and <see cref="Started"/>, the run's span is the current one.</summary>
+    /// <param name="options">The options of the run.</param>
+    /// <param name="operation">The name of the operator.</param>
+    /// <param name="total">How many items there are, or -1.</param>
+    public static RunObservation Begin(ParallelRunOptions options, string operation, int total)
+    {
+        RunObservation observation = new(options, operation, total) { _outer = Activity.Current };
+        observation.Trace = RunTrace.HasListeners ? RunTrace.Start(operation, options, total) : null;
+        return observation;
+    }
+
+    /// <summary>The run is made, and about to start.</summary>
+    public void Attach(Pump pump)
+    {
+        _pump = pump;
+        _started = _time.GetTimestamp();
+        if (_isMetered)
+        {
+            WeirMeter.Begin(this);
+        }
+
+        _progress?.Start();
+        _metrics?.Start();
+    }
+
+    /// <summary>The run has been started: the caller's own span is the current one again.</summary>
+    public void Started() => Activity.Current = _outer;
+
+    public RunSample Sample() => _pump!.Sample();
+
+    /// <summary>The run is over. Its completion follows the last reports.</summary>
+    public void End(RunEnd end, Action complete) => _ = EndAsync(end, complete);
+
+    public static string OutcomeOf(RunEnd end) =>
+        end.Cancelled is not null ? "cancelled" : end.Failures?.Single is not null || end.Failures?.Collected is not null ? "failed" : "completed";
+
+    /// <summary>What waits inside a run: see <see cref="MetricsSnapshot.QueueDepth"/>.</summary>
+    public static long QueueDepth(RunSample sample) =>
+        Math.Max(0, sample.Claimed - sample.Succeeded - sample.Unsuccessful - sample.InFlight) + sample.Undelivered;
+
+    private static long StartedOf(RunSample sample) => sample.Succeeded + sample.Unsuccessful + sample.InFlight + sample.Delayed;
+
+    private async Task EndAsync(RunEnd end, Action complete)
+    {
+        try
+        {
+            RunSample sample = Sample();
+            if (_isMetered)
+            {
+                WeirMeter.End(this, sample, _time.GetElapsedTime(_started), OutcomeOf(end));
+            }
+
+            Trace?.End(sample, end);
+            if (_progress is not null || _metrics is not null)
+            {
+                await Task.WhenAll(_progress?.EndAsync() ?? Task.CompletedTask, _metrics?.EndAsync() ?? Task.CompletedTask).ConfigureAwait(false);
+            }
+        }
+        finally
+        {
+            complete();
+        }
+    }
+
+    private ProgressSnapshot Progress(bool isFinal)
+    {
+        RunSample sample = Sample();
+        return new ProgressSnapshot
+        {
+            ItemsStarted = StartedOf(sample),
+            ItemsCompleted = sample.Succeeded,
+            ErrorCount = sample.Unsuccessful,
+            TotalItems = _total,
+            Elapsed = _time.GetElapsedTime(_started),
+            IsFinal = isFinal,
+        };
+    }
+
+    private MetricsSnapshot Metrics(bool isFinal)
+    {
+        RunSample sample = Sample();
+        return new MetricsSnapshot
+        {
+            ActiveWorkers = sample.InFlight,
+            ConcurrencyLimit = sample.Limit,
+            QueueDepth = QueueDepth(sample),
+            WaitingForRetry = sample.Delayed,
+            ItemsStarted = StartedOf(sample),
+            ItemsCompleted = sample.Succeeded,
+            TotalFailures = sample.Unsuccessful,
+            TotalRetries = sample.Retries,
+            ThrottleEvents = sample.Throttles,
+            DrainEvents = sample.Drains,
+            Elapsed = _time.GetElapsedTime(_started),
+            IsFinal = isFinal,
+        };
+    }
+}

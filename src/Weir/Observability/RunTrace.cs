@@ -1,0 +1,123 @@
+using System.Collections.Concurrent;
+using System.Diagnostics;
+using System.Globalization;
+using Weir.Core.Metering;
+using Weir.Core.Sinks;
+
+namespace Weir.Observability;
+
+/// <summary>The spans of one run: its own, and one for each item. All are ended with the run at the latest.</summary>
+internal sealed class RunTrace
+{
+    private static readonly ActivitySource Source = new(WeirDiagnostics.ActivitySourceName, WeirDiagnostics.Version);
+
+    private readonly Activity _run;
+    private readonly ConcurrentDictionary<long, ItemTrace> _open = new();
+
+    private RunTrace(Activity run) => _run = run;
+
+    public static bool HasListeners => Source.HasListeners();
+
+    /// <summary>Starts the span of a run, as a child of the caller's current one, unless nobody wants it.</summary>
+    /// <remarks>It is the current one afterwards: the caller puts the previous one back.</remarks>
+    public static RunTrace? Start(string operation, ParallelRunOptions options, int total)
+    {
+        Activity? run = Source.StartActivity(operation);
+        if (run is not { IsAllDataRequested: true })
+        {
+            Stop(run);
+            return null;
+        }
+
+        run.SetTag("weir.operation", operation);
+        run.SetTag("weir.concurrency.limit", options.AdaptiveConcurrency?.MaxConcurrency ?? options.MaxDegreeOfParallelism);
+        if (total >= 0)
+        {
+            run.SetTag("weir.items.total", total);
+        }
+
+        return new RunTrace(run);
+    }
+
+    /// <summary>An attempt begins: its item's span is the current one from here on, until the calling asynchronous method ends.</summary>
+    public ItemTrace? AttemptBegins(long index, bool isFirst)
+    {
+        ItemTrace? item = null;
+        if (isFirst)
+        {
+            if (Source.StartActivity("weir.item", ActivityKind.Internal, _run.Context) is { } activity)
+            {
+                activity.SetTag("weir.item.index", index);
+                _open[index] = item = new ItemTrace(activity);
+            }
+        }
+        else if (_open.TryGetValue(index, out item))
+        {
+            Activity.Current = item.Activity;
+        }
+
+        return item;
+    }
+
+    public static void AttemptEnded(ItemTrace item, Exception? error)
+    {
+        ActivityTagsCollection tags = new() { ["weir.attempt.number"] = ++item.Attempts };
+        if (error is not null)
+        {
+            tags["error.type"] = error.GetType().FullName;
+            tags["exception.message"] = error.Message;
+        }
+
+        item.Activity.AddEvent(new ActivityEvent("weir.attempt", tags: tags));
+    }
+
+    /// <summary>An item has its outcome.</summary>
+    public void ItemEnded(long index, ItemStatus status, Exception? error)
+    {
+        if (_open.TryRemove(index, out ItemTrace? item))
+        {
+            End(item.Activity, status, error);
+        }
+    }
+
+    public void End(in RunSample sample, RunEnd end)
+    {
+        foreach (long index in _open.Keys)
+        {
+            // Given up while they ran, and never heard of again.
+            ItemEnded(index, ItemStatus.Cancelled, null);
+        }
+
+        _run.SetTag("weir.items.succeeded", sample.Succeeded);
+        _run.SetTag("weir.items.unsuccessful", sample.Unsuccessful);
+        _run.SetTag("weir.retries", sample.Retries);
+        _run.SetTag("weir.outcome", RunObservation.OutcomeOf(end));
+        if (end.Cancelled is null && (end.Failures?.Single ?? end.Failures?.Collected?[0].Error) is { } error)
+        {
+            _run.SetStatus(ActivityStatusCode.Error, error.Message);
+            _run.SetTag("error.type", error.GetType().FullName);
+        }
+
+        Stop(_run);
+    }
+
+    private static void End(Activity item, ItemStatus status, Exception? error)
+    {
+        item.SetTag("weir.outcome", status.ToString().ToLower(CultureInfo.InvariantCulture));
+        if (status is ItemStatus.Failed or ItemStatus.TimedOut)
+        {
+            item.SetStatus(ActivityStatusCode.Error, error?.Message);
+            item.SetTag("error.type", error?.GetType().FullName);
+        }
+
+        Stop(item);
+    }
+
+    /// <summary>Ends a span without making another one the current one of this thread.</summary>
+    private static void Stop(Activity? activity)
+    {
+        Activity? current = Activity.Current;
+        activity?.Stop();
+        Activity.Current = current == activity ? activity?.Parent : current;
+    }
+}

@@ -1,0 +1,44 @@
+using Weir.Core.Dispatch;
+using Weir.Core.Sinks;
+using Weir.Policies;
+
+namespace Weir.Observability;
+
+/// <summary>Any call, inside the span of its item.</summary>
+internal readonly struct TracedCall<TItem, TResult, TPending, TCall>(TCall inner, RunTrace trace) : ICall<TItem, PendingResult<TResult>>
+    where TPending : struct, IPending<TResult>
+    where TCall : struct, ICall<TItem, TPending>
+{
+    public PendingResult<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken) =>
+        new(InvokeAsync(inner, trace, item, index, isFirst, cancellationToken));
+
+    private static async ValueTask<TResult> InvokeAsync(
+        TCall inner, RunTrace trace, TItem item, long index, bool isFirst, CancellationToken cancellationToken)
+    {
+        ItemTrace? span = trace.AttemptBegins(index, isFirst);
+        try
+        {
+            TResult result = await new PendingAwaiter<TResult, TPending>(inner.Invoke(item, index, isFirst, cancellationToken));
+            if (span is not null)
+            {
+                RunTrace.AttemptEnded(span, null);
+            }
+
+            return result;
+        }
+        catch (Exception error) when (Note(span, error))
+        {
+            throw;
+        }
+    }
+
+    private static bool Note(ItemTrace? span, Exception error)
+    {
+        if (span is not null)
+        {
+            RunTrace.AttemptEnded(span, error);
+        }
+
+        return false;
+    }
+}

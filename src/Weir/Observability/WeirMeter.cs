@@ -1,0 +1,133 @@
+using System.Diagnostics.Metrics;
+using Weir.Core.Metering;
+
+namespace Weir.Observability;
+
+/// <summary>
+/// The instruments of the library. What workers count anyway is read when somebody asks; only durations are recorded as they happen. A run
+/// that starts while nobody listens is not seen later either: that is why it costs nothing.
+/// </summary>
+internal static class WeirMeter
+{
+    private const string Operation = "weir.operation";
+    private const string Outcome = "weir.outcome";
+
+    private static readonly Lock Lock = new();
+    private static readonly HashSet<RunObservation> Running = [];
+    private static readonly Dictionary<string, RunSample> Ended = [];
+
+    private static readonly Meter Meter = new(WeirDiagnostics.MeterName, WeirDiagnostics.Version);
+
+    private static readonly Instrument[] Instruments =
+    [
+        Meter.CreateObservableUpDownCounter("weir.runs.active", () => Measure(static _ => 1, onlyRunning: true), "{run}", "Runs that have begun and not ended."),
+        Meter.CreateObservableUpDownCounter("weir.items.active", () => Measure(static s => s.InFlight, onlyRunning: true), "{item}", "Items inside their call."),
+        Meter.CreateObservableUpDownCounter(
+            "weir.items.queued", () => Measure(RunObservation.QueueDepth, onlyRunning: true), "{item}", "Items that were read and have not begun, items between two attempts, and results that nobody has taken."),
+        Meter.CreateObservableUpDownCounter("weir.concurrency.limit", () => Measure(static s => s.Limit, onlyRunning: true), "{item}", "How many items may be inside their call."),
+        Meter.CreateObservableCounter("weir.items", MeasureItems, "{item}", "Items that have ended."),
+        Meter.CreateObservableCounter("weir.retries", () => Measure(static s => s.Retries), "{attempt}", "Attempts beyond an item's first."),
+        Meter.CreateObservableCounter("weir.throttles", () => Measure(static s => s.Throttles), "{pause}", "Pauses of reading because a stream's consumer was behind."),
+        Meter.CreateObservableCounter("weir.drains", () => Measure(static s => s.Drains), "{pause}", "Pauses of reading that have ended."),
+    ];
+
+    private static readonly Histogram<double> RunDuration = Meter.CreateHistogram<double>("weir.run.duration", "s", "How long runs took.");
+
+    /// <summary>How long the user's calls took: each attempt by itself, without hooks and without waiting.</summary>
+    public static readonly Histogram<double> CallDuration = Meter.CreateHistogram<double>("weir.call.duration", "s", "How long the calls for single items took, each attempt by itself.");
+
+    public static bool HasListeners
+    {
+        get
+        {
+            foreach (Instrument instrument in Instruments)
+            {
+                if (instrument.Enabled)
+                {
+                    return true;
+                }
+            }
+
+            return RunDuration.Enabled || CallDuration.Enabled;
+        }
+    }
+
+    public static void Begin(RunObservation run)
+    {
+        lock (Lock)
+        {
+            Running.Add(run);
+        }
+    }
+
+    public static void End(RunObservation run, in RunSample sample, TimeSpan elapsed, string outcome)
+    {
+        lock (Lock)
+        {
+            // In one step, so that a counter never goes back.
+            if (!Running.Remove(run))
+            {
+                return;
+            }
+
+            RunSample sum = Ended.GetValueOrDefault(run.Operation);
+            sum.Succeeded += sample.Succeeded;
+            sum.Unsuccessful += sample.Unsuccessful;
+            sum.Retries += sample.Retries;
+            sum.Throttles += sample.Throttles;
+            sum.Drains += sample.Drains;
+            Ended[run.Operation] = sum;
+        }
+
+        RunDuration.Record(elapsed.TotalSeconds, new(Operation, run.Operation), new(Outcome, outcome));
+    }
+
+    public static void Call(string operation, TimeSpan elapsed, Exception? error)
+    {
+        if (error is null)
+        {
+            CallDuration.Record(elapsed.TotalSeconds, new KeyValuePair<string, object?>(Operation, operation));
+        }
+        else
+        {
+            CallDuration.Record(elapsed.TotalSeconds, new(Operation, operation), new("error.type", error.GetType().FullName));
+        }
+    }
+
+    private static List<Measurement<long>> MeasureItems() =>
+    [
+        .. Measure(static s => s.Succeeded, new KeyValuePair<string, object?>(Outcome, "succeeded")),
+        .. Measure(static s => s.Unsuccessful, new KeyValuePair<string, object?>(Outcome, "unsuccessful")),
+    ];
+
+    private static List<Measurement<long>> Measure(Func<RunSample, long> read, bool onlyRunning) => Measure(read, null, onlyRunning);
+
+    private static List<Measurement<long>> Measure(Func<RunSample, long> read, KeyValuePair<string, object?>? tag = null, bool onlyRunning = false)
+    {
+        Dictionary<string, long> sums = [];
+        lock (Lock)
+        {
+            if (!onlyRunning)
+            {
+                foreach ((string operation, RunSample sample) in Ended)
+                {
+                    sums[operation] = read(sample);
+                }
+            }
+
+            foreach (RunObservation run in Running)
+            {
+                sums[run.Operation] = sums.GetValueOrDefault(run.Operation) + read(run.Sample());
+            }
+        }
+
+        List<Measurement<long>> measurements = [];
+        foreach ((string operation, long sum) in sums)
+        {
+            KeyValuePair<string, object?> name = new(Operation, operation);
+            measurements.Add(tag is { } extra ? new Measurement<long>(sum, name, extra) : new Measurement<long>(sum, name));
+        }
+
+        return measurements;
+    }
+}

@@ -1,0 +1,142 @@
+using System.Collections.Concurrent;
+using System.Diagnostics.Metrics;
+using Weir.TestKit;
+using Weir.Tests.Operators.Budgets;
+
+namespace Weir.Tests.Observability;
+
+/// <summary>The instruments. Alone, because a listener is one for the whole process.</summary>
+[Collection(nameof(Alone))]
+public sealed class MeterTests : IDisposable
+{
+    private readonly MeterListener _listener = new();
+    private readonly ConcurrentQueue<(string Name, double Value, string Tags)> _measured = new();
+
+    public MeterTests()
+    {
+        _listener.InstrumentPublished = static (instrument, listener) =>
+        {
+            if (instrument.Meter.Name == WeirDiagnostics.MeterName)
+            {
+                listener.EnableMeasurementEvents(instrument);
+            }
+        };
+        _listener.SetMeasurementEventCallback<long>((instrument, value, tags, _) => _measured.Enqueue((instrument.Name, value, Text(tags))));
+        _listener.SetMeasurementEventCallback<double>((instrument, value, tags, _) => _measured.Enqueue((instrument.Name, value, Text(tags))));
+        _listener.Start();
+    }
+
+    public void Dispose() => _listener.Dispose();
+
+    [Fact(Timeout = 30_000)]
+    public async Task Instruments_DuringAndAfterARun_TellWhatHappened()
+    {
+        await Enumerable.Range(0, 3).SelectParallelAsync(static (x, _) => new ValueTask<int>(x));
+        Dictionary<string, double> before = Observe();
+        using Gate gate = new();
+        TaskCompletionSource inside = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        int calls = 0;
+        Task<List<int>> run = Enumerable.Range(0, 10).SelectParallelAsync(
+            async (x, token) =>
+            {
+                if (x >= 8)
+                {
+                    throw new FormatException();
+                }
+
+                if (Interlocked.Increment(ref calls) == 4)
+                {
+                    inside.SetResult();
+                }
+
+                await gate.WaitAsync(token);
+                return x;
+            },
+            new ParallelRunOptions { MaxDegreeOfParallelism = 4, ErrorMode = ErrorMode.BestEffort });
+        await inside.Task;
+        Dictionary<string, double> during = Observe();
+        Assert.Equal(1, during["weir.runs.active|weir.operation=SelectParallelAsync"]);
+        Assert.Equal(4, during["weir.items.active|weir.operation=SelectParallelAsync"]);
+        Assert.Equal(4, during["weir.concurrency.limit|weir.operation=SelectParallelAsync"]);
+        gate.Open();
+        Assert.Equal(8, (await run).Count);
+
+        Dictionary<string, double> after = Observe();
+        Assert.DoesNotContain("weir.runs.active|weir.operation=SelectParallelAsync", after);
+        Assert.Equal(8, Grown("weir.items|weir.operation=SelectParallelAsync,weir.outcome=succeeded"));
+        Assert.Equal(2, Grown("weir.items|weir.operation=SelectParallelAsync,weir.outcome=unsuccessful"));
+        Assert.Equal(13, _measured.Count(static m => m.Name == "weir.call.duration"));
+        Assert.Equal(2, _measured.Count(static m => m is ("weir.call.duration", _, "weir.operation=SelectParallelAsync,error.type=System.FormatException")));
+        Assert.Equal(2, _measured.Count(static m => m is ("weir.run.duration", _, "weir.operation=SelectParallelAsync,weir.outcome=completed")));
+
+        double Grown(string name) => after[name] - before.GetValueOrDefault(name);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Counters_OfRetriesAndPauses_Grow()
+    {
+        Dictionary<string, double> before = Observe();
+        ManualTimeProvider time = new();
+        int calls = 0;
+        Task run = new[] { 1 }.ForEachParallelAsync(
+            (_, _) => ++calls < 3 ? throw new FormatException() : default, new ParallelRunOptions { MaxRetries = 5, TimeProvider = time });
+        while (!run.IsCompleted)
+        {
+            time.Advance(TimeSpan.FromSeconds(1));
+            await Task.Yield();
+        }
+
+        await run;
+        await foreach (int x in Enumerable.Range(0, 100).SelectParallelStreamAsync(
+            static (x, _) => new ValueTask<int>(x), new ParallelRunOptions { MaxDegreeOfParallelism = 1, ChannelCapacity = 1 }))
+        {
+        }
+
+        Dictionary<string, double> after = Observe();
+        Assert.Equal(2, Grown("weir.retries|weir.operation=ForEachParallelAsync"));
+        Assert.InRange(Grown("weir.throttles|weir.operation=SelectParallelStreamAsync"), 1, 100);
+        Assert.InRange(Grown("weir.drains|weir.operation=SelectParallelStreamAsync"), 1, 100);
+
+        double Grown(string name) => after[name] - before.GetValueOrDefault(name);
+    }
+
+    [Fact]
+    public void Instruments_Each_IsInTheDocumentationWithItsUnit()
+    {
+        string page = File.ReadAllText(Path.Combine(Root(), "docs", "observability.md"));
+        List<Instrument> instruments = [];
+        using MeterListener listener = new();
+        listener.InstrumentPublished = (instrument, _) =>
+        {
+            if (instrument.Meter.Name == WeirDiagnostics.MeterName)
+            {
+                instruments.Add(instrument);
+            }
+        };
+        listener.Start();
+        Assert.Equal(10, instruments.Count);
+        Assert.All(instruments, instrument => Assert.Contains(
+            page.Split('\n'), line => line.Contains($"`{instrument.Name}`", StringComparison.Ordinal) && line.Contains($"| {instrument.Unit} |", StringComparison.Ordinal)));
+    }
+
+    private static string Root()
+    {
+        string? folder = AppContext.BaseDirectory;
+        while (folder is not null && !File.Exists(Path.Combine(folder, "Weir.slnx")))
+        {
+            folder = Path.GetDirectoryName(folder);
+        }
+
+        return folder ?? throw new InvalidOperationException("The tests run inside the repository.");
+    }
+
+    private Dictionary<string, double> Observe()
+    {
+        int skip = _measured.Count;
+        _listener.RecordObservableInstruments();
+        return _measured.Skip(skip).ToDictionary(static m => $"{m.Name}|{m.Tags}", static m => m.Value);
+    }
+
+    private static string Text(ReadOnlySpan<KeyValuePair<string, object?>> tags) =>
+        string.Join(",", tags.ToArray().Select(static t => $"{t.Key}={t.Value}"));
+}

@@ -1,0 +1,164 @@
+using System.Threading.Channels;
+using Weir.TestKit;
+
+namespace Weir.Tests.Observability;
+
+public class MetricsTests
+{
+    private static readonly TimeSpan Second = TimeSpan.FromSeconds(1);
+
+    private readonly ManualTimeProvider _time = new();
+    private readonly Channel<MetricsSnapshot> _samples = Channel.CreateUnbounded<MetricsSnapshot>();
+
+    private ParallelRunOptions Options => new()
+    {
+        MaxDegreeOfParallelism = 3,
+        TimeProvider = _time,
+        Metrics = new MetricsOptions { SampleInterval = Second, OnMetricsSample = s => _samples.Writer.WriteAsync(s) },
+    };
+
+    [Fact(Timeout = 30_000)]
+    public async Task Sample_WhileItemsRunAndWait_HasTheTrueValues()
+    {
+        // Of six items, 0 has ended, 1 waits for its retry for an hour, 2 to 4 are inside their calls, and 5 has not begun.
+        using Gate gate = new();
+        TaskCompletionSource inside = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        TaskCompletionSource retried = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        int calls = 0;
+        int failed = 0;
+        Task<List<int>> run = Enumerable.Range(0, 6).SelectParallelAsync(
+            async (x, token) =>
+            {
+                if (x == 1 && Interlocked.Exchange(ref failed, 1) == 0)
+                {
+                    throw new FormatException();
+                }
+
+                if (x is > 1 and < 5)
+                {
+                    if (Interlocked.Increment(ref calls) == 3)
+                    {
+                        inside.SetResult();
+                    }
+
+                    await gate.WaitAsync(token);
+                }
+
+                return x;
+            },
+            Options with
+            {
+                MaxRetries = 1,
+                BaseDelay = TimeSpan.FromHours(1),
+                BackoffStrategy = Resilience.BackoffStrategy.Linear,
+                MaxDelay = TimeSpan.FromHours(2),
+                OnRetryAsync = (_, _, _) =>
+                {
+                    retried.SetResult();
+                    return default;
+                },
+            });
+        await inside.Task;
+        await retried.Task;
+        MetricsSnapshot sample;
+        do
+        {
+            // The worker that made item 1 wait may still be on its way to the next one.
+            _time.Advance(Second);
+            sample = await NextAsync();
+        }
+        while (sample.WaitingForRetry == 0 || sample.ActiveWorkers < 3);
+        Assert.Equal((3, 3), (sample.ActiveWorkers, sample.ConcurrencyLimit));
+        Assert.Equal((1, 0, 1), (sample.ItemsCompleted, sample.TotalFailures, sample.TotalRetries));
+        Assert.Equal((5, 1), (sample.ItemsStarted, sample.WaitingForRetry));
+        Assert.InRange(sample.QueueDepth, 1, 2);
+        Assert.Equal((0, 0), (sample.ThrottleEvents, sample.DrainEvents));
+        Assert.False(sample.IsFinal);
+
+        gate.Open();
+        while (!run.IsCompleted)
+        {
+            if (_time.ArmedTimers > 1)
+            {
+                _time.Advance(TimeSpan.FromMinutes(10));
+            }
+
+            await Task.Yield();
+        }
+
+        Assert.Equal([0, 1, 2, 3, 4, 5], await run);
+        MetricsSnapshot last = await LastAsync();
+        Assert.Equal((6, 0, 1), (last.ItemsCompleted, last.TotalFailures, last.TotalRetries));
+        Assert.Equal((0, 0L, 0, 0.0), (last.ActiveWorkers, last.QueueDepth, last.WaitingForRetry, last.ErrorRate));
+        Assert.Equal(0, _time.LiveTimers);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Sample_OfAStreamWhoseConsumerIsBehind_TellsOfPausesAndOfWhatNobodyHasTaken()
+    {
+        // A limit of 1 and room for 2: three items end, and the fourth may not begin.
+        IAsyncEnumerator<int> stream = Enumerable.Range(0, 8).SelectParallelStreamAsync(
+            static (x, _) => new ValueTask<int>(x), Options with { MaxDegreeOfParallelism = 1, ChannelCapacity = 2 }).GetAsyncEnumerator(TestContext.Current.CancellationToken);
+        Assert.True(await stream.MoveNextAsync());
+        MetricsSnapshot sample;
+        do
+        {
+            _time.Advance(Second);
+            sample = await NextAsync();
+        }
+        while (sample.ActiveWorkers > 0 || sample.ThrottleEvents == 0);
+        Assert.InRange(sample.QueueDepth, 2, 3);
+        Assert.Equal(sample.ThrottleEvents - 1, sample.DrainEvents);
+        while (await stream.MoveNextAsync())
+        {
+        }
+
+        await stream.DisposeAsync();
+        MetricsSnapshot last = await LastAsync();
+        Assert.Equal(8, last.ItemsCompleted);
+
+        // It is taken before the consumer has the end, and so perhaps the last results.
+        Assert.InRange(last.QueueDepth, 0, 3);
+        Assert.InRange(last.ThrottleEvents, 1, 8);
+        Assert.InRange(last.ThrottleEvents - last.DrainEvents, 0, 1);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task FinalSample_OfARunWithFailures_CountsThemOnceEach()
+    {
+        await Enumerable.Range(0, 10).SelectParallelAsync(
+            static (x, _) => x % 5 == 0 ? throw new FormatException() : new ValueTask<int>(x), Options with { ErrorMode = ErrorMode.BestEffort });
+        MetricsSnapshot last = await LastAsync();
+        Assert.Equal((10, 8, 2), (last.ItemsStarted, last.ItemsCompleted, last.TotalFailures));
+        Assert.Equal(0.2, last.ErrorRate);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Callback_ThatNeverReturns_DelaysTheEndByItsTimeoutAndNoMore()
+    {
+        TaskCompletionSource never = new();
+        Task<List<int>> run = new[] { 1 }.SelectParallelAsync(
+            static (x, _) => new ValueTask<int>(x),
+            Options with { Metrics = new MetricsOptions { OnMetricsSample = _ => new ValueTask(never.Task), CallbackTimeout = 3 * Second } });
+        Assert.True(SpinWait.SpinUntil(() => _time.NextDue == 3 * Second, 10_000));
+        _time.Advance(2.9 * Second);
+        Assert.False(run.IsCompleted);
+        _time.Advance(0.1 * Second);
+        Assert.Equal([1], await run);
+        never.SetResult();
+    }
+
+    private ValueTask<MetricsSnapshot> NextAsync() => _samples.Reader.ReadAsync(TestContext.Current.CancellationToken);
+
+    private async Task<MetricsSnapshot> LastAsync()
+    {
+        MetricsSnapshot sample = await NextAsync();
+        while (!sample.IsFinal)
+        {
+            sample = await NextAsync();
+        }
+
+        Assert.False(_samples.Reader.TryPeek(out _));
+        return sample;
+    }
+}

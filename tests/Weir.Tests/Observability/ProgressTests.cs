@@ -1,0 +1,231 @@
+using System.Threading.Channels;
+using Weir.TestKit;
+
+namespace Weir.Tests.Observability;
+
+public class ProgressTests
+{
+    private static readonly TimeSpan Second = TimeSpan.FromSeconds(1);
+
+    private readonly ManualTimeProvider _time = new();
+    private readonly Channel<ProgressSnapshot> _reports = Channel.CreateUnbounded<ProgressSnapshot>();
+
+    private ParallelRunOptions Options => new()
+    {
+        MaxDegreeOfParallelism = 2,
+        TimeProvider = _time,
+        Progress = new ProgressOptions { ReportInterval = 5 * Second, OnProgress = r => _reports.Writer.WriteAsync(r) },
+    };
+
+    [Fact(Timeout = 30_000)]
+    public async Task Reports_WhileItemsRun_TellWhatIsTrueAtThatMoment()
+    {
+        using Gate first = new();
+        using Gate second = new();
+        TaskCompletionSource bothWait = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        int waiting = 0;
+        Task<List<int>> run = Enumerable.Range(0, 8).SelectParallelAsync(
+            async (x, token) =>
+            {
+                if (x >= 2 && Interlocked.Increment(ref waiting) == 2)
+                {
+                    bothWait.SetResult();
+                }
+
+                await (x < 2 ? first : second).WaitAsync(token);
+                return x;
+            },
+            Options);
+        _time.Advance(5 * Second);
+        ProgressSnapshot none = await NextAsync();
+        Assert.Equal((0, 0, 8), (none.ItemsCompleted, none.ErrorCount, none.TotalItems!.Value));
+        Assert.Equal((5 * Second, false, 0.0), (none.Elapsed, none.IsFinal, none.PercentComplete!.Value));
+        Assert.Equal(0, none.ItemsPerSecond);
+        Assert.Null(none.EstimatedTimeRemaining);
+
+        first.Open();
+        await bothWait.Task;
+        _time.Advance(5 * Second);
+        ProgressSnapshot some = await NextAsync();
+        Assert.Equal((4, 2, 0), (some.ItemsStarted, some.ItemsCompleted, some.ErrorCount));
+        Assert.Equal(25, some.PercentComplete);
+        Assert.Equal(0.2, some.ItemsPerSecond);
+        Assert.Equal(30 * Second, some.EstimatedTimeRemaining);
+
+        second.Open();
+        await run;
+        ProgressSnapshot last = await NextAsync();
+        Assert.Equal((8, 8, 0, true), (last.ItemsStarted, last.ItemsCompleted, last.ErrorCount, last.IsFinal));
+        Assert.Equal((100, TimeSpan.Zero), (last.PercentComplete!.Value, last.EstimatedTimeRemaining!.Value));
+        Assert.False(_reports.Reader.TryPeek(out _));
+        Assert.Equal(0, _time.LiveTimers);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [InlineData("list")]
+    [InlineData("lazy list")]
+    [InlineData("outcomes")]
+    [InlineData("for each")]
+    [InlineData("stream")]
+    [InlineData("batches")]
+    [InlineData("keyed")]
+    public async Task FinalReport_OfEveryOperator_HasBeenMadeWhenTheOperatorReturns(string kind)
+    {
+        int[] items = [.. Enumerable.Range(0, 100)];
+        static ValueTask<int> Call(int x, CancellationToken token) => new(x);
+        switch (kind)
+        {
+            case "list":
+                await items.SelectParallelAsync(Call, Options);
+                break;
+            case "lazy list":
+                await items.Where(static _ => true).SelectParallelAsync(Call, Options);
+                break;
+            case "outcomes":
+                await items.SelectParallelOutcomesAsync(Call, Options);
+                break;
+            case "for each":
+                await items.ForEachParallelAsync(static (_, _) => default, Options);
+                break;
+            case "stream":
+                Assert.Equal(100, await items.ToAsyncEnumerable().SelectParallelStreamAsync(Call, Options).CountAsync());
+                break;
+            case "batches":
+                await items.BatchParallelAsync(1, static (b, _) => new ValueTask<int>(b.Count), Options);
+                break;
+            default:
+                await items.SelectParallelAsync(Call, partitionBy: static x => x % 7, Options);
+                break;
+        }
+
+        Assert.True(_reports.Reader.TryRead(out ProgressSnapshot? last));
+        Assert.Equal((100, true), (last.ItemsCompleted, last.IsFinal));
+        Assert.Equal(kind is "lazy list" or "stream" ? null : 100, last.TotalItems);
+        Assert.Equal(kind is "lazy list" or "stream" ? null : 100.0, last.PercentComplete);
+        Assert.False(_reports.Reader.TryRead(out _));
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task FinalReport_HoweverTheRunEnds_IsMade()
+    {
+        await Assert.ThrowsAsync<FormatException>(() => new[] { 1 }.SelectParallelAsync<int, int>(static (_, _) => throw new FormatException(), Options));
+        Assert.Equal((0, 1, 100.0), Tuple(await NextAsync()));
+
+        using CancellationTokenSource cancel = new();
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => new[] { 1, 2, 3, 4 }.SelectParallelAsync<int, int>(
+            async (_, token) =>
+            {
+                await cancel.CancelAsync();
+                token.ThrowIfCancellationRequested();
+                return 1;
+            },
+            Options,
+            cancel.Token));
+        Assert.True((await NextAsync()).IsFinal);
+
+        await Array.Empty<int>().SelectParallelAsync(static (x, _) => new ValueTask<int>(x), Options);
+        Assert.Equal((0, 0, 100.0), Tuple(await NextAsync()));
+
+        await Array.Empty<int>().ForEachParallelAsync(static (_, _) => default, Options);
+        Assert.Equal((0, 0, 100.0), Tuple(await NextAsync()));
+
+        await foreach (int x in Enumerable.Range(0, 1000).SelectParallelStreamAsync(static (x, _) => new ValueTask<int>(x), Options))
+        {
+            break;
+        }
+
+        Assert.True((await NextAsync()).IsFinal);
+        Assert.False(_reports.Reader.TryPeek(out _));
+
+        static (long Completed, long Errors, double? Percent) Tuple(ProgressSnapshot s) => (s.ItemsCompleted, s.ErrorCount, s.PercentComplete);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Callback_ThatNeverReturns_DelaysTheEndByItsTimeoutAndNoMore()
+    {
+        TaskCompletionSource never = new();
+        TaskCompletionSource called = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        int finals = 0;
+        using Gate gate = new();
+        Task<List<int>> run = new[] { 1 }.SelectParallelAsync(
+            async (x, token) =>
+            {
+                await gate.WaitAsync(token);
+                return x;
+            },
+            Options with
+            {
+                Progress = new ProgressOptions
+                {
+                    ReportInterval = Second,
+                    CallbackTimeout = 10 * Second,
+                    OnProgress = snapshot =>
+                    {
+                        finals += snapshot.IsFinal ? 1 : 0;
+                        called.TrySetResult();
+                        return new ValueTask(never.Task);
+                    },
+                },
+            });
+        _time.Advance(Second);
+        await called.Task;
+
+        // Reports that are due meanwhile are left out, not queued up.
+        _time.Advance(20 * Second);
+        gate.Open();
+        WaitFor(26 * Second);
+        _time.Advance(4.9 * Second);
+        Assert.Equal(0, finals);
+        _time.Advance(0.1 * Second);
+        Assert.True(SpinWait.SpinUntil(() => Volatile.Read(ref finals) == 1, 10_000));
+        WaitFor(31 * Second);
+        _time.Advance(4.9 * Second);
+        Assert.False(run.IsCompleted);
+        _time.Advance(0.1 * Second);
+        Assert.Equal([1], await run);
+        never.SetResult();
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Callback_ThatBlocksItsThreadOrThrows_DoesNotHarmTheRun()
+    {
+        using Gate gate = new();
+        Task<List<int>> run = new[] { 1 }.SelectParallelAsync(
+            static (x, _) => new ValueTask<int>(x),
+            Options with
+            {
+                Progress = new ProgressOptions
+                {
+                    OnProgress = _ =>
+                    {
+                        gate.Wait(TestContext.Current.CancellationToken);
+                        return default;
+                    },
+                },
+            });
+        WaitFor(Second);
+        Assert.False(run.IsCompleted);
+        _time.Advance(Second);
+        Assert.Equal([1], await run);
+
+        Assert.Equal([1], await new[] { 1 }.SelectParallelAsync(
+            static (x, _) => new ValueTask<int>(x), Options with { Progress = new ProgressOptions { OnProgress = static _ => throw new FormatException() } }));
+    }
+
+    [Fact]
+    public void Options_WrongValues_AreRefusedAtTheCallByName()
+    {
+        Refused("ReportInterval", new() { Progress = new() { ReportInterval = TimeSpan.Zero } });
+        Refused("CallbackTimeout", new() { Progress = new() { CallbackTimeout = -Second } });
+        Refused("SampleInterval", new() { Metrics = new() { SampleInterval = TimeSpan.MaxValue } });
+        Refused("CallbackTimeout", new() { Metrics = new() { CallbackTimeout = TimeSpan.Zero } });
+
+        static void Refused(string name, ParallelRunOptions options) => Assert.Equal(
+            name, Assert.Throws<ArgumentOutOfRangeException>(() => { _ = new[] { 1 }.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), options); }).ParamName);
+    }
+
+    /// <summary>Waits until the next timer is the one for that time.</summary>
+    private void WaitFor(TimeSpan due) => Assert.True(SpinWait.SpinUntil(() => _time.NextDue == due, 10_000));
+
+    private ValueTask<ProgressSnapshot> NextAsync() => _reports.Reader.ReadAsync(TestContext.Current.CancellationToken);
+}
