@@ -75,7 +75,7 @@ internal readonly struct PolicyCall<TItem, TResult>(Func<TItem, CancellationToke
             await policies.ToldAsync(policies.Tell(starting, index)).ConfigureAwait(false);
         }
 
-        TResult result = await Attempt(item, cancellationToken);
+        TResult result = await new PendingAwaiter<TResult, PolicyPending<TResult>>(Attempt(item, cancellationToken));
         if (policies.Completed is { } completed)
         {
             await policies.ToldAsync(policies.Tell(completed, index)).ConfigureAwait(false);

@@ -8,7 +8,7 @@ namespace Weir.Policies;
 /// A started call whose end is told to the run's policies when its result is taken, unless that was done already. A struct in place of a state machine: a call
 /// that suspends costs the policies no allocation.
 /// </summary>
-internal readonly struct PolicyPending<TResult> : IPending<TResult>, ICriticalNotifyCompletion
+internal readonly struct PolicyPending<TResult> : IPending<TResult>
 {
     private readonly ValueTask<TResult> _task;
     private readonly CallPolicies? _policies;
@@ -39,14 +39,10 @@ internal readonly struct PolicyPending<TResult> : IPending<TResult>, ICriticalNo
         get => _task.IsCompletedSuccessfully;
     }
 
-    public PolicyPending<TResult> GetAwaiter() => this;
-
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public TResult GetResult() => _policies is null ? _task.GetAwaiter().GetResult() : Report(_policies);
 
     public void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
-
-    void ICriticalNotifyCompletion.UnsafeOnCompleted(Action continuation) => OnCompleted(continuation);
 
     private TResult Report(CallPolicies policies)
     {
