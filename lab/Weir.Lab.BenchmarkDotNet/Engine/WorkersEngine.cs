@@ -221,7 +221,6 @@ internal sealed class WorkersEngine : IEngine
 
     private WorkersResult ResultOf(List<WindowOutcome> timed, double bytesPerOperation)
     {
-        double seconds = _measured.Sum(static o => o.Seconds);
         GroupResult[] groups = [.. _measured.Select(static o => o.Groups()[0])];
         return new WorkersResult
         {
@@ -231,7 +230,7 @@ internal sealed class WorkersEngine : IEngine
             Latency = LatencySummary.Merge(timed.Select(static o => new LatencySummary(o.Service!)))!,
             SampleEvery = timed[0].Groups()[0].SampleEvery,
             BytesPerOperation = bytesPerOperation,
-            Cores = _measured.Sum(static o => o.Resources.Cpu.TotalSeconds) / seconds,
+            Cores = _measured.Average(static o => o.Cores),
             ProcessorCount = Environment.ProcessorCount,
             Fairness = new Statistics.Fairness(
                 Trials.Spread.Of(groups.Select(static g => g.Fairness.MinOverMax)).Median,

@@ -28,6 +28,9 @@ internal sealed record WindowOutcome
 
     public required ResourceUse Resources { get; init; }
 
+    /// <summary>How many processors were busy on average while the resources were counted, which for a counted window is a little more than the window.</summary>
+    public required double Cores { get; init; }
+
     /// <summary>What was used from before the first operation until after the last, in the window or not; the allocations are exact.</summary>
     public required ResourceUse Whole { get; init; }
 

@@ -80,6 +80,7 @@ internal sealed class WindowRunner : IDisposable
         _state.InFlight.Reset();
         _state.OpenGate();
         StartLoops();
+        long opened = Stopwatch.GetTimestamp();
         long begin;
         ResourceSample before;
         ResourceSample after;
@@ -119,10 +120,12 @@ internal sealed class WindowRunner : IDisposable
             after = ResourceSample.TakeRunning();
         }
 
+        ResourceUse use = ResourceUse.Between(before, after);
+        double cores = use.Cpu.TotalSeconds / Stopwatch.GetElapsedTime(_plan.Count is null ? begin : opened).TotalSeconds;
         InFlightDepth inFlight = Depth();
         Finish();
         ResourceSample last = ResourceSample.Take();
-        return Outcome(begin, seconds, inFlight, ResourceUse.Between(before, after), ResourceUse.Between(first, last));
+        return Outcome(begin, seconds, inFlight, use, ResourceUse.Between(first, last)) with { Cores = cores };
     }
 
     private void Start()
@@ -252,6 +255,7 @@ internal sealed class WindowRunner : IDisposable
             ? null
             : new PacingResult(_pacer.Counted, _pacer.Dropped, _pacer.LateStarts, _pacer.Unfinished, _pacer.Lateness.ValueAtPercentile(99)),
         Resources = use,
+        Cores = 0,
         Whole = whole,
         Timeline = _timeline,
         Troubles = _troubles,
