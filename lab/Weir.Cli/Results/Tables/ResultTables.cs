@@ -131,7 +131,7 @@ internal static class ResultTables
         ("peak at", static f => f.PeakWorkers is { } peak ? Numbers.Short(peak) : null),
         ("peak rate", static f => f.PeakRate is { } rate ? Rate(rate) : null),
         ("R2", static f => FormattableString.Invariant($"{f.RSquared:0.000}")),
-        ("verdict", static f => f.Refused is null ? "usable" : "refused: " + f.Refused));
+        ("verdict", static f => f.Refused is null ? "usable" : "refused"));
 
     /// <summary>Every round, in the order in which they were measured.</summary>
     public static Table Rounds(ResultFile result)
