@@ -114,7 +114,7 @@ internal static class ResultTables
         ("arm", static c => c.Arm),
         ("against", static c => c.Against),
         ("ratio", static c => FormattableString.Invariant($"{c.Ratio:0.000}")),
-        ("interval", static c => FormattableString.Invariant($"{c.Low:0.000}..{c.High:0.000}")),
+        ("interval", static c => c.Interval),
         ("p", static c => Numbers.Short(c.P)),
         ("margin", static c => FormattableString.Invariant($"{c.Margin * 100:0.#} %")),
         ("verdict", static c => c.Verdict));
