@@ -1,3 +1,5 @@
+using System.Text.Json.Serialization;
+
 namespace Weir.Cli.Results;
 
 /// <summary>Two arms compared, round by round.</summary>
@@ -29,6 +31,10 @@ internal sealed record ComparisonRecord
 
     /// <summary>FASTER, SLOWER, EQUIVALENT or INCONCLUSIVE.</summary>
     public required string Verdict { get; init; }
+
+    /// <summary>The interval in words; with too few rounds there is none.</summary>
+    [JsonIgnore]
+    public string Interval => double.IsFinite(High) ? FormattableString.Invariant($"{Low:0.000}..{High:0.000}") : "too few rounds";
 
     /// <summary>Why the verdict is what it is, when that is not plain.</summary>
     public string? Note { get; init; }

@@ -11,6 +11,18 @@ internal static class TimelineFigure
     private const int Height = 210;
     private const int SmallHeight = 130;
 
+    // A slice has one value from its beginning to its end: a slanted line would show rates that nobody measured.
+    private static IEnumerable<(double X, double Y)> Steps(IReadOnlyList<TimelinePoint> points, Func<TimelinePoint, double> value)
+    {
+        double from = 0;
+        foreach (TimelinePoint point in points)
+        {
+            yield return (from, value(point));
+            yield return (point.Second, value(point));
+            from = point.Second;
+        }
+    }
+
     public static Figure? Make(ResultFile result)
     {
         string[] names = [.. result.Names()];
@@ -37,7 +49,7 @@ internal static class TimelineFigure
             PlotFrame plot = new(width, Height, time, rate, "", $"{result.Unit}/s");
             foreach ((_, int series, RoundRecord round) in shown)
             {
-                plot.Line(round.Timeline.Select(static p => (p.Second, p.Rate)), series);
+                plot.Line(Steps(round.Timeline, static p => p.Rate), series);
             }
 
             return plot;
@@ -68,7 +80,7 @@ internal static class TimelineFigure
             PlotFrame plot = new(width, SmallHeight + 18, time, threads, "seconds", "pool threads");
             foreach ((_, int series, RoundRecord round) in shown)
             {
-                plot.Line(round.Timeline.Select(static p => (p.Second, (double)p.PoolThreads)), series);
+                plot.Line(Steps(round.Timeline, static p => p.PoolThreads), series);
             }
 
             return plot;

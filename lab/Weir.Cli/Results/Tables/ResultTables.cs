@@ -114,7 +114,7 @@ internal static class ResultTables
         ("arm", static c => c.Arm),
         ("against", static c => c.Against),
         ("ratio", static c => FormattableString.Invariant($"{c.Ratio:0.000}")),
-        ("interval", static c => FormattableString.Invariant($"{c.Low:0.000}..{c.High:0.000}")),
+        ("interval", static c => c.Interval),
         ("p", static c => Numbers.Short(c.P)),
         ("margin", static c => FormattableString.Invariant($"{c.Margin * 100:0.#} %")),
         ("verdict", static c => c.Verdict));
@@ -131,7 +131,7 @@ internal static class ResultTables
         ("peak at", static f => f.PeakWorkers is { } peak ? Numbers.Short(peak) : null),
         ("peak rate", static f => f.PeakRate is { } rate ? Rate(rate) : null),
         ("R2", static f => FormattableString.Invariant($"{f.RSquared:0.000}")),
-        ("verdict", static f => f.Refused is null ? "usable" : "refused: " + f.Refused));
+        ("verdict", static f => f.Refused is null ? "usable" : "refused"));
 
     /// <summary>Every round, in the order in which they were measured.</summary>
     public static Table Rounds(ResultFile result)
