@@ -58,8 +58,8 @@ public class LoadJsonTests
     {
         LoadResult result = await CliUnderTest.LoadAsync("--json --count 3000 --batch-size 700 --peers --trials 2");
 
-        Assert.Equal(9, result.Results.Count);
-        Assert.Equal(5, result.Results.Values.Count(static r => r.GetProperty("peer").GetBoolean()));
+        Assert.Equal(10, result.Results.Count);
+        Assert.Equal(6, result.Results.Values.Count(static r => r.GetProperty("peer").GetBoolean()));
         Assert.Equal(1, result.Results["loop"].GetProperty("ratio_to_loop").GetDouble());
         Assert.Equal(1, result.Results["Parallel.ForEachAsync"].GetProperty("ratio_to_foreachasync").GetDouble());
         Assert.True(result.Results["direct"].GetProperty("ratio_to_foreachasync").GetDouble() > 0);

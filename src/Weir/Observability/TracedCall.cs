@@ -1,6 +1,5 @@
-using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
-using Weir.Core.Sinks;
+using Weir.Policies;
 
 namespace Weir.Observability;
 
@@ -18,7 +17,7 @@ internal readonly struct TracedCall<TItem, TResult, TPending, TCall>(TCall inner
         ItemTrace? span = trace.AttemptBegins(index, isFirst);
         try
         {
-            TResult result = await new Awaitable(inner.Invoke(item, index, isFirst, cancellationToken));
+            TResult result = await new PendingAwaiter<TResult, TPending>(inner.Invoke(item, index, isFirst, cancellationToken));
             if (span is not null)
             {
                 RunTrace.AttemptEnded(span, null);
@@ -30,20 +29,6 @@ internal readonly struct TracedCall<TItem, TResult, TPending, TCall>(TCall inner
         {
             throw;
         }
-    }
-
-    // Any pending call can be awaited; a ValueTask of its own it need not have.
-    private readonly struct Awaitable(TPending pending) : ICriticalNotifyCompletion
-    {
-        public bool IsCompleted => pending.IsCompleted;
-
-        public Awaitable GetAwaiter() => this;
-
-        public TResult GetResult() => pending.GetResult();
-
-        public void OnCompleted(Action continuation) => pending.OnCompleted(continuation);
-
-        public void UnsafeOnCompleted(Action continuation) => pending.OnCompleted(continuation);
     }
 
     private static bool Note(ItemTrace? span, Exception error)

@@ -5,7 +5,7 @@ internal abstract class Peer
 {
     /// <summary>All peers. The plain loop is first, because ratios are taken to it.</summary>
     public static IReadOnlyList<Peer> All { get; } =
-        [new LoopPeer(), new ForEachAsyncPeer(), new ChannelPeer(), new ActionBlockPeer(), new SemaphorePeer()];
+        [new LoopPeer(), new ForEachAsyncPeer(), new ChannelPeer(), new ActionBlockPeer(), new WeirActionBlockPeer(), new SemaphorePeer()];
 
     /// <summary>The name in reports.</summary>
     public abstract string Name { get; }
