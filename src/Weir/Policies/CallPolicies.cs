@@ -50,9 +50,9 @@ internal sealed class CallPolicies
     public AdaptiveController? Adaptive { get; }
 
     /// <summary>The policies of the options, or null when none stands around an attempt.</summary>
-    public static CallPolicies? Of(ParallelRunOptions options, AdaptiveController? adaptive, bool isTraced) =>
+    public static CallPolicies? Of(ParallelRunOptions options, AdaptiveController? adaptive) =>
         options.CircuitBreaker is null && options.SharedCircuitBreaker is null && options.RateLimit is null && options.SharedRateLimit is null
-        && !OperatorPump.HasItemHooks(options) && !(adaptive is not null && isTraced)
+        && !OperatorPump.HasItemHooks(options)
             ? null
             : new CallPolicies(options, adaptive);
 
