@@ -16,7 +16,7 @@ internal static class CompareCommand
 {
     public static Command Create(CliHost host)
     {
-        Argument<string> before = new("A") { Description = "What is compared with: a workload as NAME or NAME:grain=TIME,workers=N, a result file, or @BASELINE" };
+        Argument<string> before = new("A") { Description = "What is compared with: a workload as NAME or NAME:grain=TIME,workers=N, a result file, or @BASELINE. " + RunCommand.Help };
         Argument<string> after = new("B") { Description = "What is compared" };
         RunOptionSet options = new(isScale: false, rounds: 10, duration: "0.5s");
         CompareOptionSet compare = new();
@@ -24,7 +24,7 @@ internal static class CompareCommand
         OutputOptionSet outputs = new();
         Command command = new(
             "compare",
-            $"Compares B with A. Two workloads are measured in turns (ABBA), each round in a process of its own. Exit code 2 when B is slower.\n\n{RunCommand.Help}") { before, after };
+            "Compares B with A. Two workloads are measured in turns (ABBA), each round in a process of its own. Exit code 2 when B is slower.") { before, after };
         options.AddTo(command);
         compare.AddTo(command);
         command.Add(directory.Flag);

@@ -15,7 +15,7 @@ internal static class RunCommand
         Argument<string?> workload = WorkloadArgument();
         RunOptionSet options = new(isScale: false, rounds: 10, duration: "1.5s");
         OutputOptionSet outputs = new();
-        Command command = new("run", $"Measures a workload with N workers: rate, latency percentiles, fairness and cost.\n\n{Help}") { workload };
+        Command command = new("run", "Measures a workload with N workers: rate, latency percentiles, fairness and cost.") { workload };
         options.AddTo(command);
         outputs.AddTo(command);
         command.SetAction(async (parsed, _) =>
@@ -33,7 +33,7 @@ internal static class RunCommand
     /// <summary>The argument of all commands over workloads.</summary>
     public static Argument<string?> WorkloadArgument() => new("WORKLOAD")
     {
-        Description = "A built-in workload; absent with --assembly",
+        Description = $"A built-in workload; absent with --assembly. {Help}",
         Arity = ArgumentArity.ZeroOrOne,
     };
 

@@ -19,7 +19,7 @@ internal static class ScaleCommand
         RunOptionSet options = new(isScale: true, rounds: 5, duration: "0.5s");
         Setting fit = Setting.Of("--fit", null, "LAW", "usl (Universal Scalability Law) or none. Default usl");
         OutputOptionSet outputs = new();
-        Command command = new("scale", $"Measures a workload with several numbers of workers in turns, each round in a process of its own, and fits the scaling law.\n\n{RunCommand.Help}") { workload };
+        Command command = new("scale", "Measures a workload with several numbers of workers in turns, each round in a process of its own, and fits the scaling law.") { workload };
         options.AddTo(command);
         command.Add(fit.Flag);
         outputs.AddTo(command);
