@@ -73,7 +73,7 @@ public class LoadWorkTests
         LoadResult result = await CliUnderTest.LoadAsync($"--workload {workload} --fail-rate 0.05 --count {count} --batch-size 150 --peers --trials 2 --json");
 
         Assert.Equal(0, result.ExitCode);
-        Assert.Equal(9, result.Results.Count);
+        Assert.Equal(10, result.Results.Count);
         foreach (JsonElement one in result.Results.Values)
         {
             Assert.Equal(expected, one.GetProperty("failed").GetInt32());
@@ -123,7 +123,7 @@ public class LoadWorkTests
         Assert.Equal(0, result.ExitCode);
         Assert.Equal(file.Path, result.Json.GetProperty("input").GetString());
         Assert.Equal("hash", result.Json.GetProperty("workload").GetString());
-        Assert.Equal(9, result.Results.Count);
+        Assert.Equal(10, result.Results.Count);
         string expected = ChecksumOf("alpha", "beta", "", "gamma");
         foreach (JsonElement one in result.Results.Values)
         {
