@@ -135,6 +135,9 @@ public class PumpTests
         TestRun<int, int> run = new(source, (x, _) => new ValueTask<int>(items[x].Task), Settings(3, executor));
         run.Start();
         executor.RunOne();
+
+        // Were this thread held up meanwhile, the stall watch would have queued the third worker.
+        executor.RunAll();
         Assert.Equal(3, run.Pump.Sample().InFlight);
         await EndAsync(run, items, 0, executor);
     }
