@@ -1,4 +1,5 @@
 using Weir.Lab.Suites.Page;
+using Weir.TestKit;
 
 namespace Weir.Lab.Suites.Tests;
 
@@ -36,18 +37,7 @@ public class ResultPageTests
     [InlineData(SuiteSet.Resilience, "resilience.md")]
     public void Render_PageOfTheRepository_IsWhatTheGeneratorMakesOfIt(SuiteSet set, string file)
     {
-        string page = File.ReadAllText(Path.Combine(Root(), "docs", "results", file)).ReplaceLineEndings("\n");
+        string page = File.ReadAllText(Path.Combine(Repository.Root, "docs", "results", file)).ReplaceLineEndings("\n");
         Assert.Equal(new ResultPage(page, set).Render(), page);
-    }
-
-    private static string Root()
-    {
-        DirectoryInfo? folder = new(AppContext.BaseDirectory);
-        while (folder is not null && !File.Exists(Path.Combine(folder.FullName, "global.json")))
-        {
-            folder = folder.Parent;
-        }
-
-        return folder?.FullName ?? throw new InvalidOperationException("The tests do not run from inside the repository.");
     }
 }

@@ -1,4 +1,5 @@
 using Microsoft.Playwright;
+using Weir.TestKit;
 
 namespace Weir.Cli.Tests.Page;
 
@@ -11,19 +12,7 @@ public sealed class Browser : IAsyncLifetime
     private IBrowser? _browser;
 
     /// <summary>Where the screenshots go, beside the other results of the build.</summary>
-    public static string Screenshots
-    {
-        get
-        {
-            string folder = AppContext.BaseDirectory;
-            while (!File.Exists(Path.Combine(folder, "Weir.slnx")))
-            {
-                folder = Path.GetDirectoryName(folder) ?? throw new InvalidOperationException("The tests run from inside the repository.");
-            }
-
-            return Directory.CreateDirectory(Path.Combine(folder, "artifacts", "screenshots")).FullName;
-        }
-    }
+    public static string Screenshots => Directory.CreateDirectory(Path.Combine(Repository.Root, "artifacts", "screenshots")).FullName;
 
     public async ValueTask InitializeAsync()
     {

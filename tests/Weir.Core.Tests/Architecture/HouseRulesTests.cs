@@ -1,6 +1,6 @@
-using System.Reflection;
 using System.Text.RegularExpressions;
 using System.Xml.Linq;
+using Weir.TestKit;
 
 namespace Weir.Core.Tests.Architecture;
 
@@ -39,7 +39,7 @@ public partial class HouseRulesTests
         ["Weir.Dataflow"] = ["Sync", "Links", "Waiters", "Cores", "Blocks"],
     };
 
-    private static readonly string Root = FindRoot();
+    private static readonly string Root = Repository.Root;
 
     public static TheoryData<string> Projects() =>
         [.. Directory.EnumerateFiles(Root, "*.csproj", SearchOption.AllDirectories)
@@ -123,17 +123,6 @@ public partial class HouseRulesTests
 
     private static bool InFolder(string path, string folder) =>
         Path.GetRelativePath(Root, path).StartsWith(folder + Path.DirectorySeparatorChar, StringComparison.Ordinal);
-
-    private static string FindRoot()
-    {
-        string? folder = Path.GetDirectoryName(Assembly.GetExecutingAssembly().Location);
-        while (folder is not null && !File.Exists(Path.Combine(folder, "Weir.slnx")))
-        {
-            folder = Path.GetDirectoryName(folder);
-        }
-
-        return folder ?? throw new InvalidOperationException("The tests run from inside the repository.");
-    }
 
     [GeneratedRegex(@"\b(?:class|struct|interface|enum|record struct)\s+(\w+)")]
     private static partial Regex TypeDeclaration();

@@ -11,7 +11,7 @@ public partial class PolicyDocTests
     [InlineData("polly.md")]
     public void Doc_ItsExample_IsTheCompiledOne(string page)
     {
-        string root = Root();
+        string root = Repository.Root;
         string code = Squeeze(File.ReadAllText(Path.Combine(root, "tests", "Weir.Tests", "Docs", "PolicyExamples.cs")));
         string example = Assert.Single(Examples().Matches(File.ReadAllText(Path.Combine(root, "docs", page)).ReplaceLineEndings("\n"))).Groups[1].Value;
         Assert.Contains(Squeeze(example), code, StringComparison.Ordinal);
@@ -27,21 +27,10 @@ public partial class PolicyDocTests
     [Fact]
     public void OptionsPage_EachPropertyOfTheOptions_HasARow()
     {
-        string page = File.ReadAllText(Path.Combine(Root(), "docs", "operators", "options.md"));
+        string page = File.ReadAllText(Path.Combine(Repository.Root, "docs", "operators", "options.md"));
         Assert.All(
             typeof(ParallelRunOptions).GetProperties().Where(static p => p.GetMethod!.IsPublic).Select(static p => p.Name),
             name => Assert.Contains($"`{name}`", page, StringComparison.Ordinal));
-    }
-
-    private static string Root()
-    {
-        string? folder = AppContext.BaseDirectory;
-        while (folder is not null && !File.Exists(Path.Combine(folder, "Weir.slnx")))
-        {
-            folder = Path.GetDirectoryName(folder);
-        }
-
-        return folder ?? throw new InvalidOperationException("The tests run from inside the repository.");
     }
 
     private static string Squeeze(string text) => Spaces().Replace(text, " ").Trim();

@@ -103,7 +103,7 @@ public sealed class MeterTests : IDisposable
     [Fact]
     public void Instruments_Each_IsInTheDocumentationWithItsUnit()
     {
-        string page = File.ReadAllText(Path.Combine(Root(), "docs", "observability.md"));
+        string page = File.ReadAllText(Path.Combine(Repository.Root, "docs", "observability.md"));
         List<Instrument> instruments = [];
         using MeterListener listener = new();
         listener.InstrumentPublished = (instrument, _) =>
@@ -117,17 +117,6 @@ public sealed class MeterTests : IDisposable
         Assert.Equal(10, instruments.Count);
         Assert.All(instruments, instrument => Assert.Contains(
             page.Split('\n'), line => line.Contains($"`{instrument.Name}`", StringComparison.Ordinal) && line.Contains($"| {instrument.Unit} |", StringComparison.Ordinal)));
-    }
-
-    private static string Root()
-    {
-        string? folder = AppContext.BaseDirectory;
-        while (folder is not null && !File.Exists(Path.Combine(folder, "Weir.slnx")))
-        {
-            folder = Path.GetDirectoryName(folder);
-        }
-
-        return folder ?? throw new InvalidOperationException("The tests run inside the repository.");
     }
 
     private Dictionary<string, double> Observe()

@@ -56,12 +56,6 @@ public class PublicApiTests
         }
 
         // A deterministic build does not say where it was built.
-        string? folder = AppContext.BaseDirectory;
-        while (folder is not null && !File.Exists(Path.Combine(folder, "Weir.slnx")))
-        {
-            folder = Path.GetDirectoryName(folder);
-        }
-
-        return Path.Combine(folder ?? throw new InvalidOperationException("The tests run from inside the repository."), "tests", "Weir.Tests", "PublicApi");
+        return Path.Combine(Repository.Root, "tests", "Weir.Tests", "PublicApi");
     }
 }

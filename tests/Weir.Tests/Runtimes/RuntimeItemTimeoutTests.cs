@@ -68,7 +68,9 @@ public class RuntimeItemTimeoutTests
         Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
             form, runtime, RuntimeRun.Count(40), (x, _) => new ValueTask<int>(x == 13 ? gate.Block(x) : x), Timed);
         await AssertOneTimedOutAsync(runtime, clock, gate, call);
-        Assert.Equal(runtime is ParallelRuntime ? 1 : 0, runtime.Statistics.ReplacedThreads);
+
+        // The auto runtime may have taken the item to a thread of its own, if a probe found the items before it slow.
+        Assert.InRange(runtime.Statistics.ReplacedThreads, runtime is ParallelRuntime ? 1 : 0, runtime is ConcurrentRuntime ? 0 : 1);
     }
 
     [Theory(Timeout = 30_000)]
