@@ -17,33 +17,39 @@ public static class LabBenchmarks
     /// <param name="assembly">The assembly that has them.</param>
     /// <param name="args">The arguments.</param>
     /// <param name="config">What else to use; <see langword="null"/> for BenchmarkDotNet's defaults.</param>
+    /// <param name="stop">
+    /// Asks the run to stop after the benchmark that is measured. The others then count as failed in the summaries. Benchmarks in process are not stopped.
+    /// </param>
     /// <returns>A summary for each class; none when nothing was run.</returns>
     /// <exception cref="ArgumentException">The numbers of workers are not numbers from 1 to 100,000.</exception>
-    public static IReadOnlyList<Summary> Run(Assembly assembly, string[] args, IConfig? config = null)
+    public static IReadOnlyList<Summary> Run(Assembly assembly, string[] args, IConfig? config = null, CancellationToken stop = default)
     {
         ArgumentNullException.ThrowIfNull(assembly);
-        return Run(BenchmarkSwitcher.FromAssembly(assembly), args, config);
+        return Run(BenchmarkSwitcher.FromAssembly(assembly), args, config, stop);
     }
 
     /// <summary>Runs benchmarks of some classes, as the arguments say.</summary>
     /// <param name="types">The classes that have them.</param>
     /// <param name="args">The arguments.</param>
     /// <param name="config">What else to use; <see langword="null"/> for BenchmarkDotNet's defaults.</param>
+    /// <param name="stop">
+    /// Asks the run to stop after the benchmark that is measured. The others then count as failed in the summaries. Benchmarks in process are not stopped.
+    /// </param>
     /// <returns>A summary for each class; none when nothing was run.</returns>
     /// <exception cref="ArgumentException">The numbers of workers are not numbers from 1 to 100,000.</exception>
-    public static IReadOnlyList<Summary> Run(Type[] types, string[] args, IConfig? config = null)
+    public static IReadOnlyList<Summary> Run(Type[] types, string[] args, IConfig? config = null, CancellationToken stop = default)
     {
         ArgumentNullException.ThrowIfNull(types);
-        return Run(BenchmarkSwitcher.FromTypes(types), args, config);
+        return Run(BenchmarkSwitcher.FromTypes(types), args, config, stop);
     }
 
-    private static IReadOnlyList<Summary> Run(BenchmarkSwitcher switcher, string[] args, IConfig? config)
+    private static IReadOnlyList<Summary> Run(BenchmarkSwitcher switcher, string[] args, IConfig? config, CancellationToken stop)
     {
         ArgumentNullException.ThrowIfNull(args);
         LabArguments arguments = LabArguments.Parse(args);
         config ??= DefaultConfig.Instance;
         IConfig united = ManualConfig.Union(config, LabConfig.Instance);
         return RunSettings.Use<IReadOnlyList<Summary>>(
-            new RunSettings(arguments.Workers, config.Orderer, arguments.StandIn), () => [.. switcher.Run(arguments.Remaining, united)]);
+            new RunSettings(arguments.Workers, config.Orderer, arguments.StandIn, stop), () => [.. switcher.Run(arguments.Remaining, united)]);
     }
 }

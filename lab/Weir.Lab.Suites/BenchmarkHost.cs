@@ -1,3 +1,5 @@
+using BenchmarkDotNet.Configs;
+using BenchmarkDotNet.Reports;
 using Weir.Lab.Benchmarks;
 using Weir.Lab.Suites.Workloads;
 
@@ -8,15 +10,33 @@ public static class BenchmarkHost
 {
     /// <summary>Runs the benchmarks that the arguments choose, and writes to the console.</summary>
     /// <param name="arguments">BenchmarkDotNet's own arguments, and <c>--workers</c>.</param>
-    /// <returns>0 when all of them have a result, 3 when one has none, as when its arms do unequal work, and 1 for an argument that cannot be used.</returns>
-    public static int Run(string[] arguments)
+    /// <returns>0 when all of them have a result, 3 when one has none, as when its arms do unequal work, and 1 for an argument that cannot be used, or that no benchmark answers to.</returns>
+    public static int Run(string[] arguments) => Run(arguments, config: null, static _ => { }, CancellationToken.None);
+
+    /// <summary>Runs the benchmarks that the arguments choose, with a configuration of one's own.</summary>
+    /// <param name="arguments">BenchmarkDotNet's own arguments, and <c>--workers</c>.</param>
+    /// <param name="config">Loggers, exporters and what else is used; <see langword="null"/> for BenchmarkDotNet's defaults.</param>
+    /// <param name="done">Gets the summaries, one for each class.</param>
+    /// <param name="stop">Asks the run to stop after the benchmark that is measured; the others then count as failed.</param>
+    /// <returns>0 when all of them have a result, 3 when one has none, as when its arms do unequal work, and 1 for an argument that cannot be used, or that no benchmark answers to.</returns>
+    public static int Run(string[] arguments, IConfig? config, Action<IReadOnlyList<Summary>> done, CancellationToken stop)
     {
+        ArgumentNullException.ThrowIfNull(arguments);
+        ArgumentNullException.ThrowIfNull(done);
+
         // Before any child process starts, so that all of them spin the same number of times.
         SpinWork.Publish();
         try
         {
-            return LabBenchmarks.Run(typeof(Suite).Assembly, arguments)
-                .Any(static summary => summary.HasCriticalValidationErrors || summary.Reports.Any(static report => !report.Success)) ? 3 : 0;
+            IReadOnlyList<Summary> summaries = LabBenchmarks.Run(typeof(Suite).Assembly, arguments, config, stop);
+            done(summaries);
+            if (summaries.Count == 0 && !arguments.Any(IsQuestion))
+            {
+                // BenchmarkDotNet has said why, to its logger: an argument or a filter of which it can make nothing.
+                return 1;
+            }
+
+            return summaries.Any(static summary => summary.HasCriticalValidationErrors || summary.Reports.Any(static report => !report.Success)) ? 3 : 0;
         }
         catch (ArgumentException error) when (error.ParamName is null)
         {
@@ -24,4 +44,7 @@ public static class BenchmarkHost
             return 1;
         }
     }
+
+    /// <summary>Whether an argument asks for an answer, and not for a run.</summary>
+    public static bool IsQuestion(string argument) => argument is "--list" or "--help" or "--version" or "--info";
 }

@@ -1,4 +1,9 @@
 using System.CommandLine;
+using BenchmarkDotNet.Configs;
+using BenchmarkDotNet.Exporters;
+using BenchmarkDotNet.Exporters.Json;
+using BenchmarkDotNet.Loggers;
+using BenchmarkDotNet.Reports;
 using Weir.Cli.Hosting;
 using Weir.Lab.Suites;
 
@@ -12,10 +17,77 @@ internal static class BenchCommand
     /// <summary>For the list of commands only: its arguments are not ours to read.</summary>
     public static Command Create()
     {
-        Argument<string[]> arguments = new("ARGUMENTS") { Description = "As BenchmarkDotNet has them: --list tree, --filter, --job, --exporters ...; and --workers N,N,...", Arity = ArgumentArity.ZeroOrMore };
+        Argument<string[]> arguments = new("ARGUMENTS")
+        {
+            Description = "As BenchmarkDotNet has them: --list tree, --filter, --job, --exporters ...; besides --workers N,N,..., and of this program --export md,csv,json,html, --out, --json and --quiet",
+            Arity = ArgumentArity.ZeroOrMore,
+        };
         return new Command(Name, "Runs the benchmark suites with BenchmarkDotNet's own arguments; 'weir bench --help' lists them.") { arguments };
     }
 
-    /// <summary>Runs the suites. BenchmarkDotNet writes to the console itself.</summary>
-    public static int Run(IReadOnlyList<string> arguments) => BenchmarkHost.Run([.. arguments]);
+    /// <summary>Runs the suites.</summary>
+    /// <exception cref="BadInputException">An argument of this program cannot be used.</exception>
+    public static int Run(IReadOnlyList<string> arguments, CliHost host)
+    {
+        BenchArguments own = BenchArguments.Parse(arguments);
+        bool isSilent = own.IsSilent && !own.Remaining.Any(BenchmarkHost.IsQuestion);
+        bool isRun = false;
+        int code = BenchmarkHost.Run(
+            [.. own.Remaining],
+            isSilent ? Silent() : null,
+            summaries =>
+            {
+                isRun = summaries.Count > 0;
+                Write(summaries, own, host);
+            },
+            host.Stop);
+        if (isSilent && !isRun)
+        {
+            host.Error.WriteLine("weir: no benchmark was run; without --quiet or --json BenchmarkDotNet says why.");
+        }
+
+        if (!host.Stop.IsCancellationRequested)
+        {
+            return code;
+        }
+
+        host.Error.WriteLine("weir: stopped; what was done until then is reported as partial.");
+        return ExitCode.Interrupted;
+    }
+
+    private static void Write(IReadOnlyList<Summary> summaries, BenchArguments own, CliHost host)
+    {
+        if (own.Json)
+        {
+            // An array, because each class has a summary of its own.
+            host.Out.WriteLine($"[{string.Join(",\n", summaries.Select(static s => Text(JsonExporter.FullCompressed, s).Trim()))}]");
+        }
+        else if (own.Quiet)
+        {
+            foreach (Summary summary in summaries)
+            {
+                host.Out.WriteLine(Text(MarkdownExporter.Console, summary).Trim());
+            }
+        }
+    }
+
+    private static string Text(IExporter exporter, Summary summary)
+    {
+        AccumulationLogger text = new();
+        exporter.ExportToLog(summary, text);
+        return text.GetLog();
+    }
+
+    // The defaults without their logger: nothing is said until the end. The log file is still written.
+    private static ManualConfig Silent()
+    {
+        IConfig defaults = DefaultConfig.Instance;
+        return ManualConfig.CreateEmpty()
+            .AddLogger(NullLogger.Instance)
+            .AddColumnProvider([.. defaults.GetColumnProviders()])
+            .AddExporter([.. defaults.GetExporters()])
+            .AddAnalyser([.. defaults.GetAnalysers()])
+            .AddValidator([.. defaults.GetValidators()])
+            .WithUnionRule(ConfigUnionRule.Union);
+    }
 }

@@ -1,4 +1,5 @@
 using System.CommandLine;
+using System.Text.Json;
 using Weir.Cli.Hosting;
 using Weir.Cli.Output;
 using Weir.Cli.Results;
@@ -42,13 +43,20 @@ internal static class BaselineCommand
     private static Command List(CliHost host)
     {
         Setting directory = CompareCommand.DirectorySetting();
-        Command command = new("list", "Lists the baselines.") { directory.Flag };
+        Option<bool> json = new("--json") { Description = "Print the names and their results in JSON, and nothing else" };
+        Command command = new("list", "Lists the baselines.") { directory.Flag, json };
         command.SetAction((parsed, _) =>
         {
             BaselineStore store = CompareCommand.StoreOf(directory, parsed);
-            foreach (string name in store.Names())
+            (string Name, ResultFile Result)[] baselines = [.. store.Names().Select(n => (n, store.Load(n)))];
+            if (parsed.GetValue(json))
             {
-                ResultFile result = store.Load(name);
+                host.Out.WriteLine(JsonSerializer.Serialize(baselines.ToDictionary(static b => b.Name, static b => b.Result), ResultJson.Indented));
+                return Task.FromResult(ExitCode.Success);
+            }
+
+            foreach ((string name, ResultFile result) in baselines)
+            {
                 host.Out.WriteLine($"{name}  {result.StartedAt:yyyy-MM-dd HH:mm}  weir {string.Join(' ', result.Arguments.Select(ResultMarkdown.Quoted))}  {Numbers.Grouped(result.Arms.Count)} arms, environment {result.Machine.Hash}");
             }
 
@@ -85,7 +93,7 @@ internal static class BaselineCommand
             string baseline = parsed.GetRequiredValue(name);
             ResultFile before = CompareCommand.StoreOf(directory, parsed).Load(baseline);
             ResultFile after = parsed.GetValue(file) is { } path ? ResultJson.Read(path) : await AgainAsync(before, output, host).ConfigureAwait(false);
-            ResultFile result = ResultComparing.Compare(("@" + baseline, before), ("now", after), options, [.. parsed.Tokens.Select(static t => t.Value)]);
+            ResultFile result = ResultComparing.Compare(("@" + baseline, before), ("now", after), options, compare.Across(parsed), [.. parsed.Tokens.Select(static t => t.Value)]);
             int code = ResultOutput.Write(result, output with { Strict = false }, host);
             return code != ExitCode.Success ? code
                 : result.Comparisons.Any(static c => c.Verdict == "SLOWER") ? ExitCode.Regression

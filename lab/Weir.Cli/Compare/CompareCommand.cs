@@ -16,7 +16,7 @@ internal static class CompareCommand
 {
     public static Command Create(CliHost host)
     {
-        Argument<string> before = new("A") { Description = "What is compared with: a workload as NAME or NAME:grain=TIME,workers=N, a result file, or @BASELINE. " + RunCommand.Help };
+        Argument<string> before = new("A") { Description = "What is compared with: a workload as NAME or NAME:grain=TIME,workers=N,gc=wks, a result file, or @BASELINE. " + RunCommand.Help };
         Argument<string> after = new("B") { Description = "What is compared" };
         RunOptionSet options = new(isScale: false, rounds: 10, duration: "0.5s");
         CompareOptionSet compare = new();
@@ -39,10 +39,15 @@ internal static class CompareCommand
             ResultFile result;
             if (files is [{ } a, { } b])
             {
-                result = ResultComparing.Compare((NameOf(texts[0]), a), (NameOf(texts[1]), b), comparison, arguments);
+                result = ResultComparing.Compare((NameOf(texts[0]), a), (NameOf(texts[1]), b), comparison, compare.Across(parsed), arguments);
             }
             else if (files is [null, null])
             {
+                if (compare.Across(parsed).Count > 0)
+                {
+                    throw new BadInputException("--across is for two stored results; workloads that are measured in turns say themselves what differs.");
+                }
+
                 result = await RunProgress.RunAsync(host, output.Quiet, p => InTurnsAsync(texts, t => options.Read(parsed, t), comparison, arguments, host, p)).ConfigureAwait(false);
             }
             else

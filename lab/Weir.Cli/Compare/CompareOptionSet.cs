@@ -11,10 +11,13 @@ internal sealed class CompareOptionSet
     private readonly Setting _margin = Setting.Of("--margin", null, "SHARE", "Up to which difference two things count as equal: 3% or 0.03. Default 3%");
     private readonly Setting _alpha = Setting.Of("--alpha", null, "SHARE", "How often a difference may be claimed that is none. Default 1%");
 
+    private readonly Setting _across = Setting.Of("--across", null, "SETTING,...", "The settings that two stored results may differ in, such as grain; others are refused");
+
     public void AddTo(Command command)
     {
         command.Add(_margin.Flag);
         command.Add(_alpha.Flag);
+        command.Add(_across.Flag);
     }
 
     /// <exception cref="BadInputException">A value cannot be used.</exception>
@@ -23,4 +26,10 @@ internal sealed class CompareOptionSet
         Margin = _margin.Find(parsed, static _ => null)?.Share(0.0001, 0.9) ?? 0.03,
         Alpha = _alpha.Find(parsed, static _ => null)?.Share(0.0001, 0.49) ?? 0.01,
     };
+
+    /// <summary>The settings that may differ.</summary>
+    /// <exception cref="BadInputException">There is no name.</exception>
+    public IReadOnlyList<string> Across(ParseResult parsed) => _across.Find(parsed, static _ => null) is { } given
+        ? given.Text.Split(',', StringSplitOptions.TrimEntries) is var names && names.All(static n => n.Length > 0) ? names : throw given.Bad("names of settings between commas, such as grain,rate")
+        : [];
 }

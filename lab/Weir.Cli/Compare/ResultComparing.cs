@@ -7,16 +7,16 @@ namespace Weir.Cli.Compare;
 /// <summary>Compares two results that were measured one after the other: each arm with the arm of the same name and workers.</summary>
 internal static class ResultComparing
 {
-    private const string KnobHash = "knobs";
-
     /// <summary>Compares.</summary>
     /// <param name="before">The one that is compared with.</param>
     /// <param name="after">The one that is compared.</param>
     /// <param name="options">Margin and level.</param>
+    /// <param name="across">The settings that may differ between the two.</param>
     /// <param name="arguments">The arguments that repeat the comparison.</param>
     /// <returns>A result with the arms of both, and their verdicts.</returns>
-    /// <exception cref="BadInputException">They have nothing in common.</exception>
-    public static ResultFile Compare((string Name, ResultFile Result) before, (string Name, ResultFile Result) after, ComparisonOptions options, IReadOnlyList<string> arguments)
+    /// <exception cref="BadInputException">They have nothing in common, or differ in a setting that is not in <paramref name="across"/>.</exception>
+    public static ResultFile Compare(
+        (string Name, ResultFile Result) before, (string Name, ResultFile Result) after, ComparisonOptions options, IReadOnlyList<string> across, IReadOnlyList<string> arguments)
     {
         (ArmRecord Before, ArmRecord After)[] pairs =
         [
@@ -43,9 +43,13 @@ internal static class ResultComparing
             findings.Add(new Finding(FindingLevel.Doubt, $"The two were measured in different environments ({before.Result.Machine.Hash} and {after.Result.Machine.Hash}): the difference may be the machine's."));
         }
 
-        if (pairs.FirstOrDefault(static p => p.Before.Settings.GetValueOrDefault(KnobHash) != p.After.Settings.GetValueOrDefault(KnobHash)) is { Before: { } different })
+        string[] different =
+        [
+            .. pairs.SelectMany(p => KnobDifferences.Check((before.Name, before.Result, p.Before), (after.Name, after.Result, p.After), across)).Distinct(),
+        ];
+        if (different.Length > 0)
         {
-            findings.Add(new Finding(FindingLevel.Doubt, $"{different.Label} was set up differently in the two: the difference may be that of the settings."));
+            findings.Add(new Finding(FindingLevel.Note, $"The two differ in {string.Join(", ", different)}, as was asked for."));
         }
 
         findings.Add(new Finding(FindingLevel.Doubt, "The two were measured one after the other, not in turns: what the machine did meanwhile is in the difference."));

@@ -21,7 +21,9 @@ internal static class Checks
     private static readonly TimeSpan CoarseTick = TimeSpan.FromMilliseconds(2);
     private static readonly TimeSpan SameDuration = TimeSpan.FromMilliseconds(200);
 
-    public static async Task<IReadOnlyList<Check>> AllAsync(CliHost host, RunProgress progress)
+    /// <summary>Looks at everything.</summary>
+    /// <returns>What was found, and the comparison of the same thing with itself.</returns>
+    public static async Task<(IReadOnlyList<Check> Checks, ResultFile Same)> AllAsync(CliHost host, IReadOnlyList<string> arguments, RunProgress progress)
     {
         List<Check> checks = [Build(), Quota()];
         const int all = 5;
@@ -33,11 +35,12 @@ internal static class Checks
         checks.Add(Noise(Canary.Read(Pieces)));
         checks.AddRange(Pressure());
         progress.Begin("the same against itself", 3, all);
-        checks.Add(await SameAsync(host).ConfigureAwait(false));
+        ResultFile same = await SameAsync(host, arguments).ConfigureAwait(false);
+        checks.Add(Floor(same));
         progress.Begin("page cache", 4, all);
         checks.Add(CacheControl());
         checks.Add(Depth());
-        return checks;
+        return (checks, same);
     }
 
     private static Check Build() =>
@@ -101,13 +104,18 @@ internal static class Checks
     }
 
     // Two arms that are the same: what they differ by is the machine's doing.
-    private static async Task<Check> SameAsync(CliHost host)
+    private static async Task<ResultFile> SameAsync(CliHost host, IReadOnlyList<string> arguments)
     {
         RunKnobs knobs = new() { Workload = new WorkloadSpec { Name = "cpu" }, Workers = [1], Duration = SameDuration, Rounds = SameRounds, Seed = 1 };
         WorkerOrder order = knobs.Order(knobs.Workload, 1, rounds: 2);
-        ResultFile result = await RunProgress.RunAsync(host, quiet: true, p => new WorkerArms(host, "doctor", []).MeasureAsync(
+        ResultFile result = await RunProgress.RunAsync(host, quiet: true, p => new WorkerArms(host, "doctor", arguments).MeasureAsync(
             [order with { Name = "A" }, order with { Name = "B" }], knobs, SameRounds / 2, p)).ConfigureAwait(false);
-        if (Comparing.All([(result.Arms[1], result.Arms[0])], new ComparisonOptions(), interleaved: true) is not [var same])
+        return result with { Comparisons = Comparing.All([(result.Arms[1], result.Arms[0])], new ComparisonOptions(), interleaved: true) };
+    }
+
+    private static Check Floor(ResultFile result)
+    {
+        if (result.Comparisons is not [var same])
         {
             return new Check("noise floor (A/A)", "could not be measured", FindingLevel.Doubt, "Too few rounds were valid");
         }

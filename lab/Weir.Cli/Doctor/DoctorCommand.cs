@@ -1,6 +1,4 @@
 using System.CommandLine;
-using System.Text.Json;
-using System.Text.Json.Nodes;
 using Weir.Cli.Hosting;
 using Weir.Cli.Progress;
 using Weir.Cli.Results;
@@ -13,40 +11,53 @@ internal static class DoctorCommand
 {
     public static Command Create(CliHost host)
     {
-        Option<bool> json = new("--json") { Description = "Print JSON and nothing else" };
-        Option<bool> quiet = new("--quiet") { Description = "No progress" };
-        Option<bool> strict = new("--strict") { Description = "Exit code 4 when there is a doubt" };
-        Command command = new("doctor", "Looks at the environment, the timer, the noise of the machine and the control over its page cache, before one measures. Takes about 20 seconds.") { json, quiet, strict };
+        OutputOptionSet outputs = new();
+        Command command = new("doctor", "Looks at the environment, the timer, the noise of the machine and the control over its page cache, before one measures. Takes about 20 seconds on a quiet machine.");
+        outputs.AddTo(command);
         command.SetAction(async (parsed, _) =>
         {
-            MachineRecord machine = MachineRecord.Read();
-            IReadOnlyList<Check> checks = await RunProgress.RunAsync(host, parsed.GetValue(quiet), p => Checks.AllAsync(host, p)).ConfigureAwait(false);
-            if (parsed.GetValue(json))
+            OutputSettings output = outputs.Read(parsed);
+            string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
+            (IReadOnlyList<Check> checks, ResultFile same) = await RunProgress.RunAsync(host, output.Quiet, p => Checks.AllAsync(host, arguments, p)).ConfigureAwait(false);
+            ResultFile result = Result(checks, same);
+            if (output.Json)
             {
-                host.Out.WriteLine(new JsonObject
-                {
-                    ["format"] = "weir-doctor",
-                    ["machine"] = JsonSerializer.SerializeToNode(machine, ResultJson.Indented),
-                    ["checks"] = JsonSerializer.SerializeToNode(checks, ResultJson.Indented),
-                }.ToJsonString(ResultJson.Indented));
+                host.Out.WriteLine(ResultJson.Write(result));
             }
             else
             {
-                host.Out.WriteLine(ResultText.Machine(machine));
-                foreach ((string name, string value) in machine.Variables)
-                {
-                    host.Out.WriteLine($"{name}={value}");
-                }
-
-                int width = checks.Max(static c => c.Name.Length);
-                foreach (Check check in checks)
-                {
-                    host.Out.WriteLine($"{(check.Level == FindingLevel.Note ? "ok" : "! "),-3}{check.Name.PadRight(width)}  {check.Value}{(check.Advice is null ? "" : $". {check.Advice}")}");
-                }
+                Write(checks, result.Machine, host.Out);
             }
 
-            return parsed.GetValue(strict) && checks.Any(static c => c.Level != FindingLevel.Note) ? ExitCode.Inconclusive : ExitCode.Success;
+            return ResultOutput.ExportWithCode(result, output, host);
         });
         return command;
+    }
+
+    /// <summary>The comparison of the same thing with itself, and with it everything that was looked at: the values as settings, the doubts as findings.</summary>
+    internal static ResultFile Result(IReadOnlyList<Check> checks, ResultFile same) => same with
+    {
+        Work = "this machine, and the same work against itself",
+        Settings = checks.ToDictionary(static c => c.Name, static c => c.Value),
+        Findings =
+        [
+            .. same.Findings.Where(static f => f.Level != FindingLevel.Invalid),
+            .. checks.Where(static c => c.Level != FindingLevel.Note).Select(static c => new Finding(c.Level, $"{c.Name}: {c.Value}.{(c.Advice is null ? "" : $" {c.Advice}.")}")),
+        ],
+    };
+
+    private static void Write(IReadOnlyList<Check> checks, MachineRecord machine, TextWriter output)
+    {
+        output.WriteLine(ResultText.Machine(machine));
+        foreach ((string name, string value) in machine.Variables)
+        {
+            output.WriteLine($"{name}={value}");
+        }
+
+        int width = checks.Max(static c => c.Name.Length);
+        foreach (Check check in checks)
+        {
+            output.WriteLine($"{(check.Level == FindingLevel.Note ? "ok" : "! "),-3}{check.Name.PadRight(width)}  {check.Value}{(check.Advice is null ? "" : $". {check.Advice}")}");
+        }
     }
 }

@@ -65,7 +65,7 @@ internal sealed class HashRun(HashKnobs knobs, OutputSettings output, IReadOnlyL
 
     // Without a process of its own for each round, an arm does all its rounds at once.
     private Task<IReadOnlyList<IReadOnlyList<RoundRecord>>> MeasureAsync(RunProgress progress) =>
-        new Arms<HashOrder>(host, HashCommand.Name, HashRounds.RunAsync, Unit).MeasureAsync(
+        new Arms<HashOrder>(host, HashCommand.Name, HashRounds.RunAsync, Unit, static _ => null).MeasureAsync(
             [.. _orders.Select(static o => ($"{Text(o.Arm)} x {o.Workers}", o))],
             knobs.Isolate ? knobs.Rounds : 1,
             knobs.Isolate ? 1 : knobs.Rounds,

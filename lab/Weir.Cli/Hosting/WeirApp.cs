@@ -22,7 +22,7 @@ internal static class WeirApp
             // BenchmarkDotNet has a parser of its own.
             if (args is [BenchCommand.Name, ..])
             {
-                return BenchCommand.Run([.. args.Skip(1)]);
+                return BenchCommand.Run([.. args.Skip(1)], host);
             }
 
             // A name after an at sign is a baseline, not a file of arguments.

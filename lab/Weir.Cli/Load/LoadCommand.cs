@@ -1,5 +1,6 @@
 using System.CommandLine;
 using Weir.Cli.Hosting;
+using Weir.Cli.Results.Writing;
 
 namespace Weir.Cli.Load;
 
@@ -13,7 +14,16 @@ internal static class LoadCommand
             "load",
             "Pushes items through a runtime as fast as they go, verifies the results, and reports. Names in brackets are environment variables; a flag wins over them, and an empty one counts as unset.");
         options.AddTo(command);
-        command.SetAction((parsed, _) => new LoadRun(options.Read(parsed, host.Variable), host).RunAsync());
+        OutputOptionSet outputs = new();
+        outputs.AddTo(command, hasOwnJson: true);
+        command.SetAction((parsed, _) =>
+        {
+            LoadKnobs knobs = options.Read(parsed, host.Variable);
+            OutputSettings output = outputs.Read(parsed);
+            return output.Quiet && knobs.Watch
+                ? throw new BadInputException("--quiet cannot be used with --watch, which is there to show what goes on.")
+                : new LoadRun(knobs, output, [.. parsed.Tokens.Select(static t => t.Value)], host).RunAsync();
+        });
         return command;
     }
 }

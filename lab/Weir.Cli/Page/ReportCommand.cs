@@ -7,7 +7,7 @@ using Weir.Cli.Settings;
 
 namespace Weir.Cli.Page;
 
-/// <summary>The <c>report</c> command: makes one page of result files.</summary>
+/// <summary>The <c>report</c> command: makes one page of result files, and writes their figures in other forms.</summary>
 internal static partial class ReportCommand
 {
     private const string DefaultFile = "report.html";
@@ -17,13 +17,41 @@ internal static partial class ReportCommand
         Argument<string[]> files = new("FILE") { Description = "Result files (--export json), or pages made of them", Arity = ArgumentArity.OneOrMore };
         Setting output = Setting.Of("--out", null, "FILE", $"The page. Default {DefaultFile}");
         output.Flag.Aliases.Add("-o");
-        Command command = new("report", "Makes one page of result files: verdict, tables and plots, in a single file that needs no network and no script.") { files, output.Flag };
+        Setting export = Setting.Of("--export", null, "FORM,...", "Also write each result beside the page: md, csv, json, html, hgrm (latencies, a file an arm)");
+        Option<bool> json = new("--json") { Description = "Print the results as a list in JSON, and write no page unless --out names one" };
+        Option<bool> quiet = new("--quiet") { Description = "Do not tell which files were written" };
+        Command command = new("report", "Makes one page of result files: verdict, tables and plots, in a single file that needs no network and no script.") { files, output.Flag, export.Flag, json, quiet };
         command.SetAction((parsed, _) =>
         {
-            string path = output.Find(parsed, static _ => null) is { } given ? given.Text is { Length: > 0 } text ? text : throw given.Bad("a file") : DefaultFile;
-            ResultFile[] results = [.. parsed.GetRequiredValue(files).SelectMany(Read)];
-            ResultOutput.WriteFile(path, ResultPage.Write(results));
-            host.Out.WriteLine($"wrote {path}");
+            Given? given = output.Find(parsed, static _ => null);
+            string path = given is null ? DefaultFile : given.Text is { Length: > 0 } text ? text : throw given.Bad("a file");
+            string[] forms = OutputOptionSet.FormsOf(export.Find(parsed, static _ => null));
+            (string File, IReadOnlyList<ResultFile> Results)[] read = [.. parsed.GetRequiredValue(files).Select(static f => (f, Read(f)))];
+            ResultFile[] results = [.. read.SelectMany(static r => r.Results)];
+            bool isData = parsed.GetValue(json);
+            if (isData)
+            {
+                host.Out.WriteLine(ResultJson.Write(results));
+            }
+
+            if (!isData || given is not null)
+            {
+                ResultOutput.WriteFile(path, ResultPage.Write(results));
+                if (!isData && !parsed.GetValue(quiet))
+                {
+                    host.Out.WriteLine($"wrote {path}");
+                }
+            }
+
+            OutputSettings settings = new(isData, forms, Path.GetDirectoryName(path) is { Length: > 0 } directory ? directory : ".", parsed.GetValue(quiet), Strict: false);
+            foreach ((string file, IReadOnlyList<ResultFile> of) in read)
+            {
+                for (int i = 0; i < of.Count; i++)
+                {
+                    ResultOutput.Export(of[i], settings, Path.GetFileNameWithoutExtension(file) + (of.Count > 1 ? $"-{i + 1}" : ""), host);
+                }
+            }
+
             return Task.FromResult(ExitCode.Success);
         });
         return command;

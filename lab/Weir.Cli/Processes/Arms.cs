@@ -11,7 +11,9 @@ namespace Weir.Cli.Processes;
 /// <param name="kind">The kind of the orders.</param>
 /// <param name="inThisProcess">Runs an order without another process.</param>
 /// <param name="unit">What a rate counts.</param>
-internal sealed class Arms<TOrder>(CliHost host, string kind, Func<TOrder, CancellationToken, IAsyncEnumerable<MeasureAnswer>> inThisProcess, string unit)
+/// <param name="variables">Environment variables that the process of an order gets besides those of this one.</param>
+internal sealed class Arms<TOrder>(
+    CliHost host, string kind, Func<TOrder, CancellationToken, IAsyncEnumerable<MeasureAnswer>> inThisProcess, string unit, Func<TOrder, IReadOnlyDictionary<string, string>?> variables)
     where TOrder : notnull
 {
     private readonly List<Finding> _findings = [];
@@ -72,7 +74,7 @@ internal sealed class Arms<TOrder>(CliHost host, string kind, Func<TOrder, Cance
     {
         if (host.Measure.UseProcesses)
         {
-            await MeasureCommand.InNewProcessAsync(kind, order, answer, host.Stop).ConfigureAwait(false);
+            await MeasureCommand.InNewProcessAsync(kind, order, variables(order), answer, host.Stop).ConfigureAwait(false);
             return;
         }
 

@@ -30,16 +30,18 @@ internal static class MeasureCommand
     /// <summary>Starts a new process of this program that runs rounds.</summary>
     /// <param name="kind">The command that they belong to.</param>
     /// <param name="order">What to do.</param>
+    /// <param name="variables">Environment variables that the process gets besides those of this one.</param>
     /// <param name="answer">Gets each round as it ends, and what there is to know at the end.</param>
     /// <param name="stop">Ends it; the round that is under way comes back as partial.</param>
-    public static Task InNewProcessAsync<TOrder>(string kind, TOrder order, Action<MeasureAnswer> answer, CancellationToken stop) =>
+    public static Task InNewProcessAsync<TOrder>(
+        string kind, TOrder order, IReadOnlyDictionary<string, string>? variables, Action<MeasureAnswer> answer, CancellationToken stop) =>
         SelfProcess.RunAsync(
             [Name, kind],
             JsonSerializer.Serialize(order, ResultJson.Line),
             line => answer(line.StartsWith(Rate, StringComparison.Ordinal)
                 ? new MeasureAnswer(null, null, double.Parse(line.AsSpan(Rate.Length), CultureInfo.InvariantCulture))
                 : JsonSerializer.Deserialize<MeasureAnswer>(line, ResultJson.Line)!),
-            variables: null,
+            variables,
             stop);
 
     private static async Task<int> RunAsync(string kind, CliHost host)

@@ -16,6 +16,9 @@ internal static class ResultJson
 
     public static string Write(ResultFile result) => JsonSerializer.Serialize(result, Indented);
 
+    /// <summary>Writes several as a list.</summary>
+    public static string Write(IReadOnlyList<ResultFile> results) => JsonSerializer.Serialize(results, Indented);
+
     /// <summary>Reads a file.</summary>
     /// <exception cref="BadInputException">It is not a result file that this program reads.</exception>
     public static ResultFile Read(string path)

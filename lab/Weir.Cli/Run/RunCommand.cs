@@ -39,5 +39,5 @@ internal static class RunCommand
 
     /// <summary>The workloads, for the help.</summary>
     public static string Help =>
-        "Workloads:\n" + string.Join('\n', Workloads.WorkloadCatalog.Texts.Select(static w => $"  {w.Name,-9} {w.Text}"));
+        "Workloads:\n" + string.Join('\n', Workloads.WorkloadCatalog.Texts.Select(static w => $"  {w.Name,-14} {w.Text}"));
 }

@@ -1,6 +1,7 @@
 using System.CommandLine;
 using System.Globalization;
 using Weir.Cli.Hosting;
+using Weir.Cli.Processes;
 using Weir.Cli.Settings;
 using Weir.Cli.Workloads;
 using Weir.Lab.Workers;
@@ -23,6 +24,7 @@ internal sealed class RunOptionSet
     private readonly Setting _rounds;
     private readonly Setting _grain = Setting.Of("--grain", null, "TIME", "How much work an operation has: cpu 10us, io and delay 1ms");
     private readonly Setting _seed = Setting.Of("--seed", null, "N", "The start of all random numbers. Default 1");
+    private readonly Setting _collector = Setting.Of("--gc", null, "MODE", "The garbage collector of the measuring processes: wks (workstation) or svr (server, with a fixed number of heaps). Default: that of the program");
     private readonly Setting _assembly = Setting.Of("--assembly", null, "FILE", "An assembly with the methods to measure");
     private readonly Setting _method = Setting.Of("--method", null, "N.C.M,...", "Static methods of it, without parameters or with a CancellationToken; several for --groups");
 
@@ -40,8 +42,8 @@ internal sealed class RunOptionSet
     public void AddTo(Command command)
     {
         Setting[] settings = _isScale
-            ? [_workers, _duration, _rounds, _grain, _minThreads, _seed, _assembly, _method]
-            : [_workers, _groups, _rate, _maxInFlight, _duration, _rounds, _grain, _minThreads, _seed, _assembly, _method];
+            ? [_workers, _duration, _rounds, _grain, _minThreads, _collector, _seed, _assembly, _method]
+            : [_workers, _groups, _rate, _maxInFlight, _duration, _rounds, _grain, _minThreads, _collector, _seed, _assembly, _method];
         foreach (Setting setting in settings)
         {
             command.Add(setting.Flag);
@@ -59,6 +61,12 @@ internal sealed class RunOptionSet
             spec = spec.Assembly is null
                 ? spec with { Grain = WorkloadCatalog.Grain(spec.Name, grain) }
                 : throw new BadInputException("--grain needs a built-in workload: cpu, io or delay.");
+        }
+
+        if (Find(_collector) is { } collector)
+        {
+            // What a workload says itself wins.
+            spec = spec with { Collector = spec.Collector ?? CollectorMode.Read(collector) };
         }
 
         Given? workers = Find(_workers);

@@ -16,6 +16,7 @@ internal static class WorkerRounds
     /// <param name="stop">Ends it.</param>
     public static async IAsyncEnumerable<MeasureAnswer> RunAsync(WorkerOrder order, Action<double>? rate, [EnumeratorCancellation] CancellationToken stop)
     {
+        CollectorMode.Verify(order.Workload.Collector);
         IWorkload workload = WorkloadCatalog.Create(order.Workload);
         WorkerRun run;
         try

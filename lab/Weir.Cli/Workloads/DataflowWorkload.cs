@@ -3,33 +3,17 @@ using Weir.Lab.Workers;
 
 namespace Weir.Cli.Workloads;
 
-/// <summary>One bounded block that all workers send to.</summary>
-internal sealed class DataflowWorkload : IWorkload
+/// <summary>A block of Weir.Dataflow.</summary>
+internal sealed class DataflowWorkload : BlockWorkload
 {
-    private const int Capacity = 1024;
+    public override string Name => "dataflow";
 
-    private ActionBlock<long> _block = new(static _ => { });
-    private long _processed;
+    protected override IDataflowBlock Create(Action<long> action) =>
+        new Dataflow.ActionBlock<long>(action, new ExecutionDataflowBlockOptions { BoundedCapacity = Capacity });
 
-    public string Name => "dataflow";
-
-    public ValueTask BeginRoundAsync(CancellationToken cancellationToken)
+    protected override Operation OperationOf(IDataflowBlock block)
     {
-        _processed = 0;
-        _block = new ActionBlock<long>(_ => _processed++, new ExecutionDataflowBlockOptions { BoundedCapacity = Capacity });
-        return default;
-    }
-
-    public Operation CreateOperation(WorkerContext context)
-    {
-        ActionBlock<long> block = _block;
-        return Operation.OfAsync(() => block.SendAsync(1));
-    }
-
-    public string? Check(RoundTotals round)
-    {
-        _block.Complete();
-        _block.Completion.GetAwaiter().GetResult();
-        return _processed == round.AllExecuted ? null : $"{_processed} items were processed of {round.AllExecuted} that were sent.";
+        Dataflow.ActionBlock<long> own = (Dataflow.ActionBlock<long>)block;
+        return Operation.OfAsync(() => own.SendAsync(1));
     }
 }

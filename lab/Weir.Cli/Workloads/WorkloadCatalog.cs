@@ -20,7 +20,8 @@ internal static class WorkloadCatalog
         ("lock", "adds to a counter under one lock", null, static _ => new LockWorkload()),
         ("hash", "hashes 64 KB of memory with SHA-256, and checks the result", null, static _ => new HashWorkload()),
         ("http", "gets a page from a server in this process over the loopback", null, static _ => new HttpWorkload()),
-        ("dataflow", "sends an item to one bounded ActionBlock", null, static _ => new DataflowWorkload()),
+        ("dataflow", "sends an item to one bounded ActionBlock of Weir.Dataflow", null, static _ => new DataflowWorkload()),
+        ("dataflow-inbox", "sends an item to one bounded ActionBlock of System.Threading.Tasks.Dataflow", null, static _ => new InBoxDataflowWorkload()),
     ];
 
     /// <summary>The names, for help and messages.</summary>
@@ -43,6 +44,9 @@ internal static class WorkloadCatalog
     public static TimeSpan Grain(string name, Given given) => All.First(w => w.Name == name).Grain is null
         ? throw new BadInputException($"{given.Source} needs the workload cpu, io or delay; {name} has no grain.")
         : given.Time(TimeSpan.FromMicroseconds(1), TimeSpan.FromSeconds(10), "10us");
+
+    /// <summary>The grain that a workload has when none is given; <see langword="null"/> for those without one.</summary>
+    public static TimeSpan? OwnGrain(WorkloadSpec spec) => spec.Assembly is null ? All.First(w => w.Name == spec.Name).Grain : null;
 
     /// <summary>What an operation of it does.</summary>
     public static string Text(WorkloadSpec spec)

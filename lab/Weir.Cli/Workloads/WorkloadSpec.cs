@@ -1,4 +1,5 @@
 using Weir.Cli.Hosting;
+using Weir.Cli.Processes;
 using Weir.Cli.Settings;
 
 namespace Weir.Cli.Workloads;
@@ -24,9 +25,25 @@ internal sealed record WorkloadSpec
     /// <summary>The workers that the specification asks for itself; <see langword="null"/> for those of the command.</summary>
     public int? Workers { get; init; }
 
+    /// <summary>The garbage collector of the process, <c>wks</c> or <c>svr</c>; <see langword="null"/> for that of the program.</summary>
+    public string? Collector { get; init; }
+
     /// <summary>What two things that may be compared share.</summary>
-    public IReadOnlyDictionary<string, string> Knobs() =>
-        Grain is { } grain ? new Dictionary<string, string> { ["grain"] = Output.Numbers.Time(grain) } : new Dictionary<string, string>();
+    public IReadOnlyDictionary<string, string> Knobs()
+    {
+        Dictionary<string, string> knobs = [];
+        if ((Grain ?? WorkloadCatalog.OwnGrain(this)) is { } grain)
+        {
+            knobs["grain"] = Output.Numbers.Time(grain);
+        }
+
+        if (Collector is { } collector)
+        {
+            knobs["gc"] = collector;
+        }
+
+        return knobs;
+    }
 
     /// <summary>Reads <c>NAME[:key=value,...]</c>.</summary>
     /// <exception cref="BadInputException">It is no workload.</exception>
@@ -42,8 +59,9 @@ internal sealed record WorkloadSpec
             spec = sides[0] switch
             {
                 "grain" => spec with { Grain = WorkloadCatalog.Grain(spec.Name, value) },
+                "gc" => spec with { Collector = CollectorMode.Read(value) },
                 "workers" => spec with { Workers = value.WholeNumber(1, WorkloadCatalog.MostWorkers) },
-                _ => throw new BadInputException($"A workload is NAME or NAME:grain=TIME,workers=N; '{text}' has '{pair}'."),
+                _ => throw new BadInputException($"A workload is NAME or NAME:grain=TIME,workers=N,gc=wks; '{text}' has '{pair}'."),
             };
         }
 

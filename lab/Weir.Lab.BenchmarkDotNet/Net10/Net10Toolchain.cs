@@ -12,5 +12,5 @@ public static class Net10Toolchain
 
     /// <summary>The toolchain. There is only one, because cases are built together that share a toolchain.</summary>
     public static readonly IToolchain Instance =
-        new Toolchain(Moniker, new Net10Generator(), new DotNetCliBuilder(Moniker), new DotNetCliExecutor(null!));
+        new Toolchain(Moniker, new Net10Generator(), new DotNetCliBuilder(Moniker), new StoppableExecutor(new DotNetCliExecutor(null!)));
 }

@@ -68,10 +68,12 @@ public class CompareTests
         LoadResult same = await new CliUnderTest().RunAsync($"baseline check main {directory.File("a.json")} --dir {store} --quiet");
         LoadResult slower = await new CliUnderTest().RunAsync($"baseline check main {directory.File("b.json")} --dir {store} --quiet");
         LoadResult allowed = await new CliUnderTest().RunAsync($"baseline check main {directory.File("b.json")} --dir {store} --quiet --max-regression 20%");
+        LoadResult listed = await new CliUnderTest().RunAsync($"baseline list --dir {store} --json");
         LoadResult byName = await new CliUnderTest().RunAsync($"compare @main {directory.File("b.json")} --dir {store}");
 
         Assert.Equal([0, 0, 0, 2, 0, 2], new[] { save, list, same, slower, allowed, byName }.Select(static r => r.ExitCode));
         Assert.StartsWith("main  2026-01-02 03:04  weir scale", list.Out, StringComparison.Ordinal);
+        Assert.Equal("weir-result", listed.Json.GetProperty("main").GetProperty("format").GetString());
         Assert.Contains("now: work x 4 is SLOWER than @main: work x 4", slower.Out, StringComparison.Ordinal);
     }
 
@@ -119,9 +121,29 @@ public class CompareTests
     public void Compare_OtherMachine_IsADoubt()
     {
         ResultFile a = Result(1);
-        ResultFile compared = ResultComparing.Compare(("a", a), ("b", a with { Machine = a.Machine with { Hash = "other" } }), new ComparisonOptions(), []);
+        ResultFile compared = ResultComparing.Compare(("a", a), ("b", a with { Machine = a.Machine with { Hash = "other" } }), new ComparisonOptions(), [], []);
 
         Assert.Contains(compared.Findings, static f => f.Level == FindingLevel.Doubt && f.Text.Contains("different environments (abc123 and other)", StringComparison.Ordinal));
+    }
+
+    [Fact]
+    public void Compare_SettingsDiffer_IsRefusedUnlessAskedFor()
+    {
+        ResultFile a = Result(1) with { Settings = new Dictionary<string, string> { ["rounds"] = "10", ["rate"] = "5/s" } };
+        ResultFile b = a with
+        {
+            Settings = new Dictionary<string, string> { ["rounds"] = "20" },
+            Arms = [a.Arms[0] with { Settings = new Dictionary<string, string> { ["grain"] = "20 us" } }],
+        };
+        ResultFile Compare(params string[] across) => ResultComparing.Compare(("a", a), ("b", b), new ComparisonOptions(), across, []);
+
+        Assert.Equal(
+            "'a' and 'b' differ in grain (absent and 20 us), rate (5/s and absent): add --across grain,rate when that is what they are compared for.",
+            Assert.Throws<BadInputException>(() => Compare()).Message);
+        Assert.Contains("add --across rate when", Assert.Throws<BadInputException>(() => Compare("grain")).Message, StringComparison.Ordinal);
+        ResultFile compared = Compare("grain", "rate");
+        Assert.Single(compared.Comparisons);
+        Assert.Contains(compared.Findings, static f => f.Level == FindingLevel.Note && f.Text.Contains("grain (absent and 20 us)", StringComparison.Ordinal));
     }
 
     [Fact]
@@ -130,7 +152,7 @@ public class CompareTests
         ResultFile a = Result(1);
         ResultFile b = a with { Arms = [a.Arms[0] with { Name = "other" }, a.Arms[0] with { Name = "third" }] };
 
-        Assert.Contains("no arm in common", Assert.Throws<BadInputException>(() => ResultComparing.Compare(("a", a), ("b", b), new ComparisonOptions(), [])).Message, StringComparison.Ordinal);
+        Assert.Contains("no arm in common", Assert.Throws<BadInputException>(() => ResultComparing.Compare(("a", a), ("b", b), new ComparisonOptions(), [], [])).Message, StringComparison.Ordinal);
     }
 
     private static void Write(string path, double factor, int rounds = 10) => File.WriteAllText(path, ResultJson.Write(Result(factor, rounds)));

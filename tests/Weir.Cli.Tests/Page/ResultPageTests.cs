@@ -44,6 +44,25 @@ public partial class ResultPageTests
             await File.ReadAllTextAsync(directory.File("b.html"), TestContext.Current.CancellationToken));
     }
 
+    [Fact(Timeout = 30_000)]
+    public async Task Report_Exports_WriteEachResultBesideThePage()
+    {
+        using TemporaryDirectory directory = new();
+        await File.WriteAllTextAsync(directory.File("a.json"), ResultJson.Write(SampleResults.Scaling()), TestContext.Current.CancellationToken);
+        await File.WriteAllTextAsync(directory.File("b.json"), ResultJson.Write(SampleResults.Invalid()), TestContext.Current.CancellationToken);
+        string page = Path.Combine(directory.Path, "out", "all.html");
+
+        LoadResult both = await new CliUnderTest().RunAsync($"report {directory.File("a.json")} {directory.File("b.json")} -o {page} --export md,hgrm --quiet");
+        LoadResult data = await new CliUnderTest().RunAsync($"report {page} --json");
+
+        Assert.Equal((0, ""), (both.ExitCode, both.Out));
+        Assert.True(File.Exists(Path.Combine(directory.Path, "out", "a.md")) && File.Exists(Path.Combine(directory.Path, "out", "b.md")));
+        // The invalid one has no round whose latencies count.
+        Assert.Equal(24, Directory.EnumerateFiles(Path.Combine(directory.Path, "out"), "*.hgrm").Count());
+        Assert.Equal(["scale", "hash"], data.Json.EnumerateArray().Select(static r => r.GetProperty("command").GetString()));
+        Assert.False(File.Exists("report.html"));
+    }
+
     [Theory(Timeout = 30_000)]
     [InlineData("report /no/such/file.json", "weir: The result file '/no/such/file.json' cannot be read: ")]
     [InlineData("report /no/such/page.html", "weir: The page '/no/such/page.html' cannot be read: ")]

@@ -4,7 +4,7 @@ namespace Weir.Cli.Tests.Run;
 
 public class RunInputTests
 {
-    private const string Names = "noop, cpu, io, delay, yield, channel, lock, hash, http or dataflow, or a method with --assembly and --method";
+    private const string Names = "noop, cpu, io, delay, yield, channel, lock, hash, http, dataflow or dataflow-inbox, or a method with --assembly and --method";
 
     [Theory(Timeout = 30_000)]
     [InlineData("run", $"WORKLOAD must be {Names}.")]
@@ -26,8 +26,11 @@ public class RunInputTests
     [InlineData("run --assembly /no/such.dll --method A.B", "--assembly must be an assembly that exists; it is '/no/such.dll'.")]
     [InlineData("run noop --assembly x.dll --method A.B", "WORKLOAD cannot be used with --assembly, which brings its own.")]
     [InlineData("scale noop --fit line", "--fit must be usl or none; it is 'line'.")]
-    [InlineData("compare noop noop:colour=red", "A workload is NAME or NAME:grain=TIME,workers=N; 'noop:colour=red' has 'colour=red'.")]
+    [InlineData("compare noop noop:colour=red", "A workload is NAME or NAME:grain=TIME,workers=N,gc=wks; 'noop:colour=red' has 'colour=red'.")]
     [InlineData("compare noop:workers=0 noop", "workers of 'noop:workers=0' must be a whole number from 1 to 4,096; it is '0'.")]
+    [InlineData("run noop --gc fast", "--gc must be wks or svr; it is 'fast'.")]
+    [InlineData("compare noop:gc=fast noop", "gc of 'noop:gc=fast' must be wks or svr; it is 'fast'.")]
+    [InlineData("compare noop noop --across grain", "--across is for two stored results; workloads that are measured in turns say themselves what differs.")]
     [InlineData("compare noop noop --margin 0", "--margin must be a share from 0.01% to 90% such as 3% or 0.03; it is '0'.")]
     [InlineData("compare noop noop --alpha 60%", "--alpha must be a share from 0.01% to 49% such as 3% or 0.03; it is '60%'.")]
     [InlineData("compare noop /no/such.json", "The result file '/no/such.json' cannot be read: ")]

@@ -24,6 +24,7 @@ public class RunTests
     [InlineData("hash --workers 2")]
     [InlineData("http --workers 2")]
     [InlineData("dataflow --workers 2")]
+    [InlineData("dataflow-inbox --workers 2")]
     [InlineData("io --workers 4 --rate 200/s --max-inflight 50")]
     public async Task Run_EachWorkload_DoesItsWorkRight(string arguments)
     {
@@ -112,6 +113,31 @@ public class RunTests
         Assert.Equal(0.001, fit.Kappa.Value, 3);
         Assert.InRange(fit.PeakWorkers!.Value, 29, 34);
         Assert.Equal(FindingLevel.Note, Assert.Single(fitted.Findings).Level);
+    }
+
+    [Theory(Timeout = 90_000)]
+    [InlineData("wks")]
+    [InlineData("svr")]
+    public async Task Run_WithACollector_MeasuresInAProcessThatHasIt(string collector)
+    {
+        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync($"run noop --workers 1 --gc {collector} {Short}");
+
+        // Without the collector the process measures nothing, and says so.
+        Assert.True(FineOrUnfit.Contains(result.ExitCode), result.Error);
+        ArmRecord arm = Assert.Single(ResultJson.Parse(result.Out, "output").Arms);
+        Assert.Equal(collector, arm.Settings["gc"]);
+        Assert.True(Assert.Single(arm.Rounds).Operations > 0);
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task Run_CollectorThatThisProcessHasNot_MeasuresNothing()
+    {
+        string other = System.Runtime.GCSettings.IsServerGC ? "wks" : "svr";
+
+        LoadResult result = await new CliUnderTest().RunAsync($"run noop --workers 1 --gc {other} {Short}");
+
+        Assert.Equal(1, result.ExitCode);
+        Assert.StartsWith($"weir: The collector '{other}' cannot be had here", result.Error, StringComparison.Ordinal);
     }
 
     private static async Task<ResultFile> RunAsync(string arguments)

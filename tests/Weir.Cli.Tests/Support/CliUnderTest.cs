@@ -15,6 +15,9 @@ internal sealed class CliUnderTest
 
     public CancellationToken Stop { get; set; }
 
+    /// <summary>A text in whose progress line someone presses Ctrl-C; <see langword="null"/> for nobody.</summary>
+    public string? StopsAt { get; set; }
+
     public bool IsTerminal { get; set; }
 
     /// <summary>Whether measuring commands may start processes; without, they measure in this one.</summary>
@@ -27,7 +30,8 @@ internal sealed class CliUnderTest
     public async Task<LoadResult> RunAsync(string arguments)
     {
         using StringWriter output = new();
-        using StringWriter error = new();
+        using CancellationTokenSource interrupt = CancellationTokenSource.CreateLinkedTokenSource(Stop);
+        using StoppingWriter error = new(StopsAt, interrupt);
         LoadSettings settings = new()
         {
             Trials = new TrialOptions { MinimumWindow = Window, LongestWarmUp = TimeSpan.Zero },
@@ -39,7 +43,7 @@ internal sealed class CliUnderTest
             OutIsTerminal = false,
             ErrorIsTerminal = IsTerminal,
             Variable = name => Variables.GetValueOrDefault(name),
-            Stop = Stop,
+            Stop = interrupt.Token,
             Measure = new MeasureSettings { UseProcesses = UseProcesses, LongestWarmUp = TimeSpan.Zero, MostRepeats = 0 },
             Load = CreateRuntime is null ? settings : settings with { CreateRuntime = CreateRuntime },
         };

@@ -6,9 +6,14 @@ namespace Weir.Cli.Load.Progress;
 /// <summary>Tells how a run goes on, on the error output: nothing of it gets into the results.</summary>
 internal static class LoadProgress
 {
-    /// <summary>Runs something that is observed: with a bar on a terminal, with plain lines elsewhere.</summary>
-    public static Task<TrialReport> RunAsync(CliHost host, Func<ITrialObserver, Task<TrialReport>> run)
+    /// <summary>Runs something that is observed: with a bar on a terminal, with plain lines elsewhere, and with nothing when asked to be quiet.</summary>
+    public static Task<TrialReport> RunAsync(CliHost host, bool quiet, Func<ITrialObserver, Task<TrialReport>> run)
     {
+        if (quiet)
+        {
+            return RunWithLinesAsync(host with { Error = TextWriter.Null }, run);
+        }
+
         if (host.ErrorIsTerminal)
         {
             return ProgressBar.RunAsync(host.Error, run);

@@ -8,17 +8,24 @@ namespace Weir.Cli.Results.Writing;
 internal sealed class OutputOptionSet
 {
     /// <summary>The forms of a file.</summary>
-    public static readonly string[] Forms = ["md", "csv", "json", "html"];
+    public static readonly string[] Forms = ["md", "csv", "json", "html", LatencyFiles.Form];
 
     private readonly Option<bool> _json = new("--json") { Description = "Print JSON and nothing else" };
-    private readonly Setting _export = Setting.Of("--export", null, "FORM,...", "Also write files: md, csv, json, html");
+    private readonly Setting _export = Setting.Of("--export", null, "FORM,...", "Also write files: md, csv, json, html, hgrm (latencies, a file an arm)");
     private readonly Setting _out = Setting.Of("--out", null, "DIR", "Where the files go. Default: here");
     private readonly Option<bool> _quiet = new("--quiet") { Description = "No progress" };
     private readonly Option<bool> _strict = new("--strict") { Description = "Exit code 4 when the result is inconclusive" };
 
-    public void AddTo(Command command)
+    /// <summary>Adds them to a command.</summary>
+    /// <param name="command">The command.</param>
+    /// <param name="hasOwnJson">Whether the command has an option <c>--json</c> of its own.</param>
+    public void AddTo(Command command, bool hasOwnJson = false)
     {
-        command.Add(_json);
+        if (!hasOwnJson)
+        {
+            command.Add(_json);
+        }
+
         command.Add(_export.Flag);
         command.Add(_out.Flag);
         command.Add(_quiet);
@@ -29,11 +36,7 @@ internal sealed class OutputOptionSet
     public OutputSettings Read(ParseResult parsed)
     {
         Given? export = _export.Find(parsed, static _ => null);
-        string[] forms = export?.Text.Split(',', StringSplitOptions.TrimEntries).Distinct().ToArray() ?? [];
-        if (forms.Any(static f => !Forms.Contains(f)))
-        {
-            throw export!.Bad("md, csv, json and html, between commas");
-        }
+        string[] forms = FormsOf(export);
 
         Given? directory = _out.Find(parsed, static _ => null);
         if (directory is { Text: "" })
@@ -42,5 +45,13 @@ internal sealed class OutputOptionSet
         }
 
         return new OutputSettings(parsed.GetValue(_json), forms, directory?.Text ?? ".", parsed.GetValue(_quiet), parsed.GetValue(_strict));
+    }
+
+    /// <summary>The forms that a value names, each once.</summary>
+    /// <exception cref="BadInputException">It names another.</exception>
+    public static string[] FormsOf(Given? export)
+    {
+        string[] forms = export?.Text.Split(',', StringSplitOptions.TrimEntries).Distinct().ToArray() ?? [];
+        return forms.All(static f => Forms.Contains(f)) ? forms : throw export!.Bad($"{string.Join(", ", Forms[..^1])} and {Forms[^1]}, between commas");
     }
 }

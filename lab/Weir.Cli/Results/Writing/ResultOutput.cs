@@ -17,16 +17,27 @@ internal static class ResultOutput
             ResultText.Write(result, host);
         }
 
-        foreach (string form in settings.Exports)
+        return ExportWithCode(result, settings, host);
+    }
+
+    /// <summary>Writes the files that were asked for, and says with which code the command ends.</summary>
+    public static int ExportWithCode(ResultFile result, OutputSettings settings, CliHost host)
+    {
+        Export(result, settings, $"weir-{result.Command}", host);
+        return Code(result, settings.Strict, host);
+    }
+
+    /// <summary>Writes the files that were asked for.</summary>
+    /// <param name="result">The result.</param>
+    /// <param name="settings">Which files, and where.</param>
+    /// <param name="name">How their names begin.</param>
+    /// <param name="host">Hears of each.</param>
+    /// <exception cref="BadInputException">One cannot be written.</exception>
+    public static void Export(ResultFile result, OutputSettings settings, string name, CliHost host)
+    {
+        foreach ((string file, string text) in settings.Exports.SelectMany(form => Files(result, form, name)))
         {
-            string path = Path.Combine(settings.Directory, $"weir-{result.Command}.{form}");
-            string text = form switch
-            {
-                "md" => ResultMarkdown.Write(result),
-                "csv" => ResultCsv.Write(result),
-                "json" => ResultJson.Write(result) + "\n",
-                _ => ResultPage.Write([result]),
-            };
+            string path = Path.Combine(settings.Directory, file);
             WriteFile(path, text);
             if (!settings.Quiet)
             {
@@ -34,7 +45,10 @@ internal static class ResultOutput
             }
         }
 
-        return Code(result, settings.Strict, host);
+        if (settings.Exports.Contains(LatencyFiles.Form) && !LatencyFiles.Of(result, name).Any())
+        {
+            host.Error.WriteLine($"weir: there is no .{LatencyFiles.Form} file, because this result has no latencies.");
+        }
     }
 
     /// <summary>Writes a file, and makes its directory.</summary>
@@ -55,6 +69,15 @@ internal static class ResultOutput
             throw new BadInputException($"'{path}' cannot be written: {e.Message}");
         }
     }
+
+    private static IEnumerable<(string File, string Text)> Files(ResultFile result, string form, string name) => form switch
+    {
+        "md" => [($"{name}.md", ResultMarkdown.Write(result))],
+        "csv" => [($"{name}.csv", ResultCsv.Write(result))],
+        "json" => [($"{name}.json", ResultJson.Write(result) + "\n")],
+        LatencyFiles.Form => LatencyFiles.Of(result, name),
+        _ => [($"{name}.html", ResultPage.Write([result]))],
+    };
 
     private static int Code(ResultFile result, bool strict, CliHost host)
     {

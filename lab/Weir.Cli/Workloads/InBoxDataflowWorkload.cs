@@ -1,0 +1,19 @@
+using System.Threading.Tasks.Dataflow;
+using Weir.Lab.Workers;
+
+namespace Weir.Cli.Workloads;
+
+/// <summary>A block of System.Threading.Tasks.Dataflow.</summary>
+internal sealed class InBoxDataflowWorkload : BlockWorkload
+{
+    public override string Name => "dataflow-inbox";
+
+    protected override IDataflowBlock Create(Action<long> action) =>
+        new ActionBlock<long>(action, new ExecutionDataflowBlockOptions { BoundedCapacity = Capacity });
+
+    protected override Operation OperationOf(IDataflowBlock block)
+    {
+        ActionBlock<long> own = (ActionBlock<long>)block;
+        return Operation.OfAsync(() => own.SendAsync(1));
+    }
+}
