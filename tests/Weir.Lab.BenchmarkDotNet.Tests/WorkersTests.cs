@@ -181,4 +181,18 @@ public class WorkersTests
         Assert.Contains("Locked", run.FileEndingWith("-asm.md"), StringComparison.Ordinal);
         Assert.True(run.HasFileEndingWith(".speedscope.json"), run.Log);
     }
+
+    [Fact(Timeout = Limit)]
+    public async Task OutOfProcess_WithAnEnvironment_ItsProcessHasItAndTheFilesStay()
+    {
+        using BenchmarkRun run = await BenchmarkRun.RunAsync(
+            typeof(EnvironmentBenchmarks),
+            "--filter", "*", "--job", "dry", "--workers", "1", "--keepFiles", "--affinity", "1", "--envVars", $"{EnvironmentBenchmarks.Variable}:given");
+
+        // The benchmark itself fails when its process lacks something.
+        run.AssertAllSucceeded();
+        string files = Assert.Single(run.Summary.Reports).GenerateResult.ArtifactsPaths.BuildArtifactsDirectoryPath;
+        Assert.True(Directory.Exists(files), files);
+        Directory.Delete(files, recursive: true);
+    }
 }

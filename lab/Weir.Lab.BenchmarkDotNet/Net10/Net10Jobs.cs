@@ -1,4 +1,4 @@
-using System.Collections.Concurrent;
+using System.Runtime.CompilerServices;
 using BenchmarkDotNet.Characteristics;
 using BenchmarkDotNet.Environments;
 using BenchmarkDotNet.Jobs;
@@ -10,7 +10,8 @@ namespace Weir.Lab.Benchmarks.Net10;
 /// <summary>Gives jobs that would run on this runtime a runtime and a toolchain that work on it. Jobs in process, and those for other runtimes, stay as they are.</summary>
 internal sealed class Net10Jobs
 {
-    private readonly ConcurrentDictionary<Job, Job> _mended = new();
+    // For no longer than BenchmarkDotNet keeps the job.
+    private readonly ConditionalWeakTable<Job, Job> _mended = [];
 
     public BenchmarkCase Mend(BenchmarkCase benchmark)
     {
@@ -20,7 +21,7 @@ internal sealed class Net10Jobs
         }
 
         // The same job for all its cases, so that they are built together.
-        Job job = _mended.GetOrAdd(benchmark.Job, static job =>
+        Job job = _mended.GetValue(benchmark.Job, static job =>
         {
             Job mended = job.UnfreezeCopy();
             mended.Environment.Runtime = Net10Runtime.Instance;
