@@ -1,0 +1,39 @@
+using System.Runtime;
+
+namespace Weir.Lab.Resources;
+
+/// <summary>Waits until the runtime's compiler has come to rest, with the processors left to it.</summary>
+/// <remarks>
+/// Code that is called often is compiled again in the background, 100 ms after the last new method was called. Workers that keep all processors busy leave little to
+/// that thread: it would go on into the measured windows.
+/// </remarks>
+internal static class CompilerRest
+{
+    /// <summary>Longer than the runtime waits for more code before it compiles again.</summary>
+    private static readonly TimeSpan Quiet = TimeSpan.FromMilliseconds(120);
+
+    private static readonly TimeSpan Step = TimeSpan.FromMilliseconds(20);
+
+    /// <summary>Waits until nothing has been compiled for a while.</summary>
+    /// <param name="longest">When to give up.</param>
+    /// <param name="cancellationToken">Ends the waiting at once; it is not an error.</param>
+    public static Task WaitAsync(TimeSpan longest, CancellationToken cancellationToken) =>
+        WaitAsync(static () => JitInfo.GetCompiledMethodCount(), TimeProvider.System, longest, cancellationToken);
+
+    internal static async Task WaitAsync(Func<long> compiled, TimeProvider time, TimeSpan longest, CancellationToken cancellationToken)
+    {
+        long start = time.GetTimestamp();
+        long since = start;
+        long last = compiled();
+        while (time.GetElapsedTime(since) < Quiet && time.GetElapsedTime(start) < longest && !cancellationToken.IsCancellationRequested)
+        {
+            await Task.Delay(Step, time, cancellationToken).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+            long now = compiled();
+            if (now != last)
+            {
+                last = now;
+                since = time.GetTimestamp();
+            }
+        }
+    }
+}
