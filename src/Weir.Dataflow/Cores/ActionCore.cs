@@ -12,7 +12,7 @@ internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
     private readonly Action<T>? _action;
     private readonly Func<T, Task>? _asyncAction;
     private BlockCompletion _completion;
-    private CallHandle<T>? _spare;
+    private CallHandles<T> _handles;
 
     public ActionCore(ITargetBlock<T> owner, Action<T>? action, Func<T, Task>? asyncAction, BlockOptions options)
         : base(options, workerFrees: action is not null && options.IsBounded && options.Capacity >= FewForCounting && options.Parallelism == 1)
@@ -29,7 +29,7 @@ internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
 
     void ICallOwner<T>.CallDone(CallHandle<T> handle, Task task, T item, long id)
     {
-        Volatile.Write(ref _spare, handle);
+        _handles.Keep(handle, Options.Parallelism);
         TaskFailed(item, task);
         Free(1, here: false);
         PendingDone();
@@ -48,7 +48,7 @@ internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
                 if (!task.IsCompleted)
                 {
                     PendingBegins();
-                    (Interlocked.Exchange(ref _spare, null) ?? new CallHandle<T>(this)).Await(task, item, id);
+                    _handles.Take(this).Await(task, item, id);
                     return false;
                 }
 
