@@ -203,26 +203,6 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>
         DropHeld();
     }
 
-    protected override bool Process(T item, long id)
-    {
-        lock (this)
-        {
-            if (_reservedFor is null)
-            {
-                Publish(item);
-            }
-            else if (!IsDropped)
-            {
-                _held = item;
-                _hasHeld = true;
-                return false;
-            }
-        }
-
-        Free(1, here: true);
-        return true;
-    }
-
     protected override void Finished(List<Exception>? exceptions)
     {
         LinkNode<T>? first;
@@ -248,60 +228,6 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>
             }
 
             first = next;
-        }
-    }
-
-    private void Publish(T item)
-    {
-        _current = item;
-        _hasCurrent = true;
-        _currentId++;
-        try
-        {
-            LinkNode<T>? next;
-            for (LinkNode<T>? node = _links.First; node is not null && _reservedFor is null; node = next)
-            {
-                if (node is TargetLink<T> link)
-                {
-                    Offer(link.Target, link);
-                    next = _links.After(node);
-                }
-                else
-                {
-                    next = _links.After(node);
-                    GiveTo((ReceiveWaiter<T>)node);
-                }
-            }
-        }
-        catch (Exception e)
-        {
-            Complete(e, drop: true, always: true);
-        }
-    }
-
-    private void Offer(ITargetBlock<T> target, TargetLink<T>? link)
-    {
-        // A copy is made for nobody who may not take it.
-        if (link?.Direct is { IsDeclining: false } direct
-            && (_clone is null || !direct.IsBounded)
-            && direct.TryAcceptDirect(Copy(_current!), _id, out IAfterLock? after))
-        {
-            after?.AfterLock();
-            return;
-        }
-
-        DataflowMessageStatus status = target.OfferMessage(
-            new DataflowMessageHeader(_currentId), _current!, _owner, consumeToAccept: _clone is not null);
-        if (link is null)
-        {
-            return;
-        }
-
-        // With a cloning function the target has consumed, which has counted.
-        if (status == DataflowMessageStatus.DecliningPermanently
-            || (status == DataflowMessageStatus.Accepted && _clone is null && link.CountDown()))
-        {
-            _links.Remove(link);
         }
     }
 

@@ -16,8 +16,6 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost<T
 
     public SourceCore<TOut> Source { get; }
 
-    bool IOutputHost<TOut>.CountsOutput => IsBounded;
-
     protected OrderedOutput<TOut>? Ordered { get; }
 
     protected override ITargetBlock<TIn> Self => (ITargetBlock<TIn>)Source.Owner;
