@@ -53,7 +53,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     public void AfterLock()
     {
         _context = ExecutionContext.Capture();
-        QueueWorker(again: false);
+        QueueWorker(again: false, here: IsBounded);
     }
 
     /// <summary>Runs the delegate for one message; throws nothing.</summary>
