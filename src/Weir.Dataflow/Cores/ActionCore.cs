@@ -67,58 +67,25 @@ internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
     protected override bool ProcessAll(InputQueue<T> queue, ReadOnlySpan<T> items, ref int budget)
     {
         bool frees = WorkerFrees;
-        if (_action is null || (IsBounded && !frees))
-        {
-            return base.ProcessAll(queue, items, ref budget);
-        }
-
-        Action<T> action = _action;
-        int done = 0;
-        while (done < items.Length)
-        {
-            T item = default!;
-            try
-            {
-                do
-                {
-                    if (IsDropped)
-                    {
-                        return true;
-                    }
-
-                    if (budget-- == 0)
-                    {
-                        QueueAgain();
-                        return false;
-                    }
-
-                    ref readonly T slot = ref items[done++];
-                    item = slot;
-                    queue.Take(in slot);
-                    action(item);
-                    if (frees)
-                    {
-                        FreeByWorker();
-                    }
-                }
-                while (done < items.Length);
-            }
-            catch (Exception e)
-            {
-                ProcessFailed(item, e);
-                if (frees)
-                {
-                    FreeByWorker();
-                }
-            }
-        }
-
-        return true;
+        return _action is null || (IsBounded && !frees)
+            ? base.ProcessAll(queue, items, ref budget)
+            : ProcessAll(new Call(_action, frees ? this : null), queue, items, ref budget);
     }
 
     protected override void Finished(List<Exception>? exceptions)
     {
         StopListening();
         _completion.Complete(exceptions, Options.Token);
+    }
+
+    private readonly struct Call(Action<T> action, ActionCore<T>? frees) : IMessageCall<T>
+    {
+        public void Run(T item)
+        {
+            action(item);
+            frees?.FreeByWorker();
+        }
+
+        public void Failed() => frees?.FreeByWorker();
     }
 }

@@ -13,7 +13,7 @@ internal static class AloneWatch
 
     private static readonly TimeSpan Period = TimeSpan.FromMilliseconds(2);
     private static readonly Lock Watch = new();
-    private static readonly List<IWorksAlone> Blocks = [];
+    private static readonly List<IWorksAlone> Alone = [];
     private static readonly ITimer Timer = CreateTimer();
     private static bool _ticking;
 
@@ -31,7 +31,7 @@ internal static class AloneWatch
 
             state.IsWatched = true;
             state.Seen = block.Claimed;
-            Blocks.Add(block);
+            Alone.Add(block);
             if (!_ticking)
             {
                 _ticking = true;
@@ -46,18 +46,18 @@ internal static class AloneWatch
         List<IWorksAlone>? over = null;
         lock (Watch)
         {
-            for (int i = Blocks.Count - 1; i >= 0; i--)
+            for (int i = Alone.Count - 1; i >= 0; i--)
             {
-                if (!GetsOn(Blocks[i]))
+                if (!GetsOn(Alone[i]))
                 {
-                    (over ??= []).Add(Blocks[i]);
-                    Blocks[i].Parallel.IsWatched = false;
-                    Blocks[i] = Blocks[^1];
-                    Blocks.RemoveAt(Blocks.Count - 1);
+                    (over ??= []).Add(Alone[i]);
+                    Alone[i].Parallel.IsWatched = false;
+                    Alone[i] = Alone[^1];
+                    Alone.RemoveAt(Alone.Count - 1);
                 }
             }
 
-            if (Blocks.Count == 0 && _ticking)
+            if (Alone.Count == 0 && _ticking)
             {
                 _ticking = false;
                 Timer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);

@@ -12,7 +12,7 @@ internal sealed partial class BroadcastCore<T>
 
     protected override bool Process(T item, long id)
     {
-        lock (this)
+        lock (Source)
         {
             if (!TryPublish(item))
             {
@@ -37,7 +37,7 @@ internal sealed partial class BroadcastCore<T>
         {
             ReadOnlySpan<T> some = items[..Math.Min(items.Length, OffersPerLock)];
             items = items[some.Length..];
-            lock (this)
+            lock (Source)
             {
                 foreach (ref readonly T slot in some)
                 {
@@ -78,23 +78,23 @@ internal sealed partial class BroadcastCore<T>
 
     private void Publish(T item)
     {
-        _current = item;
-        _hasCurrent = true;
+        Source.SetNeedsLock(item);
         _currentId++;
         try
         {
             LinkNode<T>? next;
-            for (LinkNode<T>? node = _links.First; node is not null && _reservedFor is null; node = next)
+            for (LinkNode<T>? node = Source.Links.First; node is not null && _reservedFor is null; node = next)
             {
                 if (node is TargetLink<T> link)
                 {
                     Offer(link.Target, link);
-                    next = _links.After(node);
+                    next = Source.Links.After(node);
                 }
                 else
                 {
-                    next = _links.After(node);
-                    GiveTo((ReceiveWaiter<T>)node);
+                    next = Source.Links.After(node);
+                    Source.Links.Remove(node);
+                    Source.GiveTo((ReceiveWaiter<T>)node);
                 }
             }
         }
@@ -108,15 +108,15 @@ internal sealed partial class BroadcastCore<T>
     {
         // A copy is made for nobody who may not take it.
         if (link?.Direct is { IsDeclining: false } direct
-            && (_clone is null || !direct.IsBounded)
-            && direct.TryAcceptDirect(Copy(_current!), _id, out IAfterLock? after))
+            && (!Source.Clones || !direct.IsBounded)
+            && direct.TryAcceptDirect(Source.Copy(Source.Value!), _id, out IAfterLock? after))
         {
             after?.AfterLock();
             return;
         }
 
         DataflowMessageStatus status = target.OfferMessage(
-            new DataflowMessageHeader(_currentId), _current!, _owner, consumeToAccept: _clone is not null);
+            new DataflowMessageHeader(_currentId), Source.Value!, _owner, consumeToAccept: Source.Clones);
         if (link is null)
         {
             return;
@@ -124,9 +124,9 @@ internal sealed partial class BroadcastCore<T>
 
         // With a cloning function the target has consumed, which has counted.
         if (status == DataflowMessageStatus.DecliningPermanently
-            || (status == DataflowMessageStatus.Accepted && _clone is null && link.CountDown()))
+            || (status == DataflowMessageStatus.Accepted && !Source.Clones && link.CountDown()))
         {
-            _links.Remove(link);
+            Source.Links.Remove(link);
         }
     }
 }

@@ -96,8 +96,45 @@ internal abstract partial class ExecCore<T>
         return true;
     }
 
-    /// <summary>This worker has done what one work item may: another one follows.</summary>
-    protected void QueueAgain() => QueueWorker(again: true);
+    /// <summary>As the other one, for calls that are done when they return, and with nothing between two messages but what they need.</summary>
+    protected bool ProcessAll<TCall>(TCall call, InputQueue<T> queue, ReadOnlySpan<T> items, ref int budget)
+        where TCall : struct, IMessageCall<T>
+    {
+        int done = 0;
+        while (done < items.Length)
+        {
+            T item = default!;
+            try
+            {
+                do
+                {
+                    if (_dropped)
+                    {
+                        return true;
+                    }
+
+                    if (budget-- == 0)
+                    {
+                        QueueWorker(again: true);
+                        return false;
+                    }
+
+                    ref readonly T slot = ref items[done++];
+                    item = slot;
+                    queue.Take(in slot);
+                    call.Run(item);
+                }
+                while (done < items.Length);
+            }
+            catch (Exception e)
+            {
+                ProcessFailed(item, e);
+                call.Failed();
+            }
+        }
+
+        return true;
+    }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private ExecCore<T>? EnqueueNeedsLock(T item)

@@ -62,50 +62,10 @@ internal sealed class TransformCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         return true;
     }
 
-    protected override bool ProcessAll(InputQueue<TIn> queue, ReadOnlySpan<TIn> items, ref int budget)
-    {
-        if (_transform is null || IsBounded)
-        {
-            return base.ProcessAll(queue, items, ref budget);
-        }
-
-        // As the other one, with nothing between two messages but what they need.
-        Func<TIn, TOut> transform = _transform;
-        SourceCore<TOut> source = Source;
-        int done = 0;
-        while (done < items.Length)
-        {
-            TIn item = default!;
-            try
-            {
-                do
-                {
-                    if (IsDropped)
-                    {
-                        return true;
-                    }
-
-                    if (budget-- == 0)
-                    {
-                        QueueAgain();
-                        return false;
-                    }
-
-                    ref readonly TIn slot = ref items[done++];
-                    item = slot;
-                    queue.Take(in slot);
-                    source.AddInTurn(transform(item))?.AfterLock();
-                }
-                while (done < items.Length);
-            }
-            catch (Exception e)
-            {
-                ProcessFailed(item, e);
-            }
-        }
-
-        return true;
-    }
+    protected override bool ProcessAll(InputQueue<TIn> queue, ReadOnlySpan<TIn> items, ref int budget) =>
+        _transform is null || IsBounded
+            ? base.ProcessAll(queue, items, ref budget)
+            : ProcessAll(new Call(_transform, Source), queue, items, ref budget);
 
     protected override void CallDone(Task task, TIn item, long id)
     {
@@ -117,6 +77,16 @@ internal sealed class TransformCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         {
             TaskFailed(item, task);
             EmitNothing(id, here: false);
+        }
+    }
+
+    private readonly struct Call(Func<TIn, TOut> transform, SourceCore<TOut> source) : IMessageCall<TIn>
+    {
+        public void Run(TIn item) => source.AddInTurn(transform(item))?.AfterLock();
+
+        public void Failed()
+        {
+            // No output: nobody waits for it.
         }
     }
 }
