@@ -11,9 +11,8 @@ namespace Weir.Lab.Suites;
     "Blocks: messages that are waited for",
     "At least 4x faster than in-box (bound 1: 3x, receive before post: 5x, yielding actions: 2x), with no byte a message in the forms that return value tasks.",
     Set = SuiteSet.Dataflow)]
-public class DataflowHandOverBenchmarks : Suite
+public class DataflowHandOverBenchmarks : DataflowSuite
 {
-    private readonly Tally _tally = new();
     private Func<int, Task> _yield = static async _ => await Task.Yield();
 
     /// <inheritdoc/>
@@ -45,25 +44,25 @@ public class DataflowHandOverBenchmarks : Suite
     /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("SendAsync, bound 1")]
-    public Task<long[]> Send1_InBox() => InBoxBlocks.SendAsync(N, _tally, 1);
+    public Task<long[]> Send1_InBox() => InBoxBlocks.SendAsync(N, new Tally(), 1);
 
     /// <summary>SendAsync, bound 1: Weir.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("SendAsync, bound 1")]
-    public Task<long[]> Send1_Weir() => WeirBlocks.SendAsync(N, _tally, 1);
+    public Task<long[]> Send1_Weir() => WeirBlocks.SendAsync(N, new Tally(), 1);
 
     /// <summary>SendAsync, bound 1: Weir, value tasks.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("SendAsync, bound 1")]
-    public Task<long[]> Send1_WeirValueTask() => WeirValueTasks.SendAsync(N, _tally, 1);
+    public Task<long[]> Send1_WeirValueTask() => WeirValueTasks.SendAsync(N, new Tally(), 1);
 
     /// <summary>SendAsync, bound 1: a channel.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("SendAsync, bound 1")]
-    public Task<long[]> Send1_Channel() => Channels.SendAsync(N, _tally, 1);
+    public Task<long[]> Send1_Channel() => Channels.SendAsync(N, new Tally(), 1);
 
     /// <summary>Buffer of 1, one caller: in box.</summary>
     /// <returns>What was counted.</returns>

@@ -11,7 +11,7 @@ namespace Weir.Lab.Suites;
     "Blocks: bytes of an idle block",
     "At most 400 bytes for each block.",
     Set = SuiteSet.Dataflow)]
-public class DataflowIdleBenchmarks : Suite
+public class DataflowIdleBenchmarks : DataflowSuite
 {
     private object[] _kept = [];
 

@@ -11,10 +11,8 @@ namespace Weir.Lab.Suites;
     "Blocks: networks",
     "At least 4x faster than in-box; an ordered transform on two workers 5x, a join 3x.",
     Set = SuiteSet.Dataflow)]
-public class DataflowNetworkBenchmarks : Suite
+public class DataflowNetworkBenchmarks : DataflowSuite
 {
-    private readonly Tally _tally = new();
-    private readonly Tally _other = new();
 
     /// <inheritdoc/>
     public override int N { get; set; } = 200_000;
@@ -32,61 +30,61 @@ public class DataflowNetworkBenchmarks : Suite
     /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Transform, action")]
-    public Task<long[]> Transform_InBox() => InBoxBlocks.TransformAsync(N, _tally, 1, 1);
+    public Task<long[]> Transform_InBox() => InBoxBlocks.TransformAsync(N, new Tally(), 1, 1);
 
     /// <summary>Transform, action: Weir.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Transform, action")]
-    public Task<long[]> Transform_Weir() => WeirBlocks.TransformAsync(N, _tally, 1, 1);
+    public Task<long[]> Transform_Weir() => WeirBlocks.TransformAsync(N, new Tally(), 1, 1);
 
     /// <summary>Four transforms, action: in box.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Four transforms, action")]
-    public Task<long[]> Transform4_InBox() => InBoxBlocks.TransformAsync(N, _tally, 4, 1);
+    public Task<long[]> Transform4_InBox() => InBoxBlocks.TransformAsync(N, new Tally(), 4, 1);
 
     /// <summary>Four transforms, action: Weir.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Four transforms, action")]
-    public Task<long[]> Transform4_Weir() => WeirBlocks.TransformAsync(N, _tally, 4, 1);
+    public Task<long[]> Transform4_Weir() => WeirBlocks.TransformAsync(N, new Tally(), 4, 1);
 
     /// <summary>Transform in order, parallelism 2, action: in box.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Transform in order, parallelism 2, action")]
-    public Task<long[]> Ordered_InBox() => InBoxBlocks.TransformAsync(N, _tally, 1, 2);
+    public Task<long[]> Ordered_InBox() => InBoxBlocks.TransformAsync(N, new Tally(), 1, 2);
 
     /// <summary>Transform in order, parallelism 2, action: Weir.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Transform in order, parallelism 2, action")]
-    public Task<long[]> Ordered_Weir() => WeirBlocks.TransformAsync(N, _tally, 1, 2);
+    public Task<long[]> Ordered_Weir() => WeirBlocks.TransformAsync(N, new Tally(), 1, 2);
 
     /// <summary>Broadcast, two actions: in box.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Broadcast, two actions")]
-    public Task<long[]> Broadcast_InBox() => InBoxBlocks.BroadcastAsync(N, _tally, _other);
+    public Task<long[]> Broadcast_InBox() => InBoxBlocks.BroadcastAsync(N, new Tally(), new Tally());
 
     /// <summary>Broadcast, two actions: Weir.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Broadcast, two actions")]
-    public Task<long[]> Broadcast_Weir() => WeirBlocks.BroadcastAsync(N, _tally, _other);
+    public Task<long[]> Broadcast_Weir() => WeirBlocks.BroadcastAsync(N, new Tally(), new Tally());
 
     /// <summary>Join of two, action: in box.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Join of two, action")]
-    public Task<long[]> Join_InBox() => InBoxBlocks.JoinAsync(N, _tally);
+    public Task<long[]> Join_InBox() => InBoxBlocks.JoinAsync(N, new Tally());
 
     /// <summary>Join of two, action: Weir.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Join of two, action")]
-    public Task<long[]> Join_Weir() => WeirBlocks.JoinAsync(N, _tally);
+    public Task<long[]> Join_Weir() => WeirBlocks.JoinAsync(N, new Tally());
 
     private protected override long? ExpectedCalls(string category) => null;
 

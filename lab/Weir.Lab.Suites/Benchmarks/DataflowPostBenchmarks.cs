@@ -12,11 +12,10 @@ namespace Weir.Lab.Suites;
     "Blocks: posting",
     "ActionBlock Post at least 5x faster than in-box with no byte a message; 2x with SingleProducerConstrained, 3x with two producers or two workers; batches 4x.",
     Set = SuiteSet.Dataflow)]
-public class DataflowPostBenchmarks : Suite
+public class DataflowPostBenchmarks : DataflowSuite
 {
     private static readonly ExecutionDataflowBlockOptions Default = new();
     private static readonly ExecutionDataflowBlockOptions SingleProducer = new() { SingleProducerConstrained = true };
-    private readonly Tally _tally = new();
     private Action<int> _nothing = static _ => { };
 
     /// <inheritdoc/>
@@ -40,55 +39,55 @@ public class DataflowPostBenchmarks : Suite
     /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Post")]
-    public Task<long[]> Post_InBox() => InBoxBlocks.PostAsync(N, _tally, Default);
+    public Task<long[]> Post_InBox() => InBoxBlocks.PostAsync(N, new Tally(), Default);
 
     /// <summary>Post: Weir.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Post")]
-    public Task<long[]> Post_Weir() => WeirBlocks.PostAsync(N, _tally, Default);
+    public Task<long[]> Post_Weir() => WeirBlocks.PostAsync(N, new Tally(), Default);
 
     /// <summary>Post: a channel.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Post")]
-    public Task<long[]> Post_Channel() => Channels.WriteAsync(N, _tally);
+    public Task<long[]> Post_Channel() => Channels.WriteAsync(N, new Tally());
 
     /// <summary>Post, single producer: in box.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Post, single producer")]
-    public Task<long[]> PostSingle_InBox() => InBoxBlocks.PostAsync(N, _tally, SingleProducer);
+    public Task<long[]> PostSingle_InBox() => InBoxBlocks.PostAsync(N, new Tally(), SingleProducer);
 
     /// <summary>Post, single producer: Weir.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Post, single producer")]
-    public Task<long[]> PostSingle_Weir() => WeirBlocks.PostAsync(N, _tally, SingleProducer);
+    public Task<long[]> PostSingle_Weir() => WeirBlocks.PostAsync(N, new Tally(), SingleProducer);
 
     /// <summary>Post, single producer: a channel.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Post, single producer")]
-    public Task<long[]> PostSingle_Channel() => Channels.WriteAsync(N, _tally);
+    public Task<long[]> PostSingle_Channel() => Channels.WriteAsync(N, new Tally());
 
     /// <summary>Post, two producers: in box.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Post, two producers")]
-    public Task<long[]> PostTwo_InBox() => InBoxBlocks.PostFromTwoAsync(N, _tally);
+    public Task<long[]> PostTwo_InBox() => InBoxBlocks.PostFromTwoAsync(N, new Tally());
 
     /// <summary>Post, two producers: Weir.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Post, two producers")]
-    public Task<long[]> PostTwo_Weir() => WeirBlocks.PostFromTwoAsync(N, _tally);
+    public Task<long[]> PostTwo_Weir() => WeirBlocks.PostFromTwoAsync(N, new Tally());
 
     /// <summary>Post, two producers: a channel.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Post, two producers")]
-    public Task<long[]> PostTwo_Channel() => Channels.WriteFromTwoAsync(N, _tally);
+    public Task<long[]> PostTwo_Channel() => Channels.WriteFromTwoAsync(N, new Tally());
 
     /// <summary>Post, parallelism 2: in box.</summary>
     /// <returns>What was counted.</returns>
@@ -106,13 +105,13 @@ public class DataflowPostBenchmarks : Suite
     /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("Batch of 100")]
-    public Task<long[]> Batch_InBox() => InBoxBlocks.BatchAsync(N, _tally);
+    public Task<long[]> Batch_InBox() => InBoxBlocks.BatchAsync(N, new Tally());
 
     /// <summary>Batch of 100: Weir.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("Batch of 100")]
-    public Task<long[]> Batch_Weir() => WeirBlocks.BatchAsync(N, _tally);
+    public Task<long[]> Batch_Weir() => WeirBlocks.BatchAsync(N, new Tally());
 
     private protected override long? ExpectedCalls(string category) => category == "Post, parallelism 2" ? N : null;
 

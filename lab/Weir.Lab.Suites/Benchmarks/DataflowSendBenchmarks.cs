@@ -11,9 +11,8 @@ namespace Weir.Lab.Suites;
     "Blocks: sending to a bounded block, asynchronous actions",
     "At least 4x faster than in-box; actions that return a completed task 2x.",
     Set = SuiteSet.Dataflow)]
-public class DataflowSendBenchmarks : Suite
+public class DataflowSendBenchmarks : DataflowSuite
 {
-    private readonly Tally _tally = new();
     private Func<int, Task> _done = static _ => Task.CompletedTask;
 
     /// <inheritdoc/>
@@ -33,25 +32,25 @@ public class DataflowSendBenchmarks : Suite
     /// <returns>What was counted.</returns>
     [Benchmark(Baseline = true)]
     [BenchmarkCategory("SendAsync, bound 1000")]
-    public Task<long[]> Send1000_InBox() => InBoxBlocks.SendAsync(N, _tally, 1000);
+    public Task<long[]> Send1000_InBox() => InBoxBlocks.SendAsync(N, new Tally(), 1000);
 
     /// <summary>SendAsync, bound 1000: Weir.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("SendAsync, bound 1000")]
-    public Task<long[]> Send1000_Weir() => WeirBlocks.SendAsync(N, _tally, 1000);
+    public Task<long[]> Send1000_Weir() => WeirBlocks.SendAsync(N, new Tally(), 1000);
 
     /// <summary>SendAsync, bound 1000: Weir, value tasks.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("SendAsync, bound 1000")]
-    public Task<long[]> Send1000_WeirValueTask() => WeirValueTasks.SendAsync(N, _tally, 1000);
+    public Task<long[]> Send1000_WeirValueTask() => WeirValueTasks.SendAsync(N, new Tally(), 1000);
 
     /// <summary>SendAsync, bound 1000: a channel.</summary>
     /// <returns>What was counted.</returns>
     [Benchmark]
     [BenchmarkCategory("SendAsync, bound 1000")]
-    public Task<long[]> Send1000_Channel() => Channels.SendAsync(N, _tally, 1000);
+    public Task<long[]> Send1000_Channel() => Channels.SendAsync(N, new Tally(), 1000);
 
     /// <summary>Async action, completed: in box.</summary>
     /// <returns>What was counted.</returns>

@@ -14,6 +14,12 @@ public abstract class Suite
     /// <summary>How many items an arm works on.</summary>
     public virtual int N { get; set; } = 1_000;
 
+    /// <summary>After what time a run that is not done is given up. Long, because some suites wait for minutes.</summary>
+    internal virtual TimeSpan Patience => TimeSpan.FromMinutes(10);
+
+    /// <summary>What tells that time.</summary>
+    internal virtual TimeProvider Clock => TimeProvider.System;
+
     /// <summary>The goals for the parameters as they are set, judged by <c>ratios</c>.</summary>
     internal virtual IEnumerable<Goal> Goals => [];
 
@@ -24,7 +30,7 @@ public abstract class Suite
     {
         CallCounter counter = new();
         Prepare(counter);
-        await EqualWork.VerifyAsync(this, counter, ExpectedCalls);
+        await EqualWork.VerifyAsync(this, counter, ExpectedCalls, Patience, Clock);
 
         // What is measured is the bare delegate.
         Prepare(null);

@@ -21,26 +21,41 @@ internal static class SuiteTable
             }
         }
 
+        bool first = true;
         foreach (CaseResult result in cases)
         {
-            foreach (Goal goal in result.Goals)
+            foreach (string sentence in Sentences(result))
             {
-                // The first goal is parted from the table by a line.
-                page.Append(page[^2] == '|' ? "\n" : "").Append("- ").Append(Lead(result)).Append(goal.Judge(result)).Append('\n');
+                // The first one is parted from the table by a line.
+                page.Append(first ? "\n" : "").Append("- ").Append(Lead(result)).Append(sentence).Append('\n');
+                first = false;
             }
         }
 
         return page.ToString().TrimEnd('\n');
     }
 
+    private static IEnumerable<string> Sentences(CaseResult result) =>
+    [
+        .. result.Arms.Where(static arm => arm.Stuck is not null).Select(static arm => arm.Stuck!.Sentence(arm.Name, arm.Samples.Count)),
+        .. result.Goals.Select(goal => goal.Judge(result)),
+    ];
+
     private static string Lead(CaseResult result) => result.Name.Length == 0 ? "" : $"{result.Name}: ";
 
     private static string Row(CaseResult result, ArmResult arm)
     {
+        if (arm.Samples.Count == 0)
+        {
+            return Invariant($"| {result.Name} | {arm.Name} | none | | | | | | | 0 |");
+        }
+
         Spread time = arm.Nanoseconds;
         Spread ratio = CaseResult.TimeRatio(arm, result.Baseline);
         string times = $"{Format.Time(time.Median)} | {Format.Time(time.Low)}..{Format.Time(time.High)}";
-        string ratios = arm.IsBaseline ? "1 (baseline) | " : $"{Format.Ratio(ratio.Median)} | {Format.Ratio(ratio.Low)}..{Format.Ratio(ratio.High)}";
+        string ratios = arm.IsBaseline ? "1 (baseline) | "
+            : double.IsNaN(ratio.Median) ? " | "
+            : $"{Format.Ratio(ratio.Median)} | {Format.Ratio(ratio.Low)}..{Format.Ratio(ratio.High)}";
         string bytes = Invariant($"{arm.Bytes / result.Items:0.0} | {arm.Bytes:N0}");
         return Invariant($"| {result.Name} | {arm.Name} | {times} | {ratios} | {bytes} | {arm.Cores:0.00} | {arm.Samples.Count} |");
     }

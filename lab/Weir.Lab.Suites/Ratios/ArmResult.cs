@@ -6,6 +6,9 @@ namespace Weir.Lab.Suites.Ratios;
 /// <param name="Samples">One sample for each round that the arm took part in.</param>
 internal sealed record ArmResult(string Name, bool IsBaseline, IReadOnlyList<Sample> Samples)
 {
+    /// <summary>The runs that were given up; <see langword="null"/> when there were none.</summary>
+    public StuckRuns? Stuck { get; init; }
+
     public Spread Nanoseconds { get; } = Spread.Of(Samples.Select(static sample => sample.Nanoseconds));
 
     /// <summary>Bytes of a run: the median, because a stray allocation of the runtime belongs to no arm.</summary>

@@ -96,6 +96,11 @@ internal sealed class Goal
     public string Judge(CaseResult result)
     {
         (double value, double limit, string spread) = _measure(result);
+        if (double.IsNaN(value) || double.IsNaN(limit))
+        {
+            return $"{Text}: not judged, because there is no round to judge by";
+        }
+
         string verdict = value <= limit ? "met" : Invariant($"**missed by {(value / limit) - 1:P0}**");
         return $"{Text}: {_format(value)}{spread}, {verdict}";
     }

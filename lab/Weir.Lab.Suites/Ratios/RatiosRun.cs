@@ -73,7 +73,9 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
                 foreach (MeasuredCase measured in await parameters.CreateAsync())
                 {
                     await progress.WriteLineAsync(Invariant($"{Stopwatch.GetElapsedTime(start).TotalSeconds,6:0.0} s  {suite.Key.Name} {measured.Name}"));
-                    results.Add(await new Sampler(rounds).MeasureAsync(measured));
+                    Sampler sampler = new(rounds, (arm, patience) =>
+                        progress.WriteLine(Invariant($"{Stopwatch.GetElapsedTime(start).TotalSeconds,6:0.0} s  {arm.Name} did not complete in {patience.TotalSeconds:0} s: left out")));
+                    results.Add(await sampler.MeasureAsync(measured));
                 }
             }
 

@@ -9,8 +9,12 @@ namespace Weir.Lab.Suites.Ratios;
 /// share it. The runs are awaited on the pool, as an application awaits them, so that no run pays for the wake-up of a blocked thread.
 /// </remarks>
 /// <param name="rounds">How many rounds; arms that take seconds take part in fewer.</param>
-internal sealed class Sampler(int rounds)
+/// <param name="stuck">Told at once of a run that was given up: the arm, and after what time.</param>
+internal sealed class Sampler(int rounds, Action<Arm, TimeSpan>? stuck = null)
 {
+    /// <summary>How often an arm may stand still before it is not run any more, so that the whole ends.</summary>
+    internal const int MostStuck = 5;
+
     private const int FewestSamples = 3;
     private const int WarmRuns = 60;
 
@@ -24,8 +28,10 @@ internal sealed class Sampler(int rounds)
         Slot[] slots = new Slot[measured.Arms.Count];
         for (int i = 0; i < slots.Length; i++)
         {
-            TimeSpan run = await WarmUpAsync(measured.Arms[i]);
-            slots[i] = new Slot(measured.Arms[i], Runs(run), Math.Clamp((int)(BudgetPerArm / run), Math.Min(FewestSamples, rounds), rounds));
+            slots[i] = new Slot(measured.Suite, measured.Arms[i]);
+            TimeSpan run = await WarmUpAsync(slots[i]);
+            slots[i].Runs = Runs(run);
+            slots[i].Share = Math.Clamp((int)(BudgetPerArm / run), Math.Min(FewestSamples, rounds), rounds);
         }
 
         for (int round = 0; round < rounds; round++)
@@ -33,9 +39,9 @@ internal sealed class Sampler(int rounds)
             for (int i = 0; i < slots.Length; i++)
             {
                 Slot slot = slots[(i + round) % slots.Length];
-                if (IsDue(round, slot.Share))
+                if (IsDue(round, slot.Share) && await SampleAsync(slot, round) is { } sample)
                 {
-                    slot.Samples.Add(await SampleAsync(slot, round));
+                    slot.Samples.Add(sample);
                 }
             }
         }
@@ -43,7 +49,7 @@ internal sealed class Sampler(int rounds)
         return new CaseResult(
             measured.Name,
             measured.Suite.N,
-            [.. slots.Select(static slot => new ArmResult(slot.Arm.Name, slot.Arm.IsBaseline, slot.Samples))],
+            [.. slots.Select(static slot => slot.Result())],
             measured.Goals);
     }
 
@@ -53,7 +59,7 @@ internal sealed class Sampler(int rounds)
     private static int Runs(TimeSpan run) => Math.Max(1, (int)Math.Ceiling(SampleTime / run));
 
     // Until the compiler has done with the arm: enough runs, enough time, and no longer getting faster.
-    private static async Task<TimeSpan> WarmUpAsync(Arm arm)
+    private async Task<TimeSpan> WarmUpAsync(Slot slot)
     {
         TimeSpan total = TimeSpan.Zero;
         TimeSpan previous = TimeSpan.MaxValue;
@@ -61,9 +67,18 @@ internal sealed class Sampler(int rounds)
         int runs = 1;
         while (true)
         {
-            TimeSpan elapsed = await RunAsync(arm, runs);
-            TimeSpan run = TimeSpan.FromTicks(Math.Max(1, elapsed.Ticks / runs));
-            total += elapsed;
+            if (await RunAsync(slot, runs) is not { } reading)
+            {
+                if (slot.IsGivenUp)
+                {
+                    return LongestWarmUp;
+                }
+
+                continue;
+            }
+
+            TimeSpan run = TimeSpan.FromTicks(Math.Max(1, reading.Elapsed.Ticks / runs));
+            total += reading.Elapsed;
             done += runs;
             bool isSteady = run > previous * 0.9;
             if (total >= LongestWarmUp || (total >= ShortestWarmUp && done >= WarmRuns && isSteady))
@@ -76,32 +91,84 @@ internal sealed class Sampler(int rounds)
         }
     }
 
-    private static async Task<Sample> SampleAsync(Slot slot, int round)
+    private async Task<Sample?> SampleAsync(Slot slot, int round)
     {
         // One arm's garbage is not collected on another arm's time.
         GC.Collect();
         GC.WaitForPendingFinalizers();
-        long bytes = GC.GetTotalAllocatedBytes(precise: true);
-        TimeSpan cpu = Environment.CpuUsage.TotalTime;
-        TimeSpan elapsed = await RunAsync(slot.Arm, slot.Runs);
-        cpu = Environment.CpuUsage.TotalTime - cpu;
-        bytes = GC.GetTotalAllocatedBytes(precise: true) - bytes;
-        return new Sample(round, elapsed.TotalNanoseconds / slot.Runs, (double)bytes / slot.Runs, cpu / elapsed);
+        return await RunAsync(slot, slot.Runs) is { } reading
+            ? new Sample(round, reading.Elapsed.TotalNanoseconds / slot.Runs, (double)reading.Bytes / slot.Runs, reading.Cpu / reading.Elapsed)
+            : null;
     }
 
-    private static async Task<TimeSpan> RunAsync(Arm arm, int runs)
+    /// <summary>Runs an arm some times, unless it is given up: then there is nothing to be read.</summary>
+    private async Task<Reading?> RunAsync(Slot slot, int runs)
     {
-        long start = Stopwatch.GetTimestamp();
-        for (int i = 0; i < runs; i++)
+        if (slot.IsGivenUp)
         {
-            await arm.RunAsync();
+            return null;
         }
 
-        return Stopwatch.GetElapsedTime(start);
+        Attempt<Reading> attempt = new(slot.Suite.Patience, slot.Suite.Clock);
+        _ = RunAsync(slot.Arm, runs, attempt);
+        Reading? reading = await attempt.Outcome;
+        if (reading is null)
+        {
+            slot.Stuck++;
+            stuck?.Invoke(slot.Arm, slot.Suite.Patience);
+        }
+
+        return reading;
     }
 
-    private sealed record Slot(Arm Arm, int Runs, int Share)
+    private static async Task RunAsync(Arm arm, int runs, Attempt<Reading> attempt)
     {
+        try
+        {
+            long bytes = GC.GetTotalAllocatedBytes(precise: true);
+            TimeSpan cpu = Environment.CpuUsage.TotalTime;
+            long start = Stopwatch.GetTimestamp();
+            for (int i = 0; i < runs; i++)
+            {
+                await arm.RunAsync();
+                if (attempt.Outcome.IsCompleted)
+                {
+                    // Given up, and done after all: what it goes on with would be in the way of others.
+                    return;
+                }
+            }
+
+            TimeSpan elapsed = Stopwatch.GetElapsedTime(start);
+            cpu = Environment.CpuUsage.TotalTime - cpu;
+            bytes = GC.GetTotalAllocatedBytes(precise: true) - bytes;
+            attempt.Succeed(new Reading(elapsed, cpu, bytes));
+        }
+        catch (Exception exception)
+        {
+            attempt.Fail(exception);
+        }
+    }
+
+    private readonly record struct Reading(TimeSpan Elapsed, TimeSpan Cpu, long Bytes);
+
+    private sealed class Slot(Suite suite, Arm arm)
+    {
+        public Suite Suite { get; } = suite;
+
+        public Arm Arm { get; } = arm;
+
         public List<Sample> Samples { get; } = [];
+
+        public int Runs { get; set; }
+
+        public int Share { get; set; }
+
+        /// <summary>How many of its runs stood still.</summary>
+        public int Stuck { get; set; }
+
+        public bool IsGivenUp => Stuck >= MostStuck;
+
+        public ArmResult Result() =>
+            new(Arm.Name, Arm.IsBaseline, Samples) { Stuck = Stuck == 0 ? null : new StuckRuns(Stuck, Suite.Patience, Share) };
     }
 }

@@ -83,7 +83,7 @@ public sealed class BroadcastBlock<T> : IPropagatorBlock<T, T>, IReceivableSourc
     public IDisposable LinkTo(ITargetBlock<T> target) => LinkTo(target, LinkDefaults.Options);
 
     /// <inheritdoc/>
-    public IDisposable LinkTo(ITargetBlock<T> target, DataflowLinkOptions linkOptions) => _core.Source.LinkTo(target, linkOptions);
+    public IDisposable LinkTo(ITargetBlock<T> target, DataflowLinkOptions linkOptions) => _core.LinkTo(target, linkOptions);
 
     /// <summary>Links this block to a target for the messages that satisfy a predicate.</summary>
     /// <param name="target">The target.</param>
@@ -191,13 +191,13 @@ public sealed class BroadcastBlock<T> : IPropagatorBlock<T, T>, IReceivableSourc
 
     /// <inheritdoc/>
     T? ISourceBlock<T>.ConsumeMessage(DataflowMessageHeader messageHeader, ITargetBlock<T> target, out bool messageConsumed) =>
-        _core.Source.Consume(messageHeader, target, out messageConsumed);
+        _core.Consume(messageHeader, target, out messageConsumed);
 
     /// <inheritdoc/>
-    bool ISourceBlock<T>.ReserveMessage(DataflowMessageHeader messageHeader, ITargetBlock<T> target) => _core.Source.Reserve(messageHeader, target);
+    bool ISourceBlock<T>.ReserveMessage(DataflowMessageHeader messageHeader, ITargetBlock<T> target) => _core.Reserve(messageHeader, target);
 
     /// <inheritdoc/>
-    void ISourceBlock<T>.ReleaseReservation(DataflowMessageHeader messageHeader, ITargetBlock<T> target) => _core.Source.Release(messageHeader, target);
+    void ISourceBlock<T>.ReleaseReservation(DataflowMessageHeader messageHeader, ITargetBlock<T> target) => _core.Release(messageHeader, target);
 
     /// <inheritdoc/>
     public override string ToString() => _core.Options.Name(this);

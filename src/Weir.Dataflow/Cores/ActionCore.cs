@@ -12,7 +12,7 @@ internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
     private readonly Action<T>? _action;
     private readonly Func<T, Task>? _asyncAction;
     private BlockCompletion _completion;
-    private CallHandle<T>? _spare;
+    private CallHandles<T> _handles;
 
     public ActionCore(ITargetBlock<T> owner, Action<T>? action, Func<T, Task>? asyncAction, BlockOptions options)
         : base(options, workerFrees: action is not null && options.IsBounded && options.Capacity >= FewForCounting && options.Parallelism == 1)
@@ -29,7 +29,7 @@ internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
 
     void ICallOwner<T>.CallDone(CallHandle<T> handle, Task task, T item, long id)
     {
-        Volatile.Write(ref _spare, handle);
+        _handles.Keep(handle, Options.Parallelism);
         TaskFailed(item, task);
         Free(1, here: false);
         PendingDone();
@@ -48,7 +48,7 @@ internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
                 if (!task.IsCompleted)
                 {
                     PendingBegins();
-                    (Interlocked.Exchange(ref _spare, null) ?? new CallHandle<T>(this)).Await(task, item, id);
+                    _handles.Take(this).Await(task, item, id);
                     return false;
                 }
 
@@ -67,58 +67,25 @@ internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
     protected override bool ProcessAll(InputQueue<T> queue, ReadOnlySpan<T> items, ref int budget)
     {
         bool frees = WorkerFrees;
-        if (_action is null || (IsBounded && !frees))
-        {
-            return base.ProcessAll(queue, items, ref budget);
-        }
-
-        Action<T> action = _action;
-        int done = 0;
-        while (done < items.Length)
-        {
-            T item = default!;
-            try
-            {
-                do
-                {
-                    if (IsDropped)
-                    {
-                        return true;
-                    }
-
-                    if (budget-- == 0)
-                    {
-                        QueueAgain();
-                        return false;
-                    }
-
-                    ref readonly T slot = ref items[done++];
-                    item = slot;
-                    queue.Take(in slot);
-                    action(item);
-                    if (frees)
-                    {
-                        FreeByWorker();
-                    }
-                }
-                while (done < items.Length);
-            }
-            catch (Exception e)
-            {
-                ProcessFailed(item, e);
-                if (frees)
-                {
-                    FreeByWorker();
-                }
-            }
-        }
-
-        return true;
+        return _action is null || (IsBounded && !frees)
+            ? base.ProcessAll(queue, items, ref budget)
+            : ProcessAll(new Call(_action, frees ? this : null), queue, items, ref budget);
     }
 
     protected override void Finished(List<Exception>? exceptions)
     {
         StopListening();
         _completion.Complete(exceptions, Options.Token);
+    }
+
+    private readonly struct Call(Action<T> action, ActionCore<T>? frees) : IMessageCall<T>
+    {
+        public void Run(T item)
+        {
+            action(item);
+            frees?.FreeByWorker();
+        }
+
+        public void Failed() => frees?.FreeByWorker();
     }
 }

@@ -11,6 +11,9 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
 {
     private readonly IPropagatorBlock<T, T[]> _owner;
     private readonly BatchTimer? _timer;
+
+    /// <summary>Whether a message needs nothing but its place in the batch.</summary>
+    private readonly bool _isPlain;
     private T[]? _batch;
     private int _filled;
     private long _made;
@@ -45,6 +48,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
         }
 
         _owner = owner;
+        _isPlain = options is { IsBounded: false, Greedy: true, MaxGroups: long.MaxValue };
         BatchSize = batchSize;
         Source = new SourceCore<T[]>(owner, this, options);
         ListenToToken();
@@ -53,8 +57,6 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
     public int BatchSize { get; }
 
     public SourceCore<T[]> Source { get; }
-
-    bool IOutputHost<T[]>.CountsOutput => IsBounded;
 
     protected override ITargetBlock<T> Self => _owner;
 
@@ -70,6 +72,26 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
     {
         StopListening();
         _timer?.Dispose();
+    }
+
+    public override bool Post(T item)
+    {
+        if (!_isPlain)
+        {
+            return base.Post(item);
+        }
+
+        GateOwner? key = Gate.Enter();
+        if (IsDecliningNeedsLock)
+        {
+            Gate.Exit(key);
+            return false;
+        }
+
+        IAfterLock? after = StoreNeedsLock(item);
+        Gate.Exit(key);
+        after?.AfterLock();
+        return true;
     }
 
     /// <summary>Makes a batch of what there is.</summary>

@@ -22,8 +22,6 @@ internal sealed class BatchedJoinCore<T1, T2> : BatchedJoinShared, IOutputHost<T
 
     public BatchedJoinTarget<T2> Target2 { get; }
 
-    bool IOutputHost<Tuple<IList<T1>, IList<T2>>>.CountsOutput => false;
-
     protected override IBatchedJoinTarget[] Targets { get; }
 
     int IOutputHost<Tuple<IList<T1>, IList<T2>>>.Weigh(Tuple<IList<T1>, IList<T2>> item) => 1;

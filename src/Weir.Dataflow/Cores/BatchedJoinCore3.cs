@@ -25,8 +25,6 @@ internal sealed class BatchedJoinCore<T1, T2, T3> : BatchedJoinShared, IOutputHo
 
     public BatchedJoinTarget<T3> Target3 { get; }
 
-    bool IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>.CountsOutput => false;
-
     protected override IBatchedJoinTarget[] Targets { get; }
 
     int IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>.Weigh(Tuple<IList<T1>, IList<T2>, IList<T3>> item) => 1;

@@ -10,19 +10,13 @@ namespace Weir.Dataflow.Cores;
 /// What a BroadcastBlock does: its one worker makes each message the current one and offers it to all links. A reservation of the current message
 /// makes the worker put the next one aside and rest until it ends.
 /// </summary>
-/// <remarks>The monitor (this object) is held while links are offered to, and guards them and the current message.</remarks>
+/// <remarks>The monitor (the output side's) is held while links are offered to, and guards reservations as well.</remarks>
 internal sealed partial class BroadcastCore<T> : ExecCore<T>
 {
     private readonly IPropagatorBlock<T, T> _owner;
-    private readonly Func<T, T>? _clone;
-    private LinkList<T> _links;
-    private BlockCompletion _completion;
     private ITargetBlock<T>? _reservedFor;
-    private T? _current;
     private T? _held;
-    private bool _hasCurrent;
     private bool _hasHeld;
-    private bool _ended;
     private long _currentId;
 
     /// <summary>What this block is called at its targets, to which it offers under the monitor and therefore once at a time.</summary>
@@ -32,14 +26,12 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>
         : base(options)
     {
         _owner = owner;
-        _clone = cloningFunction;
+        Source = new CopySource<T>(cloningFunction);
         ListenToToken();
     }
 
-    /// <summary>The output side, under the name that other cores give it.</summary>
-    public BroadcastCore<T> Source => this;
-
-    public Task Completion => _completion.Task;
+    /// <summary>The current message and those who want it.</summary>
+    public CopySource<T> Source { get; }
 
     protected override ITargetBlock<T> Self => _owner;
 
@@ -53,24 +45,18 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>
         ArgumentNullException.ThrowIfNull(linkOptions);
         bool ended;
         IDisposable unlinker = Unlinker.Nothing;
-        lock (this)
+        lock (Source)
         {
-            ended = _ended;
+            ended = Source.HasEnded;
             TargetLink<T>? link = null;
             if (!ended)
             {
-                if (_links.Find(target) is not null)
-                {
-                    target = new PassThrough<T>(_owner, target, null);
-                }
-
-                link = new TargetLink<T>(target, linkOptions);
-                _links.Add(link, linkOptions.Append);
-                unlinker = new Unlinker(() => Unlink(link));
+                link = Source.LinkNeedsLock(_owner, ref target, linkOptions);
+                unlinker = new Unlinker(() => Source.Unlink(link));
             }
 
             // A reservation holds back the next message, not this one from a newcomer.
-            if (_hasCurrent)
+            if (Source.HasValue)
             {
                 try
                 {
@@ -86,41 +72,10 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>
 
         if (ended && linkOptions.PropagateCompletion)
         {
-            _completion.Task.ContinueWith(
-                static (task, state) => Protocol.Propagate(task, (IDataflowBlock)state!),
-                target,
-                CancellationToken.None,
-                TaskContinuationOptions.ExecuteSynchronously | TaskContinuationOptions.DenyChildAttach,
-                TaskScheduler.Default);
+            Source.PropagateOnceComplete(target);
         }
 
         return unlinker;
-    }
-
-    public bool TryReceive(Predicate<T>? filter, [MaybeNullWhen(false)] out T item)
-    {
-        bool any;
-        lock (this)
-        {
-            any = _hasCurrent;
-            item = _current;
-        }
-
-        if (!any || (filter is not null && !filter(item!)))
-        {
-            item = default;
-            return false;
-        }
-
-        item = Copy(item!);
-        return true;
-    }
-
-    public bool TryReceiveAll([NotNullWhen(true)] out IList<T>? items)
-    {
-        bool any = TryReceive(null, out T? item);
-        items = any ? [item!] : null;
-        return any;
     }
 
     public T? Consume(DataflowMessageHeader messageHeader, ITargetBlock<T> target, out bool messageConsumed)
@@ -128,10 +83,10 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>
         Protocol.CheckClaim(messageHeader, target);
         T item;
         bool reserved;
-        lock (this)
+        lock (Source)
         {
             // There is a copy for everybody, so a reservation holds back the next message and no other consumer.
-            if (!_hasCurrent || messageHeader.Id != _currentId)
+            if (!Source.HasValue || messageHeader.Id != _currentId)
             {
                 messageConsumed = false;
                 return default;
@@ -143,10 +98,10 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>
                 _reservedFor = null;
             }
 
-            item = _current!;
-            if (_links.Find(target) is { } link && link.CountDown())
+            item = Source.Value!;
+            if (Source.Links.Find(target) is { } link && link.CountDown())
             {
-                _links.Remove(link);
+                Source.Links.Remove(link);
             }
         }
 
@@ -156,15 +111,15 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>
         }
 
         messageConsumed = true;
-        return Copy(item);
+        return Source.Copy(item);
     }
 
     public bool Reserve(DataflowMessageHeader messageHeader, ITargetBlock<T> target)
     {
         Protocol.CheckClaim(messageHeader, target);
-        lock (this)
+        lock (Source)
         {
-            if (_reservedFor is not null || !_hasCurrent || messageHeader.Id != _currentId)
+            if (_reservedFor is not null || !Source.HasValue || messageHeader.Id != _currentId)
             {
                 return false;
             }
@@ -177,7 +132,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>
     public void Release(DataflowMessageHeader messageHeader, ITargetBlock<T> target)
     {
         Protocol.CheckClaim(messageHeader, target);
-        lock (this)
+        lock (Source)
         {
             if (_reservedFor != target || messageHeader.Id != _currentId)
             {
@@ -185,7 +140,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>
             }
 
             _reservedFor = null;
-            Offer(target, _links.Find(target));
+            Offer(target, Source.Links.Find(target));
         }
 
         GoOn();
@@ -203,37 +158,17 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>
         DropHeld();
     }
 
-    protected override bool Process(T item, long id)
-    {
-        lock (this)
-        {
-            if (_reservedFor is null)
-            {
-                Publish(item);
-            }
-            else if (!IsDropped)
-            {
-                _held = item;
-                _hasHeld = true;
-                return false;
-            }
-        }
-
-        Free(1, here: true);
-        return true;
-    }
-
     protected override void Finished(List<Exception>? exceptions)
     {
         LinkNode<T>? first;
-        lock (this)
+        lock (Source)
         {
-            _ended = true;
-            first = _links.Clear();
+            Source.HasEnded = true;
+            first = Source.Links.Clear();
         }
 
         StopListening();
-        _completion.Complete(exceptions, Options.Token);
+        Source.End.Complete(exceptions, Options.Token);
         while (first is not null)
         {
             LinkNode<T>? next = first.Next;
@@ -244,74 +179,18 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>
             }
             else if (first is TargetLink<T> { PropagatesCompletion: true } link)
             {
-                Protocol.Propagate(_completion.Task, link.Target);
+                Protocol.Propagate(Source.Completion, link.Target);
             }
 
             first = next;
         }
     }
 
-    private void Publish(T item)
-    {
-        _current = item;
-        _hasCurrent = true;
-        _currentId++;
-        try
-        {
-            LinkNode<T>? next;
-            for (LinkNode<T>? node = _links.First; node is not null && _reservedFor is null; node = next)
-            {
-                if (node is TargetLink<T> link)
-                {
-                    Offer(link.Target, link);
-                    next = _links.After(node);
-                }
-                else
-                {
-                    next = _links.After(node);
-                    GiveTo((ReceiveWaiter<T>)node);
-                }
-            }
-        }
-        catch (Exception e)
-        {
-            Complete(e, drop: true, always: true);
-        }
-    }
-
-    private void Offer(ITargetBlock<T> target, TargetLink<T>? link)
-    {
-        // A copy is made for nobody who may not take it.
-        if (link?.Direct is { IsDeclining: false } direct
-            && (_clone is null || !direct.IsBounded)
-            && direct.TryAcceptDirect(Copy(_current!), _id, out IAfterLock? after))
-        {
-            after?.AfterLock();
-            return;
-        }
-
-        DataflowMessageStatus status = target.OfferMessage(
-            new DataflowMessageHeader(_currentId), _current!, _owner, consumeToAccept: _clone is not null);
-        if (link is null)
-        {
-            return;
-        }
-
-        // With a cloning function the target has consumed, which has counted.
-        if (status == DataflowMessageStatus.DecliningPermanently
-            || (status == DataflowMessageStatus.Accepted && _clone is null && link.CountDown()))
-        {
-            _links.Remove(link);
-        }
-    }
-
-    private T Copy(T item) => _clone is null ? item : _clone(item);
-
     /// <summary>The block has failed or was cancelled: what a reservation holds back is thrown away.</summary>
     private void DropHeld()
     {
         bool held;
-        lock (this)
+        lock (Source)
         {
             held = _hasHeld;
             _hasHeld = false;
@@ -328,7 +207,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>
     private void GoOn()
     {
         bool held;
-        lock (this)
+        lock (Source)
         {
             held = _hasHeld;
             _hasHeld = false;
@@ -348,14 +227,6 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>
         if (Process(item, 0))
         {
             PendingDone();
-        }
-    }
-
-    private void Unlink(TargetLink<T> link)
-    {
-        lock (this)
-        {
-            _links.Remove(link);
         }
     }
 }

@@ -15,8 +15,6 @@ internal sealed class BufferCore<T> : TargetCore<T>, IOutputHost<T>
 
     public SourceCore<T> Source { get; }
 
-    bool IOutputHost<T>.CountsOutput => IsBounded;
-
     protected override ITargetBlock<T> Self => (ITargetBlock<T>)Source.Owner;
 
     int IOutputHost<T>.Weigh(T item) => 1;

@@ -14,8 +14,8 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     protected ExecCore(BlockOptions options, bool workerFrees = false)
         : base(options, workerFrees)
     {
-        _parallel = options.Parallelism > 1 ? new ParallelState() : null;
-        _isPlain = _parallel is null && !options.IsBounded;
+        _parallel = options.Parallelism > 1 ? new ParallelState(options.Parallelism) : null;
+        _isPlain = !options.IsBounded;
     }
 
     public int InputCount
@@ -23,7 +23,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         get
         {
             GateOwner? key = Gate.Enter();
-            long count = IsSerial ? _dropped ? 0 : _serialQueue?.Count ?? 0 : _parallel!.Queue.Count;
+            long count = _dropped ? 0 : _queue?.Count ?? 0;
             Gate.Exit(key);
             return (int)count;
         }
@@ -53,7 +53,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     public void AfterLock()
     {
         _context = ExecutionContext.Capture();
-        QueueWorker(again: false);
+        QueueWorker(again: false, here: IsBounded);
     }
 
     /// <summary>Runs the delegate for one message; throws nothing.</summary>
@@ -104,13 +104,12 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         }
     }
 
-    protected override IAfterLock? StoreNeedsLock(T item) => IsSerial ? StoreSerialNeedsLock(item) : StoreParallelNeedsLock(item);
+    protected override IAfterLock? StoreNeedsLock(T item) => EnqueueNeedsLock(item);
 
     protected override void DropNeedsLock()
     {
         // A queue with a reader is emptied by it; InputCount says at once that nothing is left.
         _dropped = true;
-        _parallel?.Queue.Clear();
     }
 
     protected override bool IsDrainedNeedsLock() => IsSerial ? IsDrainedSerialNeedsLock() : IsDrainedParallelNeedsLock();
@@ -127,11 +126,11 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         }
     }
 
-    private void QueueWorker(bool again)
+    private void QueueWorker(bool again, bool here = false)
     {
         try
         {
-            Sync.Work.Queue(this, Options.Scheduler, again);
+            Sync.Work.Queue(this, Options.Scheduler, again, here);
         }
         catch (Exception e)
         {
@@ -149,12 +148,15 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         if (IsSerial)
         {
             // Nobody else is the reader as long as this one is the worker.
-            _serialQueue?.Discard();
+            _queue?.Discard();
             Volatile.Write(ref _active, 0);
         }
         else
         {
-            _parallel!.Workers--;
+            GateOwner? claim = _parallel!.Claims.Enter();
+            _queue?.Discard();
+            _parallel.Claims.Exit(claim);
+            Interlocked.Decrement(ref _parallel.Now.Busy);
         }
     }
 }

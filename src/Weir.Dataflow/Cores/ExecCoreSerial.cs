@@ -13,7 +13,7 @@ internal abstract partial class ExecCore<T>
     /// <summary>How often a worker that finds nothing looks again before it rests, at most: about 1 us.</summary>
     private static readonly int MostPatience = Environment.ProcessorCount > 1 ? 8 : 0;
 
-    private InputQueue<T>? _serialQueue;
+    private InputQueue<T>? _queue;
 
     /// <summary>1 while a worker is queued, at work, or waiting for its call.</summary>
     private int _active;
@@ -21,7 +21,7 @@ internal abstract partial class ExecCore<T>
     /// <summary>How often the worker looks again before it rests. Grows when that found a message, shrinks when it did not.</summary>
     private int _patience;
 
-    /// <summary>Whether a message needs nothing but to be put into the queue: one worker, no capacity.</summary>
+    /// <summary>Whether a message needs nothing but to be put into the queue: there is no capacity.</summary>
     private readonly bool _isPlain;
 
     public sealed override bool Post(T item)
@@ -38,7 +38,7 @@ internal abstract partial class ExecCore<T>
             return false;
         }
 
-        ExecCore<T>? worker = StoreSerialNeedsLock(item);
+        ExecCore<T>? worker = EnqueueNeedsLock(item);
         Gate.Exit(key);
         worker?.AfterLock();
         return true;
@@ -59,7 +59,7 @@ internal abstract partial class ExecCore<T>
             return false;
         }
 
-        after = StoreSerialNeedsLock(item);
+        after = EnqueueNeedsLock(item);
         Gate.Exit(key);
         return true;
     }
@@ -96,36 +96,71 @@ internal abstract partial class ExecCore<T>
         return true;
     }
 
-    /// <summary>This worker has done what one work item may: another one follows.</summary>
-    protected void QueueAgain() => QueueWorker(again: true);
-
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private ExecCore<T>? StoreSerialNeedsLock(T item)
+    /// <summary>As the other one, for calls that are done when they return, and with nothing between two messages but what they need.</summary>
+    protected bool ProcessAll<TCall>(TCall call, InputQueue<T> queue, ReadOnlySpan<T> items, ref int budget)
+        where TCall : struct, IMessageCall<T>
     {
-        (_serialQueue ??= new InputQueue<T>()).Enqueue(item);
-        Steps.Pass(Step.Stored, Self);
-        ProcessBarrier.Light();
-        return Volatile.Read(ref _active) == 0 && Interlocked.CompareExchange(ref _active, 1, 0) == 0 ? this : null;
+        int done = 0;
+        while (done < items.Length)
+        {
+            T item = default!;
+            try
+            {
+                do
+                {
+                    if (_dropped)
+                    {
+                        return true;
+                    }
+
+                    if (budget-- == 0)
+                    {
+                        QueueWorker(again: true);
+                        return false;
+                    }
+
+                    ref readonly T slot = ref items[done++];
+                    item = slot;
+                    queue.Take(in slot);
+                    call.Run(item);
+                }
+                while (done < items.Length);
+            }
+            catch (Exception e)
+            {
+                ProcessFailed(item, e);
+                call.Failed();
+            }
+        }
+
+        return true;
     }
 
-    private bool IsDrainedSerialNeedsLock() => Volatile.Read(ref _active) == 0 && (_serialQueue is null || _serialQueue.IsEmpty);
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private ExecCore<T>? EnqueueNeedsLock(T item)
+    {
+        (_queue ??= new InputQueue<T>()).Enqueue(item);
+        Steps.Pass(Step.Stored, Self);
+        ProcessBarrier.Light();
+        return _parallel is not null
+            ? WantsWorker() ? this : null
+            : Volatile.Read(ref _active) == 0 && Interlocked.CompareExchange(ref _active, 1, 0) == 0 ? this : null;
+    }
+
+    private bool IsDrainedSerialNeedsLock() => Volatile.Read(ref _active) == 0 && (_queue is null || _queue.IsEmpty);
 
     private void PendingDoneSerial()
     {
         // The completer of a call is any thread of the user's: what is left to do is for one of the block's own.
-        if (!_serialQueue!.IsEmpty && !_dropped)
+        if ((!_queue!.IsEmpty && !_dropped) || !TryRest(_queue))
         {
-            QueueWorker(again: false);
-        }
-        else if (!TryRest(_serialQueue))
-        {
-            QueueWorker(again: false);
+            QueueWorker(again: false, here: true);
         }
     }
 
     private void WorkSerial()
     {
-        InputQueue<T> queue = _serialQueue!;
+        InputQueue<T> queue = _queue!;
         int budget = Options.MessagesPerTask;
         int spins = 0;
         while (true)

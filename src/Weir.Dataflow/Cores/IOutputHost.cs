@@ -3,13 +3,10 @@ namespace Weir.Dataflow.Cores;
 /// <summary>The rest of the block, as its output side sees it.</summary>
 internal interface IOutputHost<in T>
 {
-    /// <summary>Whether the block wants to be told what leaves, because its capacity counts it.</summary>
-    bool CountsOutput { get; }
-
     /// <summary>How many messages of the block's capacity this output stands for.</summary>
     int Weigh(T item);
 
-    /// <summary>Outputs left. Called under no gate, though perhaps while a target is being offered to.</summary>
+    /// <summary>Outputs left a bounded block. Called under no gate, though perhaps while a target is being offered to.</summary>
     void OutputLeft(int weight);
 
     /// <summary>A target threw: the block fails. The exception is noted already.</summary>

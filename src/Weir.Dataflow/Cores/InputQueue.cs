@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics.CodeAnalysis;
 using System.Numerics;
 using System.Runtime.CompilerServices;
 using Weir.Dataflow.Sync;
@@ -81,6 +82,37 @@ internal sealed class InputQueue<T>
         }
 
         Volatile.Write(ref _read.Value, _read.Value + 1);
+    }
+
+    /// <summary>Takes the first message, where several take turns as the reader.</summary>
+    /// <param name="item">The message.</param>
+    /// <param name="id">Its number.</param>
+    public bool TryTake([MaybeNullWhen(false)] out T item, out long id)
+    {
+        id = _read.Value;
+        if (id >= _read.Known)
+        {
+            // Looked at only now, because the writer writes it for every message.
+            _read.Known = Volatile.Read(ref _written.Value);
+            if (id >= _read.Known)
+            {
+                item = default;
+                return false;
+            }
+        }
+
+        Segment segment = _reading;
+        int index = (int)(id - segment.Base);
+        if (index == segment.Items.Length)
+        {
+            segment = NextToRead(segment);
+            index = 0;
+        }
+
+        ref T slot = ref segment.Items[index];
+        item = slot;
+        Take(in slot);
+        return true;
     }
 
     /// <summary>Throws away what there is. For the reader.</summary>

@@ -7,7 +7,7 @@ namespace Weir.Dataflow.Cores;
 internal sealed class JoinCore<T1, T2> : JoinShared, IOutputHost<Tuple<T1, T2>>
 {
     public JoinCore(ISourceBlock<Tuple<T1, T2>> owner, BlockOptions options)
-        : base(options)
+        : base(options, targets: 2)
     {
         Source = new SourceCore<Tuple<T1, T2>>(owner, this, options);
         Target1 = new JoinTarget<T1>(this, options);
@@ -22,8 +22,6 @@ internal sealed class JoinCore<T1, T2> : JoinShared, IOutputHost<Tuple<T1, T2>>
 
     public JoinTarget<T2> Target2 { get; }
 
-    bool IOutputHost<Tuple<T1, T2>>.CountsOutput => Options.IsBounded;
-
     protected override IJoinTarget[] Targets { get; }
 
     int IOutputHost<Tuple<T1, T2>>.Weigh(Tuple<T1, T2> item) => 1;
@@ -35,9 +33,12 @@ internal sealed class JoinCore<T1, T2> : JoinShared, IOutputHost<Tuple<T1, T2>>
     void IOutputHost<Tuple<T1, T2>>.OutputCompleted() => StopListening();
 
     protected override IAfterLock? EmitNeedsLock() =>
-        Source.Add(Tuple.Create(Target1.DequeueNeedsLock(), Target2.DequeueNeedsLock()));
+        Add(Tuple.Create(Target1.DequeueNeedsLock(), Target2.DequeueNeedsLock()));
 
     protected override void ReconsiderOutput() => Source.Reconsider();
 
     protected override void CompleteOutput(List<Exception>? exceptions) => Source.Complete(exceptions);
+
+    // Under the join's gate, so one after the other; but a bounded join may not be told from there that a tuple left.
+    private IAfterLock? Add(Tuple<T1, T2> item) => Options.IsBounded ? Source.Add(item) : Source.AddInTurn(item);
 }

@@ -7,7 +7,7 @@ namespace Weir.Dataflow.Cores;
 internal sealed class JoinCore<T1, T2, T3> : JoinShared, IOutputHost<Tuple<T1, T2, T3>>
 {
     public JoinCore(ISourceBlock<Tuple<T1, T2, T3>> owner, BlockOptions options)
-        : base(options)
+        : base(options, targets: 3)
     {
         Source = new SourceCore<Tuple<T1, T2, T3>>(owner, this, options);
         Target1 = new JoinTarget<T1>(this, options);
@@ -25,8 +25,6 @@ internal sealed class JoinCore<T1, T2, T3> : JoinShared, IOutputHost<Tuple<T1, T
 
     public JoinTarget<T3> Target3 { get; }
 
-    bool IOutputHost<Tuple<T1, T2, T3>>.CountsOutput => Options.IsBounded;
-
     protected override IJoinTarget[] Targets { get; }
 
     int IOutputHost<Tuple<T1, T2, T3>>.Weigh(Tuple<T1, T2, T3> item) => 1;
@@ -38,9 +36,12 @@ internal sealed class JoinCore<T1, T2, T3> : JoinShared, IOutputHost<Tuple<T1, T
     void IOutputHost<Tuple<T1, T2, T3>>.OutputCompleted() => StopListening();
 
     protected override IAfterLock? EmitNeedsLock() =>
-        Source.Add(Tuple.Create(Target1.DequeueNeedsLock(), Target2.DequeueNeedsLock(), Target3.DequeueNeedsLock()));
+        Add(Tuple.Create(Target1.DequeueNeedsLock(), Target2.DequeueNeedsLock(), Target3.DequeueNeedsLock()));
 
     protected override void ReconsiderOutput() => Source.Reconsider();
 
     protected override void CompleteOutput(List<Exception>? exceptions) => Source.Complete(exceptions);
+
+    // Under the join's gate, so one after the other; but a bounded join may not be told from there that a tuple left.
+    private IAfterLock? Add(Tuple<T1, T2, T3> item) => Options.IsBounded ? Source.Add(item) : Source.AddInTurn(item);
 }

@@ -3,7 +3,7 @@ using Weir.Dataflow.Sync;
 namespace Weir.Dataflow.Cores;
 
 /// <summary>What the targets of a join share. As something to do after the locks it fetches messages, when it is not greedy, and ends targets.</summary>
-internal abstract class JoinShared(BlockOptions options) : IAfterLock
+internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLock
 {
     public Gate Gate;
     private List<Exception>? _exceptions;
@@ -27,7 +27,7 @@ internal abstract class JoinShared(BlockOptions options) : IAfterLock
     /// <summary>Makes tuples while there is a message on each target.</summary>
     public IAfterLock? JoinNeedsLock()
     {
-        if (_withItems < Targets.Length)
+        if (_withItems < targets)
         {
             return null;
         }

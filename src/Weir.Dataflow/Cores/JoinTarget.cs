@@ -13,8 +13,15 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
     private PostponedOffer<T>? _fetched;
     private T? _item;
 
+    /// <summary>Whether a message that is not to be consumed needs nothing but its place in the queue.</summary>
+    private readonly bool _isPlain;
+
     public JoinTarget(JoinShared join, BlockOptions options)
-        : base(options) => _join = join;
+        : base(options)
+    {
+        _join = join;
+        _isPlain = options is { IsBounded: false, Greedy: true, MaxGroups: long.MaxValue };
+    }
 
     Task IDataflowBlock.Completion =>
         throw new NotSupportedException("This member is not supported on this dataflow block: its completion is that of the join.");
@@ -36,8 +43,26 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
         return item;
     }
 
-    public DataflowMessageStatus OfferMessage(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept) =>
-        Offer(messageHeader, messageValue, source, consumeToAccept);
+    public DataflowMessageStatus OfferMessage(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept)
+    {
+        if (!_isPlain || consumeToAccept || !messageHeader.IsValid)
+        {
+            return Offer(messageHeader, messageValue, source, consumeToAccept);
+        }
+
+        // The join's gate is enough: who ends this target says so first, and then looks under that gate whether the queue is empty.
+        GateOwner? key = _join.Gate.Enter();
+        if (IsDeclining)
+        {
+            _join.Gate.Exit(key);
+            return DataflowMessageStatus.DecliningPermanently;
+        }
+
+        IAfterLock? after = StoreInJoinNeedsLock(messageValue);
+        _join.Gate.Exit(key);
+        after?.AfterLock();
+        return DataflowMessageStatus.Accepted;
+    }
 
     void IDataflowBlock.Complete() => Complete(null, drop: false);
 
@@ -117,13 +142,7 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
     protected override IAfterLock? StoreNeedsLock(T item)
     {
         GateOwner? key = _join.Gate.Enter();
-        _queue.Enqueue(item);
-        if (_queue.Count == 1)
-        {
-            _join.FilledNeedsLock();
-        }
-
-        IAfterLock? after = _join.JoinNeedsLock();
+        IAfterLock? after = StoreInJoinNeedsLock(item);
         bool enough = _join.Made + _queue.Count >= Options.MaxGroups;
         _join.Gate.Exit(key);
         if (enough)
@@ -132,6 +151,17 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
         }
 
         return after;
+    }
+
+    private IAfterLock? StoreInJoinNeedsLock(T item)
+    {
+        _queue.Enqueue(item);
+        if (_queue.Count == 1)
+        {
+            _join.FilledNeedsLock();
+        }
+
+        return _join.JoinNeedsLock();
     }
 
     // One for each tuple that will be made.

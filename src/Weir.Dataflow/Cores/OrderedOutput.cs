@@ -16,7 +16,33 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
     private bool _emitting;
 
     /// <summary>The message has this one result.</summary>
-    public void Add(long id, T item) => Fill(id, new Slot { IsReady = true, HasItem = true, Item = item });
+    public void Add(long id, T item)
+    {
+        if (isBounded)
+        {
+            Fill(id, new Slot { IsReady = true, HasItem = true, Item = item });
+            return;
+        }
+
+        GateOwner? key = _gate.Enter();
+        IAfterLock? after = null;
+        if (id == _next)
+        {
+            after = source.AddInTurn(item);
+            _next++;
+            if (_slots[_next & (_slots.Length - 1)].IsReady)
+            {
+                after = AfterBoth.Of(after, EmitNeedsLock());
+            }
+        }
+        else
+        {
+            PutNeedsLock(id, new Slot { IsReady = true, HasItem = true, Item = item });
+        }
+
+        _gate.Exit(key);
+        after?.AfterLock();
+    }
 
     /// <summary>The message has these results, or none.</summary>
     public void Add(long id, IReadOnlyList<T>? items) => Fill(id, new Slot { IsReady = true, Items = items });
@@ -24,12 +50,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
     private void Fill(long id, Slot slot)
     {
         GateOwner? key = _gate.Enter();
-        while (id - _next >= _slots.Length)
-        {
-            Grow();
-        }
-
-        _slots[id & (_slots.Length - 1)] = slot;
+        PutNeedsLock(id, slot);
         if (_emitting)
         {
             _gate.Exit(key);
@@ -63,6 +84,16 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
             Emit(ready);
             key = _gate.Enter();
         }
+    }
+
+    private void PutNeedsLock(long id, in Slot slot)
+    {
+        while (id - _next >= _slots.Length)
+        {
+            Grow();
+        }
+
+        _slots[id & (_slots.Length - 1)] = slot;
     }
 
     private IAfterLock? EmitNeedsLock()

@@ -5,7 +5,7 @@ namespace Weir.Dataflow.Cores;
 /// <summary>The common part of blocks that run a delegate and have an output side.</summary>
 internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost<TOut>, ICallOwner<TIn>
 {
-    private CallHandle<TIn>? _spare;
+    private CallHandles<TIn> _handles;
 
     protected OutputExecCore(IPropagatorBlock<TIn, TOut> owner, BlockOptions options)
         : base(options)
@@ -15,8 +15,6 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost<T
     }
 
     public SourceCore<TOut> Source { get; }
-
-    bool IOutputHost<TOut>.CountsOutput => IsBounded;
 
     protected OrderedOutput<TOut>? Ordered { get; }
 
@@ -32,7 +30,7 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost<T
 
     void ICallOwner<TIn>.CallDone(CallHandle<TIn> handle, Task task, TIn item, long id)
     {
-        Volatile.Write(ref _spare, handle);
+        _handles.Keep(handle, Options.Parallelism);
         CallDone(task, item, id);
         PendingDone();
     }
@@ -44,7 +42,7 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost<T
     protected void Await(Task task, TIn item, long id)
     {
         PendingBegins();
-        (Interlocked.Exchange(ref _spare, null) ?? new CallHandle<TIn>(this)).Await(task, item, id);
+        _handles.Take(this).Await(task, item, id);
     }
 
     /// <summary>The message has this one output.</summary>

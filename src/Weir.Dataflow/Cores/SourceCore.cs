@@ -92,11 +92,11 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
         GateOwner? key = _gate.Enter(id);
         AssertInvariants();
         IAfterLock? after = null;
-        if (_direct is { } direct && _queue.Count == 0 && (id == _id || !_host.CountsOutput) && direct.TryAcceptDirect(item, _id, out after))
+        if (_direct is { } direct && _queue.Count == 0 && (id == _id || !_options.IsBounded) && direct.TryAcceptDirect(item, _id, out after))
         {
             _headId++;
             _gate.Exit(key);
-            if (_host.CountsOutput)
+            if (_options.IsBounded)
             {
                 _host.OutputLeft(_host.Weigh(item));
             }
@@ -294,7 +294,7 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
 
     private void Left(T item)
     {
-        if (_host.CountsOutput)
+        if (_options.IsBounded)
         {
             _host.OutputLeft(_host.Weigh(item));
         }

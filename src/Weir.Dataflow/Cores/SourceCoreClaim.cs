@@ -168,7 +168,7 @@ internal sealed partial class SourceCore<T>
             LeaveAfterClaim(key);
         }
 
-        if (_host.CountsOutput)
+        if (_options.IsBounded)
         {
             int weight = 0;
             foreach (T item in all)

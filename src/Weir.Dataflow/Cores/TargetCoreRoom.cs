@@ -16,19 +16,13 @@ internal abstract partial class TargetCore<T>
             return Task.FromCanceled<bool>(cancellationToken);
         }
 
-        if (Post(item))
+        if (Sends(item, cancellationToken, out GateOwner? key) is { } accepted)
         {
-            return Completed.True;
-        }
-
-        if (IsDeclining)
-        {
-            return Completed.False;
+            return accepted ? Completed.True : Completed.False;
         }
 
         SendTaskWaiter<T> waiter = new(this) { Value = item };
-        Register(waiter, cancellationToken);
-        Enlist(waiter, cancellationToken);
+        Wait(key, waiter, cancellationToken);
         return waiter.Task;
     }
 
@@ -39,23 +33,58 @@ internal abstract partial class TargetCore<T>
             return ValueTask.FromCanceled<bool>(cancellationToken);
         }
 
-        if (Post(item))
+        if (Sends(item, cancellationToken, out GateOwner? key) is { } accepted)
         {
-            return new ValueTask<bool>(true);
-        }
-
-        if (IsDeclining)
-        {
-            return new ValueTask<bool>(false);
+            return new ValueTask<bool>(accepted);
         }
 
         SendValueWaiter<T> waiter = Interlocked.Exchange(ref _spareSender, null) ?? new SendValueWaiter<T>(this);
         waiter.Prepare();
         waiter.Value = item;
         ValueTask<bool> task = waiter.Task;
-        Register(waiter, cancellationToken);
-        Enlist(waiter, cancellationToken);
+        Wait(key, waiter, cancellationToken);
         return task;
+    }
+
+    /// <summary>The part of a send that need not wait.</summary>
+    /// <returns>Whether the message was taken; null when it has to wait for room. Then the gate is still held, unless the token has to be listened to before.</returns>
+    private bool? Sends(T item, CancellationToken cancellationToken, out GateOwner? key)
+    {
+        key = null;
+        if (!IsBounded || cancellationToken.CanBeCanceled)
+        {
+            return Post(item) ? true : IsDeclining ? false : null;
+        }
+
+        key = Gate.Enter();
+        AssertInvariants();
+        if (_declining)
+        {
+            Gate.Exit(key);
+            return false;
+        }
+
+        if (HasRoomNeedsLock())
+        {
+            Leave(key, TakeNeedsLock(item));
+            return true;
+        }
+
+        return null;
+    }
+
+    /// <summary>Goes on where <see cref="Sends"/> found no room.</summary>
+    private void Wait(GateOwner? key, SendWaiter<T> waiter, CancellationToken cancellationToken)
+    {
+        if (!IsBounded || cancellationToken.CanBeCanceled)
+        {
+            Register(waiter, cancellationToken);
+            Enlist(waiter, cancellationToken);
+        }
+        else
+        {
+            EnlistNeedsLock(key, waiter);
+        }
     }
 
     public void GiveUp(SendWaiter<T> waiter, CancellationToken token)
@@ -85,10 +114,25 @@ internal abstract partial class TargetCore<T>
         GateOwner? key = Gate.Enter();
         _used -= count;
         AssertInvariants();
+        SendWaiter<T>? taken = null;
+        IAfterLock? after = null;
+        if (!_pulling && !_isLimited && MayPullNeedsLock() && _postponed!.First is SendWaiter<T> first)
+        {
+            // The message of a pending send, without coming back for it.
+            taken = first;
+            _postponed.Remove(taken);
+            after = TakeNeedsLock(taken.Value!);
+        }
+
         bool pull = StartPullNeedsLock();
-        IAfterLock? after = _pulling ? null : RoomCameNeedsLock();
+        if (!_pulling && taken is null)
+        {
+            after = RoomCameNeedsLock();
+        }
+
         Gate.Exit(key);
         after?.AfterLock();
+        taken?.AfterLock();
         if (pull)
         {
             Pull(here);
@@ -250,13 +294,19 @@ internal abstract partial class TargetCore<T>
         }
         else
         {
-            (_postponed ??= new PostponedList<T>()).Add(waiter);
-            bool pull = BeginWaitNeedsLock();
-            Gate.Exit(key);
-            if (pull)
-            {
-                Pull(here: false);
-            }
+            EnlistNeedsLock(key, waiter);
+        }
+    }
+
+    /// <summary>Puts a waiter into the list, and leaves the gate.</summary>
+    private void EnlistNeedsLock(GateOwner? key, SendWaiter<T> waiter)
+    {
+        (_postponed ??= new PostponedList<T>()).Add(waiter);
+        bool pull = BeginWaitNeedsLock();
+        Gate.Exit(key);
+        if (pull)
+        {
+            Pull(here: false);
         }
     }
 

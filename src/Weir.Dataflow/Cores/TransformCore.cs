@@ -62,6 +62,11 @@ internal sealed class TransformCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         return true;
     }
 
+    protected override bool ProcessAll(InputQueue<TIn> queue, ReadOnlySpan<TIn> items, ref int budget) =>
+        _transform is null || IsBounded
+            ? base.ProcessAll(queue, items, ref budget)
+            : ProcessAll(new Call(_transform, Source), queue, items, ref budget);
+
     protected override void CallDone(Task task, TIn item, long id)
     {
         if (task.IsCompletedSuccessfully)
@@ -72,6 +77,16 @@ internal sealed class TransformCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         {
             TaskFailed(item, task);
             EmitNothing(id, here: false);
+        }
+    }
+
+    private readonly struct Call(Func<TIn, TOut> transform, SourceCore<TOut> source) : IMessageCall<TIn>
+    {
+        public void Run(TIn item) => source.AddInTurn(transform(item))?.AfterLock();
+
+        public void Failed()
+        {
+            // No output: nobody waits for it.
         }
     }
 }

@@ -1,4 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Waiters;
@@ -6,25 +5,19 @@ using Weir.Dataflow.Waiters;
 namespace Weir.Dataflow.Cores;
 
 /// <summary>What a WriteOnceBlock does. It has one message, so a monitor (this object) for everything is enough.</summary>
-internal sealed partial class WriteOnceCore<T>
+internal sealed class WriteOnceCore<T> : CopySource<T>
 {
     private static readonly DataflowMessageHeader Header = new(1);
 
     private readonly IPropagatorBlock<T, T> _owner;
-    private readonly Func<T, T>? _clone;
-    private LinkList<T> _links;
-    private BlockCompletion _completion;
     private CancellationTokenRegistration _registration;
     private List<Exception>? _exceptions;
-    private T? _value;
-    private bool _hasValue;
     private bool _declining;
-    private bool _ended;
 
     public WriteOnceCore(IPropagatorBlock<T, T> owner, Func<T, T>? cloningFunction, BlockOptions options)
+        : base(cloningFunction)
     {
         _owner = owner;
-        _clone = cloningFunction;
         Options = options;
         if (options.Token.CanBeCanceled)
         {
@@ -33,8 +26,6 @@ internal sealed partial class WriteOnceCore<T>
     }
 
     public BlockOptions Options { get; }
-
-    public Task Completion => _completion.Task;
 
     public bool Post(T item) => Offer(Header, item, null, consumeToAccept: false) == DataflowMessageStatus.Accepted;
 
@@ -57,8 +48,7 @@ internal sealed partial class WriteOnceCore<T>
                 }
             }
 
-            _value = messageValue;
-            _hasValue = true;
+            SetNeedsLock(messageValue);
             _declining = true;
         }
 
@@ -92,16 +82,10 @@ internal sealed partial class WriteOnceCore<T>
         bool hasValue;
         lock (this)
         {
-            hasValue = _hasValue;
-            if (!hasValue && !_ended)
+            hasValue = HasValue;
+            if (!hasValue && !HasEnded)
             {
-                if (_links.Find(target) is not null)
-                {
-                    target = new PassThrough<T>(_owner, target, null);
-                }
-
-                TargetLink<T> link = new(target, linkOptions);
-                _links.Add(link, linkOptions.Append);
+                TargetLink<T> link = LinkNeedsLock(_owner, ref target, linkOptions);
                 return new Unlinker(() => Unlink(link));
             }
         }
@@ -113,49 +97,17 @@ internal sealed partial class WriteOnceCore<T>
 
         if (linkOptions.PropagateCompletion)
         {
-            _completion.Task.ContinueWith(
-                static (task, state) => Protocol.Propagate(task, (IDataflowBlock)state!),
-                target,
-                CancellationToken.None,
-                TaskContinuationOptions.ExecuteSynchronously | TaskContinuationOptions.DenyChildAttach,
-                TaskScheduler.Default);
+            PropagateOnceComplete(target);
         }
 
         return Unlinker.Nothing;
-    }
-
-    public bool TryReceive(Predicate<T>? filter, [MaybeNullWhen(false)] out T item)
-    {
-        // Value and flag under the lock: who sees that there is a value sees the value (dotnet/runtime #123432).
-        bool any;
-        lock (this)
-        {
-            any = _hasValue;
-            item = _value;
-        }
-
-        if (!any || (filter is not null && !filter(item!)))
-        {
-            item = default;
-            return false;
-        }
-
-        item = Copy(item!);
-        return true;
-    }
-
-    public bool TryReceiveAll([NotNullWhen(true)] out IList<T>? items)
-    {
-        bool any = TryReceive(null, out T? item);
-        items = any ? [item!] : null;
-        return any;
     }
 
     public T? Consume(DataflowMessageHeader messageHeader, ITargetBlock<T> target, out bool messageConsumed)
     {
         Protocol.CheckClaim(messageHeader, target);
         messageConsumed = Reserve(messageHeader, target);
-        return messageConsumed ? Copy(_value!) : default;
+        return messageConsumed ? Copy(Value!) : default;
     }
 
     public bool Reserve(DataflowMessageHeader messageHeader, ITargetBlock<T> target)
@@ -163,7 +115,7 @@ internal sealed partial class WriteOnceCore<T>
         Protocol.CheckClaim(messageHeader, target);
         lock (this)
         {
-            return messageHeader.Id == Header.Id && _hasValue;
+            return messageHeader.Id == Header.Id && HasValue;
         }
     }
 
@@ -182,31 +134,31 @@ internal sealed partial class WriteOnceCore<T>
     {
         try
         {
-            if (_hasValue)
+            if (HasValue)
             {
                 Task.Factory.StartNew(
-                    static core => ((WriteOnceCore<T>)core!).End(), this, CancellationToken.None, TaskCreationOptions.DenyChildAttach, Options.Scheduler);
+                    static core => ((WriteOnceCore<T>)core!).Finish(), this, CancellationToken.None, TaskCreationOptions.DenyChildAttach, Options.Scheduler);
             }
             else
             {
-                ThreadPool.UnsafeQueueUserWorkItem(static core => core.End(), this, preferLocal: false);
+                ThreadPool.UnsafeQueueUserWorkItem(static core => core.Finish(), this, preferLocal: false);
             }
         }
         catch (Exception e)
         {
             (_exceptions ??= []).Add(e);
-            End();
+            Finish();
         }
     }
 
-    private void End()
+    private void Finish()
     {
         List<LinkNode<T>> nodes = [];
         lock (this)
         {
-            _ended = true;
+            HasEnded = true;
             LinkNode<T>? next;
-            for (LinkNode<T>? node = _links.Clear(); node is not null; node = next)
+            for (LinkNode<T>? node = Links.Clear(); node is not null; node = next)
             {
                 next = node.Next;
                 node.Next = null;
@@ -216,7 +168,7 @@ internal sealed partial class WriteOnceCore<T>
 
         foreach (LinkNode<T> node in nodes)
         {
-            if (!_hasValue)
+            if (!HasValue)
             {
                 break;
             }
@@ -239,29 +191,19 @@ internal sealed partial class WriteOnceCore<T>
         }
 
         _registration.Unregister();
-        _completion.Complete(_exceptions, _hasValue ? CancellationToken.None : Options.Token);
+        End.Complete(_exceptions, HasValue ? CancellationToken.None : Options.Token);
         foreach (LinkNode<T> node in nodes)
         {
             if (node is TargetLink<T> { PropagatesCompletion: true } link)
             {
-                Protocol.Propagate(_completion.Task, link.Target);
+                Protocol.Propagate(Completion, link.Target);
             }
-            else if (!_hasValue && node is ReceiveWaiter<T> waiter)
+            else if (!HasValue && node is ReceiveWaiter<T> waiter)
             {
                 waiter.SourceEnded();
             }
         }
     }
 
-    private void Offer(ITargetBlock<T> target) => target.OfferMessage(Header, _value!, _owner, consumeToAccept: _clone is not null);
-
-    private T Copy(T item) => _clone is null ? item : _clone(item);
-
-    private void Unlink(TargetLink<T> link)
-    {
-        lock (this)
-        {
-            _links.Remove(link);
-        }
-    }
+    private void Offer(ITargetBlock<T> target) => target.OfferMessage(Header, Value!, _owner, consumeToAccept: Clones);
 }

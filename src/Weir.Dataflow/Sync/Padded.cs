@@ -8,4 +8,8 @@ internal struct Padded
 {
     [FieldOffset(64)]
     public long Value;
+
+    /// <summary>What that thread last saw of the other one's number.</summary>
+    [FieldOffset(72)]
+    public long Known;
 }

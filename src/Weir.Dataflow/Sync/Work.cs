@@ -8,12 +8,16 @@ internal static class Work
     private static readonly Action<object?> Execute = static state => ((IThreadPoolWorkItem)state!).Execute();
 
     /// <summary>Queues to the pool, or as a task to the block's scheduler.</summary>
+    /// <param name="item">What to do.</param>
+    /// <param name="scheduler">The block's scheduler.</param>
+    /// <param name="again">Whether it continues a work item that has made room for others.</param>
+    /// <param name="here">Whether this thread, if it is the pool's, is best placed to do it next.</param>
     /// <exception cref="TaskSchedulerException">The scheduler threw.</exception>
-    public static void Queue(IThreadPoolWorkItem item, TaskScheduler scheduler, bool again = false)
+    public static void Queue(IThreadPoolWorkItem item, TaskScheduler scheduler, bool again = false, bool here = false)
     {
         if (scheduler == TaskScheduler.Default)
         {
-            ThreadPool.UnsafeQueueUserWorkItem(item, preferLocal: false);
+            ThreadPool.UnsafeQueueUserWorkItem(item, preferLocal: here);
             return;
         }
 

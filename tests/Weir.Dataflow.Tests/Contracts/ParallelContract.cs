@@ -28,6 +28,59 @@ public abstract class ParallelContract<TBlocks> : Contract<TBlocks> where TBlock
     }
 
     [Theory(Timeout = Limit)]
+    [MemberData(nameof(Kinds.Executing), MemberType = typeof(Kinds))]
+    public async Task Delegates_DegreeTwoAfterManyShortCalls_DoOverlap(BlockKind kind)
+    {
+        const int Short = 3000;
+        using var gate = new Gate();
+        Subject subject = Blocks.Create(kind, new BlockSettings
+        {
+            Degree = 2,
+            Body = s =>
+            {
+                if (int.Parse(s) >= Short)
+                {
+                    gate.Pass();
+                }
+            },
+        });
+        Feed(subject, Short + 3);
+        gate.AwaitArrivals(2);
+        Never.True(() => gate.Arrived > 2);
+        gate.Open();
+        await End(subject, Short + 3);
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData(2)]
+    [InlineData(DataflowBlockOptions.Unbounded)]
+    public async Task Delegates_WaitForTheNextOneAfterManyShortCalls_AreJoinedByIt(int degree)
+    {
+        const int Short = 3000;
+        using var next = new SemaphoreSlim(0);
+        ITargetBlock<int> block = Blocks.Action<int>(
+            i =>
+            {
+                if (i % Short == Short - 2)
+                {
+                    Assert.True(next.Wait(TimeSpan.FromSeconds(20)));
+                }
+                else if (i % Short == Short - 1)
+                {
+                    next.Release();
+                }
+            },
+            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = degree });
+        for (int i = 0; i < Short * 4; i++)
+        {
+            Assert.True(block.Post(i));
+        }
+
+        block.Complete();
+        await Eventually.Done(block.Completion);
+    }
+
+    [Theory(Timeout = Limit)]
     [InlineData(DataflowBlockOptions.Unbounded)]
     [InlineData(5)]
     public async Task AsyncDelegates_Pending_StartUpToTheDegree(int degree)

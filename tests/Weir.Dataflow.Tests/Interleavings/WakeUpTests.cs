@@ -12,18 +12,40 @@ public class WakeUpTests
 
     /// <summary>S: the writer stores. L: it looks whether the worker is active. I: the worker says that it is idle. Q: it looks at the queue again.</summary>
     [Theory(Timeout = Limit)]
-    [InlineData("SLIQ")]
-    [InlineData("SILQ")]
-    [InlineData("SIQL")]
-    [InlineData("ISLQ")]
-    [InlineData("ISQL")]
-    [InlineData("IQSL")]
-    public async Task PostWhileGoingIdle_EveryOrder_MessageIsProcessedOnce(string order)
+    [InlineData("SLIQ", 1)]
+    [InlineData("SLIQ", 2)]
+    [InlineData("SILQ", 1)]
+    [InlineData("SILQ", 2)]
+    [InlineData("SIQL", 1)]
+    [InlineData("SIQL", 2)]
+    [InlineData("ISLQ", 1)]
+    [InlineData("ISLQ", 2)]
+    [InlineData("ISQL", 1)]
+    [InlineData("ISQL", 2)]
+    [InlineData("IQSL", 1)]
+    [InlineData("IQSL", 2)]
+    public async Task PostWhileGoingIdle_EveryOrder_MessageIsProcessedOnce(string order, int degree)
     {
         using var worker = new Turns(Step.FoundNothing, Step.SaidIdle);
         using var writer = new Turns(Step.Stored);
         var seen = new ConcurrentQueue<int>();
-        var block = new ActionBlock<int>(seen.Enqueue);
+        using var gate = new Probes.Gate();
+
+        // Of two workers one is inside a call meanwhile.
+        int calls = degree - 1;
+        var block = new ActionBlock<int>(
+            i =>
+            {
+                if (i == 0)
+                {
+                    gate.Pass();
+                }
+                else
+                {
+                    seen.Enqueue(i);
+                }
+            },
+            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = degree });
         int held = 0;
         Steps.Passing = (step, who) =>
         {
@@ -50,6 +72,14 @@ public class WakeUpTests
                 TaskCreationOptions.LongRunning,
                 TaskScheduler.Default);
 
+            for (int i = 0; i < calls; i++)
+            {
+                posts.Add(0);
+                writer.Await(Step.Stored);
+                writer.Release();
+                gate.AwaitArrivals();
+            }
+
             posts.Add(1);
             writer.Await(Step.Stored);
             writer.Release();
@@ -64,7 +94,7 @@ public class WakeUpTests
                         break;
                     case 'L':
                         writer.Release();
-                        Eventually.Equal(2, () => Volatile.Read(ref held));
+                        Eventually.Equal(calls + 2, () => Volatile.Read(ref held));
                         break;
                     case 'I':
                         worker.Release();
@@ -81,6 +111,7 @@ public class WakeUpTests
             Eventually.Sequence([1, 2], () => seen);
             posts.CompleteAdding();
             await Eventually.Done(posting);
+            gate.Open();
             block.Complete();
             await Eventually.Done(block.Completion);
             Assert.Equal([1, 2], seen);
@@ -88,6 +119,7 @@ public class WakeUpTests
         finally
         {
             Steps.Passing = null;
+            gate.Open();
             writer.Open();
             worker.Open();
         }

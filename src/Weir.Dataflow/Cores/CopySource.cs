@@ -1,0 +1,179 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Links;
+using Weir.Dataflow.Waiters;
+
+namespace Weir.Dataflow.Cores;
+
+/// <summary>The output side of a block with one message at a time, of which everybody may have a copy.</summary>
+/// <remarks>The monitor (this object) guards the message and the list of those who want it. It may be held while targets are offered to.</remarks>
+internal class CopySource<T>(Func<T, T>? cloningFunction) : IReceiveSource<T>
+{
+    /// <summary>Who wants the message. Guarded by the monitor.</summary>
+    public LinkList<T> Links;
+
+    public BlockCompletion End;
+    private SpareWaiters<T>? _spares;
+
+    public Task Completion => End.Task;
+
+    public bool IsCompleted => End.IsCompleted;
+
+    /// <summary>The message. Guarded by the monitor.</summary>
+    public T? Value { get; private set; }
+
+    public bool HasValue { get; private set; }
+
+    /// <summary>No other message comes, and nobody waits any more. Guarded by the monitor.</summary>
+    public bool HasEnded { get; set; }
+
+    /// <summary>Whether those who take the message consume it, so that a copy is made for each of them and for nobody else.</summary>
+    public bool Clones => cloningFunction is not null;
+
+    ref SpareWaiters<T>? IReceiveSource<T>.Spares => ref _spares;
+
+    public T Copy(T item) => cloningFunction is null ? item : cloningFunction(item);
+
+    public void SetNeedsLock(T item)
+    {
+        Value = item;
+        HasValue = true;
+    }
+
+    public bool TryReceive([MaybeNullWhen(false)] out T item) => TryReceive(null, out item);
+
+    public bool TryReceive(Predicate<T>? filter, [MaybeNullWhen(false)] out T item)
+    {
+        // Value and flag under the lock: who sees that there is a value sees the value (dotnet/runtime #123432).
+        bool any;
+        lock (this)
+        {
+            any = HasValue;
+            item = Value;
+        }
+
+        if (!any || (filter is not null && !filter(item!)))
+        {
+            item = default;
+            return false;
+        }
+
+        item = Copy(item!);
+        return true;
+    }
+
+    public bool TryReceiveAll([NotNullWhen(true)] out IList<T>? items)
+    {
+        bool any = TryReceive(null, out T? item);
+        items = any ? [item!] : null;
+        return any;
+    }
+
+    public bool IsReceivable()
+    {
+        lock (this)
+        {
+            return HasValue;
+        }
+    }
+
+    public void Enlist(ReceiveWaiter<T> waiter, CancellationToken cancellationToken)
+    {
+        bool any;
+        lock (this)
+        {
+            any = HasValue;
+            if (!waiter.IsGivenUp && !any && !HasEnded)
+            {
+                Links.Add(waiter, append: true);
+                return;
+            }
+        }
+
+        if (waiter.IsGivenUp)
+        {
+            waiter.GiveUp(timedOut: !cancellationToken.IsCancellationRequested, cancellationToken);
+        }
+        else if (!any)
+        {
+            waiter.SourceEnded();
+        }
+        else
+        {
+            Serve(waiter);
+        }
+    }
+
+    public void GiveUp(ReceiveWaiter<T> waiter, bool timedOut, CancellationToken token)
+    {
+        bool removed;
+        lock (this)
+        {
+            removed = Links.Remove(waiter);
+            waiter.IsGivenUp = true;
+        }
+
+        if (removed)
+        {
+            waiter.GiveUp(timedOut, token);
+        }
+    }
+
+    // A copy went: the message itself is still here, and its place was never the waiter's.
+    public void LeftToWaiter(T item)
+    {
+    }
+
+    /// <summary>Puts a target into the list. The source is the block itself.</summary>
+    public TargetLink<T> LinkNeedsLock(ISourceBlock<T> source, ref ITargetBlock<T> target, DataflowLinkOptions linkOptions)
+    {
+        if (Links.Find(target) is not null)
+        {
+            target = new PassThrough<T>(source, target, null);
+        }
+
+        TargetLink<T> link = new(target, linkOptions);
+        Links.Add(link, linkOptions.Append);
+        return link;
+    }
+
+    public void Unlink(TargetLink<T> link)
+    {
+        lock (this)
+        {
+            Links.Remove(link);
+        }
+    }
+
+    /// <summary>Tells a target that was linked too late of the end.</summary>
+    public void PropagateOnceComplete(ITargetBlock<T> target) => End.Task.ContinueWith(
+        static (task, state) => Protocol.Propagate(task, (IDataflowBlock)state!),
+        target,
+        CancellationToken.None,
+        TaskContinuationOptions.ExecuteSynchronously | TaskContinuationOptions.DenyChildAttach,
+        TaskScheduler.Default);
+
+    /// <summary>Gives a copy of the message to a waiter that is in the list no longer.</summary>
+    public void GiveTo(ReceiveWaiter<T> waiter)
+    {
+        try
+        {
+            Serve(waiter);
+        }
+        catch
+        {
+            waiter.SourceEnded();
+            throw;
+        }
+    }
+
+    private void Serve(ReceiveWaiter<T> waiter)
+    {
+        if (waiter.TakesMessage)
+        {
+            waiter.Give(Copy(Value!));
+        }
+
+        waiter.AfterLock();
+    }
+}

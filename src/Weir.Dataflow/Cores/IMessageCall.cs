@@ -1,0 +1,11 @@
+namespace Weir.Dataflow.Cores;
+
+/// <summary>What a block does with each message. A struct, so that the loop around it is compiled for each kind.</summary>
+internal interface IMessageCall<in T>
+{
+    /// <summary>Calls the delegate, and does what its return makes necessary.</summary>
+    void Run(T item);
+
+    /// <summary>The delegate threw, which has been noted.</summary>
+    void Failed();
+}
