@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
@@ -129,6 +130,26 @@ public sealed class AutoRangeTests : IDisposable
         pending.GetResult().End();
         rest.Run(default).GetResult().End();
         Assert.Equal(RuntimeRun.Count(Count), _completion.Outcomes.Select(static o => o.Value));
+    }
+
+    [Fact]
+    public void Complete_PilotOutlivesTheCall_KeepsNothingOfItAlive()
+    {
+        (AutoPilot pilot, WeakReference call) = CompleteOne();
+        GC.Collect();
+        Assert.False(call.IsAlive);
+        Assert.NotEmpty(pilot.Decisions);
+    }
+
+    // A method of its own, whose locals are gone for certain when it has returned.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private (AutoPilot Pilot, WeakReference Call) CompleteOne()
+    {
+        Claim().Run(default).GetResult().End();
+        _call.Complete(new RunEnd(null, null, Count, []));
+        (AutoPilot, WeakReference) kept = (_call.Pilot, new WeakReference(_call));
+        _call = null!;
+        return kept;
     }
 
     private void Make(Func<int, CancellationToken, ValueTask<int>> processor)
