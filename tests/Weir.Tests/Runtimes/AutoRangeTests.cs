@@ -163,7 +163,7 @@ public sealed class AutoRangeTests : IDisposable
             call.Source,
             default,
             new RangeSink<int, int>(call),
-            new PumpSettings { Limit = 2, ErrorMode = ErrorMode.BestEffort, Guarded = true, Executor = pilot.Executor });
+            new PumpSettings { Limit = 100, ErrorMode = ErrorMode.BestEffort, Guarded = true, Executor = pilot.Executor });
         call.BeginWatched(pump, null, TimeProvider.System);
         AutoWatch.Remove(call);
         _call = call;
