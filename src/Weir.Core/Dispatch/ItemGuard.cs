@@ -44,13 +44,16 @@ internal sealed class ItemGuard
     /// </summary>
     public int Wanted;
 
-    /// <summary>The word as the stall watch saw it at its last look.</summary>
-    public long Seen { get; set; }
+    /// <summary>In place of a deadline: the attempt has begun, and nobody has looked at the clock for it yet. See <see cref="SeenAt"/>.</summary>
+    public const long NotSet = long.MinValue;
 
-    /// <summary>When the attempt's time is up, as a timestamp of the run's clock.</summary>
+    private long _seen;
+    private long _seenAt;
+
+    /// <summary>When the attempt's time is up, as a timestamp of the run's clock; or <see cref="NotSet"/>.</summary>
     public long Deadline;
 
-    /// <summary>When the item's own time is up, over all its attempts.</summary>
+    /// <summary>When the item's own time is up, over all its attempts. Only while <see cref="Deadline"/> is set.</summary>
     public long ItemDeadline = long.MaxValue;
 
     /// <summary>The executor's thread that the worker runs on.</summary>
@@ -82,6 +85,30 @@ internal sealed class ItemGuard
             };
         }
     }
+
+    /// <summary>
+    /// Notes where the item stands, for the stall watch, whose looks do not overlap. An item that it sees for the first time gets a time: that is at most one period of the watch after the item's start,
+    /// and never before it, and costs the item nothing.
+    /// </summary>
+    /// <returns>Whether it stood there at the last look too.</returns>
+    public bool See(long word, long now)
+    {
+        if (word == _seen)
+        {
+            return true;
+        }
+
+        if ((word & ~StateMask) != (_seen & ~StateMask))
+        {
+            _seenAt = now;
+        }
+
+        Volatile.Write(ref _seen, word);
+        return false;
+    }
+
+    /// <summary>When the stall watch first saw the item, or null when it has not yet. It can be relied on only by whoever then moves the word on, or is the worker.</summary>
+    public long? SeenAt(long word) => (Volatile.Read(ref _seen) & ~StateMask) == (word & ~StateMask) ? _seenAt : null;
 
     /// <summary>The word of the next item, inside its call.</summary>
     public static long Next(long word) => (word & ~StateMask) + StateMask + 1 + InCall;

@@ -57,6 +57,12 @@ internal abstract partial class Pump : IRunHandle
     /// <summary>Whether items can be given up while they run.</summary>
     public bool IsGuarded { get; }
 
+    /// <summary>
+    /// Whether the stall watch tells when an item began that lasts for a while: within one of its periods, by the run's own clock. Set before the start, for a clock that
+    /// is not the system's, by tests only.
+    /// </summary>
+    public bool SeesStarts { get; set; }
+
     /// <summary>How many items may be in flight at once. A worker above the limit leaves when its item ends.</summary>
     public int Limit => Volatile.Read(ref _limit);
 
@@ -103,6 +109,7 @@ internal abstract partial class Pump : IRunHandle
 
         if ((_limit > 1 || IsGuarded || _settings.Adaptive is not null) && KnownCount != 1)
         {
+            SeesStarts |= _settings.TimeProvider == TimeProvider.System;
             // Before the tokens: a cancelled one ends the run right there, and the end takes the run out of the watch.
             StallWatch.Add(this);
         }

@@ -15,11 +15,22 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     private bool TryStartClock()
     {
         ItemGuard guard = _guard!;
+        if (run.SeesStarts && _repetition is null && guard.Timer is not null)
+        {
+            // Most items end before anybody has to know when they began.
+            Volatile.Write(ref guard.Deadline, ItemGuard.NotSet);
+            return true;
+        }
+
+        return TryStartClockNow(guard);
+    }
+
+    private bool TryStartClockNow(ItemGuard guard)
+    {
         TimeProvider time = run.Settings.TimeProvider;
         long now = time.GetTimestamp();
-        long itemDeadline = _repetition?.Deadline ?? After(now, run.Settings.ItemTimeout);
-        guard.ItemDeadline = itemDeadline;
-        if (now >= itemDeadline)
+        SetDeadline(now);
+        if (now >= guard.ItemDeadline)
         {
             return false;
         }
@@ -30,7 +41,6 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             guard.StopLink = run.Token.UnsafeRegister(static stop => ((CancellationTokenSource)stop!).Cancel(), guard.Stop);
         }
 
-        Volatile.Write(ref guard.Deadline, Math.Min(itemDeadline, After(now, run.Recovery?.AttemptTimeout)));
         if (guard.Timer is null)
         {
             // The timer stays on for as long as the worker is at work, and looks at the deadline of whatever item runs then.
@@ -48,6 +58,22 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
 
         return true;
+    }
+
+    /// <summary>Sets the deadline of an item that was begun without one. Only for whoever owns the item: its worker, or who took it from the worker.</summary>
+    private void SetDeadlineIfNotSet(long word)
+    {
+        if (_guard!.Deadline == ItemGuard.NotSet)
+        {
+            SetDeadline(_guard.SeenAt(word) ?? run.Settings.TimeProvider.GetTimestamp());
+        }
+    }
+
+    private void SetDeadline(long start)
+    {
+        ItemGuard guard = _guard!;
+        guard.ItemDeadline = _repetition?.Deadline ?? After(start, run.Settings.ItemTimeout);
+        Volatile.Write(ref guard.Deadline, Math.Min(guard.ItemDeadline, After(start, run.Recovery?.AttemptTimeout)));
     }
 
     /// <summary>No attempt that starts from now on is due before this has passed, except for an item that comes back.</summary>
@@ -92,7 +118,19 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             case ItemGuard.InCall:
             case ItemGuard.Shared:
             case ItemGuard.Waiting:
-                left = time.GetElapsedTime(time.GetTimestamp(), Volatile.Read(ref _guard!.Deadline));
+                long deadline = Volatile.Read(ref _guard!.Deadline);
+                if (deadline == ItemGuard.NotSet)
+                {
+                    if (_guard.SeenAt(guard) is not { } seen)
+                    {
+                        // It began a moment ago.
+                        break;
+                    }
+
+                    deadline = Math.Min(After(seen, run.Settings.ItemTimeout), After(seen, run.Recovery?.AttemptTimeout));
+                }
+
+                left = time.GetElapsedTime(time.GetTimestamp(), deadline);
                 if (left <= TimeSpan.Zero)
                 {
                     GiveUp(guard);
@@ -114,6 +152,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             return;
         }
 
+        SetDeadlineIfNotSet(guard);
         bool isItems = _guard!.Deadline >= _guard!.ItemDeadline;
         TimeSpan limit = (isItems ? run.Settings.ItemTimeout : run.Recovery!.AttemptTimeout)!.Value;
         run.Settings.Adaptive?.TimedOut(limit);

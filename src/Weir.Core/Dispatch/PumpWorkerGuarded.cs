@@ -61,9 +61,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
 
         long word = Volatile.Read(ref guard.Word);
-        bool isSameItem = word == guard.Seen;
-        guard.Seen = word;
-        if (!isSameItem || (word & ItemGuard.StateMask) != ItemGuard.InCall || _chunk.Remaining <= 0
+        if (!guard.See(word, run.SeesStarts ? run.Settings.TimeProvider.GetTimestamp() : 0) || (word & ItemGuard.StateMask) != ItemGuard.InCall || _chunk.Remaining <= 0
             || !IsStillInCall(word) || !TryMove(word, ItemGuard.Sharing))
         {
             return false;
@@ -120,7 +118,13 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             }
             catch (Exception e)
             {
-                return TryEndCall(inCall) ? Fail(index, ItemStatus.Failed, e) : Done.Left;
+                if (!TryEndCall(inCall))
+                {
+                    return Done.Left;
+                }
+
+                SetDeadlineIfNotSet(inCall);
+                return Fail(index, ItemStatus.Failed, e);
             }
 
             if (!TryEndCall(inCall))
@@ -143,6 +147,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             return Done.Left;
         }
 
+        SetDeadlineIfNotSet(inCall);
         GiveBackFrom(_chunk.Position);
         _pending = pending;
         _pace.Reset();

@@ -277,6 +277,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         bool isFirst = _chunk.Repetition is null;
         int position = _chunk.Position;
         int started = position;
+        TPending place = default;
         Span<TResult> slots = TSink.HasSlots ? sink.Slots(first, items.Length) : default;
         for (; position < items.Length; position++)
         {
@@ -288,7 +289,31 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             }
 
             // In a local, and stored only when it has not completed: a store to the heap costs a write barrier an item.
-            TPending pending = call.Invoke(items[position], first + position, isFirst, token);
+            TPending pending;
+            if (TCall.InvokesInPlace)
+            {
+                call.InvokeInPlace(items[position], first + position, isFirst, token, ref place);
+                if (place.IsCompletedSuccessfully)
+                {
+                    if (TSink.HasSlots)
+                    {
+                        slots[position] = place.GetResult();
+                    }
+                    else
+                    {
+                        sink.Succeeded(first + position, place.GetResult());
+                    }
+
+                    continue;
+                }
+
+                pending = place;
+            }
+            else
+            {
+                pending = call.Invoke(items[position], first + position, isFirst, token);
+            }
+
             if (!pending.IsCompleted)
             {
                 _succeeded += position - started;

@@ -18,6 +18,7 @@ internal static class StallWatch
     private static readonly ITimer Timer = CreateTimer();
     private static bool _ticking;
     private static int _idle;
+    private static int _looking;
     private static TimeSpan _cpu;
     private static long _stamp;
 
@@ -87,11 +88,19 @@ internal static class StallWatch
             runs = [.. Runs];
         }
 
+        if (Interlocked.Exchange(ref _looking, 1) != 0)
+        {
+            // The last look goes on: what is noted in one must be older than what is noted in the next.
+            return;
+        }
+
         bool saturated = IsProcessorSaturated();
         foreach (Pump run in runs)
         {
             run.HelpIfStalled(saturated);
         }
+
+        Volatile.Write(ref _looking, 0);
     }
 
     [SuppressMessage("Interoperability", "CA1416:Validate platform compatibility", Justification = "Guarded by the platform checks.")]

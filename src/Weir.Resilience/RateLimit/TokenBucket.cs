@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
 
 namespace Weir.Resilience;
 
@@ -10,7 +11,9 @@ namespace Weir.Resilience;
 /// So no stretch of time holds more starts than rate * time + burst allows, nothing is ever polled, and a caller that wakes late does not make the next one late.
 /// </para>
 /// <para>
-/// All members are safe for any number of threads. A reservation is one reading of the clock and one compare-and-swap, without a lock or an allocation.
+/// All members are safe for any number of threads. A reservation is one reading of the clock and one compare-and-swap, without a lock or an allocation. From a million
+/// operations a second on, calls of a run that find the bucket at least half full read the clock once for up to 1,024 of them, or a sixty-fourth of the burst. They are reckoned as made together at the next
+/// reading: the rate is kept as strictly, but what has flowed in between, a millisecond's worth at the most, is lost.
 /// One instance can be shared by calls, chains and runs.
 /// </para>
 /// </remarks>
@@ -23,7 +26,15 @@ public sealed class TokenBucket : IRateGate
     // For how many times its length the lateness of a timer can be made up for.
     private const double LatenessLife = 10;
 
+    // Where an operation has less time than this, a look at the clock for each of them would be most of it.
+    private const double QuickCost = 1e-6;
+    private const double QuickShare = 1 / 64.0;
+    private const int FewestQuick = 64;
+    private const int MostQuick = 1024;
+
     private readonly Clock _clock;
+    private readonly Lock _quickLock = new();
+    private readonly QuickTokens? _quick;
     private readonly long _origin;
     private readonly double _rate;
     private readonly double _cost;
@@ -50,12 +61,28 @@ public sealed class TokenBucket : IRateGate
         _rate = options.TokensPerSecond;
         _cost = options.TokensPerOperation / options.TokensPerSecond;
         _tolerance = (options.BurstCapacity - options.TokensPerOperation) / options.TokensPerSecond;
+        double quick = Math.Min(MostQuick, QuickShare * _tolerance / _cost);
+        _quick = _cost <= QuickCost && quick >= FewestQuick ? new QuickTokens((int)quick) : null;
     }
 
     /// <summary>Sets the next free start time aside for the caller, who waits for it by himself, wherever he likes.</summary>
     /// <returns>How long to wait, and what <see cref="Cancel"/> and <see cref="Started"/> want back.</returns>
     /// <remarks>The tokens are spent, also when the call is never made; see <see cref="Cancel"/>.</remarks>
     public RateReservation Reserve()
+    {
+        if (_quick is null)
+        {
+            return ReserveExactly();
+        }
+
+        using (_quickLock.EnterScope())
+        {
+            SettleNeedsLock();
+            return ReserveExactly();
+        }
+    }
+
+    private RateReservation ReserveExactly()
     {
         double now = Seconds(_clock.Now);
 
@@ -81,7 +108,55 @@ public sealed class TokenBucket : IRateGate
 
     /// <summary>Takes the tokens of a call that may start at once; nothing when it would have to wait.</summary>
     /// <remarks>The same as <see cref="Reserve"/> without a delay, for calls that mostly need not wait.</remarks>
-    internal bool TryEnter()
+    internal bool TryEnter() => _quick is null ? TryEnterExactly() : _quick.TryTake() || TryEnterAndOpen();
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private bool TryEnterAndOpen()
+    {
+        using (_quickLock.EnterScope())
+        {
+            SettleNeedsLock();
+            if (!TryEnterExactly())
+            {
+                return false;
+            }
+
+            // At least half full, and nothing to make up for.
+            double now = Seconds(_clock.Now);
+            if (Volatile.Read(ref _mark) - now <= _tolerance / 2 && now >= Volatile.Read(ref _latenessEnds))
+            {
+                _quick!.OpenNeedsLock();
+            }
+
+            return true;
+        }
+    }
+
+    /// <summary>Takes what was taken without a look at the clock, now.</summary>
+    private void SettleNeedsLock()
+    {
+        int taken = _quick!.CloseNeedsLock();
+        if (taken == 0)
+        {
+            return;
+        }
+
+        double now = Seconds(_clock.Now);
+        double mark = Volatile.Read(ref _mark);
+        while (true)
+        {
+            double seen = Interlocked.CompareExchange(ref _mark, Math.Max(mark, now) + (taken * _cost), mark);
+            if (seen.Equals(mark))
+            {
+                return;
+            }
+
+            // A reservation was cancelled meanwhile.
+            mark = seen;
+        }
+    }
+
+    private bool TryEnterExactly()
     {
         double now = Seconds(_clock.Now);
         double from = now < Volatile.Read(ref _latenessEnds) ? now - Volatile.Read(ref _lateness) : now;

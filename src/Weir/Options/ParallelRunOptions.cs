@@ -25,6 +25,7 @@ public sealed record ParallelRunOptions
     /// At the limit the item's token is cancelled and the item fails with an <see cref="OperationCanceledException"/> whose
     /// <see cref="Exception.InnerException"/> is a <see cref="TimeoutException"/>, as <c>HttpClient</c> reports it. This also
     /// happens when the call ignores its token, or blocks its thread: the run goes on without it, and its later result or exception is dropped.
+    /// It never happens before its time. It happens late by what the timer is, and by at most 10 ms more, because items that end at once do not read the clock.
     /// </remarks>
     public TimeSpan? PerItemTimeout { get; init; }
 

@@ -25,6 +25,7 @@ internal sealed class CallPolicies
             ?? (options.RateLimit is { } limit ? new TokenBucket(limit with { TimeProvider = ClockOf(limit.TimeProvider, options) }) : null);
         Bucket = Gate as TokenBucket;
         HasHooks = OperatorPump.HasItemHooks(options);
+        IsSimple = !HasHooks && Adaptive is null && (Gate is null || Bucket is not null);
         HasOnlyHooks = Breaker is null && Gate is null && Adaptive is null && options.AttemptTimeout is null;
     }
 
@@ -35,6 +36,9 @@ internal sealed class CallPolicies
 
     /// <summary>Whether there is nothing but hooks and what is done after a failure.</summary>
     public bool HasOnlyHooks { get; }
+
+    /// <summary>Whether there is nothing around an attempt but a circuit breaker and a rate limit of our own.</summary>
+    public bool IsSimple { get; }
 
     public Func<int, ValueTask>? Starting { get; }
 

@@ -11,10 +11,69 @@ namespace Weir.Policies;
 internal readonly struct PolicyCall<TItem, TResult>(Func<TItem, CancellationToken, ValueTask<TResult>> selector, CallPolicies policies, TimeoutPolicy<TResult>? attemptTimeout)
     : ICall<TItem, PolicyPending<TResult>>
 {
+    public static bool InvokesInPlace => true;
+
     public PolicyPending<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken) =>
         !policies.HasHooks ? Attempt(item, cancellationToken)
         : policies.HasOnlyHooks ? new(InvokeHooked(item, index, isFirst, cancellationToken))
         : new(InvokeAllAsync(item, index, isFirst, cancellationToken));
+
+    /// <summary>An attempt inside nothing but a circuit breaker and a rate limit of our own, as far as it gets without waiting; all others elsewhere.</summary>
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once: here when it has completed, else where the attempt goes on.")]
+    public void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
+    {
+        CallPolicies around = policies;
+        if (!around.IsSimple || attemptTimeout is not null)
+        {
+            InvokeElsewhere(item, index, isFirst, cancellationToken, ref pending);
+            return;
+        }
+
+        CircuitTicket ticket = default;
+        CircuitBreaker? breaker = around.Breaker;
+        if (breaker is not null && !breaker.TryEnter(out ticket))
+        {
+            throw breaker.CreateRejection();
+        }
+
+        if (around.Bucket is { } bucket && !bucket.TryEnter())
+        {
+            EnterElsewhere(item, ticket, cancellationToken, ref pending);
+            return;
+        }
+
+        ValueTask<TResult> task;
+        try
+        {
+            task = selector(item, cancellationToken);
+        }
+        catch (Exception e)
+        {
+            around.Failed(ticket, e, 0, cancellationToken);
+            throw;
+        }
+
+        if (!task.IsCompletedSuccessfully)
+        {
+            WaitElsewhere(task, ticket, cancellationToken, ref pending);
+            return;
+        }
+
+        breaker?.Succeeded(ticket);
+        pending.Succeed(task.Result);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void InvokeElsewhere(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
+        pending = Invoke(item, index, isFirst, cancellationToken);
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void EnterElsewhere(TItem item, CircuitTicket ticket, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
+        pending = Attempt(item, ticket, isLetIn: false, cancellationToken);
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void WaitElsewhere(ValueTask<TResult> task, CircuitTicket ticket, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
+        pending = new(task, policies, ticket, 0, cancellationToken);
 
     // Here and below, what rarely happens is in methods of its own: their structs would have to be cleared at each entry of this one.
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once: here when it has completed, else where the item goes on.")]
@@ -94,7 +153,14 @@ internal readonly struct PolicyCall<TItem, TResult>(Func<TItem, CancellationToke
             throw breaker.CreateRejection();
         }
 
-        if (policies.Gate is { } gate && (policies.Bucket is not { } bucket || !bucket.TryEnter()))
+        return Attempt(item, ticket, isLetIn: policies.Bucket is { } bucket && bucket.TryEnter(), cancellationToken);
+    }
+
+    /// <summary>One attempt that the breaker has let in.</summary>
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once: here when it has completed, else where the attempt goes on.")]
+    private PolicyPending<TResult> Attempt(TItem item, CircuitTicket ticket, bool isLetIn, CancellationToken cancellationToken)
+    {
+        if (policies.Gate is { } gate && !isLetIn)
         {
             ValueTask<IDisposable?> entry = Enter(gate, ticket, cancellationToken);
             if (!entry.IsCompletedSuccessfully)

@@ -8,10 +8,10 @@ namespace Weir.Policies;
 /// A started call whose end is told to the run's policies when its result is taken, unless that was done already. A struct in place of a state machine: a call
 /// that suspends costs the policies no allocation.
 /// </summary>
-internal readonly struct PolicyPending<TResult> : IPending<TResult>
+internal struct PolicyPending<TResult> : IPending<TResult>
 {
-    private readonly ValueTask<TResult> _task;
-    private readonly CallPolicies? _policies;
+    private ValueTask<TResult> _task;
+    private CallPolicies? _policies;
     private readonly CircuitTicket _ticket;
     private readonly long _started;
     private readonly CancellationToken _cancellationToken;
@@ -27,24 +27,32 @@ internal readonly struct PolicyPending<TResult> : IPending<TResult>
         _cancellationToken = cancellationToken;
     }
 
-    public bool IsCompleted
+    public readonly bool IsCompleted
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
         get => _task.IsCompleted;
     }
 
-    public bool IsCompletedSuccessfully
+    public readonly bool IsCompletedSuccessfully
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
         get => _task.IsCompletedSuccessfully;
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public TResult GetResult() => _policies is null ? _task.GetAwaiter().GetResult() : Report(_policies);
+    public readonly TResult GetResult() => _policies is null ? _task.GetAwaiter().GetResult() : Report(_policies);
 
-    public void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
+    public readonly void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
 
-    private TResult Report(CallPolicies policies)
+    /// <summary>Becomes a call that has ended, and that the policies have been told of. Nothing but what says so is written.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Succeed(TResult result)
+    {
+        _task = new ValueTask<TResult>(result);
+        _policies = null;
+    }
+
+    private readonly TResult Report(CallPolicies policies)
     {
         TResult result;
         try

@@ -56,6 +56,89 @@ public class TokenBucketPropertyTests
         }
     }, cases: 600);
 
+    // Rates at which calls do not all look at the clock. Steps: advance by so many ticks; enter so many times, without waiting; or reserve.
+    private static readonly Gen<(RateLimitOptions Options, (int Kind, int Size)[] Steps)> QuickCases =
+        from rate in Gen.Elements(1e6, 7e6, 1e9)
+        from burst in Gen.Elements(4_200, 10_000, 150_000)
+        from size in Gen.Choose(1, 60)
+        from steps in Gen.ArrayOf(
+            Gen.Frequency(
+                (4, from ticks in Gen.Choose(1, 3_000) select (0, ticks)),
+                (5, from times in Gen.Choose(1, 3_000) select (1, times)),
+                (2, Gen.Constant((2, 1)))),
+            size)
+        select (new RateLimitOptions { TokensPerSecond = rate, BurstCapacity = burst }, steps);
+
+    [Fact]
+    public void TryEnter_ManyThatDoNotLookAtTheClock_NoWindowHoldsMoreThanRateAndBurst() => Check.ForAll(QuickCases, static c =>
+    {
+        var clock = new ManualTimeProvider();
+        var bucket = new TokenBucket(c.Options with { TimeProvider = clock });
+        List<(double Start, int Calls)> granted = [];
+        foreach ((int kind, int size) in c.Steps)
+        {
+            switch (kind)
+            {
+                case 0:
+                    clock.Advance(TimeSpan.FromTicks(size));
+                    break;
+                case 1:
+                    int entered = 0;
+                    while (entered < size && bucket.TryEnter())
+                    {
+                        entered++;
+                    }
+
+                    if (entered > 0)
+                    {
+                        granted.Add((Seconds(clock), entered));
+                    }
+
+                    break;
+                default:
+                    granted.Add((Seconds(clock) + bucket.Reserve().Delay.TotalSeconds, 1));
+                    break;
+            }
+        }
+
+        for (int first = 0; first < granted.Count; first++)
+        {
+            long calls = 0;
+            for (int last = first; last < granted.Count; last++)
+            {
+                Assert.True(last == first || granted[last].Start >= granted[last - 1].Start - 1e-7, "A later caller was let in before an earlier one.");
+                calls += granted[last].Calls;
+                double allowed = (c.Options.TokensPerSecond * (granted[last].Start - granted[first].Start + 2e-7)) + c.Options.BurstCapacity;
+                Assert.True(calls <= allowed + 1e-3, $"{calls} calls in {granted[last].Start - granted[first].Start} s; {allowed} are allowed.");
+            }
+        }
+    }, cases: 300);
+
+    [Fact]
+    public void TryEnter_AfterAnyNumberOfCallsAndAPause_HasAllButAMillisecondsWorthOfTheBurst() => Check.ForAll(
+        from burst in Gen.Elements(4_200, 10_000, 150_000)
+        from before in Gen.Choose(0, 5_000)
+        select (burst, before),
+        static c =>
+        {
+            var clock = new ManualTimeProvider();
+            var bucket = new TokenBucket(new RateLimitOptions { TokensPerSecond = 1e6, BurstCapacity = c.burst, TimeProvider = clock });
+            for (int i = 0; i < c.before; i++)
+            {
+                bucket.TryEnter();
+            }
+
+            clock.Advance(TimeSpan.FromMinutes(1));
+            int entered = 0;
+            while (bucket.TryEnter())
+            {
+                entered++;
+            }
+
+            Assert.InRange(entered, c.burst - Math.Min(1024, c.burst / 64) - 1, c.burst);
+        },
+        cases: 60);
+
     private static List<Granted> Run(RateLimitOptions options, int[] steps)
     {
         var clock = new ManualTimeProvider();

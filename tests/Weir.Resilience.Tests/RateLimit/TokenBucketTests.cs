@@ -55,6 +55,25 @@ public class TokenBucketTests
         Assert.All(all.Select(static (delay, i) => delay.TotalMilliseconds - i), static off => Assert.InRange(off, -0.001, 0.001));
     }
 
+    [Fact(Timeout = 60_000)]
+    public async Task TryEnter_ManyThreadsAtOnce_NeverLetsInMoreThanTheBurst()
+    {
+        TokenBucket bucket = Make(1_000_000, 20_000);
+        int[] entered = await Task.WhenAll(Enumerable.Range(0, 4).Select(_ => Task.Run(() =>
+        {
+            int count = 0;
+            for (int i = 0; i < 20_000; i++)
+            {
+                count += bucket.TryEnter() ? 1 : 0;
+            }
+
+            return count;
+        })));
+
+        // The clock stands still, so nothing flows in. One less, by the rounding of twenty thousand costs.
+        Assert.InRange(entered.Sum(), 19_999, 20_000);
+    }
+
     // Rivulet R15: a polling bucket gave 250 a second instead of 1,000 at a timer tick of 4 ms. Here one caller makes one call
     // after the other, each waiting for a timer that wakes it late.
     [Theory(Timeout = 60_000)]

@@ -212,6 +212,39 @@ public sealed class AutoPilotTests : IDisposable
         Assert.Equal(1, pilot.Size);
     }
 
+    /// <param name="quickest">Nanoseconds of an item in the quickest claim of the last look.</param>
+    /// <param name="perItem">Nanoseconds of an item in all of them.</param>
+    /// <param name="wasTiny">Whether the items were tiny before.</param>
+    [Theory]
+    [InlineData(5, 5, false, AutoMode.Direct)]
+    [InlineData(5, 90, false, AutoMode.Direct)] // A collection of garbage held some up.
+    [InlineData(5, 1_000, false, AutoMode.Parallel)] // Some are long.
+    [InlineData(60, 60, false, AutoMode.Parallel)]
+    [InlineData(60, 60, true, AutoMode.Direct)] // Memory that is touched for the first time holds all up.
+    [InlineData(90, 90, true, AutoMode.Parallel)]
+    public void Profile_QuickItems_AreTinyByTheirQuickestClaim(int quickest, int perItem, bool wasTiny, AutoMode expected)
+    {
+        AutoSample sample = new() { Items = 1_000_000, Ticks = perItem * Millisecond };
+        sample.AddClaim(perItem * (Millisecond / 1e6));
+        sample.AddClaim(quickest * (Millisecond / 1e6));
+        AutoPilot pilot = new(
+            new AutoExecutor(_team, 4), new AutoBudget(4, 100), 1_000_000, new AutoProfile(sample, 25, 512, wasTiny), oneByOne: false);
+        Assert.Equal(expected, pilot.Decisions[0].To);
+    }
+
+    [Fact]
+    public void Profile_TinyItems_SaysSoToTheNextCall()
+    {
+        AutoPilot tiny = Create();
+        tiny.Ran(100_000, 1, 1, suspended: false);
+        Assert.True(tiny.Profile!.IsTiny);
+
+        // Direct because there are few is another matter.
+        AutoPilot few = Create(count: 20);
+        Run(few, 19, Microsecond);
+        Assert.False(few.Profile!.IsTiny);
+    }
+
     [Fact]
     public void Decisions_Many_KeepTheFirstAndTheLatest()
     {

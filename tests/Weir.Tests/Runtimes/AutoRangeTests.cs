@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
@@ -131,6 +132,26 @@ public sealed class AutoRangeTests : IDisposable
         Assert.Equal(RuntimeRun.Count(Count), _completion.Outcomes.Select(static o => o.Value));
     }
 
+    [Fact]
+    public void Complete_PilotOutlivesTheCall_KeepsNothingOfItAlive()
+    {
+        (AutoPilot pilot, WeakReference call) = CompleteOne();
+        GC.Collect();
+        Assert.False(call.IsAlive);
+        Assert.NotEmpty(pilot.Decisions);
+    }
+
+    // A method of its own, whose locals are gone for certain when it has returned.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private (AutoPilot Pilot, WeakReference Call) CompleteOne()
+    {
+        Claim().Run(default).GetResult().End();
+        _call.Complete(new RunEnd(null, null, Count, []));
+        (AutoPilot, WeakReference) kept = (_call.Pilot, new WeakReference(_call));
+        _call = null!;
+        return kept;
+    }
+
     private void Make(Func<int, CancellationToken, ValueTask<int>> processor)
     {
         // A profile of quick items, so that one claim takes them all.
@@ -142,7 +163,7 @@ public sealed class AutoRangeTests : IDisposable
             call.Source,
             default,
             new RangeSink<int, int>(call),
-            new PumpSettings { Limit = 2, ErrorMode = ErrorMode.BestEffort, Guarded = true, Executor = pilot.Executor });
+            new PumpSettings { Limit = 100, ErrorMode = ErrorMode.BestEffort, Guarded = true, Executor = pilot.Executor });
         call.BeginWatched(pump, null, TimeProvider.System);
         AutoWatch.Remove(call);
         _call = call;

@@ -103,6 +103,7 @@ internal abstract class AutoCall<TItem, TResult>(
     public void Complete(RunEnd end)
     {
         AutoWatch.Remove(this);
+        Pilot.Release();
         if (Pilot.Profile is { } profile)
         {
             profiles.Keep(processor, profile);

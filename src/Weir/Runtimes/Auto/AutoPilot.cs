@@ -78,8 +78,10 @@ internal sealed partial class AutoPilot
             _size = oneByOne ? 1 : profile.Size;
             _known = profile.Sample;
             _sample = profile.Sample;
-            AutoMode mode = Choose(out string rule);
+            _isTiny = profile.IsTiny;
+            AutoMode mode = Choose(out string rule, out bool isTiny);
             SwitchNeedsLock(mode, Waits(mode) ? profile.InFlight : _threads, $"as in an earlier call, {rule}: {_known}");
+            _isTiny = isTiny;
             _sample = default;
         }
     }
@@ -114,7 +116,7 @@ internal sealed partial class AutoPilot
         {
             using (_gate.Hold())
             {
-                return _known.Items == 0 ? null : new AutoProfile(_known, Math.Max(FirstInFlight, _inFlight), _size);
+                return _known.Items == 0 ? null : new AutoProfile(_known, Math.Max(FirstInFlight, _inFlight), _size, _isTiny);
             }
         }
     }
@@ -123,6 +125,15 @@ internal sealed partial class AutoPilot
 
     /// <summary>The run whose limit is moved.</summary>
     public void Steer(Pump run) => _run = run;
+
+    /// <summary>The run is over. The decisions outlive it, and must not keep its items and outcomes alive.</summary>
+    public void Release()
+    {
+        using (_gate.Hold())
+        {
+            _run = null;
+        }
+    }
 
     /// <summary>Items were run until they ended, or one of them suspended.</summary>
     /// <param name="items">How many.</param>
@@ -135,6 +146,11 @@ internal sealed partial class AutoPilot
         {
             _sample.Items += items;
             _sample.Ticks += ticks;
+            if (items >= FewItems)
+            {
+                _sample.AddClaim((double)ticks / items);
+            }
+
             _returned += items;
             if (cpu >= 0)
             {

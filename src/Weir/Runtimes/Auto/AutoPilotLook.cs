@@ -9,13 +9,21 @@ internal sealed partial class AutoPilot
 
     private static readonly double Tiny = Stopwatch.Frequency / 50e6;
 
+    // How many times as long tiny items may seem to take because of what is no item's: memory that is touched for the first time, which holds up all of them; and a
+    // collection of garbage or a thread that another process holds up, which holds up some. More than that, and it is the items themselves.
+    private const double DisturbedAll = 4;
+    private const double DisturbedSome = 5;
+
     private AutoSample _known;
+
+    // Whether items run one after the other because they are tiny.
+    private bool _isTiny;
 
     /// <summary>Looks at the figures since the last look, and changes the mode when they have said the same twice, or at once when asked to.</summary>
     private void LookNeedsLock(long now, bool atOnce)
     {
         AssertInvariants();
-        AutoMode mode = Choose(out string rule);
+        AutoMode mode = Choose(out string rule, out bool isTiny);
         _known = _sample;
         _lastLook = now;
         if (mode == _mode)
@@ -26,6 +34,7 @@ internal sealed partial class AutoPilot
         {
             int inFlight = Waits(mode) ? Math.Max(FirstInFlight, _inFlight) : _threads;
             SwitchNeedsLock(mode, inFlight, $"{rule}: {_known}");
+            _isTiny = isTiny;
         }
         else
         {
@@ -37,8 +46,9 @@ internal sealed partial class AutoPilot
 
     private static bool Waits(AutoMode mode) => mode is AutoMode.Concurrent or AutoMode.Mixed or AutoMode.Blocking;
 
-    private AutoMode Choose(out string rule)
+    private AutoMode Choose(out string rule, out bool isTiny)
     {
+        isTiny = false;
         double perItem = _sample.PerItem;
         double left = (_count - _returned) * perItem;
         if (_sample.Suspended > 0 || _waiting > 0)
@@ -60,8 +70,10 @@ internal sealed partial class AutoPilot
             return AutoMode.Direct;
         }
 
-        if (perItem < Tiny)
+        bool wasTiny = _isTiny && (_mode is AutoMode.Probe or AutoMode.Direct);
+        if (_sample.Quickest < (wasTiny ? DisturbedAll * Tiny : Tiny) && perItem < DisturbedSome * Tiny)
         {
+            isTiny = true;
             rule = "an item takes no longer than to put its outcome away, which two threads only hinder each other at";
             return AutoMode.Direct;
         }

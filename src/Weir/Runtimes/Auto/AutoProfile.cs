@@ -7,7 +7,8 @@ namespace Weir.Runtimes;
 /// <param name="Sample">What the last look saw.</param>
 /// <param name="InFlight">How many of its items could be in flight.</param>
 /// <param name="Size">How many of them were claimed at a time.</param>
-internal sealed record AutoProfile(AutoSample Sample, int InFlight, int Size);
+/// <param name="IsTiny">Whether they ran one after the other because they are tiny.</param>
+internal sealed record AutoProfile(AutoSample Sample, int InFlight, int Size, bool IsTiny = false);
 
 /// <summary>The profiles of a runtime, by the method that processes the items.</summary>
 internal sealed class AutoProfiles

@@ -23,6 +23,12 @@ internal struct AutoSample
     /// <summary>The processor time of those.</summary>
     public long CpuTicks;
 
+    // Zero while there was none.
+    private double _quickest;
+
+    /// <summary>Ticks of an item's call, in the claim of many items in which they were the shortest: what an item takes while nobody takes the processor away from it.</summary>
+    public readonly double Quickest => _quickest > 0 ? _quickest : PerItem;
+
     /// <summary>Ticks of an item's call.</summary>
     public readonly double PerItem => Items == 0 ? 0 : (double)Ticks / Items;
 
@@ -31,6 +37,9 @@ internal struct AutoSample
 
     /// <summary>The share of the time inside calls in which a processor worked; 1 when it is not known.</summary>
     public readonly double CpuShare => SampledTicks == 0 ? 1 : Math.Min(1, (double)CpuTicks / SampledTicks);
+
+    /// <summary>Notes what an item of a claim took that had many of them.</summary>
+    public void AddClaim(double perItem) => _quickest = _quickest > 0 ? Math.Min(_quickest, perItem) : perItem;
 
     /// <summary>The figures as text.</summary>
     public override readonly string ToString() => string.Create(

@@ -1,0 +1,207 @@
+using Weir.Core.Dispatch;
+using Weir.Core.Sinks;
+using Weir.Core.Sources;
+using Weir.TestKit;
+
+namespace Weir.Core.Tests.Dispatch;
+
+/// <summary>Time limits of items whose start nobody has looked at the clock for: the stall watch says when it first saw them. Looks are made by hand.</summary>
+public class ItemClockTests
+{
+    private const int Count = 8;
+    private const int Slow = 5;
+
+    private static readonly TimeSpan Limit = TimeSpan.FromSeconds(10);
+    private static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(1);
+    private static readonly TimeSpan Tick = TimeSpan.FromTicks(1);
+
+    private readonly ManualTimeProvider _time = new();
+    private readonly ManualExecutor _executor = new();
+    private readonly List<FailedCall> _failures = [];
+    private Pump _pump = null!;
+    private Func<CancellationToken, ValueTask<int>> _slow = static _ => default;
+
+    [Fact(Timeout = 20_000)]
+    public async Task ItemTimeout_CallBlocks_EndsItAtItsTimeAndNotBefore()
+    {
+        _slow = token =>
+        {
+            Look();
+            _time.Advance(Limit - Tick);
+            Assert.False(token.IsCancellationRequested);
+            _time.Advance(Tick);
+            Assert.True(token.IsCancellationRequested);
+            return default;
+        };
+        AssertSlowTimedOut(await RunAsync(Limit, null));
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task ItemTimeout_CallBlocksAndIsSeenLate_EndsItNotBeforeItsTimeAndWithinTheDelay()
+    {
+        TimeSpan late = TimeSpan.FromMilliseconds(10);
+        _slow = token =>
+        {
+            _time.Advance(late);
+            Look();
+            _time.Advance(Limit - late - Tick);
+            Assert.False(token.IsCancellationRequested);
+            _time.Advance(late + Tick);
+            Assert.True(token.IsCancellationRequested);
+            return default;
+        };
+        AssertSlowTimedOut(await RunAsync(Limit, null));
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task ItemTimeout_CallIsNotSeenAtTheTimersLook_GetsAtLeastItsTime()
+    {
+        // The item before it takes all of the time that the timer was set to.
+        _slow = token =>
+        {
+            Look();
+            _time.Advance(Limit - Tick);
+            Assert.False(token.IsCancellationRequested);
+            return new ValueTask<int>(Slow);
+        };
+        ItemOutcome<int>[] outcomes = await RunAsync(Limit, null, before: () => _time.Advance(Limit - Tick));
+        Assert.All(outcomes, static o => Assert.True(o.IsSuccess));
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task ItemTimeout_CallSuspendsAfterAWhile_CountsFromTheStart()
+    {
+        TaskCompletionSource<int> never = new();
+        _slow = _ =>
+        {
+            Look();
+            _time.Advance(Limit / 2);
+            return new ValueTask<int>(never.Task);
+        };
+        Task<ItemOutcome<int>[]> run = RunAsync(Limit, null);
+        _time.Advance((Limit / 2) - Tick);
+        _executor.RunAll();
+        Assert.False(run.IsCompleted);
+        _time.Advance(Tick);
+        _executor.RunAll();
+        AssertSlowTimedOut(await run);
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task ItemTimeout_CallFailsAfterAWhile_LeavesTheNextAttemptTheRest()
+    {
+        bool first = true;
+        _slow = token =>
+        {
+            Look();
+            _time.Advance(Limit * 0.75);
+            if (!first)
+            {
+                return default;
+            }
+
+            first = false;
+            throw new FormatException();
+        };
+        Task<ItemOutcome<int>[]> run = RunAsync(Limit, null);
+        _time.Advance(Pause);
+        _executor.RunAll();
+        AssertSlowTimedOut(await run);
+        Assert.Equal([false, true], _failures.Select(static f => f.IsFinal));
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task AttemptTimeout_CallBlocks_EndsTheAttemptAndNotTheItem()
+    {
+        int attempts = 0;
+        _slow = token =>
+        {
+            Look();
+            _time.Advance(attempts++ == 0 ? Limit : Limit - Tick);
+            Assert.Equal(attempts == 1, token.IsCancellationRequested);
+            return new ValueTask<int>(Slow);
+        };
+        Task<ItemOutcome<int>[]> run = RunAsync(null, Limit);
+        _time.Advance(Pause);
+        _executor.RunAll();
+        Assert.All(await run, static o => Assert.True(o.IsSuccess));
+        Assert.Equal(2, attempts);
+    }
+
+    [Fact(Timeout = 20_000)]
+    public void Guard_ItemMovesOn_IsKnownFromItsFirstSightUntilTheNextItem()
+    {
+        ItemGuard guard = new();
+        long first = ItemGuard.Next(guard.Word);
+        Assert.Null(guard.SeenAt(first));
+        Assert.False(guard.See(first, 3));
+        Assert.True(guard.See(first, 4));
+        Assert.False(guard.See(first - ItemGuard.InCall + ItemGuard.Waiting, 5));
+        Assert.Equal(3, guard.SeenAt(first));
+        long second = ItemGuard.Next(first);
+        Assert.Null(guard.SeenAt(second));
+        Assert.False(guard.See(second, 6));
+        Assert.Equal(6, guard.SeenAt(second));
+        Assert.Null(guard.SeenAt(first));
+    }
+
+    private static void AssertSlowTimedOut(ItemOutcome<int>[] outcomes)
+    {
+        for (int i = 0; i < Count; i++)
+        {
+            Assert.Equal(i == Slow ? ItemStatus.TimedOut : ItemStatus.Succeeded, outcomes[i].Status);
+        }
+    }
+
+    private void Look() => _pump.HelpIfStalled(saturated: true);
+
+    /// <summary>Runs items one after the other, all of them quick but one.</summary>
+    private Task<ItemOutcome<int>[]> RunAsync(TimeSpan? itemTimeout, TimeSpan? attemptTimeout, Action? before = null)
+    {
+        OutcomeCompletion<int> completion = new(Count);
+        PumpSettings settings = new()
+        {
+            Limit = 1,
+            ErrorMode = ErrorMode.BestEffort,
+            Executor = _executor,
+            TimeProvider = _time,
+            ItemTimeout = itemTimeout,
+        };
+        Retry recovery = new(_failures) { AttemptTimeout = attemptTimeout };
+        _pump = new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int>>(
+            SourceOf.Enumerable(Enumerable.Range(0, Count).ToArray()),
+            new SelectorCall<int, int>((x, token) =>
+            {
+                if (x == Slow - 1)
+                {
+                    before?.Invoke();
+                }
+
+                return x == Slow ? _slow(token) : new ValueTask<int>(x);
+            }),
+            new OutcomeSink<int>(completion),
+            settings,
+            recovery)
+        {
+            SeesStarts = true,
+        };
+        _pump.Start(1, default);
+
+        // The test looks by itself.
+        StallWatch.Remove(_pump);
+        _executor.RunAll();
+        return completion.Task;
+    }
+
+    /// <summary>Another attempt for whatever has time left.</summary>
+    private sealed class Retry(List<FailedCall> calls) : IRecovery<int>
+    {
+        public TimeSpan? AttemptTimeout { get; init; }
+
+        public ValueTask<Recovery<int>> DecideAsync(FailedCall call)
+        {
+            calls.Add(call);
+            return new ValueTask<Recovery<int>>(call.IsFinal ? Recovery<int>.None : Recovery<int>.Retry(Pause));
+        }
+    }
+}
