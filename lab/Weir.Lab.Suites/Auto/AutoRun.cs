@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Weir.Lab.Resources;
 using Weir.Lab.Suites.Ratios;
 using Weir.Lab.Trials;
 using Weir.Lab.Work;
@@ -34,7 +35,7 @@ internal sealed class AutoRun(TextWriter output, TextWriter progress)
         }
 
         long start = Stopwatch.GetTimestamp();
-        double noiseBefore = NoiseCanary.Variation();
+        double noiseBefore = Surroundings.Noise();
         List<AutoFinding> findings = [];
         try
         {
@@ -59,10 +60,10 @@ internal sealed class AutoRun(TextWriter output, TextWriter progress)
             return 3;
         }
 
-        double noiseAfter = NoiseCanary.Variation();
+        double noiseAfter = Surroundings.Noise();
         string provenance = Invariant(
             $"Measured at commit {await Surroundings.CommitAsync()}; {Surroundings.Machine()}; noise {noiseBefore:P1} before, {noiseAfter:P1} after; {rounds} rounds of windows of {Window.TotalMilliseconds:0} ms; {Stopwatch.GetElapsedTime(start).TotalSeconds:0} s in all.");
-        provenance += Math.Max(noiseBefore, noiseAfter) > NoiseCanary.Quiet ? " **The machine was not quiet: repeat this before believing it.**" : "";
+        provenance += Math.Max(noiseBefore, noiseAfter) > Canary.QuietVariation ? " **The machine was not quiet: repeat this before believing it.**" : "";
         string text = AutoPage.Render(provenance, findings);
         await output.WriteLineAsync(text);
         if (page is not null)

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Weir.Lab.Resources;
 using Weir.Lab.Suites.Checking;
 using Weir.Lab.Suites.Page;
 using Weir.Lab.Suites.Workloads;
@@ -63,10 +64,10 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
         long start = Stopwatch.GetTimestamp();
         string machine = Surroundings.Machine();
         string commit = await Surroundings.CommitAsync();
-        double tick = await Surroundings.TimerTickAsync();
+        double tick = (await TimerTick.MeasureAsync()).TotalMilliseconds;
         foreach (IGrouping<Type, SuiteCatalog.ParameterSet> suite in selected)
         {
-            double noiseBefore = NoiseCanary.Variation();
+            double noiseBefore = Surroundings.Noise();
             List<CaseResult> results = [];
             foreach (SuiteCatalog.ParameterSet parameters in suite)
             {
@@ -79,10 +80,10 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
                 }
             }
 
-            double noiseAfter = NoiseCanary.Variation();
+            double noiseAfter = Surroundings.Noise();
             string provenance = Invariant(
                 $"Measured at commit {commit}; {machine}; timer tick {tick:0.0} ms; {SpinWork.PerMicrosecond} spins = 1 us; noise {noiseBefore:P1} before, {noiseAfter:P1} after; {rounds} rounds.");
-            provenance += Math.Max(noiseBefore, noiseAfter) > NoiseCanary.Quiet ? " **The machine was not quiet: repeat this before believing it.**" : "";
+            provenance += Math.Max(noiseBefore, noiseAfter) > Canary.QuietVariation ? " **The machine was not quiet: repeat this before believing it.**" : "";
             string section = SuiteTable.Render(provenance, results);
             page.Replace(suite.Key, section);
             await output.WriteLineAsync($"## {SuiteCatalog.Info(suite.Key).Title}\n\n{section}\n");
