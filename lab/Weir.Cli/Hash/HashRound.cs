@@ -96,18 +96,7 @@ internal static class HashRound
             Rate = done / seconds,
             Partial = partial,
             Problem = partial ? null : Problem(order, done, bytes, device),
-            CpuUserSeconds = use.CpuUser.TotalSeconds,
-            CpuSystemSeconds = use.CpuSystem.TotalSeconds,
             MachineIdle = MachineLoad.IdleBetween(loadBefore, MachineLoad.Take()),
-            AllocatedBytes = use.AllocatedBytes,
-            Gen0 = use.Gen0,
-            Gen1 = use.Gen1,
-            Gen2 = use.Gen2,
-            GcPauseSeconds = use.GcPause.TotalSeconds,
-            PoolThreads = use.PoolThreads,
-            LockContentions = use.LockContentions,
-            CompiledMethods = use.CompiledMethods,
-            PeakResidentBytes = use.PeakResidentBytes,
             Open = open,
             OpenMax = workers.Open.Max,
             InFlight = sampled.Average,
@@ -121,7 +110,7 @@ internal static class HashRound
             CanarySlowness = canary.Slowness,
             CanaryVariation = canary.Variation,
             Timeline = timeline,
-        };
+        }.With(use);
     }
 
     /// <summary>What is wrong with a round that ran to its end; <see langword="null"/> when nothing is.</summary>

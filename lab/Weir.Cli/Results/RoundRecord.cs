@@ -1,4 +1,5 @@
 using System.Text.Json.Serialization;
+using Weir.Lab.Resources;
 
 namespace Weir.Cli.Results;
 
@@ -54,6 +55,24 @@ internal sealed record RoundRecord
 
     public long CompiledMethods { get; init; }
 
+    /// <summary>How long the compiler was at work, in seconds.</summary>
+    public double CompilationSeconds { get; init; }
+
+    /// <summary>Work items that waited for a thread of the pool at the end.</summary>
+    public long PoolPending { get; init; }
+
+    /// <summary>Processor time that the hypervisor gave to others, in seconds.</summary>
+    public double? StealSeconds { get; init; }
+
+    /// <summary>How long some task of the machine waited for a processor, in seconds.</summary>
+    public double? CpuPressureSeconds { get; init; }
+
+    /// <summary>How long some task of the machine waited for a device, in seconds.</summary>
+    public double? IoPressureSeconds { get; init; }
+
+    /// <summary>In how many periods the processor quota of the control group was used up.</summary>
+    public long? ThrottledPeriods { get; init; }
+
     public long PeakResidentBytes { get; init; }
 
     /// <summary>How many operations were under way at once on average.</summary>
@@ -103,6 +122,29 @@ internal sealed record RoundRecord
 
     /// <summary>The round over time.</summary>
     public IReadOnlyList<TimelinePoint> Timeline { get; init; } = [];
+
+    /// <summary>The same round with what the process and the system counted in it.</summary>
+    public RoundRecord With(in ResourceUse use) => this with
+    {
+        CpuUserSeconds = use.CpuUser.TotalSeconds,
+        CpuSystemSeconds = use.CpuSystem.TotalSeconds,
+        AllocatedBytes = use.AllocatedBytes,
+        Gen0 = use.Gen0,
+        Gen1 = use.Gen1,
+        Gen2 = use.Gen2,
+        GcPauseSeconds = use.GcPause.TotalSeconds,
+        PoolThreads = use.PoolThreads,
+        PoolPending = use.PoolPending,
+        LockContentions = use.LockContentions,
+        ContextSwitches = use.Kernel.VoluntarySwitches + use.Kernel.InvoluntarySwitches,
+        CompiledMethods = use.CompiledMethods,
+        CompilationSeconds = use.CompilationTime.TotalSeconds,
+        PeakResidentBytes = use.PeakResidentBytes,
+        StealSeconds = use.Kernel.Steal?.TotalSeconds,
+        CpuPressureSeconds = use.Kernel.CpuPressure?.TotalSeconds,
+        IoPressureSeconds = use.Kernel.IoPressure?.TotalSeconds,
+        ThrottledPeriods = use.Kernel.ThrottledPeriods,
+    };
 
     /// <summary>Processors in use on average.</summary>
     [JsonIgnore]

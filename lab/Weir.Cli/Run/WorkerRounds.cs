@@ -49,7 +49,7 @@ internal static class WorkerRounds
         }
     }
 
-    internal static RoundRecord Record(WorkerRound round) => new()
+    internal static RoundRecord Record(WorkerRound round) => new RoundRecord
     {
         Partial = round.IsPartial,
         Problem = round.IsPartial || round.Troubles.Count == 0 ? null : string.Join(" ", round.Troubles),
@@ -57,18 +57,6 @@ internal static class WorkerRounds
         Seconds = round.Seconds,
         Rate = round.Rate,
         Failures = round.Failures,
-        CpuUserSeconds = round.Resources.CpuUser.TotalSeconds,
-        CpuSystemSeconds = round.Resources.CpuSystem.TotalSeconds,
-        AllocatedBytes = (long)(round.BytesPerOperation * round.Operations),
-        Gen0 = round.Resources.Gen0,
-        Gen1 = round.Resources.Gen1,
-        Gen2 = round.Resources.Gen2,
-        GcPauseSeconds = round.Resources.GcPause.TotalSeconds,
-        PoolThreads = round.Resources.PoolThreads,
-        LockContentions = round.Resources.LockContentions,
-        ContextSwitches = round.Resources.Kernel.VoluntarySwitches + round.Resources.Kernel.InvoluntarySwitches,
-        CompiledMethods = round.Resources.CompiledMethods,
-        PeakResidentBytes = round.Resources.PeakResidentBytes,
         Open = round.InFlight.Average,
         OpenMax = round.InFlight.Max,
         Service = round.Service is { } service ? HistogramCodec.Encode(service.Histogram) : null,
@@ -80,7 +68,7 @@ internal static class WorkerRounds
         CanarySlowness = round.Canary.Slowness,
         CanaryVariation = round.Canary.Variation,
         Timeline = [.. round.Timeline.Select(static p => new Results.TimelinePoint(p.Second, p.Rate, p.GcPause.TotalMilliseconds, p.PoolThreads))],
-    };
+    }.With(round.Resources) with { AllocatedBytes = (long)(round.BytesPerOperation * round.Operations) };
 
     private sealed class Relay(Action<double>? rate) : IRunObserver
     {

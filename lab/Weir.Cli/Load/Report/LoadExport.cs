@@ -40,7 +40,7 @@ internal static class LoadExport
         Rounds = [.. row.Result.Windows.Select(window => Round(window, report.Rows.Count, index))],
     };
 
-    private static RoundRecord Round(Window window, int arms, int index) => new()
+    private static RoundRecord Round(Window window, int arms, int index) => new RoundRecord
     {
         Order = ((window.Round - 1) * arms) + Array.IndexOf(TrialOrder.Of(arms, window.Round - 1), index) + 1,
         Partial = window.IsPartial,
@@ -48,19 +48,7 @@ internal static class LoadExport
         Seconds = window.Elapsed.TotalSeconds,
         Rate = window.Rate,
         Failures = window.Failed + window.TimedOut,
-        CpuUserSeconds = window.Resources.CpuUser.TotalSeconds,
-        CpuSystemSeconds = window.Resources.CpuSystem.TotalSeconds,
-        AllocatedBytes = window.Resources.AllocatedBytes,
-        Gen0 = window.Resources.Gen0,
-        Gen1 = window.Resources.Gen1,
-        Gen2 = window.Resources.Gen2,
-        GcPauseSeconds = window.Resources.GcPause.TotalSeconds,
-        PoolThreads = window.Resources.PoolThreads,
-        LockContentions = window.Resources.LockContentions,
-        ContextSwitches = window.Resources.Kernel.VoluntarySwitches + window.Resources.Kernel.InvoluntarySwitches,
-        CompiledMethods = window.Resources.CompiledMethods,
-        PeakResidentBytes = window.Resources.PeakResidentBytes,
-    };
+    }.With(window.Resources);
 
     // As the text has them: these decide whether two results may be compared.
     private static Dictionary<string, string> Settings(LoadKnobs knobs)
