@@ -94,13 +94,18 @@ internal static class StallWatch
             return;
         }
 
-        bool saturated = IsProcessorSaturated();
-        foreach (Pump run in runs)
+        try
         {
-            run.HelpIfStalled(saturated);
+            bool saturated = IsProcessorSaturated();
+            foreach (Pump run in runs)
+            {
+                run.HelpIfStalled(saturated);
+            }
         }
-
-        Volatile.Write(ref _looking, 0);
+        finally
+        {
+            Volatile.Write(ref _looking, 0);
+        }
     }
 
     [SuppressMessage("Interoperability", "CA1416:Validate platform compatibility", Justification = "Guarded by the platform checks.")]
