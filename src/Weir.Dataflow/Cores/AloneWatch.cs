@@ -8,7 +8,7 @@ namespace Weir.Dataflow.Cores;
 /// </summary>
 internal static class AloneWatch
 {
-    /// <summary>Fewer messages than this between two looks, while there are more: then the calls are not short.</summary>
+    /// <summary>Fewer messages than this between two looks: then the calls are not short, or there is so little to do that it does not matter.</summary>
     public const int FewMessages = 256;
 
     private static readonly TimeSpan Period = TimeSpan.FromMilliseconds(2);
@@ -76,7 +76,7 @@ internal static class AloneWatch
         state.Seen = claimed;
         return Volatile.Read(ref state.Now.Limit) == 1
             && Volatile.Read(ref state.Now.Busy) > 0
-            && (since >= FewMessages || !block.HasMessages);
+            && since >= FewMessages;
     }
 
     // What stands still here are real threads, so the clock is the system's.

@@ -19,20 +19,12 @@ internal abstract partial class ExecCore<T> : IWorksAlone
     /// <summary>So many long ones, and there may be others again.</summary>
     private const int LongCalls = 2;
 
-    /// <summary>A call that is shorter, waits for other workers included, is done sooner by one worker than by several that meet at each message.</summary>
-    private static readonly long ShortTicks = Stopwatch.Frequency * 500 / 1_000_000_000;
-
-    /// <summary>A call that is longer, with nobody to wait for, is worth a second worker.</summary>
-    private static readonly long LongTicks = Stopwatch.Frequency * 200 / 1_000_000_000;
-
     /// <summary>Null when there is only one worker at a time.</summary>
     private readonly ParallelState? _parallel;
 
     ParallelState IWorksAlone.Parallel => _parallel!;
 
     long IWorksAlone.Claimed => _queue!.ReadCount;
-
-    bool IWorksAlone.HasMessages => !_queue!.IsEmpty;
 
     void IWorksAlone.EndAlone()
     {
@@ -180,7 +172,7 @@ internal abstract partial class ExecCore<T> : IWorksAlone
     {
         if (state.Now.Limit > 1)
         {
-            state.Short = ticks <= ShortTicks ? state.Short + 1 : 0;
+            state.Short = ticks <= ParallelState.ShortTicks ? state.Short + 1 : 0;
             if (state.Short < ShortCalls)
             {
                 return false;
@@ -192,7 +184,7 @@ internal abstract partial class ExecCore<T> : IWorksAlone
             return true;
         }
 
-        state.Long = ticks > LongTicks ? state.Long + 1 : 0;
+        state.Long = ticks > ParallelState.LongTicks ? state.Long + 1 : 0;
         if (state.Long < LongCalls)
         {
             return isAlone;

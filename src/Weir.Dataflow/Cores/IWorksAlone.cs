@@ -8,8 +8,6 @@ internal interface IWorksAlone
     /// <summary>How many messages were claimed since the block began.</summary>
     long Claimed { get; }
 
-    bool HasMessages { get; }
-
     /// <summary>As many workers as there may be, again.</summary>
     void EndAlone();
 }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.InteropServices;
 using Weir.Dataflow.Sync;
 
@@ -6,6 +7,12 @@ namespace Weir.Dataflow.Cores;
 /// <summary>What the workers of one block share.</summary>
 internal sealed class ParallelState(int parallelism)
 {
+    /// <summary>A call that is shorter, waits for other workers included, is done sooner by one worker than by several that meet at each message.</summary>
+    public static long ShortTicks = Stopwatch.Frequency * 500 / 1_000_000_000;
+
+    /// <summary>A call that is longer, with nobody to wait for, is worth a second worker.</summary>
+    public static long LongTicks = Stopwatch.Frequency * 200 / 1_000_000_000;
+
     /// <summary>Whoever takes a message out of the queue.</summary>
     public Gate Claims;
 

@@ -1,0 +1,108 @@
+using Weir.Dataflow.Cores;
+using Weir.Dataflow.Links;
+using Weir.Dataflow.Tests.Probes;
+
+namespace Weir.Dataflow.Tests.Interleavings;
+
+/// <summary>
+/// A block with two workers, of which one works alone because all calls count as short: what a call does then that needs another one. The limits are of the
+/// process, so other tests meet lone workers meanwhile as well; it makes no difference to them.
+/// </summary>
+public sealed class AloneTests : IDisposable
+{
+    private const int Limit = 60_000;
+
+    private readonly long _short = ParallelState.ShortTicks;
+    private readonly long _long = ParallelState.LongTicks;
+
+    public AloneTests() => ParallelState.ShortTicks = ParallelState.LongTicks = long.MaxValue;
+
+    public void Dispose() => (ParallelState.ShortTicks, ParallelState.LongTicks) = (_short, _long);
+
+    [Fact(Timeout = Limit)]
+    public async Task Call_BlocksWhileAlone_IsJoinedByOneMore()
+    {
+        using var gate = new Probes.Gate();
+        ParallelState? state = null;
+        var block = new ActionBlock<int>(
+            _ =>
+            {
+                if (IsAlone(state) || gate.Arrived > 0)
+                {
+                    gate.Pass();
+                }
+            },
+            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 2 });
+        state = StateOf(block);
+        PostUntil(block, () => gate.Arrived > 0);
+        gate.AwaitArrivals(2);
+        Never.True(() => gate.Arrived > 2);
+        gate.Open();
+        block.Complete();
+        await Eventually.Done(block.Completion);
+        Assert.Equal(0, Volatile.Read(ref state.Now.Busy));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Call_ReturnsPendingTaskWhileAlone_IsJoinedByOneMore()
+    {
+        var pending = new TaskCompletionSource();
+        int started = 0;
+        ParallelState? state = null;
+        var block = new ActionBlock<int>(
+            _ =>
+            {
+                if (!IsAlone(state) && Volatile.Read(ref started) == 0)
+                {
+                    return Task.CompletedTask;
+                }
+
+                Interlocked.Increment(ref started);
+                return pending.Task;
+            },
+            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 2 });
+        state = StateOf(block);
+        PostUntil(block, () => Volatile.Read(ref started) > 0);
+        Eventually.Equal(2, () => Volatile.Read(ref started));
+        Never.True(() => Volatile.Read(ref started) > 2);
+        pending.SetResult();
+        block.Complete();
+        await Eventually.Done(block.Completion);
+        Assert.Equal(0, Volatile.Read(ref state.Now.Busy));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Call_ThrowsWhileAlone_FaultsTheBlock()
+    {
+        int thrown = 0;
+        ParallelState? state = null;
+        var block = new TransformBlock<int, int>(
+            i => IsAlone(state) && Interlocked.Increment(ref thrown) > 0 ? throw new InvalidOperationException("No.") : i,
+            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 2 });
+        state = StateOf(block);
+        PostUntil(block, () => Volatile.Read(ref thrown) > 0);
+        Assert.Equal(TaskStatus.Faulted, await Eventually.Status(block.Completion));
+        Assert.Equal("No.", block.Completion.Exception!.InnerException!.Message);
+        Eventually.Equal(0, () => Volatile.Read(ref state.Now.Busy));
+        Assert.Equal(0, block.InputCount);
+    }
+
+    private static bool IsAlone(ParallelState? state) => state is not null && Volatile.Read(ref state.Now.Limit) == 1;
+
+    private static ParallelState StateOf(object block) => ((IWorksAlone)((ICoreTarget<int>)block).Core).Parallel;
+
+    private static void PostUntil(ITargetBlock<int> block, Func<bool> isDone) =>
+        Assert.True(
+            SpinWait.SpinUntil(
+                () =>
+                {
+                    for (int i = 0; i < 50 && !isDone(); i++)
+                    {
+                        block.Post(i);
+                    }
+
+                    return isDone();
+                },
+                TimeSpan.FromSeconds(20)),
+            "No worker was ever alone.");
+}
