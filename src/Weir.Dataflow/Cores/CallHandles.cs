@@ -6,23 +6,28 @@ internal struct CallHandles<TIn>
     /// <summary>More calls than this in flight make handles of their own.</summary>
     private const int Most = 16;
 
-    private CallHandle<TIn>? _first;
-    private CallHandle<TIn>?[]? _others;
+    /// <summary>With one call at a time a handle, with several an array of them. One field, because most blocks need neither.</summary>
+    private object? _kept;
 
     /// <summary>A handle for a call of this block.</summary>
     public CallHandle<TIn> Take(ICallOwner<TIn> owner)
     {
-        if (Volatile.Read(ref _first) is not null && Interlocked.Exchange(ref _first, null) is { } first)
+        object? kept = Volatile.Read(ref _kept);
+        if (kept is CallHandle<TIn> only)
         {
-            return first;
+            // There is one call at a time, and this is it.
+            _kept = null;
+            return only;
         }
 
-        CallHandle<TIn>?[]? others = Volatile.Read(ref _others);
-        for (int i = 0; others is not null && i < others.Length; i++)
+        if (kept is CallHandle<TIn>?[] several)
         {
-            if (Volatile.Read(ref others[i]) is not null && Interlocked.Exchange(ref others[i], null) is { } other)
+            for (int i = 0; i < several.Length; i++)
             {
-                return other;
+                if (Volatile.Read(ref several[i]) is not null && Interlocked.Exchange(ref several[i], null) is { } other)
+                {
+                    return other;
+                }
             }
         }
 
@@ -32,20 +37,20 @@ internal struct CallHandles<TIn>
     /// <summary>Takes a handle back. Of two that come to one place at the same time, one is lost.</summary>
     public void Keep(CallHandle<TIn> handle, int parallelism)
     {
-        if (parallelism == 1 || Volatile.Read(ref _first) is null)
+        if (parallelism == 1)
         {
-            Volatile.Write(ref _first, handle);
+            Volatile.Write(ref _kept, handle);
             return;
         }
 
-        CallHandle<TIn>?[] others = Volatile.Read(ref _others)
-            ?? Interlocked.CompareExchange(ref _others, new CallHandle<TIn>?[Math.Min(parallelism, Most) - 1], null)
-            ?? _others;
-        for (int i = 0; i < others.Length; i++)
+        CallHandle<TIn>?[] several = (CallHandle<TIn>?[])(Volatile.Read(ref _kept)
+            ?? Interlocked.CompareExchange(ref _kept, new CallHandle<TIn>?[Math.Min(parallelism, Most)], null)
+            ?? _kept);
+        for (int i = 0; i < several.Length; i++)
         {
-            if (Volatile.Read(ref others[i]) is null)
+            if (Volatile.Read(ref several[i]) is null)
             {
-                Volatile.Write(ref others[i], handle);
+                Volatile.Write(ref several[i], handle);
                 return;
             }
         }

@@ -39,13 +39,13 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     void IThreadPoolWorkItem.Execute()
     {
         ExecutionContext? context = _context;
-        if (context is null)
+        if (Sync.Work.IsIn(context, Options.Scheduler))
         {
             Work();
         }
         else
         {
-            ExecutionContext.Run(context, static core => ((ExecCore<T>)core!).Work(), this);
+            ExecutionContext.Run(context!, static core => ((ExecCore<T>)core!).Work(), this);
         }
     }
 

@@ -11,13 +11,13 @@ internal sealed partial class SourceCore<T>
     void IThreadPoolWorkItem.Execute()
     {
         ExecutionContext? context = _context;
-        if (context is null)
+        if (Work.IsIn(context, _options.Scheduler))
         {
             OfferAll();
         }
         else
         {
-            ExecutionContext.Run(context, static source => ((SourceCore<T>)source!).OfferAll(), this);
+            ExecutionContext.Run(context!, static source => ((SourceCore<T>)source!).OfferAll(), this);
         }
     }
 

@@ -114,9 +114,17 @@ internal abstract partial class TargetCore<T>
         GateOwner? key = Gate.Enter();
         _used -= count;
         AssertInvariants();
+        if (_postponed is not { Count: > 0 })
+        {
+            IAfterLock? room = _pulling ? null : RoomCameNeedsLock();
+            Gate.Exit(key);
+            room?.AfterLock();
+            return;
+        }
+
         SendWaiter<T>? taken = null;
         IAfterLock? after = null;
-        if (!_pulling && !_isLimited && MayPullNeedsLock() && _postponed!.First is SendWaiter<T> first)
+        if (!_pulling && !_isLimited && MayPullNeedsLock() && _postponed.First is SendWaiter<T> first)
         {
             // The message of a pending send, without coming back for it.
             taken = first;

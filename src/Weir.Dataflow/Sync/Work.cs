@@ -5,7 +5,16 @@ namespace Weir.Dataflow.Sync;
 /// <summary>How blocks get a thread.</summary>
 internal static class Work
 {
+    /// <summary>The context in which the pool begins each work item.</summary>
+    private static ExecutionContext? PoolContext;
+
     private static readonly Action<object?> Execute = static state => ((IThreadPoolWorkItem)state!).Execute();
+
+    /// <summary>Whether a work item, at its beginning, is in this context already: then nothing has to be changed and put back.</summary>
+    /// <param name="context">What was captured when the item was queued.</param>
+    /// <param name="scheduler">The scheduler it was queued to.</param>
+    public static bool IsIn(ExecutionContext? context, TaskScheduler scheduler) =>
+        context is null || (scheduler == TaskScheduler.Default && context == (PoolContext ??= ExecutionContext.Capture()));
 
     /// <summary>Queues to the pool, or as a task to the block's scheduler.</summary>
     /// <param name="item">What to do.</param>

@@ -7,6 +7,60 @@ namespace Weir.Dataflow.Tests.Contracts;
 public abstract class ExecutionContract<TBlocks> : Contract<TBlocks> where TBlocks : BlockFactory, new()
 {
     [Theory(Timeout = Limit)]
+    [InlineData(1)]
+    [InlineData(2)]
+    public async Task Delegate_ContextOfThePost_IsSeen(int degree)
+    {
+        var local = new AsyncLocal<string?> { Value = "poster's" };
+        var seen = new TaskCompletionSource<string?>();
+        ITargetBlock<int> block = Blocks.Action<int>(_ => seen.TrySetResult(local.Value), new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = degree });
+        block.Post(1);
+        Assert.Equal("poster's", await Eventually.Result(seen.Task));
+        block.Complete();
+        await Eventually.Done(block.Completion);
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData(1)]
+    [InlineData(2)]
+    public async Task Delegate_ChangesItsContext_TheNextTaskDoesNotSeeIt(int degree)
+    {
+        var local = new AsyncLocal<string?>();
+        var seen = new ConcurrentQueue<string?>();
+        ITargetBlock<int> block = Blocks.Action<int>(
+            _ =>
+            {
+                seen.Enqueue(local.Value);
+                local.Value = "left behind";
+            },
+            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = degree });
+
+        // From the pool's own context, of which there is nothing to put back. One message at a time, so that each has a task of its own, or may have one.
+        var posted = new TaskCompletionSource();
+        ThreadPool.UnsafeQueueUserWorkItem(
+            _ =>
+            {
+                for (int i = 1; i <= 50; i++)
+                {
+                    block.Post(i);
+                    SpinWait.SpinUntil(() => seen.Count == i, TimeSpan.FromSeconds(10));
+                }
+
+                posted.SetResult();
+            },
+            null);
+        await Eventually.Done(posted.Task);
+        block.Complete();
+        await Eventually.Done(block.Completion);
+        var other = new TaskCompletionSource<string?>();
+        ThreadPool.UnsafeQueueUserWorkItem(_ => other.SetResult(local.Value), null);
+        Assert.Null(await Eventually.Result(other.Task));
+        Assert.Equal(50, seen.Count);
+        Assert.True(seen.TryPeek(out string? first));
+        Assert.Null(first);
+    }
+
+    [Theory(Timeout = Limit)]
     [MemberData(nameof(Kinds.Executing), MemberType = typeof(Kinds))]
     public async Task Delegate_Throws_FaultsTheBlockWithItsException(BlockKind kind)
     {
