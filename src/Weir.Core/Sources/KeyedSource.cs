@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.ExceptionServices;
 
 namespace Weir.Core.Sources;
 
@@ -7,23 +8,37 @@ namespace Weir.Core.Sources;
 /// item that has to wait for its lane lies in the lane's queue, and reading stops while as many wait as may.
 /// </summary>
 /// <remarks>
+/// <para>
 /// Items enter their lanes in source order, because whoever reads the inner source holds a turn while doing so; the user's key function runs
 /// under that turn and under no lock. An item whose lane becomes free is given back like any other, so any worker can claim it.
+/// </para>
+/// <para>
+/// Items that lie in memory are read several at a time, while they are quick, and enter their lanes under one lock; those behind the first one that has to wait are read next.
+/// An item that ends while none of its key waits takes no lock.
+/// </para>
 /// </remarks>
 internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf, IEqualityComparer<TKey>? comparer, int perLane, int mostWaiting)
     : Source<T>, ILanes
     where TKey : notnull
 {
-    private readonly Lock _lock = new();
-    private readonly Dictionary<TKey, Lane> _lanes = new(comparer);
-    private readonly Dictionary<long, Lane> _running = [];
+    // Few: until they have run, each of them holds its lane, and one that suddenly blocks holds up those behind it.
+    private const int MostAtOnce = 16;
+    private const long NoRest = -1;
 
-    // Lanes without items, for the next keys: as many as there once were at the same time.
-    private readonly Stack<Lane> _free = [];
+    private readonly Lock _lock = new();
+    private readonly LaneTable<T, TKey> _lanes = new(inner.KnownCount, comparer);
+    private readonly RunningLanes<T> _running = new(inner.KnownCount);
+    private readonly int _mostAtOnce = inner is IndexedSource<T> ? MostAtOnce : 1;
     private int _turn;
 
-    // Of the pending claim; only for the holder of the turn.
+    // Only for the holder of the turn. The keys are those of the items that were read and have not entered, which follow one another.
+    private readonly TKey[] _keys = new TKey[inner is IndexedSource<T> ? MostAtOnce : 1];
+    private int _keyed;
+    private ExceptionDispatchInfo? _keyFailure;
+    private Chunk<T> _rest;
     private long _ceiling;
+
+    private long _restAt = NoRest;
     private int _waiting;
 
     public override bool IsReading => Volatile.Read(ref _turn) != 0;
@@ -31,7 +46,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     // The count says how many items come out at most, which is what the slots are made for; lanes hold none back for ever.
     public override int KnownCount => inner.KnownCount;
 
-    public override long NextIndex => inner.NextIndex;
+    public override long NextIndex => Volatile.Read(ref _restAt) is var rest and not NoRest ? rest : inner.NextIndex;
 
     public override bool TakesTurns => true;
 
@@ -43,9 +58,11 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
 
     // While nothing can be read, some item is running, and its end lets the worker that ran it go on.
     protected override bool IsTurnTaken =>
-        Volatile.Read(ref _turn) != 0 || IsFull || (inner.IsExhausted && Volatile.Read(ref _waiting) > 0);
+        Volatile.Read(ref _turn) != 0 || IsFull || (IsRead && Volatile.Read(ref _waiting) > 0);
 
-    protected override bool IsDrained => inner.IsExhausted && Volatile.Read(ref _waiting) == 0;
+    protected override bool IsDrained => IsRead && Volatile.Read(ref _waiting) == 0;
+
+    private bool IsRead => inner.IsExhausted && Volatile.Read(ref _restAt) == NoRest;
 
     private bool IsFull => Volatile.Read(ref _waiting) >= mostWaiting;
 
@@ -56,7 +73,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         try
         {
             ClaimResult result = inner.FinishClaim(ref chunk);
-            return Leave(result == ClaimResult.Claimed && !Enter(ref chunk) ? Read(ref chunk, _ceiling) : result);
+            return Leave(result == ClaimResult.Claimed && !Enter(ref chunk) ? Read(ref chunk, 1, _ceiling) : result);
         }
         catch
         {
@@ -66,44 +83,33 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     }
 
     public override IEnumerable<(long First, int Count)> LeftOver() =>
-        base.LeftOver()
-            .Concat(inner.LeftOver())
-            .Concat(_lanes.Values.SelectMany(static lane => lane.Waiting).Select(static item => (item.Index, 1)))
-            .Order();
+        base.LeftOver().Concat(inner.LeftOver()).Concat(_lanes.Waiting.Select(static index => (index, 1))).Order();
 
     public override ValueTask DisposeAsync() => inner.DisposeAsync();
 
     public void ItemEnded(long index)
     {
-        (T Item, long Index)? next = null;
+        Lane<T>? lane = _running.Take(index);
+        if (lane is null || lane.TryLeave())
+        {
+            return;
+        }
+
+        Chunk<T> chunk = default;
         using (_lock.Hold())
         {
             AssertInvariants();
-            if (!_running.Remove(index, out Lane? lane))
+            if (!lane.LeaveOrNextNeedsLock(out (T Item, long Index) next))
             {
                 return;
             }
 
-            if (lane.Waiting.TryDequeue(out (T Item, long Index) waiting))
-            {
-                _waiting--;
-                _running.Add(waiting.Index, lane);
-                next = waiting;
-            }
-            else if (--lane.Running == 0)
-            {
-                _lanes.Remove(lane.Key);
-                lane.Key = default!;
-                _free.Push(lane);
-            }
+            _waiting--;
+            _running.Add(next.Index, lane);
+            chunk.SetSingle(next.Item, next.Index);
         }
 
-        if (next is { } item)
-        {
-            Chunk<T> chunk = default;
-            chunk.SetSingle(item.Item, item.Index);
-            GiveBack(chunk);
-        }
+        GiveBack(chunk);
     }
 
     protected override ClaimResult TryClaimNext(ref Chunk<T> chunk, int max, long ceiling)
@@ -121,7 +127,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         try
         {
             _ceiling = ceiling;
-            return Leave(Read(ref chunk, ceiling));
+            return Leave(Read(ref chunk, Math.Min(max, _mostAtOnce), ceiling));
         }
         catch
         {
@@ -131,14 +137,32 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     }
 
     /// <summary>Reads on until an item may start, or nothing more can be read.</summary>
-    private ClaimResult Read(ref Chunk<T> chunk, long ceiling)
+    private ClaimResult Read(ref Chunk<T> chunk, int max, long ceiling)
     {
         while (!IsFull)
         {
-            ClaimResult result = inner.TryClaim(ref chunk, 1, ceiling);
-            if (result != ClaimResult.Claimed)
+            if (!_rest.IsEmpty)
             {
-                return result == ClaimResult.Empty && Volatile.Read(ref _waiting) > 0 ? ClaimResult.Busy : result;
+                if (_rest.FirstIndex >= ceiling)
+                {
+                    return ClaimResult.Throttled;
+                }
+
+                if (_keyed == 0)
+                {
+                    _keyFailure!.Throw();
+                }
+
+                chunk = _rest;
+                _rest.Clear();
+            }
+            else
+            {
+                ClaimResult result = inner.TryClaim(ref chunk, max, ceiling);
+                if (result != ClaimResult.Claimed)
+                {
+                    return result == ClaimResult.Empty && Volatile.Read(ref _waiting) > 0 ? ClaimResult.Busy : result;
+                }
             }
 
             if (Enter(ref chunk))
@@ -150,42 +174,90 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         return ClaimResult.Busy;
     }
 
-    /// <summary>Puts an item that was read into its lane.</summary>
-    /// <returns>Whether it may start at once.</returns>
+    /// <summary>Puts items that were read into their lanes, up to the first one that has to wait; those behind it are read next.</summary>
+    /// <returns>Whether some of them may start at once, which the chunk has then.</returns>
     private bool Enter(ref Chunk<T> chunk)
     {
-        T item = chunk.Items[0];
-        long index = chunk.FirstIndex;
-        TKey key = keyOf(item);
-        if (key is null)
+        if (_keyed == 0)
         {
-            throw new InvalidOperationException($"The key of the item at index {index} is null.");
+            AskForKeys(ref chunk);
         }
 
+        ReadOnlySpan<T> items = chunk.Items;
+        int count = _keyed;
+        int entered = 0;
+        int waits = 0;
         using (_lock.Hold())
         {
             AssertInvariants();
-            if (!_lanes.TryGetValue(key, out Lane? lane))
+            for (; entered < count; entered++)
             {
-                lane = _free.TryPop(out Lane? free) ? free : new Lane();
-                lane.Key = key;
-                _lanes.Add(key, lane);
-            }
+                Lane<T> lane = _lanes.Get(_keys[entered]);
+                long index = chunk.FirstIndex + entered;
+                if (!lane.EnterOrWaitNeedsLock(perLane, items[entered], index))
+                {
+                    _waiting++;
+                    waits = 1;
+                    break;
+                }
 
-            if (lane.Running < perLane)
-            {
-                lane.Running++;
                 _running.Add(index, lane);
-                chunk.SetSingle(item, index);
-                return true;
             }
-
-            lane.Waiting.Enqueue((item, index));
-            _waiting++;
         }
 
-        chunk.Position = chunk.Count;
-        return false;
+        int done = entered + waits;
+        _keyed = count - done;
+        Array.Copy(_keys, done, _keys, 0, _keyed);
+        _rest.Clear();
+        if (done < chunk.Count)
+        {
+            Chunk<T> rest = chunk;
+            _rest = rest.TakeRest(done);
+        }
+
+        Volatile.Write(ref _restAt, _rest.IsEmpty ? NoRest : _rest.FirstIndex);
+        if (_mostAtOnce == 1 && entered > 0)
+        {
+            // What it was read into is the inner source's.
+            chunk.SetSingle(items[0], chunk.FirstIndex);
+            return true;
+        }
+
+        chunk.Count = entered;
+        chunk.Position = 0;
+        return entered > 0;
+    }
+
+    /// <summary>Asks for the keys of the items in order. Those before one whose key cannot be had still run.</summary>
+    private void AskForKeys(ref Chunk<T> chunk)
+    {
+        ReadOnlySpan<T> items = chunk.Items;
+        try
+        {
+            for (; _keyed < items.Length; _keyed++)
+            {
+                TKey key = keyOf(items[_keyed]);
+                if (key is null)
+                {
+                    throw new InvalidOperationException($"The key of the item at index {chunk.FirstIndex + _keyed} is null.");
+                }
+
+                _keys[_keyed] = key;
+            }
+        }
+        catch (Exception e)
+        {
+            _keyFailure = ExceptionDispatchInfo.Capture(e);
+            if (_keyed > 0)
+            {
+                return;
+            }
+
+            // They stay what they are: read, and never run.
+            _rest = chunk.TakeRest(0);
+            Volatile.Write(ref _restAt, _rest.FirstIndex);
+            throw;
+        }
     }
 
     private ClaimResult Leave(ClaimResult result)
@@ -203,14 +275,5 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     {
         Debug.Assert(_lock.IsHeldByCurrentThread, "Lanes are changed under the lock.");
         Debug.Assert(_waiting >= 0 && _waiting <= mostWaiting, "Reading stops while as many wait as may.");
-    }
-
-    private sealed class Lane
-    {
-        public TKey Key { get; set; } = default!;
-
-        public int Running { get; set; }
-
-        public Queue<(T Item, long Index)> Waiting { get; } = new();
     }
 }

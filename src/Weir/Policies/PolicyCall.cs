@@ -18,14 +18,30 @@ internal readonly struct PolicyCall<TItem, TResult>(Func<TItem, CancellationToke
         : policies.HasOnlyHooks ? new(InvokeHooked(item, index, isFirst, cancellationToken))
         : new(InvokeAllAsync(item, index, isFirst, cancellationToken));
 
-    /// <summary>An attempt inside nothing but a circuit breaker and a rate limit of our own, as far as it gets without waiting; all others elsewhere.</summary>
+    /// <summary>The call inside nothing but hooks, or a circuit breaker and a rate limit of our own, as far as it gets without waiting; all others elsewhere.</summary>
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once: here when it has completed, else where the attempt goes on.")]
     public void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
     {
         CallPolicies around = policies;
         if (!around.IsSimple || attemptTimeout is not null)
         {
-            InvokeElsewhere(item, index, isFirst, cancellationToken, ref pending);
+            if (around.HasOnlyHooks)
+            {
+                ValueTask<TResult> hooked = InvokeHooked(item, index, isFirst, cancellationToken);
+                if (hooked.IsCompletedSuccessfully)
+                {
+                    pending.Succeed(hooked.Result);
+                }
+                else
+                {
+                    WaitElsewhere(hooked, ref pending);
+                }
+            }
+            else
+            {
+                InvokeElsewhere(item, index, isFirst, cancellationToken, ref pending);
+            }
+
             return;
         }
 
@@ -74,6 +90,9 @@ internal readonly struct PolicyCall<TItem, TResult>(Func<TItem, CancellationToke
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void WaitElsewhere(ValueTask<TResult> task, CircuitTicket ticket, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
         pending = new(task, policies, ticket, 0, cancellationToken);
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void WaitElsewhere(ValueTask<TResult> task, ref PolicyPending<TResult> pending) => pending = new(task);
 
     // Here and below, what rarely happens is in methods of its own: their structs would have to be cleared at each entry of this one.
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once: here when it has completed, else where the item goes on.")]

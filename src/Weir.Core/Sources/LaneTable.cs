@@ -1,0 +1,63 @@
+namespace Weir.Core.Sources;
+
+/// <summary>
+/// The lanes by their keys. Idle ones stay for a while, because most keys come again: as many as there are busy ones, and some dozens. Not safe for several threads,
+/// but for lanes that become idle meanwhile.
+/// </summary>
+/// <param name="count">How many items there are in all; -1 when that is not known.</param>
+/// <param name="comparer">What makes two keys one.</param>
+internal sealed class LaneTable<T, TKey>(int count, IEqualityComparer<TKey>? comparer)
+    where TKey : notnull
+{
+    private const int FewLanes = 128;
+    private const int ManyItems = 1024;
+
+    private readonly Dictionary<TKey, Lane<T>> _lanes = new(count < ManyItems ? 0 : FewLanes, comparer);
+    private readonly Stack<Lane<T>> _spare = [];
+    private readonly List<(TKey Key, Lane<T> Lane)> _busy = [];
+    private int _sweepAt = FewLanes;
+
+    /// <summary>The indices of the items that wait.</summary>
+    public IEnumerable<long> Waiting => _lanes.Values.SelectMany(static lane => lane.Waiting);
+
+    public Lane<T> Get(TKey key)
+    {
+        if (!_lanes.TryGetValue(key, out Lane<T>? lane))
+        {
+            if (_lanes.Count >= _sweepAt)
+            {
+                Sweep();
+            }
+
+            lane = _spare.TryPop(out Lane<T>? spare) ? spare : new Lane<T>();
+            _lanes.Add(key, lane);
+        }
+
+        return lane;
+    }
+
+    private void Sweep()
+    {
+        foreach ((TKey key, Lane<T> lane) in _lanes)
+        {
+            if (lane.IsIdle)
+            {
+                _spare.Push(lane);
+            }
+            else
+            {
+                _busy.Add((key, lane));
+            }
+        }
+
+        // Mostly idle ones: to clear it and add the few others again costs less than to remove them one by one.
+        _lanes.Clear();
+        foreach ((TKey key, Lane<T> lane) in _busy)
+        {
+            _lanes.Add(key, lane);
+        }
+
+        _busy.Clear();
+        _sweepAt = Math.Max(FewLanes, 2 * _lanes.Count);
+    }
+}

@@ -1,0 +1,69 @@
+using System.Numerics;
+
+namespace Weir.Core.Sources;
+
+/// <summary>
+/// The lanes of the items that are out, by index. Items are added by one thread at a time; each is taken once, by whoever ends it, and mostly without a lock: indices that are
+/// out together lie close to each other as a rule, and have a place of their own each.
+/// </summary>
+/// <param name="count">How many items there are in all; -1 when that is not known.</param>
+internal sealed class RunningLanes<T>(int count)
+{
+    private const int MostPlaces = 128;
+    private const long Free = -1;
+
+    private readonly Place[] _places = MakePlaces(count);
+    private readonly Lock _lock = new();
+    private Dictionary<long, Lane<T>>? _others;
+
+    public void Add(long index, Lane<T> lane)
+    {
+        ref Place place = ref _places[index & (_places.Length - 1)];
+        if (Volatile.Read(ref place.Index) == Free)
+        {
+            place.Lane = lane;
+            Volatile.Write(ref place.Index, index);
+            return;
+        }
+
+        using (_lock.Hold())
+        {
+            (_others ??= []).Add(index, lane);
+        }
+    }
+
+    /// <summary>The lane of an item, which is no longer out; null when it is not, or never was.</summary>
+    public Lane<T>? Take(long index)
+    {
+        ref Place place = ref _places[index & (_places.Length - 1)];
+        if (Volatile.Read(ref place.Index) == index)
+        {
+            Lane<T>? lane = place.Lane;
+            Volatile.Write(ref place.Index, Free);
+            return lane;
+        }
+
+        using (_lock.Hold())
+        {
+            return _others is not null && _others.Remove(index, out Lane<T>? lane) ? lane : null;
+        }
+    }
+
+    private static Place[] MakePlaces(int count)
+    {
+        int size = count < 0 ? MostPlaces : Math.Min(MostPlaces, (int)BitOperations.RoundUpToPowerOf2((uint)Math.Max(1, count)));
+        Place[] places = new Place[size];
+        foreach (ref Place place in places.AsSpan())
+        {
+            place.Index = Free;
+        }
+
+        return places;
+    }
+
+    private struct Place
+    {
+        public long Index;
+        public Lane<T>? Lane;
+    }
+}
