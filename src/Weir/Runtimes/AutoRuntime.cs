@@ -132,21 +132,28 @@ public sealed class AutoRuntime : IExecutionRuntime
         CancellationToken cancellationToken = default)
     {
         options = Check(items, processor, options);
-        int count = items.Count;
-        return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
-            MaxConcurrency,
-            StreamCapacity,
+        return Stream(items, processor, preserveOrder, options, null, cancellationToken);
+    }
+
+    /// <inheritdoc/>
+    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        Func<TItem, TKey> keySelector,
+        bool preserveOrder = false,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(keySelector);
+        options = Check(items, processor, options);
+        return Stream(
+            items,
+            processor,
             preserveOrder,
-            (output, enumeratorToken) => Start(
-                RuntimeSource.Of(items, count),
-                new AutoSinkCall<TItem, TResult, OutcomeStreamSink<TResult>>(
-                    new OutcomeStreamSink<TResult>(output), _calls, PilotOf(processor, count, options, hasKeys: false), processor, _profiles, _ended),
-                options,
-                cancellationToken,
-                enumeratorToken))
-        {
-            Missing = (count, static index => ((int)index, default)),
-        };
+            options,
+            source => new KeyedSource<TItem, TKey>(source, keySelector, null, options.MaxPerPartition, items.Count),
+            cancellationToken);
     }
 
     /// <inheritdoc/>
@@ -185,6 +192,35 @@ public sealed class AutoRuntime : IExecutionRuntime
         Source<TItem> source = RuntimeSource.Of(items, count);
         Start(keys is null ? source : keys(source), call, options, cancellationToken, default);
         return completion.Task;
+    }
+
+    private PumpStream<(int Index, ItemOutcome<TResult> Outcome)> Stream<TItem, TResult>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        bool preserveOrder,
+        ProcessManyOptions options,
+        Func<Source<TItem>, Source<TItem>>? keys,
+        CancellationToken cancellationToken)
+    {
+        int count = items.Count;
+        return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
+            MaxConcurrency,
+            StreamCapacity,
+            preserveOrder,
+            (output, enumeratorToken) =>
+            {
+                Source<TItem> source = RuntimeSource.Of(items, count);
+                return Start(
+                    keys is null ? source : keys(source),
+                    new AutoSinkCall<TItem, TResult, OutcomeStreamSink<TResult>>(
+                        new OutcomeStreamSink<TResult>(output), _calls, PilotOf(processor, count, options, keys is not null), processor, _profiles, _ended),
+                    options,
+                    cancellationToken,
+                    enumeratorToken);
+            })
+        {
+            Missing = (count, static index => ((int)index, default)),
+        };
     }
 
     private ProcessManyOptions Check<TItem, TResult>(

@@ -61,5 +61,16 @@ public sealed class ConcurrentRuntime : IExecutionRuntime
         _runtime.ProcessManyStreamAsync(items, processor, preserveOrder, options, cancellationToken);
 
     /// <inheritdoc/>
+    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        Func<TItem, TKey> keySelector,
+        bool preserveOrder = false,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull =>
+        _runtime.ProcessManyStreamAsync(items, processor, keySelector, preserveOrder, options, cancellationToken);
+
+    /// <inheritdoc/>
     public ValueTask DisposeAsync() => new(_runtime.CloseAsync());
 }

@@ -59,20 +59,13 @@ public sealed class DirectRuntime : IExecutionRuntime
         ArgumentNullException.ThrowIfNull(keySelector);
         Check(items, processor, options);
 
-        // One item runs at a time and in order, whatever its key is; that every item has one is the contract of all runtimes.
-        for (int index = 0; index < items.Count && !cancellationToken.IsCancellationRequested; index++)
+        try
         {
-            try
-            {
-                if (keySelector(items[index]) is null)
-                {
-                    throw new InvalidOperationException($"The key of the item at index {index} is null.");
-                }
-            }
-            catch (Exception e)
-            {
-                return Task.FromException<ItemOutcome<TResult>[]>(e);
-            }
+            CheckKeys(items, keySelector, cancellationToken);
+        }
+        catch (Exception e)
+        {
+            return Task.FromException<ItemOutcome<TResult>[]>(e);
         }
 
         return ProcessManyAsync(items, processor, options, cancellationToken);
@@ -91,7 +84,37 @@ public sealed class DirectRuntime : IExecutionRuntime
     }
 
     /// <inheritdoc/>
+    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        Func<TItem, TKey> keySelector,
+        bool preserveOrder = false,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(keySelector);
+        options = Check(items, processor, options);
+        return new DirectStream<TItem, TResult>(items, processor, options, _options.TimeProvider, _calls, cancellationToken)
+        {
+            BeforeFirst = token => CheckKeys(items, keySelector, token),
+        };
+    }
+
+    /// <inheritdoc/>
     public ValueTask DisposeAsync() => new(_calls.CloseAsync(_options.GracePeriod, _options.TimeProvider));
+
+    // One item runs at a time and in order, whatever its key is; that every item has one is the contract of all runtimes.
+    private static void CheckKeys<TItem, TKey>(IReadOnlyList<TItem> items, Func<TItem, TKey> keySelector, CancellationToken cancellationToken)
+    {
+        for (int index = 0; index < items.Count && !cancellationToken.IsCancellationRequested; index++)
+        {
+            if (keySelector(items[index]) is null)
+            {
+                throw new InvalidOperationException($"The key of the item at index {index} is null.");
+            }
+        }
+    }
 
     private ProcessManyOptions Check<TItem, TResult>(
         IReadOnlyList<TItem> items, Func<TItem, CancellationToken, ValueTask<TResult>> processor, ProcessManyOptions? options)

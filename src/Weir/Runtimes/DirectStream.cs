@@ -9,6 +9,9 @@ internal sealed class DirectStream<TItem, TResult>(
     DirectCalls calls,
     CancellationToken caller) : IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)>
 {
+    /// <summary>What is looked at before the first item runs.</summary>
+    public Action<CancellationToken>? BeforeFirst { get; init; }
+
     public IAsyncEnumerator<(int Index, ItemOutcome<TResult> Outcome)> GetAsyncEnumerator(CancellationToken cancellationToken = default) =>
         RunAsync(cancellationToken);
 
@@ -17,6 +20,7 @@ internal sealed class DirectStream<TItem, TResult>(
         caller.ThrowIfCancellationRequested();
         enumeratorToken.ThrowIfCancellationRequested();
         using DirectCall<TItem, TResult> call = new(items, processor, options, time, calls, caller, enumeratorToken);
+        BeforeFirst?.Invoke(enumeratorToken);
         int count = items.Count;
         for (int index = 0; index < count; index++)
         {

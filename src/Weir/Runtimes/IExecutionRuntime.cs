@@ -85,4 +85,36 @@ public interface IExecutionRuntime : IAsyncDisposable
         bool preserveOrder = false,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default);
+
+    /// <summary>Runs all items, those of one key one at a time and in input order, and gives the outcomes as they come.</summary>
+    /// <typeparam name="TItem">The type of the items.</typeparam>
+    /// <typeparam name="TResult">The type of the results.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <param name="items">The items. Must not change during the enumeration.</param>
+    /// <param name="processor">The call for an item; its token is cancelled when the item's time or the call's ends.</param>
+    /// <param name="keySelector">
+    /// The key of an item. Called once an item, for one item at a time. Items of one key run one at a time and in input order (or <see cref="ProcessManyOptions.MaxPerPartition"/> at a
+    /// time), each after the one before it has ended or was given up; items of other keys pass them.
+    /// </param>
+    /// <param name="preserveOrder">Whether the outcomes come in input order instead of in the order in which the items end.</param>
+    /// <param name="options">The time limits; <see langword="null"/> for none. The batch timeout counts from the first step.</param>
+    /// <param name="cancellationToken">Cancels the enumeration.</param>
+    /// <returns>
+    /// As many outcomes as there are items, each index once, as without keys. An exception from <paramref name="keySelector"/> is thrown by the step that comes to it, and ends the enumeration.
+    /// </returns>
+    /// <exception cref="ArgumentNullException">
+    /// <paramref name="items"/>, <paramref name="processor"/> or <paramref name="keySelector"/> is <see langword="null"/>. Thrown at the call.
+    /// </exception>
+    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
+    /// <exception cref="ObjectDisposedException">The runtime has been disposed. Thrown at the first step.</exception>
+    /// <exception cref="InvalidOperationException">A key is <see langword="null"/>.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
+    IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        Func<TItem, TKey> keySelector,
+        bool preserveOrder = false,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull;
 }

@@ -69,6 +69,17 @@ public sealed class ParallelRuntime : IExecutionRuntime
         _runtime.ProcessManyStreamAsync(items, processor, preserveOrder, options, cancellationToken);
 
     /// <inheritdoc/>
+    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        Func<TItem, TKey> keySelector,
+        bool preserveOrder = false,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull =>
+        _runtime.ProcessManyStreamAsync(items, processor, keySelector, preserveOrder, options, cancellationToken);
+
+    /// <inheritdoc/>
     public async ValueTask DisposeAsync()
     {
         await _runtime.CloseAsync().ConfigureAwait(false);

@@ -97,6 +97,34 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         };
     }
 
+    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        Func<TItem, TKey> keySelector,
+        bool preserveOrder,
+        ProcessManyOptions? processOptions,
+        CancellationToken cancellationToken)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(keySelector);
+        processOptions = Check(items, processor, processOptions);
+        _calls.ThrowIfClosed();
+        int count = items.Count;
+        return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
+            limit,
+            StreamCapacity,
+            preserveOrder,
+            (output, enumeratorToken) =>
+            {
+                KeyedSource<TItem, TKey> source = new(RuntimeSource.Of(items, count), keySelector, null, processOptions.MaxPerPartition, count);
+                LaneSink<TResult, OutcomeStreamSink<TResult>> sink = new(new OutcomeStreamSink<TResult>(output), source);
+                return Start(source, count, processor, sink, processOptions, cancellationToken, enumeratorToken);
+            })
+        {
+            Missing = (count, static index => ((int)index, default)),
+        };
+    }
+
     public Task CloseAsync() => _calls.CloseAsync(options.GracePeriod, options.TimeProvider);
 
     private static ProcessManyOptions Check<TItem, TResult>(

@@ -74,7 +74,10 @@ public class AutoRuntimeTests
         gate.Open();
         AutoResult<int> result = await call;
         Assert.Equal(RuntimeRun.Count(20_200), result.Outcomes.Select(static o => o.Value));
-        Assert.Contains(result.Decisions, static d => d.From is AutoMode.Parallel or AutoMode.Direct && d.To is AutoMode.Mixed or AutoMode.Concurrent);
+
+        // From Blocking too: on a busy machine the first item may have lost the processor for most of its time, which is what a blocked one looks like.
+        Assert.Contains(
+            result.Decisions, static d => d.From is AutoMode.Parallel or AutoMode.Direct or AutoMode.Blocking && d.To is AutoMode.Mixed or AutoMode.Concurrent);
     }
 
     [Fact(Timeout = 30_000)]
