@@ -13,6 +13,9 @@ internal static class RunChecks
     // No generator that sleeps keeps to less than this, and at high rates a tenth of the interval would ask for it.
     private const long LeastLateness = 200_000;
 
+    /// <summary>Whether the compiler was at work for more of a round than goes unnoticed.</summary>
+    public static bool WasCompiling(WorkerRound round) => round.Resources.CompilationTime.TotalSeconds > round.Seconds * JitShare;
+
     /// <summary>Why the figures are invalid; none when they are valid.</summary>
     public static List<string> Troubles(WorkerRun run)
     {
@@ -62,6 +65,11 @@ internal static class RunChecks
         if (run.Repeats > 0)
         {
             warnings.Add(Invariant($"{run.Repeats} rounds were done again, because the canary was disturbed around them."));
+        }
+
+        if (run.ColdRounds > 0)
+        {
+            warnings.Add(Invariant($"{run.ColdRounds} rounds were done again, because code was still compiled in them."));
         }
 
         if (run.Machine.CpuQuota is double quota && quota < run.Machine.Cores)

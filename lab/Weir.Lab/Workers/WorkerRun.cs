@@ -30,6 +30,9 @@ public sealed record WorkerRun
     /// <summary>How many rounds were done again because the canary was disturbed around them.</summary>
     public int Repeats { get; init; }
 
+    /// <summary>How many rounds were done again because code was still compiled in them.</summary>
+    public int ColdRounds { get; init; }
+
     /// <summary>Service times of all rounds together; <see langword="null"/> when latency was not measured.</summary>
     public LatencySummary? Service { get; init; }
 

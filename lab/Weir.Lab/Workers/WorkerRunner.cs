@@ -10,10 +10,11 @@ public sealed class WorkerRunner
 {
     private const int LeastWarmUps = 3;
     private const int CanaryPieces = 40;
-    private const int CompilerCalls = 32;
-    private const int CompilerStages = 2;
+    private const int MostColdRounds = 3;
     private const double SteadyWithin = 0.05;
     private static readonly TimeSpan WarmUpWindow = TimeSpan.FromMilliseconds(150);
+    private static readonly int[] CompilerCalls = [4, 64, 4, 64];
+    private static readonly TimeSpan LongShortWindow = TimeSpan.FromMilliseconds(200);
     private static readonly TimeSpan ShortWindow = TimeSpan.FromMilliseconds(1);
     private static readonly TimeSpan CompilerPatience = TimeSpan.FromSeconds(5);
     private static readonly TimeSpan LongestRest = TimeSpan.FromSeconds(1);
@@ -60,6 +61,7 @@ public sealed class WorkerRunner
         WarmUpEnd warm;
         CanaryReading after;
         int repeats = 0;
+        int coldRounds = 0;
         try
         {
             await workload.SetupAsync(_spec, cancellationToken).ConfigureAwait(false);
@@ -80,6 +82,13 @@ public sealed class WorkerRunner
                     continue;
                 }
 
+                // By the condition, never by the rate: code that became old enough in this round is compiled in the next.
+                if (RunChecks.WasCompiling(result) && coldRounds < MostColdRounds && _spec.LongestWarmUp > TimeSpan.Zero && !outcome.IsPartial)
+                {
+                    coldRounds++;
+                    continue;
+                }
+
                 rounds.Add(result);
                 _observer?.RoundEnded(result, _spec.Rounds);
             }
@@ -97,6 +106,7 @@ public sealed class WorkerRunner
             Rounds = rounds,
             CanaryAfter = after,
             Repeats = repeats,
+            ColdRounds = coldRounds,
             Service = LatencySummary.Merge(rounds.Select(static r => r.Service)),
             Response = LatencySummary.Merge(rounds.Select(static r => r.Response)),
             ClockCostNanoseconds = Clock.MeasureReadCost(),
@@ -121,8 +131,8 @@ public sealed class WorkerRunner
     private async Task<WarmUpEnd> WarmUpAsync(IWorkload workload, CancellationToken cancellationToken)
     {
         Dictionary<string, int> batches = _spec.Groups.ToDictionary(static g => g.Name, static _ => 1);
+        await CallOftenAsync(workload, batches, cancellationToken).ConfigureAwait(false);
         long start = Stopwatch.GetTimestamp();
-        await CallOftenAsync(workload, batches, start, cancellationToken).ConfigureAwait(false);
         double lastRate = 0;
         int quiet = 0;
 
@@ -159,21 +169,27 @@ public sealed class WorkerRunner
         return new WarmUpEnd(batches, false);
     }
 
-    // What the lab itself does once a round has to be called as often as the runtime wants before it compiles code for good, once to measure it and once to keep it: it
-    // would otherwise do so in the thirtieth round. As long as operations are short; one of a second makes a window of a second.
-    private async Task CallOftenAsync(IWorkload workload, Dictionary<string, int> batches, long start, CancellationToken cancellationToken)
+    // What the lab itself does once a round would be compiled for good in the thirtieth round or so. So it is called that often before the first one. The runtime counts calls from 100 ms
+    // after code was new, in two stages: once to measure it and once to keep it. Only where operations are short: one of a second makes a window of a second.
+    private async Task CallOftenAsync(IWorkload workload, Dictionary<string, int> batches, CancellationToken cancellationToken)
     {
-        for (int stage = 0; stage < CompilerStages; stage++)
+        long start = Stopwatch.GetTimestamp();
+        foreach (int calls in CompilerCalls)
         {
-            for (int call = 0; call < CompilerCalls; call++)
+            for (int call = 0; call < calls; call++)
             {
-                if (Stopwatch.GetElapsedTime(start) >= _spec.LongestWarmUp / 2 || cancellationToken.IsCancellationRequested)
+                if (_spec.LongestWarmUp == TimeSpan.Zero || cancellationToken.IsCancellationRequested)
                 {
                     return;
                 }
 
+                long before = Stopwatch.GetTimestamp();
                 WindowOutcome outcome = await WindowAsync(workload, new WindowPlan(0, ShortWindow, batches), cancellationToken).ConfigureAwait(false);
                 _ = RoundOf(outcome, 0, start, default, workload);
+                if (Stopwatch.GetElapsedTime(before) > LongShortWindow || Stopwatch.GetElapsedTime(start) > CompilerPatience)
+                {
+                    return;
+                }
             }
 
             await CompilerRest.WaitAsync(LongestRest, cancellationToken).ConfigureAwait(false);

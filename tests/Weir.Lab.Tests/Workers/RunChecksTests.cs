@@ -30,6 +30,17 @@ public class RunChecksTests
         StringComparison.Ordinal);
 
     [Theory]
+    [InlineData(0.005, false)]
+    [InlineData(0.05, true)]
+    public void WasCompiling_MoreThanAHundredthOfTheRound(double seconds, bool expected) => Assert.Equal(
+        expected,
+        RunChecks.WasCompiling(Run(r => r with { Resources = r.Resources with { CompilationTime = TimeSpan.FromSeconds(seconds) } }).Rounds[0]));
+
+    [Fact]
+    public void ColdRounds_AreSaid() => Assert.Equal(
+        "2 rounds were done again, because code was still compiled in them.", Assert.Single(RunChecks.Warnings(Run() with { ColdRounds = 2 })));
+
+    [Theory]
     [InlineData(1_000, 150_000, false)]
     [InlineData(1_000, 250_000, true)]
     [InlineData(100, 900_000, false)]
