@@ -13,7 +13,7 @@ internal static class RunCommand
     public static Command Create(CliHost host)
     {
         Argument<string?> workload = WorkloadArgument();
-        RunOptionSet options = new(isScale: false, rounds: 10, duration: "1.5s");
+        RunOptionSet options = new(isScale: false, rounds: 10, duration: "1.2s");
         OutputOptionSet outputs = new();
         Command command = new("run", "Measures a workload with N workers: rate, latency percentiles, fairness and cost.") { workload };
         options.AddTo(command);
