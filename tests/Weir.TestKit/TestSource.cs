@@ -39,6 +39,13 @@ public sealed class TestSource
         }
     }
 
+    private TestSource(IEnumerable<int> sequence)
+    {
+        Kind = SourceKind.Range;
+        Record = new SourceRecord();
+        Sequence = sequence;
+    }
+
     public SourceKind Kind { get; }
 
     public SourceRecord Record { get; }
@@ -56,6 +63,9 @@ public sealed class TestSource
     public bool IsRecorded => IsDisposable || Kind == SourceKind.Channel;
 
     public static TestSource Of(SourceKind kind, int count) => new(kind, new SourcePlan { Count = count });
+
+    /// <summary>A sequence of the test's own.</summary>
+    public static TestSource Over(IEnumerable<int> sequence) => new(sequence);
 
     public static TestSource Endless(SourceKind kind) => new(kind, new SourcePlan());
 

@@ -7,7 +7,8 @@ internal static class Batches
 {
     public static Source<IReadOnlyList<T>> Enumerable<T>(IEnumerable<T> items, int batchSize) => items switch
     {
-        T[] array => new BatchSource<T>(array.Length, batchSize, (first, count) => array.AsSpan(first, count).ToArray()),
+        // Read-only spans, because the array may be a covariant one (string[] as object[]), which no other span accepts.
+        T[] array => new BatchSource<T>(array.Length, batchSize, (first, count) => new ReadOnlySpan<T>(array, first, count).ToArray()),
         List<T> list when list.GetType() == typeof(List<T>) => new BatchSource<T>(list.Count, batchSize, (first, count) => Slice(list, first, count)),
         _ => new LazySource<IReadOnlyList<T>>(items.Chunk(batchSize)),
     };

@@ -29,6 +29,9 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     private readonly LaneTable<T, TKey> _lanes = new(inner.KnownCount, comparer);
     private readonly RunningLanes<T> _running = new(inner.KnownCount);
     private readonly int _mostAtOnce = inner is IndexedSource<T> ? MostAtOnce : 1;
+
+    // One at least: a source that may keep no item waiting could never be read, not even to learn that it has none.
+    private readonly int _mostWaiting = Math.Max(1, mostWaiting);
     private int _turn;
 
     // Only for the holder of the turn. The keys are those of the items that were read and have not entered, which follow one another.
@@ -64,7 +67,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
 
     private bool IsRead => inner.IsExhausted && Volatile.Read(ref _restAt) == NoRest;
 
-    private bool IsFull => Volatile.Read(ref _waiting) >= mostWaiting;
+    private bool IsFull => Volatile.Read(ref _waiting) >= _mostWaiting;
 
     public override void OnReady(Action continuation) => inner.OnReady(continuation);
 
@@ -274,6 +277,6 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     private void AssertInvariants()
     {
         Debug.Assert(_lock.IsHeldByCurrentThread, "Lanes are changed under the lock.");
-        Debug.Assert(_waiting >= 0 && _waiting <= mostWaiting, "Reading stops while as many wait as may.");
+        Debug.Assert(_waiting >= 0 && _waiting <= _mostWaiting, "Reading stops while as many wait as may.");
     }
 }

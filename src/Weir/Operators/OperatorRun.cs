@@ -22,7 +22,7 @@ internal static class OperatorRun
             return Task.FromCanceled<List<TResult>>(cancellationToken);
         }
 
-        if (source.KnownCount == 0 && !RunObservation.IsWanted(options))
+        if (source.IsExhausted && !RunObservation.IsWanted(options))
         {
             return Task.FromResult<List<TResult>>([]);
         }
@@ -55,7 +55,7 @@ internal static class OperatorRun
             return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
         }
 
-        if (source.KnownCount == 0 && !RunObservation.IsWanted(options))
+        if (source.IsExhausted && !RunObservation.IsWanted(options))
         {
             return Task.FromResult<ItemOutcome<TResult>[]>([]);
         }
@@ -89,7 +89,7 @@ internal static class OperatorRun
             return Task.FromCanceled(cancellationToken);
         }
 
-        if (source.KnownCount == 0 && !RunObservation.IsWanted(options))
+        if (source.IsExhausted && !RunObservation.IsWanted(options))
         {
             return Task.CompletedTask;
         }

@@ -91,7 +91,7 @@ internal sealed class DirectCall<TItem, TResult>(
         IReadOnlyList<TItem> all = items;
         ReadOnlySpan<TItem> span = all switch
         {
-            TItem[] array => array,
+            TItem[] array => new ReadOnlySpan<TItem>(array),
             List<TItem> list when list.GetType() == typeof(List<TItem>) => CollectionsMarshal.AsSpan(list),
             _ => default,
         };

@@ -1,0 +1,62 @@
+using System.Collections.Concurrent;
+
+namespace Weir.Tests.Operators.Support;
+
+/// <summary>The operators with a key for each item, seen like those of <see cref="OperatorRunner"/>.</summary>
+internal static class KeyedRunner
+{
+    public static Task<List<int>> RunKeyedAsync<TKey>(
+        this OperatorFamily family,
+        TestSource source,
+        Func<int, CancellationToken, ValueTask<int>> selector,
+        Func<int, TKey> keyOf,
+        ParallelRunOptions? options = null,
+        CancellationToken token = default)
+        where TKey : notnull => family switch
+        {
+            OperatorFamily.List => source.Sequence?.SelectParallelAsync(selector, keyOf, options, token)
+                ?? source.AsyncSequence?.SelectParallelAsync(selector, keyOf, options, token)
+                ?? source.Channel!.SelectParallelAsync(selector, keyOf, options, token),
+            OperatorFamily.ForEach => ForEachAsync(source, selector, keyOf, options, token),
+            OperatorFamily.BatchList =>
+                source.Sequence?.BatchParallelAsync(1, OfBatch(selector), KeyOfBatch(keyOf), options, token)
+                ?? source.AsyncSequence?.BatchParallelAsync(1, OfBatch(selector), KeyOfBatch(keyOf), options, token)
+                ?? source.Channel!.BatchParallelAsync(1, OfBatch(selector), KeyOfBatch(keyOf), options, token),
+            OperatorFamily.Outcomes => SuccessesAsync(
+                source.Sequence?.SelectParallelOutcomesAsync(selector, keyOf, options, token)
+                ?? source.AsyncSequence?.SelectParallelOutcomesAsync(selector, keyOf, options, token)
+                ?? source.Channel!.SelectParallelOutcomesAsync(selector, keyOf, options, token)),
+            OperatorFamily.BatchStream => OperatorRunner.GatherAsync(
+                source.Sequence?.BatchParallelStreamAsync(1, OfBatch(selector), KeyOfBatch(keyOf), options, null, token)
+                ?? source.AsyncSequence?.BatchParallelStreamAsync(1, OfBatch(selector), KeyOfBatch(keyOf), options, null, token)
+                ?? source.Channel!.BatchParallelStreamAsync(1, OfBatch(selector), KeyOfBatch(keyOf), options, null, token)),
+            _ => StreamAsync(source, selector, keyOf, (options ?? new()) with { OrderedOutput = family == OperatorFamily.OrderedStream }, token),
+        };
+
+    private static Func<IReadOnlyList<int>, CancellationToken, ValueTask<int>> OfBatch(Func<int, CancellationToken, ValueTask<int>> selector) =>
+        (batch, stop) => selector(batch.Single(), stop);
+
+    private static Func<IReadOnlyList<int>, TKey> KeyOfBatch<TKey>(Func<int, TKey> keyOf) => batch => keyOf(batch.Single());
+
+    private static Task<List<int>> StreamAsync<TKey>(
+        TestSource source, Func<int, CancellationToken, ValueTask<int>> selector, Func<int, TKey> keyOf, ParallelRunOptions options, CancellationToken token)
+        where TKey : notnull => OperatorRunner.GatherAsync(
+            source.Sequence?.SelectParallelStreamAsync(selector, keyOf, options, token)
+            ?? source.AsyncSequence?.SelectParallelStreamAsync(selector, keyOf, options, token)
+            ?? source.Channel!.SelectParallelStreamAsync(selector, keyOf, options, token));
+
+    private static async Task<List<int>> ForEachAsync<TKey>(
+        TestSource source, Func<int, CancellationToken, ValueTask<int>> selector, Func<int, TKey> keyOf, ParallelRunOptions? options, CancellationToken token)
+        where TKey : notnull
+    {
+        ConcurrentQueue<int> results = [];
+        Func<int, CancellationToken, ValueTask> action = async (item, stop) => results.Enqueue(await selector(item, stop).ConfigureAwait(false));
+        await (source.Sequence?.ForEachParallelAsync(action, keyOf, options, token)
+            ?? source.AsyncSequence?.ForEachParallelAsync(action, keyOf, options, token)
+            ?? source.Channel!.ForEachParallelAsync(action, keyOf, options, token)).ConfigureAwait(false);
+        return [.. results];
+    }
+
+    private static async Task<List<int>> SuccessesAsync(Task<ItemOutcome<int>[]> outcomes) =>
+        [.. (await outcomes.ConfigureAwait(false)).Where(static o => o.IsSuccess).Select(static o => o.Value)];
+}
