@@ -22,10 +22,12 @@ public sealed record RetryOptions
 
     /// <summary>Whether a failure is worth another attempt.</summary>
     /// <value>
-    /// <see langword="null"/>, the default, for every failure but a <see cref="CircuitBreakerOpenException"/>, which another attempt
-    /// cannot help, and an <see cref="OperationCanceledException"/> that is no timeout (see <see cref="TimeoutFailure"/>).
+    /// <see langword="null"/>, the default, for <see cref="Transient.IsTransient"/>: what the platform itself calls transient, time limits included, and nothing else.
     /// </value>
-    /// <remarks>A function of your own is asked about those two as well. It is never asked once the caller has cancelled.</remarks>
+    /// <remarks>
+    /// A function of your own takes its place and is asked about every failure, open circuits and cancellations included: <c>e => Transient.IsTransient(e) || e is MyException</c> adds to
+    /// the default, <c>_ => true</c> tries everything again. It is never asked once the caller has cancelled.
+    /// </remarks>
     public Func<Exception, bool>? IsTransient { get; init; }
 
     /// <summary>The delay that a failure itself asks for, as HTTP's <c>Retry-After</c> does; <see langword="null"/> when it asks for none.</summary>

@@ -51,8 +51,5 @@ public sealed class RetryPolicy
         return Backoff.GetDelay(_options.BackoffStrategy, _options.BaseDelay, _options.MaxDelay, attempt, previousDelay, _randomness);
     }
 
-    private bool IsTransient(Exception exception) =>
-        _options.IsTransient is { } isTransient
-            ? isTransient(exception)
-            : exception is not CircuitBreakerOpenException && (exception is not OperationCanceledException || TimeoutFailure.Is(exception));
+    private bool IsTransient(Exception exception) => _options.IsTransient?.Invoke(exception) ?? Transient.IsTransient(exception);
 }

@@ -78,9 +78,12 @@ public sealed record ParallelRunOptions
 
     /// <summary>Which failures are worth another attempt.</summary>
     /// <value>
-    /// <see langword="null"/>, the default, stands for all but cancellations and open circuits; an attempt that ran out of time is worth another one.
-    /// An exception from it is the item's failure.
+    /// <see langword="null"/>, the default, for <see cref="Transient.IsTransient"/>: what the platform itself calls transient, an attempt that ran out of time included, and nothing else.
     /// </value>
+    /// <remarks>
+    /// A function of your own takes its place and is asked about every failure: <c>e => Transient.IsTransient(e) || e is MyException</c> adds to the default, <c>_ => true</c> tries
+    /// everything again. An exception from it is the item's failure. It is not asked once the run has been cancelled or has stopped.
+    /// </remarks>
     public Func<Exception, bool>? IsTransient { get; init; }
 
     /// <summary>The delay that the <see cref="BackoffStrategy"/> starts from.</summary>

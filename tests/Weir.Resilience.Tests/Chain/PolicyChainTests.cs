@@ -4,6 +4,9 @@ namespace Weir.Resilience.Tests.Chain;
 
 public class PolicyChainTests
 {
+    // What is transient by itself has tests of its own; here it is what the calls throw.
+    private static readonly Func<Exception, bool> IsBroken = static e => e is IOException;
+
     private readonly ManualTimeProvider _clock = new();
     private readonly List<string> _log = [];
 
@@ -23,6 +26,7 @@ public class PolicyChainTests
         {
             Retry = new RetryOptions
             {
+                IsTransient = IsBroken,
                 BaseDelay = Span.Ms(10),
                 OnRetryAsync = (attempt, exception) =>
                 {
@@ -46,7 +50,7 @@ public class PolicyChainTests
     [Fact(Timeout = 10_000)]
     public async Task ExecuteAsync_RetriesUsedUp_ThrowsTheLastFailureItself()
     {
-        PolicyChain<int> chain = Make(new PolicyChainOptions<int> { Retry = new RetryOptions { BaseDelay = TimeSpan.Zero } });
+        PolicyChain<int> chain = Make(new PolicyChainOptions<int> { Retry = new RetryOptions { BaseDelay = TimeSpan.Zero, IsTransient = IsBroken } });
         int attempts = 0;
         IOException error = await Assert.ThrowsAsync<IOException>(() => chain.ExecuteAsync(_ => throw new IOException((++attempts).ToString(System.Globalization.CultureInfo.InvariantCulture))).AsTask());
         Assert.Equal(("4", 4), (error.Message, attempts));
@@ -81,7 +85,7 @@ public class PolicyChainTests
     public async Task ExecuteAsync_CallerCancelsDuringTheDelay_EndsWithTheCallersToken(bool total)
     {
         using var caller = new CancellationTokenSource();
-        PolicyChain<int> chain = Make(new PolicyChainOptions<int> { Retry = new RetryOptions(), TotalTimeout = total ? TimeSpan.FromSeconds(9) : null });
+        PolicyChain<int> chain = Make(new PolicyChainOptions<int> { Retry = new RetryOptions { IsTransient = IsBroken }, TotalTimeout = total ? TimeSpan.FromSeconds(9) : null });
         Task<int> pending = chain.ExecuteAsync(static _ => throw new IOException(), caller.Token).AsTask();
         await caller.CancelAsync();
         OperationCanceledException error = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => pending);
@@ -108,7 +112,7 @@ public class PolicyChainTests
         {
             Fallback = new FallbackOptions<string> { Handler = static (e, _) => new ValueTask<string>(TimeoutFailure.Is(e) ? "late" : "other") },
             TotalTimeout = Span.Ms(50),
-            Retry = new RetryOptions { BaseDelay = Span.Ms(1_000) },
+            Retry = new RetryOptions { BaseDelay = Span.Ms(1_000), IsTransient = IsBroken },
         });
         int attempts = 0;
         Task<string> pending = chain.ExecuteAsync(_ =>
@@ -141,7 +145,7 @@ public class PolicyChainTests
     [Fact(Timeout = 10_000)]
     public async Task ExecuteAsync_CircuitOpensBetweenRetries_EndsThem()
     {
-        PolicyChain<int> chain = Make(new PolicyChainOptions<int> { Retry = new RetryOptions { MaxRetries = 50, BaseDelay = TimeSpan.Zero }, CircuitBreaker = MakeBreaker(failures: 3) });
+        PolicyChain<int> chain = Make(new PolicyChainOptions<int> { Retry = new RetryOptions { MaxRetries = 50, BaseDelay = TimeSpan.Zero, IsTransient = IsBroken }, CircuitBreaker = MakeBreaker(failures: 3) });
         int attempts = 0;
         CircuitBreakerOpenException error = await Assert.ThrowsAsync<CircuitBreakerOpenException>(() => chain.ExecuteAsync(_ =>
         {
@@ -214,7 +218,7 @@ public class PolicyChainTests
     public async Task ExecuteAsync_RateLimit_IsPaidByEachAttempt()
     {
         var bucket = new TokenBucket(new RateLimitOptions { TokensPerSecond = 10, BurstCapacity = 1, TimeProvider = _clock });
-        PolicyChain<int> chain = Make(new PolicyChainOptions<int> { Retry = new RetryOptions { BaseDelay = TimeSpan.Zero }, RateLimit = bucket });
+        PolicyChain<int> chain = Make(new PolicyChainOptions<int> { Retry = new RetryOptions { BaseDelay = TimeSpan.Zero, IsTransient = IsBroken }, RateLimit = bucket });
         List<double> times = [];
         Task<int> pending = chain.ExecuteAsync(_ =>
         {

@@ -79,7 +79,7 @@ public sealed class MeterTests : IDisposable
         ManualTimeProvider time = new();
         int calls = 0;
         Task run = new[] { 1 }.ForEachParallelAsync(
-            (_, _) => ++calls < 3 ? throw new FormatException() : default, new ParallelRunOptions { MaxRetries = 5, TimeProvider = time });
+            (_, _) => ++calls < 3 ? throw new FormatException() : default, new ParallelRunOptions { MaxRetries = 5, IsTransient = static e => e is FormatException, TimeProvider = time });
         while (!run.IsCompleted)
         {
             time.Advance(TimeSpan.FromSeconds(1));

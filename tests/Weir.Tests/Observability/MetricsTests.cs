@@ -49,6 +49,7 @@ public class MetricsTests
             Options with
             {
                 MaxRetries = 1,
+                IsTransient = static e => e is FormatException,
                 BaseDelay = TimeSpan.FromHours(1),
                 BackoffStrategy = Resilience.BackoffStrategy.Linear,
                 MaxDelay = TimeSpan.FromHours(2),

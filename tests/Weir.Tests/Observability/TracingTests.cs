@@ -64,7 +64,7 @@ public sealed class TracingTests : IDisposable
         int calls = 0;
         Task<List<int>> run = new[] { 1 }.SelectParallelAsync(
             (x, _) => ++calls < 3 ? throw new FormatException("no") : new ValueTask<int>(x),
-            new ParallelRunOptions { MaxRetries = 2, TimeProvider = time, CircuitBreaker = new() });
+            new ParallelRunOptions { MaxRetries = 2, IsTransient = static e => e is FormatException, TimeProvider = time, CircuitBreaker = new() });
         while (!run.IsCompleted)
         {
             time.Advance(TimeSpan.FromSeconds(1));

@@ -9,6 +9,9 @@ public class PolicyOrderTests
 {
     private static readonly TimeSpan Second = TimeSpan.FromSeconds(1);
 
+    // What is transient by itself has tests of its own; here it is what the calls throw.
+    private static readonly Func<Exception, bool> IsWrong = static e => e is FormatException;
+
     private readonly ManualTimeProvider _time = new();
 
     private ParallelRunOptions Options => new() { MaxDegreeOfParallelism = 4, TimeProvider = _time, BaseDelay = Second };
@@ -41,6 +44,7 @@ public class PolicyOrderTests
             Options with
             {
                 MaxRetries = 3,
+                IsTransient = IsWrong,
                 OnStartItemAsync = atStart ? Fail : null,
                 OnCompleteItemAsync = atStart ? null : Fail,
                 OnRetryAsync = (_, _, _) =>
@@ -90,7 +94,7 @@ public class PolicyOrderTests
         int calls = 0;
         Task<List<int>> run = new[] { 1 }.SelectParallelAsync(
             (x, _) => Interlocked.Increment(ref calls) < 12 ? throw new FormatException() : new ValueTask<int>(x),
-            Options with { MaxRetries = 11, BaseDelay = TimeSpan.Zero, RateLimit = new RateLimitOptions { TokensPerSecond = 10, BurstCapacity = 1 } });
+            Options with { MaxRetries = 11, IsTransient = IsWrong, BaseDelay = TimeSpan.Zero, RateLimit = new RateLimitOptions { TokensPerSecond = 10, BurstCapacity = 1 } });
         await _time.DriveAsync(run, TimeSpan.FromMilliseconds(10));
         Assert.Equal([1], await run);
         Assert.InRange(TimeSpan.FromTicks(_time.GetTimestamp()), Second * 1.1, Second * 1.5);
@@ -265,6 +269,7 @@ public class PolicyOrderTests
             Options with
             {
                 MaxRetries = 1,
+                IsTransient = IsWrong,
                 AttemptTimeout = Second * 50,
                 PerItemTimeout = Second * 100,
                 CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 2, OpenTimeout = Second },

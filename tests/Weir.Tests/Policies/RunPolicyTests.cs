@@ -9,6 +9,9 @@ public class RunPolicyTests
 {
     private static readonly TimeSpan Second = TimeSpan.FromSeconds(1);
 
+    // What is transient by itself has tests of its own; here it is what the calls throw.
+    private static readonly Func<Exception, bool> IsWrong = static e => e is FormatException;
+
     private readonly ManualTimeProvider _time = new();
 
     private ParallelRunOptions Options => new() { MaxDegreeOfParallelism = 4, TimeProvider = _time, BaseDelay = Second };
@@ -43,12 +46,29 @@ public class RunPolicyTests
         Assert.Equal(0, _time.LiveTimers);
     }
 
+    [Theory(Timeout = 30_000)]
+    [InlineData(true, 4)]
+    [InlineData(false, 1)]
+    public async Task Retry_ByDefault_TriesAgainOnlyWhatThePlatformCallsTransient(bool transient, int expected)
+    {
+        int calls = 0;
+        Task<ItemOutcome<int>[]> run = new[] { 1 }.SelectParallelOutcomesAsync<int, int>(
+            (_, _) =>
+            {
+                calls++;
+                throw transient ? new HttpRequestException("no answer") : new HttpRequestException("no such page", null, System.Net.HttpStatusCode.NotFound);
+            },
+            Options with { MaxRetries = 3 });
+        Assert.IsType<HttpRequestException>((await Drive(run, Second))[0].Error);
+        Assert.Equal(expected, calls);
+    }
+
     [Fact(Timeout = 30_000)]
     public async Task Retry_Exhausted_ThrowsTheLastError()
     {
         int calls = 0;
         Task<List<int>> run = new[] { 1 }.SelectParallelAsync<int, int>(
-            (_, _) => throw new FormatException($"call {Interlocked.Increment(ref calls)}"), Options with { MaxRetries = 2, BackoffStrategy = BackoffStrategy.Linear });
+            (_, _) => throw new FormatException($"call {Interlocked.Increment(ref calls)}"), Options with { MaxRetries = 2, IsTransient = IsWrong, BackoffStrategy = BackoffStrategy.Linear });
         Assert.Equal("call 3", (await Assert.ThrowsAsync<FormatException>(() => Drive(run, Second))).Message);
     }
 
@@ -76,7 +96,7 @@ public class RunPolicyTests
     {
         Task<List<int>> run = Enumerable.Range(0, 4).SelectParallelAsync<int, int>(
             static (x, _) => x % 2 == 0 ? throw new FormatException() : new ValueTask<int>(x),
-            Options with { MaxRetries = 1, OnFallback = Fallback.Of((index, error) => error is FormatException ? -index : 99) });
+            Options with { MaxRetries = 1, IsTransient = IsWrong, OnFallback = Fallback.Of((index, error) => error is FormatException ? -index : 99) });
         Assert.Equal([0, 1, -2, 3], await Drive(run, Second));
     }
 
@@ -156,7 +176,7 @@ public class RunPolicyTests
                 calls++;
                 throw new FormatException();
             },
-            Options with { MaxRetries = 50, CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 3, OpenTimeout = TimeSpan.FromHours(1) } });
+            Options with { MaxRetries = 50, IsTransient = IsWrong, CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 3, OpenTimeout = TimeSpan.FromHours(1) } });
         Assert.IsType<CircuitBreakerOpenException>((await Drive(run, Second))[0].Error);
         Assert.Equal(3, calls);
     }

@@ -145,7 +145,12 @@ internal sealed record PolicyPlan
         BaseDelay = TimeSpan.FromMilliseconds(Pick(random, [0, 0.3, 1, 20])),
         MaxDelay = TimeSpan.FromMilliseconds(50),
         BackoffStrategy = Pick(random, Enum.GetValues<BackoffStrategy>()),
-        IsTransient = random.Next(2) == 0 ? null : static e => e is TestException,
+        IsTransient = random.Next(4) switch
+        {
+            0 => null,
+            1 => static e => e is TestException,
+            _ => static e => Transient.IsTransient(e) || e is TestException,
+        },
     };
 
     private static ParallelRunOptions SomeOptions(Random random, ParallelRunOptions retries) => retries with

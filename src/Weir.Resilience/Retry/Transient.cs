@@ -1,0 +1,61 @@
+using System.Data.Common;
+using System.Net;
+using System.Net.Sockets;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+
+namespace Weir.Resilience;
+
+/// <summary>Which failures the platform itself calls passing: those that retries try again unless they are told otherwise.</summary>
+/// <remarks>
+/// A failure that is not in this list, such as a bug or a refused input, is most often the same at the next attempt, and a call that is repeated blindly may do its work twice.
+/// To add to the list: <c>e => Transient.IsTransient(e) || e is MyException</c>. To try everything again: <c>_ => true</c>.
+/// </remarks>
+public static class Transient
+{
+    /// <summary>Whether a failure may well be gone at the next attempt.</summary>
+    /// <param name="exception">What a call failed with.</param>
+    /// <returns>
+    /// <see langword="true"/> for
+    /// <list type="bullet">
+    /// <item>a <see cref="TimeoutException"/>, and an <see cref="OperationCanceledException"/> with one as its inner exception: an attempt that ran out of time, and <c>HttpClient.Timeout</c>;</item>
+    /// <item>a <see cref="SocketException"/>;</item>
+    /// <item>an <see cref="HttpRequestException"/> without a status code, or with 408, 429 or 5xx, and an <see cref="HttpIOException"/>;</item>
+    /// <item>a <see cref="DbException"/> that says so by <see cref="DbException.IsTransient"/>;</item>
+    /// <item>a <see cref="RateLimitRejectedException"/>, because the call was not made;</item>
+    /// <item>an <see cref="IOException"/> whose inner exception is one of these;</item>
+    /// <item>an <see cref="AggregateException"/> all of whose inner exceptions are.</item>
+    /// </list>
+    /// <see langword="false"/> for everything else: any other cancellation, an open circuit, and exceptions that merely carry one of these inside.
+    /// </returns>
+    /// <exception cref="ArgumentNullException"><paramref name="exception"/> is <see langword="null"/>.</exception>
+    /// <remarks>Safe to call from several threads.</remarks>
+    public static bool IsTransient(Exception exception)
+    {
+        ArgumentNullException.ThrowIfNull(exception);
+        return exception switch
+        {
+            OperationCanceledException => TimeoutFailure.Is(exception),
+            TimeoutException or SocketException or RateLimitRejectedException => true,
+            IOException { InnerException: { } inner } when IsTransient(inner) => true,
+            AggregateException { InnerExceptions: { Count: > 0 } all } => all.All(IsTransient),
+
+            // All database exceptions are of this kind. Asked first, so that who uses no database does not load its assembly.
+            ExternalException => IsTransientOfDatabase(exception),
+            _ => IsTransientOfHttp(exception),
+        };
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static bool IsTransientOfDatabase(Exception exception) => exception is DbException { IsTransient: true };
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static bool IsTransientOfHttp(Exception exception) => exception switch
+    {
+        HttpRequestException { StatusCode: { } status } => status is HttpStatusCode.RequestTimeout or HttpStatusCode.TooManyRequests || (int)status / 100 == 5,
+
+        // No answer, or one that broke off; the latter has its own name when it is met while the answer is read.
+        HttpRequestException or HttpIOException => true,
+        _ => false,
+    };
+}
