@@ -1,4 +1,5 @@
 using Weir.Core.Sources;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
@@ -57,7 +58,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
         }
 
         _timerDue = first.Due;
-        _timer ??= time.CreateTimer(static queue => ((DelayQueue<T>)queue!).Fire(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+        _timer ??= WatchTime.For(time).CreateTimer(static queue => ((DelayQueue<T>)queue!).Fire(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
         TimeSpan left = time.GetElapsedTime(time.GetTimestamp(), first.Due);
 
         // Whole milliseconds, upwards: a timer never fires early by its own rounding, and never spins.

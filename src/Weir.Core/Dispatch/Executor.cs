@@ -23,6 +23,9 @@ internal abstract class Executor
     /// <summary>Runs a worker soon, after those queued before it.</summary>
     public abstract void Queue(IThreadPoolWorkItem worker);
 
+    /// <summary>Runs a worker that a time limit has brought, also while all threads are stuck in calls that were given up.</summary>
+    public virtual void QueueUrgently(IThreadPoolWorkItem worker) => Queue(worker);
+
     /// <summary>Runs the first worker of a run, whose caller is likely to wait for it next.</summary>
     public virtual void QueueFirst(IThreadPoolWorkItem worker) => Queue(worker);
 }

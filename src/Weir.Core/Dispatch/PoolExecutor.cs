@@ -1,6 +1,8 @@
+using Weir.Core.Threads;
+
 namespace Weir.Core.Dispatch;
 
-/// <summary>The thread pool.</summary>
+/// <summary>The thread pool, and spare threads while all of its own are stuck.</summary>
 internal sealed class PoolExecutor : Executor
 {
     public static PoolExecutor Instance { get; } = new();
@@ -8,11 +10,24 @@ internal sealed class PoolExecutor : Executor
     public override int Threads => Environment.ProcessorCount;
 
     // A thread that is not the pool's or carries a context belongs to somebody who completed an item: workers do not go on there.
-    public override bool MayRunHere => Thread.CurrentThread.IsThreadPoolThread && SynchronizationContext.Current is null;
+    public override bool MayRunHere => (Thread.CurrentThread.IsThreadPoolThread || SpareThreads.IsCurrent) && SynchronizationContext.Current is null;
 
     public override long Quantum { get; } = System.Diagnostics.Stopwatch.Frequency / 50;
 
-    public override void Queue(IThreadPoolWorkItem worker) => ThreadPool.UnsafeQueueUserWorkItem(worker, preferLocal: false);
+    public override void Queue(IThreadPoolWorkItem worker)
+    {
+        if (SpareThreads.IsCurrent)
+        {
+            // The pool had no thread a moment ago. The worker goes back to it as soon as it has one.
+            UrgentWork.Queue(worker);
+        }
+        else
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(worker, preferLocal: false);
+        }
+    }
+
+    public override void QueueUrgently(IThreadPoolWorkItem worker) => UrgentWork.Queue(worker);
 
     // A caller on a pool thread that awaits the run goes back to the pool, and finds the worker first in its own queue, with warm caches. If it
     // does something else instead, another thread takes the worker from there.

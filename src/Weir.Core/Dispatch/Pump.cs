@@ -15,7 +15,7 @@ namespace Weir.Core.Dispatch;
 /// is behind (and will call <see cref="Release"/>). A worker leaves only after it has checked this under the gate.
 /// </remarks>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The source has neither timer nor link; user code may hold its token for longer than the run.")]
-internal abstract partial class Pump : IRunHandle
+internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
 {
     private readonly Lock _gate = new();
     private readonly PumpSettings _settings;
@@ -164,7 +164,7 @@ internal abstract partial class Pump : IRunHandle
 
         if (finish)
         {
-            FinishOnThePool();
+            FinishSoon();
         }
 
         return true;
@@ -223,7 +223,8 @@ internal abstract partial class Pump : IRunHandle
     }
 
     /// <summary>Starts one more worker on another thread, when the run has use for it.</summary>
-    public bool AddQueued()
+    /// <param name="urgent">Whether it is wanted also while calls that were given up hold all threads.</param>
+    public bool AddQueued(bool urgent = false)
     {
         PumpWorker? worker;
         using (_gate.Hold())
@@ -236,7 +237,7 @@ internal abstract partial class Pump : IRunHandle
             return false;
         }
 
-        _settings.Executor.Queue(worker);
+        Queue(worker, urgent);
         return true;
     }
 

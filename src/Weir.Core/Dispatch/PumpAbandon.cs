@@ -1,3 +1,5 @@
+using Weir.Core.Threads;
+
 namespace Weir.Core.Dispatch;
 
 /// <content>Giving up workers whose item passed its time limit, or all of them when the run has to end now.</content>
@@ -7,23 +9,23 @@ internal abstract partial class Pump
     /// Ends the run without waiting for what runs: every running item gets <paramref name="status"/>, everything else never runs.
     /// Only for guarded runs.
     /// </summary>
-    public async Task AbortAsync(ItemStatus status, Exception? error)
+    public void Abort(ItemStatus status, Exception? error)
     {
         if (TryStop(by: null, status, error, out bool finish))
         {
-            // On the pool: what user code does when its token is cancelled may take long, and nobody waits for it here.
-            _ = _stopped.CancelAsync().ContinueWith(
-                static callbacks => callbacks.Exception, CancellationToken.None, TaskContinuationOptions.ExecuteSynchronously, TaskScheduler.Default);
+            // What user code does when its token is cancelled may take long, and nobody waits for it here.
+            QuietCancel.Later(_stopped);
             if (finish)
             {
-                FinishOnThePool();
+                FinishSoon();
             }
         }
 
-        while (!AbandonAll(status, error))
+        if (!AbandonAll(status, error))
         {
             // A worker was between two items and had not yet seen that the run is over. It sees it before its next item, or is caught in it.
-            await Task.Delay(TimeSpan.FromMilliseconds(1), TimeProvider.System).ConfigureAwait(false);
+            Again again = new(this, status, error);
+            again.Timer.Change(Again.Pause, Again.Pause);
         }
     }
 
@@ -45,6 +47,18 @@ internal abstract partial class Pump
         }
 
         return successor;
+    }
+
+    private void Queue(PumpWorker worker, bool urgent)
+    {
+        if (urgent)
+        {
+            _settings.Executor.QueueUrgently(worker);
+        }
+        else
+        {
+            _settings.Executor.Queue(worker);
+        }
     }
 
     // Who is walking the list without the lock may be at the orphan: it keeps its own link.
@@ -81,7 +95,7 @@ internal abstract partial class Pump
 
                 if (finish)
                 {
-                    FinishOnThePool();
+                    FinishSoon();
                 }
             }
         }
@@ -89,6 +103,34 @@ internal abstract partial class Pump
         using (_gate.Hold())
         {
             return _finished;
+        }
+    }
+
+    /// <summary>Gives up what is left, again and again until the run has ended.</summary>
+    private sealed class Again
+    {
+        public static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(1);
+
+        private readonly Pump _run;
+        private readonly ItemStatus _status;
+        private readonly Exception? _error;
+
+        public Again(Pump run, ItemStatus status, Exception? error)
+        {
+            _run = run;
+            _status = status;
+            _error = error;
+            Timer = new WatchTimer(static again => ((Again)again!).Look(), this);
+        }
+
+        public WatchTimer Timer { get; }
+
+        private void Look()
+        {
+            if (_run.AbandonAll(_status, _error))
+            {
+                Timer.Dispose();
+            }
         }
     }
 }

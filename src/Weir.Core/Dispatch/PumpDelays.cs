@@ -34,7 +34,7 @@ internal abstract partial class Pump
             FinishOnThePool();
         }
 
-        while (count-- > 0 && AddQueued())
+        while (count-- > 0 && AddQueued(urgent: IsGuarded))
         {
         }
     }

@@ -1,4 +1,5 @@
 using Weir.Core.Sinks;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
@@ -77,20 +78,32 @@ internal abstract partial class Pump
     }
 
     /// <summary>Ends the run from a thread that belongs to somebody else: the source's own code does not run there.</summary>
-    private void FinishOnThePool() => ThreadPool.UnsafeQueueUserWorkItem(
-        static pump =>
+    private void FinishOnThePool()
+    {
+        if (SpareThreads.IsCurrent)
         {
-            if (pump.Context is { } context)
-            {
-                ExecutionContext.Run(context, static pump => _ = ((Pump)pump!).FinishAsync(), pump);
-            }
-            else
-            {
-                _ = pump.FinishAsync();
-            }
-        },
-        this,
-        preferLocal: false);
+            FinishSoon();
+        }
+        else
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+        }
+    }
+
+    /// <summary>The same for a run that somebody has ended, and so perhaps because its items hold all threads of the pool.</summary>
+    private void FinishSoon() => UrgentWork.Queue(this);
+
+    void IThreadPoolWorkItem.Execute()
+    {
+        if (Context is { } context)
+        {
+            ExecutionContext.Run(context, static pump => _ = ((Pump)pump!).FinishAsync(), this);
+        }
+        else
+        {
+            _ = FinishAsync();
+        }
+    }
 
     private void Unlink()
     {
@@ -128,7 +141,7 @@ internal abstract partial class Pump
 
         // The awaiting code may run right here, which a pool thread that was started for this run and has nothing left to do can afford.
         // A dedicated thread cannot.
-        if (_settings.Executor.MayRunHere)
+        if (_settings.Executor.MayRunHere || SpareThreads.IsCurrent)
         {
             CompleteRun();
         }

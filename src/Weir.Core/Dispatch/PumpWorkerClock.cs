@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using Weir.Core.Sinks;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
@@ -44,7 +45,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         if (guard.Timer is null)
         {
             // The timer stays on for as long as the worker is at work, and looks at the deadline of whatever item runs then.
-            guard.Timer = time.CreateTimer(
+            guard.Timer = WatchTime.For(time).CreateTimer(
                 static worker => ((PumpWorker<TItem, TResult, TPending, TCall, TSink>)worker!).LookAtDeadline(),
                 this,
                 Timeout.InfiniteTimeSpan,
@@ -164,17 +165,10 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         successor._guard!.ItemDeadline = _guard!.ItemDeadline;
         successor._guard!.HandedError = TimedOut(limit);
         Volatile.Write(ref successor._guard.Word, ItemGuard.Handed);
-        run.Settings.Executor.Queue(successor);
         _guard!.Timer?.Dispose();
         _guard!.StopLink.Unregister();
-        try
-        {
-            _guard!.Stop!.Cancel();
-        }
-        catch (AggregateException)
-        {
-            // Thrown by callbacks that user code registered on the token; the item has had its outcome.
-        }
+        QuietCancel.Later(_guard!.Stop!);
+        run.Settings.Executor.QueueUrgently(successor);
     }
 
     private Exception TakeHandedError()

@@ -1,10 +1,11 @@
 using System.Diagnostics.CodeAnalysis;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
 /// <summary>
 /// Looks at the running runs every few milliseconds, and gives one more worker to a run whose workers are all stuck inside long
-/// synchronous calls: those cannot ask for help themselves. One timer for the process, stopped while no run is on.
+/// synchronous calls: those cannot ask for help themselves. One timer for the process, on the watch's own thread, stopped while no run is on.
 /// </summary>
 internal static class StallWatch
 {
@@ -15,10 +16,11 @@ internal static class StallWatch
 
     private static readonly Lock Gate = new();
     private static readonly List<Pump> Runs = [];
-    private static readonly ITimer Timer = CreateTimer();
+
+    // Threads and their stalls are real, so this clock is the system's and not a run's own.
+    private static readonly WatchTimer Timer = new(static _ => Tick(), null);
     private static bool _ticking;
     private static int _idle;
-    private static int _looking;
     private static TimeSpan _cpu;
     private static long _stamp;
 
@@ -57,15 +59,6 @@ internal static class StallWatch
         }
     }
 
-    // Threads and their stalls are real, so this clock is the system's and not a run's own.
-    private static ITimer CreateTimer()
-    {
-        using (ExecutionContext.SuppressFlow())
-        {
-            return TimeProvider.System.CreateTimer(static _ => Tick(), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
-        }
-    }
-
     private static void Tick()
     {
         Pump[] runs;
@@ -88,23 +81,18 @@ internal static class StallWatch
             runs = [.. Runs];
         }
 
-        if (Interlocked.Exchange(ref _looking, 1) != 0)
+        bool saturated = IsProcessorSaturated();
+        foreach (Pump run in runs)
         {
-            // The last look goes on: what is noted in one must be older than what is noted in the next.
-            return;
-        }
-
-        try
-        {
-            bool saturated = IsProcessorSaturated();
-            foreach (Pump run in runs)
+            try
             {
                 run.HelpIfStalled(saturated);
             }
-        }
-        finally
-        {
-            Volatile.Write(ref _looking, 0);
+            catch (Exception e)
+            {
+                // No user code gets here. Should the engine itself fail, the run fails with it, and the others keep their watch.
+                run.SourceFailed(e);
+            }
         }
     }
 

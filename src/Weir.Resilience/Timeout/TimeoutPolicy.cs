@@ -22,6 +22,7 @@ public sealed class TimeoutPolicy<TResult>
 
     private readonly ConcurrentQueue<TimeoutScope<TResult>> _idle = new();
     private readonly HashSet<TimeoutScope<TResult>>? _open;
+    private readonly Action<IThreadPoolWorkItem>? _queue;
     private TimeoutScope<TResult>? _next;
     private bool _closed;
 
@@ -29,18 +30,19 @@ public sealed class TimeoutPolicy<TResult>
     /// <param name="options">The limit; <see langword="null"/> for the defaults.</param>
     /// <exception cref="ArgumentOutOfRangeException">A value is out of its range; the parameter is named after the property.</exception>
     public TimeoutPolicy(TimeoutOptions? options = null)
-        : this(options, isForARun: false)
+        : this(options, queue: null)
     {
     }
 
-    private TimeoutPolicy(TimeoutOptions? options, bool isForARun)
+    private TimeoutPolicy(TimeoutOptions? options, Action<IThreadPoolWorkItem>? queue)
     {
         options ??= new TimeoutOptions();
         options.Validate();
         Limit = options.Timeout;
         Clock = new Clock(options.TimeProvider);
         LimitTicks = Clock.ToTicks(Limit);
-        _open = isForARun ? [] : null;
+        _queue = queue;
+        _open = queue is null ? null : [];
     }
 
     internal TimeSpan Limit { get; }
@@ -90,7 +92,22 @@ public sealed class TimeoutPolicy<TResult>
     }
 
     /// <summary>Makes a policy that knows its timers, so that a run can end them with itself.</summary>
-    internal static TimeoutPolicy<TResult> ForARun(TimeoutOptions options) => new(options, isForARun: true);
+    /// <param name="options">The limit.</param>
+    /// <param name="queue">Runs what follows on a limit, on a thread that has the time for it.</param>
+    internal static TimeoutPolicy<TResult> ForARun(TimeoutOptions options, Action<IThreadPoolWorkItem> queue) => new(options, queue);
+
+    /// <summary>Goes on with a caller whose call was ended, elsewhere: the timer's thread is not the caller's to work on.</summary>
+    internal void Queue(TimeoutScope<TResult> scope)
+    {
+        if (_queue is null)
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(scope, preferLocal: false);
+        }
+        else
+        {
+            _queue(scope);
+        }
+    }
 
     /// <summary>Ends all timers, those of calls that were left behind and never end included. Nothing waits for a call of this policy any more.</summary>
     internal void Close()

@@ -6,7 +6,7 @@ namespace Weir.Resilience;
 
 /// <summary>One call under a time limit: its token, its timer, and the race between its end and the limit. Used again for call after call.</summary>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The source has no timer and no wait handle, and a call left behind may still look at its token.")]
-internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>
+internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThreadPoolWorkItem
 {
     // The word is the number of the call, times 4, plus its phase. Whoever changes it from Running decides the outcome; and a timer
     // that looks at an older call can do nothing to a newer one.
@@ -107,6 +107,8 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>
 
         return new ValueTask<TResult>(this, version);
     }
+
+    void IThreadPoolWorkItem.Execute() => _core.SetException(TimeoutFailure.Create(_policy.Limit));
 
     TResult IValueTaskSource<TResult>.GetResult(short token)
     {
@@ -219,10 +221,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>
         // of them can hold the caller up.
         Cancel();
         _policy.Forget(this);
-
-        // The timer's thread is not the caller's to work on.
-        _core.RunContinuationsAsynchronously = true;
-        _core.SetException(TimeoutFailure.Create(_policy.Limit));
+        _policy.Queue(this);
     }
 
     private void Cancel() => _ = _source.CancelAsync();

@@ -1,5 +1,6 @@
 using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
+using Weir.Core.Threads;
 using Weir.Operators;
 using Weir.Resilience;
 
@@ -66,7 +67,7 @@ internal sealed class CallPolicies
     /// </summary>
     public static TimeoutPolicy<TResult>? AttemptTimeoutOf<TResult>(ParallelRunOptions options) =>
         options.AttemptTimeout is { } limit
-            ? TimeoutPolicy<TResult>.ForARun(new TimeoutOptions { Timeout = limit, TimeProvider = options.TimeProvider })
+            ? TimeoutPolicy<TResult>.ForARun(new TimeoutOptions { Timeout = limit, TimeProvider = WatchTime.For(options.TimeProvider) }, UrgentWork.Queue)
             : null;
 
     /// <summary>A call has given its result.</summary>

@@ -1,6 +1,7 @@
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
+using Weir.Core.Threads;
 using Weir.Operators;
 
 namespace Weir.Runtimes;

@@ -1,6 +1,7 @@
 using Weir.Core;
 using Weir.Core.Dispatch;
 using Weir.Core.Metering;
+using Weir.Core.Threads;
 
 namespace Weir.Runtimes;
 
@@ -19,7 +20,7 @@ internal class CallEnd(RuntimeCalls calls)
         calls.Add(this);
         if (batchTimeout is { } timeout)
         {
-            ITimer timer = time.CreateTimer(static state => ((CallEnd)state!).Expire(), this, timeout, Timeout.InfiniteTimeSpan);
+            ITimer timer = WatchTime.For(time).CreateTimer(static state => ((CallEnd)state!).Expire(), this, timeout, Timeout.InfiniteTimeSpan);
             using (_lock.Hold())
             {
                 if (!_ended)
@@ -37,7 +38,7 @@ internal class CallEnd(RuntimeCalls calls)
     public virtual RunSample Sample() => _run!.Sample();
 
     /// <summary>Ends the call without waiting for what runs.</summary>
-    public Task AbortAsync(ItemStatus status) => _run!.AbortAsync(status, null);
+    public void Abort(ItemStatus status) => _run!.Abort(status, null);
 
     public void Set()
     {
@@ -55,6 +56,6 @@ internal class CallEnd(RuntimeCalls calls)
     private void Expire()
     {
         const string text = "The batch did not end within its time limit.";
-        _ = _run!.AbortAsync(ItemStatus.TimedOut, new TaskCanceledException(text, new TimeoutException(text)));
+        _run!.Abort(ItemStatus.TimedOut, new TaskCanceledException(text, new TimeoutException(text)));
     }
 }

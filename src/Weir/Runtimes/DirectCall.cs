@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using Weir.Core.Threads;
 
 namespace Weir.Runtimes;
 
@@ -33,7 +34,7 @@ internal abstract class DirectCall
         _callerLink = Link(caller);
         _otherCallerLink = otherCaller == caller ? default : Link(otherCaller);
         _deadline = batchTimeout is { } timeout
-            ? time.CreateTimer(static call => ((DirectCall)call!).GiveUp(ItemStatus.TimedOut), this, timeout, Timeout.InfiniteTimeSpan)
+            ? WatchTime.For(time).CreateTimer(static call => ((DirectCall)call!).GiveUp(ItemStatus.TimedOut), this, timeout, Timeout.InfiniteTimeSpan)
             : null;
     }
 

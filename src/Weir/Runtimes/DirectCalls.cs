@@ -1,4 +1,5 @@
 using Weir.Core;
+using Weir.Core.Threads;
 
 namespace Weir.Runtimes;
 
@@ -97,7 +98,7 @@ internal sealed class DirectCalls(object owner)
 
         try
         {
-            await drained.WaitAsync(grace, time).ConfigureAwait(false);
+            await drained.WaitAsync(grace, WatchTime.For(time)).ConfigureAwait(false);
         }
         catch (TimeoutException)
         {
@@ -112,7 +113,8 @@ internal sealed class DirectCalls(object owner)
                 call.GiveUp(ItemStatus.Cancelled);
             }
 
-            await drained.ConfigureAwait(false);
+            // This may be the thread of the watch, which is not the caller's to go on with.
+            await drained.ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
         }
     }
 }

@@ -1,5 +1,6 @@
-using Weir.Core;
 using System.Threading.Tasks.Sources;
+using Weir.Core;
+using Weir.Core.Threads;
 
 namespace Weir.Runtimes;
 
@@ -17,11 +18,12 @@ internal enum RaceEnd
 }
 
 /// <summary>What comes first: the end of the item that is waited for, or the moment to give it up. Used again for item after item.</summary>
-internal sealed class ItemRace : IValueTaskSource<RaceEnd>
+internal sealed class ItemRace : IValueTaskSource<RaceEnd>, IThreadPoolWorkItem
 {
     private readonly Lock _lock = new();
     private ManualResetValueTaskSourceCore<RaceEnd> _core;
     private int _decided;
+    private RaceEnd _end;
     private Action? _observe;
     private bool _strayEnded;
 
@@ -49,9 +51,18 @@ internal sealed class ItemRace : IValueTaskSource<RaceEnd>
             return false;
         }
 
-        // The call goes on where the item ends. Whoever gives it up has other calls to see to.
-        _core.RunContinuationsAsynchronously = end != RaceEnd.ItemEnded;
-        _core.SetResult(end);
+        if (end == RaceEnd.ItemEnded)
+        {
+            // The call goes on where the item ends.
+            _core.SetResult(end);
+        }
+        else
+        {
+            // Whoever gives it up has other calls to see to.
+            _end = end;
+            UrgentWork.Queue(this);
+        }
+
         return true;
     }
 
@@ -69,6 +80,8 @@ internal sealed class ItemRace : IValueTaskSource<RaceEnd>
 
         observe();
     }
+
+    void IThreadPoolWorkItem.Execute() => _core.SetResult(_end);
 
     RaceEnd IValueTaskSource<RaceEnd>.GetResult(short token) => _core.GetResult(token);
 

@@ -1,5 +1,6 @@
 using Weir.Core;
 using Weir.Core.Metering;
+using Weir.Core.Threads;
 
 namespace Weir.Runtimes;
 
@@ -103,7 +104,7 @@ internal sealed class RuntimeCalls(object owner)
 
         try
         {
-            await drained.WaitAsync(grace, time).ConfigureAwait(false);
+            await drained.WaitAsync(grace, WatchTime.For(time)).ConfigureAwait(false);
         }
         catch (TimeoutException)
         {
@@ -113,8 +114,13 @@ internal sealed class RuntimeCalls(object owner)
                 left = [.. _runs];
             }
 
-            await Task.WhenAll(left.Select(static run => run.AbortAsync(ItemStatus.Cancelled))).ConfigureAwait(false);
-            await drained.ConfigureAwait(false);
+            foreach (CallEnd run in left)
+            {
+                run.Abort(ItemStatus.Cancelled);
+            }
+
+            // This may be the thread of the watch, which is not the caller's to go on with.
+            await drained.ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
         }
     }
 }

@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using Weir.Core.Threads;
 
 namespace Weir.Runtimes;
 
@@ -15,7 +16,7 @@ internal sealed class TimedItem
     public TimedItem(TimeProvider time, TimeSpan timeout, CancellationToken callToken)
     {
         _link = callToken.UnsafeRegister(static item => QuietCancel.Now(((TimedItem)item!)._stop), this);
-        _timer = time.CreateTimer(static item => ((TimedItem)item!).Expire(), this, timeout, System.Threading.Timeout.InfiniteTimeSpan);
+        _timer = WatchTime.For(time).CreateTimer(static item => ((TimedItem)item!).Expire(), this, timeout, System.Threading.Timeout.InfiniteTimeSpan);
     }
 
     public CancellationToken Token => _stop.Token;

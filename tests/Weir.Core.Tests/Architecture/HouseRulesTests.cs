@@ -35,7 +35,7 @@ public partial class HouseRulesTests
     /// <summary>The folders of the projects that have an order, each of which may use those before it and itself.</summary>
     private static readonly Dictionary<string, string[]> Folders = new()
     {
-        ["Weir.Core"] = ["Locking", "Metering", "Sources", "Sinks", "Dispatch"],
+        ["Weir.Core"] = ["Locking", "Metering", "Threads", "Sources", "Sinks", "Dispatch"],
         ["Weir.Dataflow"] = ["Sync", "Links", "Waiters", "Cores", "Blocks"],
     };
 

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Weir.Core.Threads;
 using Weir.Runtimes;
 
 namespace Weir.Tests.Runtimes;

@@ -2,6 +2,7 @@ using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
+using Weir.Core.Threads;
 using Weir.Runtimes;
 
 namespace Weir.Tests.Runtimes;

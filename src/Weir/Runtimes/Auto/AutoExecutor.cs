@@ -1,4 +1,5 @@
 using Weir.Core.Dispatch;
+using Weir.Core.Threads;
 
 namespace Weir.Runtimes;
 
@@ -36,6 +37,18 @@ internal sealed class AutoExecutor(ElasticTeam team, int threads) : Executor
         else
         {
             PoolExecutor.Instance.Queue(worker);
+        }
+    }
+
+    public override void QueueUrgently(IThreadPoolWorkItem worker)
+    {
+        if (_usesTeam)
+        {
+            team.Queue(worker);
+        }
+        else
+        {
+            PoolExecutor.Instance.QueueUrgently(worker);
         }
     }
 

@@ -1,9 +1,10 @@
 using System.Diagnostics.CodeAnalysis;
 using Weir.Core;
+using Weir.Core.Threads;
 
 namespace Weir.Runtimes;
 
-/// <summary>Looks at the running calls every few milliseconds, and tells them how busy the process is. One timer for the process, stopped while there are none.</summary>
+/// <summary>Looks at the running calls every few milliseconds, and tells them how busy the process is. One timer for the process, on the watch's own thread, stopped while there are none.</summary>
 internal static class AutoWatch
 {
     private const int PeriodMilliseconds = 10;
@@ -13,7 +14,9 @@ internal static class AutoWatch
 
     private static readonly Lock Gate = new();
     private static readonly List<AutoCall> Calls = [];
-    private static readonly ITimer Timer = CreateTimer();
+
+    // Threads and their stalls are real, so this clock is the system's and not a call's own.
+    private static readonly WatchTimer Timer = new(static _ => Tick(), null);
     private static bool _ticking;
     private static int _idle;
     private static TimeSpan _cpu;
@@ -51,15 +54,6 @@ internal static class AutoWatch
             last.WatchIndex = index;
             Calls.RemoveAt(Calls.Count - 1);
             call.WatchIndex = -1;
-        }
-    }
-
-    // Threads and their stalls are real, so this clock is the system's and not a call's own.
-    private static ITimer CreateTimer()
-    {
-        using (ExecutionContext.SuppressFlow())
-        {
-            return TimeProvider.System.CreateTimer(static _ => Tick(), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
         }
     }
 

@@ -1,9 +1,7 @@
-using Weir.Core;
-
-namespace Weir.Runtimes;
+namespace Weir.Core.Threads;
 
 /// <summary>
-/// Threads of one runtime that are started when there is work for them, up to a number, and go when there has been none for a while. A thread
+/// Threads of one owner that are started when there is work for them, up to a number, and go when there has been none for a while. A thread
 /// that is stuck in a call that was given up, or that died, no longer counts.
 /// </summary>
 internal sealed class ElasticTeam(int most, string name) : IDisposable

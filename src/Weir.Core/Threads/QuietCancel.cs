@@ -1,4 +1,4 @@
-namespace Weir.Runtimes;
+namespace Weir.Core.Threads;
 
 /// <summary>Cancels a source whose callbacks are user code: what they throw is no part of any outcome.</summary>
 internal static class QuietCancel

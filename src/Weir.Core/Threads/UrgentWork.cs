@@ -1,0 +1,47 @@
+using System.Diagnostics.CodeAnalysis;
+
+namespace Weir.Core.Threads;
+
+/// <summary>
+/// Work that has to begin soon: what a time limit or the end of a run brings with it. It is queued to the thread pool, as all work is; when no thread of the pool has taken it up
+/// within some milliseconds, a spare thread does.
+/// </summary>
+[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The timer ends when the work begins.")]
+internal sealed class UrgentWork : IThreadPoolWorkItem
+{
+    private static readonly TimeSpan Patience = TimeSpan.FromMilliseconds(5);
+
+    private readonly IThreadPoolWorkItem _work;
+    private readonly WatchTimer _timer;
+    private int _begun;
+
+    private UrgentWork(IThreadPoolWorkItem work)
+    {
+        _work = work;
+        _timer = new WatchTimer(static work => ((UrgentWork)work!).MoveToSpare(), this);
+    }
+
+    public static void Queue(IThreadPoolWorkItem work)
+    {
+        UrgentWork urgent = new(work);
+        urgent._timer.Change(Patience, Timeout.InfiniteTimeSpan);
+        ThreadPool.UnsafeQueueUserWorkItem(urgent, preferLocal: false);
+    }
+
+    void IThreadPoolWorkItem.Execute()
+    {
+        if (Interlocked.Exchange(ref _begun, 1) == 0)
+        {
+            _timer.Dispose();
+            _work.Execute();
+        }
+    }
+
+    private void MoveToSpare()
+    {
+        if (Interlocked.Exchange(ref _begun, 1) == 0)
+        {
+            SpareThreads.Queue(_work);
+        }
+    }
+}

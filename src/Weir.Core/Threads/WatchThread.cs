@@ -1,0 +1,169 @@
+using System.Diagnostics;
+using System.Runtime.ExceptionServices;
+
+namespace Weir.Core.Threads;
+
+/// <summary>
+/// The timers of the engine on a thread of their own: those of the system fire on the thread pool, whose threads may all be inside the very items that a time limit is
+/// to end. One thread for the process, started when a timer is first set, and ended when none has been for a while.
+/// </summary>
+/// <param name="grace">How long the thread stays while no timer is set.</param>
+internal sealed class WatchThread(TimeSpan grace)
+{
+    private static readonly double PerMillisecond = Stopwatch.Frequency / 1000.0;
+    private readonly object _gate = new();
+    private readonly TimerHeap _timers = new();
+    private bool _runs;
+
+    // Until when the thread waits; the least number while it does not wait, and so will look by itself.
+    private long _wakesAt = long.MinValue;
+
+    /// <summary>That of the process: it stays for two seconds while no timer is set.</summary>
+    public static WatchThread Shared { get; } = new(TimeSpan.FromSeconds(2));
+
+    /// <summary>Whether the thread is there.</summary>
+    public bool IsRunning
+    {
+        get
+        {
+            using (LockHold.HoldMonitor(_gate))
+            {
+                return _runs;
+            }
+        }
+    }
+
+    public bool Set(WatchTimer timer, TimeSpan dueTime, TimeSpan period)
+    {
+        bool start = false;
+        using (LockHold.HoldMonitor(_gate))
+        {
+            if (timer.IsDisposed)
+            {
+                return false;
+            }
+
+            if (dueTime == Timeout.InfiniteTimeSpan)
+            {
+                _timers.Remove(timer);
+                return true;
+            }
+
+            timer.Due = Stopwatch.GetTimestamp() + ToTicks(dueTime);
+            timer.Period = period > TimeSpan.Zero ? ToTicks(period) : 0;
+            _timers.Set(timer);
+            if (!_runs)
+            {
+                _runs = true;
+                start = true;
+            }
+            else if (timer.Due < _wakesAt)
+            {
+                _wakesAt = long.MinValue;
+                Monitor.Pulse(_gate);
+            }
+        }
+
+        if (start)
+        {
+            Start();
+        }
+
+        return true;
+    }
+
+    public void Remove(WatchTimer timer)
+    {
+        using (LockHold.HoldMonitor(_gate))
+        {
+            timer.IsDisposed = true;
+            _timers.Remove(timer);
+        }
+    }
+
+    private void Start()
+    {
+        try
+        {
+            new Thread(Run) { IsBackground = true, Name = "Weir watch" }.UnsafeStart();
+        }
+        catch
+        {
+            // No memory for a thread: the next timer tries again.
+            using (LockHold.HoldMonitor(_gate))
+            {
+                _runs = false;
+            }
+
+            throw;
+        }
+    }
+
+    private void Run()
+    {
+        while (TakeDue() is { } timer)
+        {
+            try
+            {
+                timer.Fire();
+            }
+            catch (Exception e)
+            {
+                // No user code gets here. Should the engine itself fail, it fails where every timer's failure ends, and the other runs keep their watch.
+                ThreadPool.UnsafeQueueUserWorkItem(static failure => failure.Throw(), ExceptionDispatchInfo.Capture(e), preferLocal: false);
+            }
+        }
+    }
+
+    /// <summary>Waits for the next timer that is due.</summary>
+    /// <returns>Null when there was none for so long that the thread ends. Whoever sets one from then on starts another thread.</returns>
+    private WatchTimer? TakeDue()
+    {
+        using (LockHold.HoldMonitor(_gate))
+        {
+            while (true)
+            {
+                int wait = (int)grace.TotalMilliseconds;
+                bool isIdle = _timers.Count == 0;
+                _wakesAt = long.MaxValue;
+                if (!isIdle)
+                {
+                    WatchTimer first = _timers.First;
+                    long now = Stopwatch.GetTimestamp();
+                    if (first.Due <= now)
+                    {
+                        Take(first, now);
+                        return first;
+                    }
+
+                    // Upwards, so that no timer fires early and none spins. Not for longer than the grace time, as whoever takes out the last timer wakes nobody.
+                    wait = (int)Math.Min(wait, Math.Ceiling((first.Due - now) / PerMillisecond));
+                    _wakesAt = first.Due;
+                }
+
+                bool told = Monitor.Wait(_gate, wait);
+                if (!told && isIdle && _timers.Count == 0)
+                {
+                    _runs = false;
+                    return null;
+                }
+            }
+        }
+    }
+
+    private void Take(WatchTimer timer, long now)
+    {
+        _wakesAt = long.MinValue;
+        if (timer.Period > 0)
+        {
+            timer.Due = now + timer.Period;
+            _timers.Set(timer);
+        }
+        else
+        {
+            _timers.Remove(timer);
+        }
+    }
+
+    private static long ToTicks(TimeSpan span) => (long)Math.Ceiling(span.TotalMilliseconds * PerMillisecond);
+}

@@ -1,0 +1,33 @@
+namespace Weir.Core.Threads;
+
+/// <summary>A timer of the watch. Its callback runs on the watch's thread, which all runs of the process share: it must be short and run no user code.</summary>
+internal sealed class WatchTimer(WatchThread watch, TimerCallback callback, object? state) : ITimer
+{
+    public WatchTimer(TimerCallback callback, object? state)
+        : this(WatchThread.Shared, callback, state)
+    {
+    }
+
+    /// <summary>When it fires, as a Stopwatch timestamp. Guarded by the watch's lock, as all below.</summary>
+    public long Due { get; set; }
+
+    /// <summary>The time between two firings, in Stopwatch ticks; 0 for one firing only.</summary>
+    public long Period { get; set; }
+
+    /// <summary>The place in the watch's heap; -1 while it is not armed.</summary>
+    public int Place { get; set; } = -1;
+
+    public bool IsDisposed { get; set; }
+
+    public void Fire() => callback(state);
+
+    public bool Change(TimeSpan dueTime, TimeSpan period) => watch.Set(this, dueTime, period);
+
+    public void Dispose() => watch.Remove(this);
+
+    public ValueTask DisposeAsync()
+    {
+        Dispose();
+        return default;
+    }
+}

@@ -1,0 +1,161 @@
+using Weir.Runtimes;
+using Weir.Tests.Operators.Budgets;
+
+namespace Weir.Tests.Runtimes;
+
+/// <summary>Time limits hold while the items hold every thread of the pool, and so do what follows on them.</summary>
+/// <remarks>Each test waits with its own thread, because no other is free; and opens the gate of its items only afterwards.</remarks>
+[Collection(nameof(Alone))]
+public sealed class StarvedPoolTests : IDisposable
+{
+    private static readonly TimeSpan Limit = TimeSpan.FromMilliseconds(100);
+
+    private readonly StarvedPool _pool = new();
+    private readonly Gate _gate = new();
+
+    public static TheoryData<string> Runtimes() => ["concurrent", "auto", "parallel"];
+
+    public void Dispose()
+    {
+        _gate.Dispose();
+        _pool.Dispose();
+    }
+
+    [Theory]
+    [MemberData(nameof(Runtimes))]
+    public void ItemTimeout_ItemsHoldAllThreadsOfThePool_EndsEachOfThem(string name)
+    {
+        IExecutionRuntime runtime = Make(name, 4 * StarvedPool.Threads);
+        Task<ItemOutcome<int>[]> run = runtime.ProcessManyAsync(new int[2 * StarvedPool.Threads], Block, new() { ItemTimeout = Limit });
+
+        Assert.All(StarvedPool.ResultOf(run), static outcome => Assert.Equal(ItemStatus.TimedOut, outcome.Status));
+    }
+
+    [Theory]
+    [MemberData(nameof(Runtimes))]
+    public void BatchTimeout_ItemsHoldAllThreadsOfThePool_EndsTheCall(string name)
+    {
+        IExecutionRuntime runtime = Make(name, 4 * StarvedPool.Threads);
+        Task<ItemOutcome<int>[]> run = runtime.ProcessManyAsync(new int[2 * StarvedPool.Threads], Block, new() { BatchTimeout = Limit });
+
+        ItemOutcome<int>[] outcomes = StarvedPool.ResultOf(run);
+        Assert.Contains(outcomes, static outcome => outcome.Status == ItemStatus.TimedOut);
+        Assert.All(outcomes, static outcome => Assert.True(outcome.Status is ItemStatus.TimedOut or ItemStatus.NotRun));
+    }
+
+    [Theory]
+    [InlineData("concurrent")]
+    [InlineData("auto")]
+    public void BatchTimeout_NoThreadForTheFirstItem_EndsTheCall(string name)
+    {
+        IExecutionRuntime runtime = Make(name, 4);
+        _pool.HoldAll();
+        Task<ItemOutcome<int>[]> run = runtime.ProcessManyAsync(new int[4], Block, new() { BatchTimeout = Limit });
+
+        Assert.All(StarvedPool.ResultOf(run), static outcome => Assert.Equal(ItemStatus.NotRun, outcome.Status));
+    }
+
+    [Theory]
+    [InlineData("concurrent")]
+    [InlineData("auto")]
+    public void Cancel_NoThreadForTheFirstItem_EndsTheCall(string name)
+    {
+        IExecutionRuntime runtime = Make(name, 4);
+        using CancellationTokenSource stop = new();
+        _pool.HoldAll();
+        Task<ItemOutcome<int>[]> run = runtime.ProcessManyAsync(new int[4], Block, null, stop.Token);
+        stop.Cancel();
+
+        AggregateException error = Assert.Throws<AggregateException>(() => StarvedPool.ResultOf(run));
+        Assert.IsType<TaskCanceledException>(error.InnerException);
+    }
+
+    [Fact]
+    public void ItemTimeout_DirectRuntimeWaitsForItemAndNoThreadIsFree_EndsTheItem()
+    {
+        TaskCompletionSource<int> never = new();
+        DirectRuntime runtime = new();
+        _pool.HoldAll();
+        Task<ItemOutcome<int>[]> run = runtime.ProcessManyAsync(new int[3], (_, _) => new ValueTask<int>(never.Task), new() { ItemTimeout = Limit });
+
+        Assert.All(StarvedPool.ResultOf(run), static outcome => Assert.Equal(ItemStatus.TimedOut, outcome.Status));
+    }
+
+    [Fact]
+    public void PerItemTimeout_ItemsHoldAllThreadsOfThePool_EndsEachOfThem()
+    {
+        ParallelRunOptions options = new() { MaxDegreeOfParallelism = 4 * StarvedPool.Threads, PerItemTimeout = Limit };
+        Task<ItemOutcome<int>[]> run = new int[2 * StarvedPool.Threads].SelectParallelOutcomesAsync(Block, options);
+
+        Assert.All(StarvedPool.ResultOf(run), static outcome => Assert.Equal(ItemStatus.TimedOut, outcome.Status));
+    }
+
+    [Fact]
+    public void AttemptTimeout_AttemptsHoldAllThreadsOfThePool_AreTriedAgain()
+    {
+        int calls = 0;
+        ParallelRunOptions options = new()
+        {
+            MaxDegreeOfParallelism = 4 * StarvedPool.Threads,
+            AttemptTimeout = Limit,
+            MaxRetries = 1,
+            BaseDelay = TimeSpan.FromMilliseconds(1),
+        };
+        Task<List<int>> run = Enumerable.Range(0, StarvedPool.Threads).ToArray().SelectParallelAsync(
+            (item, _) =>
+            {
+                if (Interlocked.Increment(ref calls) <= StarvedPool.Threads)
+                {
+                    _gate.Wait();
+                }
+
+                return new ValueTask<int>(item);
+            },
+            options);
+
+        Assert.Equal(Enumerable.Range(0, StarvedPool.Threads), StarvedPool.ResultOf(run));
+    }
+
+    [Fact]
+    public void AttemptTimeout_InsidePoliciesAndNoThreadIsFree_EndsTheAttempt()
+    {
+        using CountdownEvent begun = new(2);
+        TaskCompletionSource<int> never = new();
+        ParallelRunOptions options = new() { MaxDegreeOfParallelism = 2, AttemptTimeout = TimeSpan.FromSeconds(1), CircuitBreaker = new() };
+        Task<ItemOutcome<int>[]> run = new int[2].SelectParallelOutcomesAsync(
+            (_, _) =>
+            {
+                begun.Signal();
+                return new ValueTask<int>(never.Task);
+            },
+            options);
+        Assert.True(begun.Wait(TimeSpan.FromSeconds(20)), "Both attempts begin.");
+        _pool.HoldAll();
+
+        Assert.All(StarvedPool.ResultOf(run), static outcome => Assert.IsType<TimeoutException>(outcome.Error!.InnerException));
+    }
+
+    [Fact]
+    public void Dispose_CallOutlivesTheGracePeriodAndNoThreadIsFree_EndsTheCall()
+    {
+        ConcurrentRuntime runtime = new(4, new RuntimeOptions { GracePeriod = Limit });
+        _pool.HoldAll();
+        Task<ItemOutcome<int>[]> run = runtime.ProcessManyAsync(new int[4], Block);
+        _ = runtime.DisposeAsync().AsTask();
+
+        Assert.All(StarvedPool.ResultOf(run), static outcome => Assert.Equal(ItemStatus.NotRun, outcome.Status));
+    }
+
+    private ValueTask<int> Block(int item, CancellationToken cancellationToken)
+    {
+        _gate.Wait(CancellationToken.None);
+        return new ValueTask<int>(item);
+    }
+
+    private static IExecutionRuntime Make(string name, int concurrency) => name switch
+    {
+        "concurrent" => new ConcurrentRuntime(concurrency),
+        "parallel" => new ParallelRuntime(StarvedPool.Threads),
+        _ => new AutoRuntime(concurrency),
+    };
+}
