@@ -133,6 +133,7 @@ internal sealed class AdaptiveController
         }
 
         ref Sample sample = ref _samples[place];
+        sample.Ended = ended;
         sample.InFlight = inFlight;
         sample.Count = count;
         Volatile.Write(ref sample.Latency, succeeded ? Math.Max(1, (ended - started) / count) : -1);
@@ -194,8 +195,7 @@ internal sealed class AdaptiveController
         int measured = 0;
         long longest = 1;
         double inFlight = 0;
-        double mean = 0;
-        double squares = 0;
+        WindowMean mean = default;
         foreach (ref Sample sample in _samples.AsSpan(0, places))
         {
             long latency = Volatile.Read(ref sample.Latency);
@@ -219,10 +219,7 @@ internal sealed class AdaptiveController
                 measured++;
                 succeeded += sample.Count;
                 longest = Math.Max(longest, latency);
-                double value = Math.Min(latency, clip);
-                double distance = value - mean;
-                mean += distance * sample.Count / succeeded;
-                squares += sample.Count * distance * (value - mean);
+                mean.Add(Math.Min(latency, clip), sample.Count, sample.Ended);
             }
         }
 
@@ -233,19 +230,12 @@ internal sealed class AdaptiveController
             Count = count,
             SuccessRate = count == 0 ? 1 : (double)succeeded / count,
             InFlight = count == 0 ? 0 : inFlight / count,
-            Latency = mean,
-            Error = succeeded == 0 ? 0 : ErrorOf(mean, squares, succeeded),
+            Latency = mean.Value,
+            Error = mean.Error(out int moments),
+            Moments = moments,
             Turnover = Math.Max(1, turnover),
             Percentile = _sorted.Length == 0 ? 0 : PercentileOf(measured),
         };
-    }
-
-    private static double ErrorOf(double mean, double squares, int count)
-    {
-        double spread = count < 2 ? 0 : Math.Sqrt(squares / (count - 1)) / mean;
-
-        // So few values do not tell how far they spread.
-        return (count < 5 ? Math.Max(0.5, spread) : spread) / Math.Sqrt(count);
     }
 
     private double PercentileOf(int count)
@@ -264,6 +254,7 @@ internal sealed class AdaptiveController
     {
         /// <summary>In ticks; -1 for a failure, 0 for nothing yet.</summary>
         public long Latency;
+        public long Ended;
         public int InFlight;
 
         /// <summary>How many calls it stands for.</summary>

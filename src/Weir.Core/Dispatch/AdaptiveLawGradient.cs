@@ -26,6 +26,13 @@ internal sealed partial class AdaptiveLaw
     private bool _settled;
     private int _strikes;
 
+    // The last window that did not know its error, and by how much such windows differ.
+    private (int Limit, double Latency)? _lastFew;
+    private double _variation = 0.5;
+
+    // How often in a row such a window's latency has risen as a queue's does when the limit grows. Once may be chance, twice is not.
+    private int _rises;
+
     private (int Limit, double Latency, double Error) _above;
     private double _resume;
     private bool _doubtful;
@@ -41,11 +48,14 @@ internal sealed partial class AdaptiveLaw
 
     private void Follow(in AdaptiveWindow window)
     {
-        double latency = _phase == Phase.SlowStart ? window.Turnover : window.Latency;
-        double noise = Noise * window.Error;
+        bool isFew = window.Moments < AdaptiveWindow.FewMoments;
+        double latency = _phase == Phase.SlowStart ? Math.Max(window.Turnover, window.Latency) : window.Latency;
+        bool isUnexplained = false;
+        double error = isFew ? ErrorOfFew(latency, window.Error, out isUnexplained) : window.Error;
+        double noise = Noise * error;
         if (_phase == Phase.Probe)
         {
-            Compare(latency, window.Error);
+            Compare(latency, error);
             return;
         }
 
@@ -56,21 +66,26 @@ internal sealed partial class AdaptiveLaw
             if (_calibrates)
             {
                 _calibrates = false;
-                Rise(latency, window.Error);
+                Rise(latency, error);
                 return;
             }
         }
 
-        double tolerance = _phase == Phase.SlowStart ? SlowStartEnds : Tolerance() + noise;
+        double tolerance = _phase == Phase.SlowStart ? SlowStartEnds + (isFew && _rises < 2 ? noise : 0) : Tolerance() + noise;
         if (latency > tolerance * _baseline)
         {
-            if (_phase == Phase.SlowStart)
+            if (_phase == Phase.SlowStart && isUnexplained)
+            {
+                // No queue of ours: it would not have grown by more than the limit. So the windows before were too quick, or this one is too slow.
+                _baseline = Towards(latency);
+            }
+            else if (_phase == Phase.SlowStart)
             {
                 EndSlowStart(_baseline / latency);
             }
             else
             {
-                Retreat(latency, window.Error);
+                Retreat(latency, error);
             }
 
             return;
@@ -80,21 +95,47 @@ internal sealed partial class AdaptiveLaw
         if (_phase == Phase.SlowStart)
         {
             _seenFlat |= !first;
-            _baseline = Math.Min(_baseline, latency);
+
+            // The lowest of values that may be too low by as much as they differ would be too low itself.
+            _baseline = isFew ? Towards(latency) : Math.Min(_baseline, latency);
             Set(2.0 * Limit, 0);
             return;
         }
 
-        if (latency < _baseline * (1 - 2 * window.Error))
+        if (latency < _baseline * (1 - 2 * error))
         {
             _baseline += 0.2 * (latency - _baseline);
         }
-        else if (latency < _baseline * (1 + 1.5 * window.Error))
+        else if (latency < _baseline * (1 + 1.5 * error))
         {
             _baseline += 0.1 * (latency - _baseline);
         }
 
-        Rise(latency, window.Error);
+        Rise(latency, error);
+    }
+
+    private double Towards(double latency) => _baseline + (0.5 * (latency - _baseline));
+
+    /// <summary>
+    /// The error of a window whose calls ended at so few moments that it does not know it: how far such windows have differed from each other so far. A difference
+    /// that the change of the limit explains, with a queue or without, is none.
+    /// </summary>
+    private double ErrorOfFew(double latency, double error, out bool isUnexplained)
+    {
+        isUnexplained = false;
+        if (_lastFew is { } last)
+        {
+            double queued = last.Latency * Limit / last.Limit;
+            double over = latency - Math.Max(last.Latency, queued);
+            double under = Math.Min(last.Latency, queued) - latency;
+            double difference = Math.Max(0, Math.Max(over, under)) / Math.Max(latency, last.Latency);
+            _variation += (difference > _variation ? 0.5 : 0.1) * (difference - _variation);
+            isUnexplained = over > 0.1 * latency;
+            _rises = !isUnexplained && latency > SlowStartEnds * last.Latency ? _rises + 1 : 0;
+        }
+
+        _lastFew = (Limit, latency);
+        return Math.Min(error, _variation);
     }
 
     /// <summary>By how much the latency exceeds the baseline when as many calls queue as are allowed to: Vegas' queue L (1 - baseline / latency), solved.</summary>

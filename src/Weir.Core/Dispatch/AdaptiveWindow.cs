@@ -6,6 +6,9 @@ namespace Weir.Core.Dispatch;
 [StructLayout(LayoutKind.Auto)]
 internal readonly record struct AdaptiveWindow
 {
+    /// <summary>With fewer <see cref="Moments"/> than this, a window does not know its own <see cref="Error"/>.</summary>
+    public const int FewMoments = 5;
+
     /// <summary>How many calls ended.</summary>
     public required int Count { get; init; }
 
@@ -20,6 +23,9 @@ internal readonly record struct AdaptiveWindow
 
     /// <summary>The standard error of <see cref="Latency"/>, as a part of it.</summary>
     public required double Error { get; init; }
+
+    /// <summary>At how many moments calls ended: those that end together are one observation of the latency.</summary>
+    public required int Moments { get; init; }
 
     /// <summary>
     /// The latency by Little's law: time × calls in flight ÷ calls ended. It counts the calls that have not ended yet, which the mean of those

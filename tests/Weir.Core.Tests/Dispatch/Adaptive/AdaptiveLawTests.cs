@@ -23,6 +23,29 @@ public class AdaptiveLawTests
     }
 
     [Fact]
+    public void Decide_CallsThatEndTogetherAtTheHighestLimit_LowerNothingHoweverTheyDiffer()
+    {
+        AdaptiveLaw law = new(Settings(initial: 200));
+        foreach (double latency in (double[])[100, 400, 100, 200, 600, 100, 400, 400, 200, 400])
+        {
+            law.Decide(Window(law, latency) with { Moments = 1, Error = 0.5 });
+            Assert.Equal(200, law.Limit);
+        }
+    }
+
+    [Fact]
+    public void Decide_CallsThatEndTogetherLaterWithEachDoubling_EndsTheDoublingAtTheSecondTime()
+    {
+        AdaptiveLaw law = new(Settings(initial: 16));
+        Assert.Equal([32, 64, 32], new[] { 100.0, 200, 400 }.Select(latency =>
+        {
+            law.Decide(Window(law, latency) with { Moments = 2, Error = 0.35 });
+            return law.Limit;
+        }));
+        Assert.False(law.IsDoubling);
+    }
+
+    [Fact]
     public void Decide_AfterALowering_SkipsTheCallsOfTheOldLimit()
     {
         AdaptiveLaw law = new(Settings(initial: 32));
@@ -235,6 +258,7 @@ public class AdaptiveLawTests
             InFlight = random.Next(3) == 0 ? random.NextDouble() * law.Limit : law.Limit,
             Latency = latency,
             Error = latency == 0 ? 0 : random.NextDouble(),
+            Moments = random.Next(0, 100),
             Turnover = Math.Max(1, latency * (0.5 + random.NextDouble())),
             Percentile = settings.TargetLatency is null ? 0 : latency * (1 + random.NextDouble()),
         };
@@ -264,7 +288,7 @@ public class AdaptiveLawTests
 
     private static AdaptiveWindow Window(AdaptiveLaw law, double latency) => new()
     {
-        Count = law.Samples, SuccessRate = 1, InFlight = law.Limit, Latency = latency, Error = 0.01, Turnover = latency,
+        Count = law.Samples, SuccessRate = 1, InFlight = law.Limit, Latency = latency, Error = 0.01, Moments = law.Samples, Turnover = latency,
     };
 
     private static AdaptiveSettings Settings(int initial) => new()

@@ -41,6 +41,53 @@ public class AdaptiveServerTests(ITestOutputHelper output)
         }
     }
 
+    [Theory(Timeout = 60_000)]
+    [InlineData(16, 4, 16)]
+    [InlineData(32, 4, 32)]
+    [InlineData(32, 4, 200)]
+    [InlineData(16, 1, 16)]
+    [InlineData(32, 16, 32)]
+    public async Task ColdStart_WaitsThatEndAtTicksOfATimer_AreNoQueue(int limit, int tick, int max)
+    {
+        await Task.Yield();
+        foreach (int delay in (int[])[1, 2, 5, 15])
+        {
+            List<double> ratios = [];
+            for (int seed = 1; seed <= 20; seed++)
+            {
+                double best = Ticking(new SimulatedClient(limit) { Items = 500 }, tick, delay, seed);
+                AdaptiveSettings settings = Settings(new ManualTimeProvider()) with { Max = max, Initial = limit };
+                ratios.Add(Ticking(new SimulatedClient(new AdaptiveController(settings)) { Items = 500 }, tick, delay, seed) / best);
+            }
+
+            ratios.Sort();
+            output.WriteLine($"{limit} to {max}, delay {delay}, ticks of {tick}: {string.Join(", ", ratios.Select(static r => r.ToString("F2", null)))}");
+            Assert.InRange(ratios[10], 0, 1.10);
+            Assert.InRange(ratios[^1], 0, 1.5);
+        }
+    }
+
+    [Theory(Timeout = 60_000)]
+    [InlineData(4)]
+    [InlineData(16)]
+    [InlineData(64)]
+    public async Task Limit_ServiceTimesThatDoNotVary_StaysNearTheCapacity(int capacity)
+    {
+        // Here calls do end together, one slot's after the other's, and queue all the same.
+        await Task.Yield();
+        AdaptiveController controller = New(out ManualTimeProvider clock);
+        SimulatedClient client = new(controller);
+        SimulatedServer server = new SimulatedServer(clock, capacity, 1) { Service = static _ => 1 }.Add(client);
+        server.At(600, () => server.Capacity = capacity / 2);
+        server.Run(until: 1200);
+        (int whole, int half) = (client.MedianLimit(200, 600), client.MedianLimit(800, 1200));
+        double throughput = client.CompletedBetween(200, 600) / (400.0 * capacity);
+        output.WriteLine($"capacity {capacity}: limit {whole}, throughput {throughput:P1}; half of the capacity: limit {half}");
+        Assert.InRange(whole, 0.75 * capacity, 1.5 * capacity);
+        Assert.InRange(half, 0.5 * capacity / 2, 1.5 * capacity / 2);
+        Assert.InRange(throughput, 0.93, 1.01);
+    }
+
     [Fact(Timeout = 60_000)]
     public async Task Limit_WhenTheCapacityDropsFrom64To8_FollowsWithinThreeWindows()
     {
@@ -226,6 +273,41 @@ public class AdaptiveServerTests(ITestOutputHelper output)
 
         server.Add(client).Run(until);
         return client.End;
+    }
+
+    /// <summary>
+    /// The time of a run whose calls wait on a timer with a coarse clock: those that start together end together, at the first look at the clock that says so.
+    /// Looks come when a wait was to end, and again after what then still seems to be missing.
+    /// </summary>
+    private static double Ticking(SimulatedClient client, int tick, int delay, int seed)
+    {
+        ManualTimeProvider clock = new();
+        Random random = new(seed);
+        double ms = TimeSpan.FromMilliseconds(1) / SimulatedServer.Unit;
+        double phase = random.NextDouble() * tick * ms;
+        double began = double.NegativeInfinity;
+        double ends = 0;
+        SimulatedServer server = new(clock, 1000, seed);
+        server.Service = r =>
+        {
+            double now = server.Now;
+            if (now - began > 0.2 * ms)
+            {
+                began = now;
+                double due = Coarse(now) + (delay * ms);
+                ends = now;
+                while (Coarse(ends) < due)
+                {
+                    ends += Math.Max(1, Math.Ceiling((due - Coarse(ends)) / ms)) * ms * (1.02 + (0.05 * r.NextDouble()));
+                }
+            }
+
+            return ends - now + (0.01 * ms * (1 + r.NextDouble()));
+        };
+        server.Add(client).Run();
+        return client.End;
+
+        double Coarse(double time) => Math.Floor((time + phase) / (tick * ms)) * tick * ms;
     }
 
     private static double Normal(Random random) =>
