@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using Polly;
 
 namespace Weir.Polly;
@@ -20,6 +21,9 @@ namespace Weir.Polly;
 /// </remarks>
 public static class PollyPipelines
 {
+    // As in the operators: an async lambda becomes a ValueTask, which needs nothing around it.
+    private const int ForTasks = -1;
+
     /// <summary>Makes a selector whose calls go through a pipeline.</summary>
     /// <typeparam name="TItem">The items.</typeparam>
     /// <typeparam name="TResult">The results.</typeparam>
@@ -67,5 +71,31 @@ public static class PollyPipelines
         ArgumentNullException.ThrowIfNull(action);
         return (item, cancellationToken) =>
             pipeline.ExecuteAsync(static (call, token) => call.action(call.item, token), (action, item), cancellationToken);
+    }
+
+    /// <inheritdoc cref="Around{TItem, TResult}(ResiliencePipeline, Func{TItem, CancellationToken, ValueTask{TResult}})"/>
+    [OverloadResolutionPriority(ForTasks)]
+    public static Func<TItem, CancellationToken, ValueTask<TResult>> Around<TItem, TResult>(
+        this ResiliencePipeline pipeline, Func<TItem, CancellationToken, Task<TResult>> selector)
+    {
+        ArgumentNullException.ThrowIfNull(selector);
+        return pipeline.Around<TItem, TResult>((item, cancellationToken) => new ValueTask<TResult>(selector(item, cancellationToken)));
+    }
+
+    /// <inheritdoc cref="Around{TItem, TResult}(ResiliencePipeline{TResult}, Func{TItem, CancellationToken, ValueTask{TResult}})"/>
+    [OverloadResolutionPriority(ForTasks)]
+    public static Func<TItem, CancellationToken, ValueTask<TResult>> Around<TItem, TResult>(
+        this ResiliencePipeline<TResult> pipeline, Func<TItem, CancellationToken, Task<TResult>> selector)
+    {
+        ArgumentNullException.ThrowIfNull(selector);
+        return pipeline.Around<TItem, TResult>((item, cancellationToken) => new ValueTask<TResult>(selector(item, cancellationToken)));
+    }
+
+    /// <inheritdoc cref="Around{TItem}(ResiliencePipeline, Func{TItem, CancellationToken, ValueTask})"/>
+    [OverloadResolutionPriority(ForTasks)]
+    public static Func<TItem, CancellationToken, ValueTask> Around<TItem>(this ResiliencePipeline pipeline, Func<TItem, CancellationToken, Task> action)
+    {
+        ArgumentNullException.ThrowIfNull(action);
+        return pipeline.Around<TItem>((item, cancellationToken) => new ValueTask(action(item, cancellationToken)));
     }
 }

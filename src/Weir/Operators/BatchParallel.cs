@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using System.Threading.Channels;
 using Weir.Core.Sources;
 using Weir.Operators;
@@ -50,6 +51,7 @@ public static partial class ParallelOperators
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled; in every <see cref="ErrorMode"/>, and with that token.</exception>
     /// <exception cref="ItemsFailedException{TResult}">Items failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/> the first item's own exception is thrown instead.</exception>
     /// <remarks>Options and hooks count batches as items. Only the batches in flight exist at any time. Safe to call from several threads.</remarks>
+    [OverloadResolutionPriority(Priority.Asynchronous)]
     public static Task<List<TResult>> BatchParallelAsync<TSource, TResult>(
         this IAsyncEnumerable<TSource> source,
         int batchSize,

@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using System.Threading.Channels;
 using Weir.Core.Sources;
 using Weir.Operators;
@@ -76,6 +77,7 @@ public static partial class ParallelOperators
     /// <remarks>
     /// Options and hooks count batches as items. Leaving the enumeration early cancels what runs and waits for it.
     /// </remarks>
+    [OverloadResolutionPriority(Priority.Asynchronous)]
     public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult>(
         this IAsyncEnumerable<TSource> source,
         int batchSize,

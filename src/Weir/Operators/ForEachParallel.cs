@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using System.Threading.Channels;
 using Weir.Core.Sources;
 using Weir.Operators;
@@ -44,6 +45,7 @@ public static partial class ParallelOperators
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled; in every <see cref="ErrorMode"/>, and with that token.</exception>
     /// <exception cref="ItemsFailedException">Items failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/> the first item's own exception is thrown instead.</exception>
     /// <remarks>An exception that <paramref name="source"/> itself throws ends the run at once in every mode. Safe to call from several threads.</remarks>
+    [OverloadResolutionPriority(Priority.Asynchronous)]
     public static Task ForEachParallelAsync<TSource>(
         this IAsyncEnumerable<TSource> source,
         Func<TSource, CancellationToken, ValueTask> action,

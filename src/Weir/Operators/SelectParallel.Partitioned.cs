@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using System.Threading.Channels;
 using Weir.Core.Sources;
 using Weir.Operators;
@@ -65,6 +66,7 @@ public static partial class ParallelOperators
     /// The task ends when everything that was started has ended, also after a failure or a cancellation. An exception that <paramref name="source"/> itself throws
     /// ends the run at once in every mode. Safe to call from several threads.
     /// </remarks>
+    [OverloadResolutionPriority(Priority.Asynchronous)]
     public static Task<List<TResult>> SelectParallelAsync<TSource, TResult, TKey>(
         this IAsyncEnumerable<TSource> source,
         Func<TSource, CancellationToken, ValueTask<TResult>> selector,

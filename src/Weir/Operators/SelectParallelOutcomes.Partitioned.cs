@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using System.Threading.Channels;
 using Weir.Core.Sources;
 using Weir.Operators;
@@ -63,6 +64,7 @@ public static partial class ParallelOperators
     /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled; in every <see cref="ErrorMode"/>, and with that token.</exception>
     /// <remarks>An exception that <paramref name="source"/> itself throws is thrown. Safe to call from several threads.</remarks>
+    [OverloadResolutionPriority(Priority.Asynchronous)]
     public static Task<ItemOutcome<TResult>[]> SelectParallelOutcomesAsync<TSource, TResult, TKey>(
         this IAsyncEnumerable<TSource> source,
         Func<TSource, CancellationToken, ValueTask<TResult>> selector,

@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using System.Threading.Channels;
 using Weir.Core.Sources;
 using Weir.Operators;
@@ -60,6 +61,7 @@ public static partial class ParallelOperators
     /// Leaving the enumeration early, by <c>break</c>, an exception or disposal, cancels what runs and waits for it. Under
     /// <see cref="ErrorMode.CollectAndContinue"/> all results come first, and then the exception. The returned sequence may be enumerated from several threads, each enumerator by one at a time.
     /// </remarks>
+    [OverloadResolutionPriority(Priority.Asynchronous)]
     public static IAsyncEnumerable<TResult> SelectParallelStreamAsync<TSource, TResult>(
         this IAsyncEnumerable<TSource> source,
         Func<TSource, CancellationToken, ValueTask<TResult>> selector,

@@ -100,7 +100,8 @@ internal static class ApiText
         string generic = method.IsGenericMethod ? $"<{string.Join(", ", method.GetGenericArguments().Select(static a => a.Name))}>" : "";
         string self = method.IsDefined(typeof(ExtensionAttribute)) ? "this " : "";
         string constraints = method.IsGenericMethod ? TypeNames.Constraints(method.GetGenericArguments()) : "";
-        return $"{Modifiers(method)}{TypeNames.Of(Nullability.Create(method.ReturnParameter))} {method.Name}{generic}({self}{Parameters(method)}){constraints}";
+        string priority = method.GetCustomAttribute<OverloadResolutionPriorityAttribute>() is { Priority: var p } ? $"[OverloadResolutionPriority({p})] " : "";
+        return $"{priority}{Modifiers(method)}{TypeNames.Of(Nullability.Create(method.ReturnParameter))} {method.Name}{generic}({self}{Parameters(method)}){constraints}";
     }
 
     private static string Parameters(MethodBase method) => string.Join(", ", method.GetParameters().Select(static p =>

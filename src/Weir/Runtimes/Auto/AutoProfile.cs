@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using System.Reflection;
+using Weir.Operators;
 
 namespace Weir.Runtimes;
 
@@ -18,7 +19,7 @@ internal sealed class AutoProfiles
 
     private readonly ConcurrentDictionary<MethodInfo, AutoProfile> _profiles = new();
 
-    public AutoProfile? Find(Delegate processor) => _profiles.GetValueOrDefault(processor.Method);
+    public AutoProfile? Find(Delegate processor) => _profiles.GetValueOrDefault(MethodOf(processor));
 
     public void Keep(Delegate processor, AutoProfile profile)
     {
@@ -27,6 +28,9 @@ internal sealed class AutoProfiles
             _profiles.Clear();
         }
 
-        _profiles[processor.Method] = profile;
+        _profiles[MethodOf(processor)] = profile;
     }
+
+    // The user's own method: what stands around calls that return a task is the same for all of them.
+    private static MethodInfo MethodOf(Delegate processor) => TaskCalls.Inner(processor).Method;
 }

@@ -1,0 +1,69 @@
+using System.Runtime.CompilerServices;
+using System.Threading.Channels;
+using Weir.Operators;
+
+namespace Weir;
+
+/// <content>Side effects without results, of calls that return a <see cref="Task"/>.</content>
+public static partial class ParallelOperators
+{
+    /// <inheritdoc cref="ForEachParallelAsync{TSource}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Task)]
+    public static Task ForEachParallelAsync<TSource>(
+        this IEnumerable<TSource> source,
+        Func<TSource, CancellationToken, Task> action,
+        ParallelRunOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        source.ForEachParallelAsync(TaskCalls.Action(action), options, cancellationToken);
+
+    /// <inheritdoc cref="ForEachParallelAsync{TSource}(IAsyncEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.TaskAsynchronous)]
+    public static Task ForEachParallelAsync<TSource>(
+        this IAsyncEnumerable<TSource> source,
+        Func<TSource, CancellationToken, Task> action,
+        ParallelRunOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        source.ForEachParallelAsync(TaskCalls.Action(action), options, cancellationToken);
+
+    /// <inheritdoc cref="ForEachParallelAsync{TSource}(ChannelReader{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Task)]
+    public static Task ForEachParallelAsync<TSource>(
+        this ChannelReader<TSource> source,
+        Func<TSource, CancellationToken, Task> action,
+        ParallelRunOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        source.ForEachParallelAsync(TaskCalls.Action(action), options, cancellationToken);
+
+    /// <inheritdoc cref="ForEachParallelAsync{TSource, TKey}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, Func{TSource, TKey}, ParallelRunOptions, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Task)]
+    public static Task ForEachParallelAsync<TSource, TKey>(
+        this IEnumerable<TSource> source,
+        Func<TSource, CancellationToken, Task> action,
+        Func<TSource, TKey> partitionBy,
+        ParallelRunOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull =>
+        source.ForEachParallelAsync(TaskCalls.Action(action), partitionBy, options, cancellationToken);
+
+    /// <inheritdoc cref="ForEachParallelAsync{TSource, TKey}(IAsyncEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, Func{TSource, TKey}, ParallelRunOptions, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.TaskAsynchronous)]
+    public static Task ForEachParallelAsync<TSource, TKey>(
+        this IAsyncEnumerable<TSource> source,
+        Func<TSource, CancellationToken, Task> action,
+        Func<TSource, TKey> partitionBy,
+        ParallelRunOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull =>
+        source.ForEachParallelAsync(TaskCalls.Action(action), partitionBy, options, cancellationToken);
+
+    /// <inheritdoc cref="ForEachParallelAsync{TSource, TKey}(ChannelReader{TSource}, Func{TSource, CancellationToken, ValueTask}, Func{TSource, TKey}, ParallelRunOptions, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Task)]
+    public static Task ForEachParallelAsync<TSource, TKey>(
+        this ChannelReader<TSource> source,
+        Func<TSource, CancellationToken, Task> action,
+        Func<TSource, TKey> partitionBy,
+        ParallelRunOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull =>
+        source.ForEachParallelAsync(TaskCalls.Action(action), partitionBy, options, cancellationToken);
+}

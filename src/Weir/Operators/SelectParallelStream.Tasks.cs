@@ -1,0 +1,69 @@
+using System.Runtime.CompilerServices;
+using System.Threading.Channels;
+using Weir.Operators;
+
+namespace Weir;
+
+/// <content>Results as a stream, of calls that return a <see cref="Task"/>.</content>
+public static partial class ParallelOperators
+{
+    /// <inheritdoc cref="SelectParallelStreamAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}}, ParallelRunOptions, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Task)]
+    public static IAsyncEnumerable<TResult> SelectParallelStreamAsync<TSource, TResult>(
+        this IEnumerable<TSource> source,
+        Func<TSource, CancellationToken, Task<TResult>> selector,
+        ParallelRunOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        source.SelectParallelStreamAsync(TaskCalls.Selector(selector), options, cancellationToken);
+
+    /// <inheritdoc cref="SelectParallelStreamAsync{TSource, TResult}(IAsyncEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}}, ParallelRunOptions, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.TaskAsynchronous)]
+    public static IAsyncEnumerable<TResult> SelectParallelStreamAsync<TSource, TResult>(
+        this IAsyncEnumerable<TSource> source,
+        Func<TSource, CancellationToken, Task<TResult>> selector,
+        ParallelRunOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        source.SelectParallelStreamAsync(TaskCalls.Selector(selector), options, cancellationToken);
+
+    /// <inheritdoc cref="SelectParallelStreamAsync{TSource, TResult}(ChannelReader{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}}, ParallelRunOptions, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Task)]
+    public static IAsyncEnumerable<TResult> SelectParallelStreamAsync<TSource, TResult>(
+        this ChannelReader<TSource> source,
+        Func<TSource, CancellationToken, Task<TResult>> selector,
+        ParallelRunOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        source.SelectParallelStreamAsync(TaskCalls.Selector(selector), options, cancellationToken);
+
+    /// <inheritdoc cref="SelectParallelStreamAsync{TSource, TResult, TKey}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}}, Func{TSource, TKey}, ParallelRunOptions, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Task)]
+    public static IAsyncEnumerable<TResult> SelectParallelStreamAsync<TSource, TResult, TKey>(
+        this IEnumerable<TSource> source,
+        Func<TSource, CancellationToken, Task<TResult>> selector,
+        Func<TSource, TKey> partitionBy,
+        ParallelRunOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull =>
+        source.SelectParallelStreamAsync(TaskCalls.Selector(selector), partitionBy, options, cancellationToken);
+
+    /// <inheritdoc cref="SelectParallelStreamAsync{TSource, TResult, TKey}(IAsyncEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}}, Func{TSource, TKey}, ParallelRunOptions, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.TaskAsynchronous)]
+    public static IAsyncEnumerable<TResult> SelectParallelStreamAsync<TSource, TResult, TKey>(
+        this IAsyncEnumerable<TSource> source,
+        Func<TSource, CancellationToken, Task<TResult>> selector,
+        Func<TSource, TKey> partitionBy,
+        ParallelRunOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull =>
+        source.SelectParallelStreamAsync(TaskCalls.Selector(selector), partitionBy, options, cancellationToken);
+
+    /// <inheritdoc cref="SelectParallelStreamAsync{TSource, TResult, TKey}(ChannelReader{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}}, Func{TSource, TKey}, ParallelRunOptions, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Task)]
+    public static IAsyncEnumerable<TResult> SelectParallelStreamAsync<TSource, TResult, TKey>(
+        this ChannelReader<TSource> source,
+        Func<TSource, CancellationToken, Task<TResult>> selector,
+        Func<TSource, TKey> partitionBy,
+        ParallelRunOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull =>
+        source.SelectParallelStreamAsync(TaskCalls.Selector(selector), partitionBy, options, cancellationToken);
+}

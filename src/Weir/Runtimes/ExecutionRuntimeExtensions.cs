@@ -1,0 +1,102 @@
+using Weir.Operators;
+
+namespace Weir.Runtimes;
+
+/// <summary>The calls of a runtime for processors that return a <see cref="Task"/>. An async lambda becomes a <see cref="ValueTask"/> without them.</summary>
+public static class ExecutionRuntimeExtensions
+{
+    /// <inheritdoc cref="IExecutionRuntime.ProcessManyAsync{TItem, TResult}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}}, ProcessManyOptions, CancellationToken)"/>
+    /// <param name="runtime">The runtime.</param>
+    /// <param name="items">The items. Must not change during the call.</param>
+    /// <param name="processor">The call for an item; its token is cancelled when the item's time or the call's ends.</param>
+    /// <param name="options">The time limits; <see langword="null"/> for none.</param>
+    /// <param name="cancellationToken">Cancels the call.</param>
+    public static Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
+        this IExecutionRuntime runtime,
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, Task<TResult>> processor,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(runtime);
+        return runtime.ProcessManyAsync(items, TaskCalls.Selector(processor), options, cancellationToken);
+    }
+
+    /// <inheritdoc cref="IExecutionRuntime.ProcessManyAsync{TItem, TResult, TKey}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}}, Func{TItem, TKey}, ProcessManyOptions, CancellationToken)"/>
+    /// <param name="runtime">The runtime.</param>
+    /// <param name="items">The items. Must not change during the call.</param>
+    /// <param name="processor">The call for an item; its token is cancelled when the item's time or the call's ends.</param>
+    /// <param name="keySelector">The key of an item. Items of one key run one at a time and in input order (or <see cref="ProcessManyOptions.MaxPerPartition"/> at a time); items of other keys pass them.</param>
+    /// <param name="options">The time limits; <see langword="null"/> for none.</param>
+    /// <param name="cancellationToken">Cancels the call.</param>
+    public static Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
+        this IExecutionRuntime runtime,
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, Task<TResult>> processor,
+        Func<TItem, TKey> keySelector,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(runtime);
+        return runtime.ProcessManyAsync(items, TaskCalls.Selector(processor), keySelector, options, cancellationToken);
+    }
+
+    /// <inheritdoc cref="IExecutionRuntime.ProcessManyStreamAsync{TItem, TResult}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}}, bool, ProcessManyOptions, CancellationToken)"/>
+    /// <param name="runtime">The runtime.</param>
+    /// <param name="items">The items. Must not change during the enumeration.</param>
+    /// <param name="processor">The call for an item; its token is cancelled when the item's time or the call's ends.</param>
+    /// <param name="preserveOrder">Whether the outcomes come in input order instead of in the order in which the items end.</param>
+    /// <param name="options">The time limits; <see langword="null"/> for none. The batch timeout counts from the first step.</param>
+    /// <param name="cancellationToken">Cancels the enumeration.</param>
+    public static IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
+        this IExecutionRuntime runtime,
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, Task<TResult>> processor,
+        bool preserveOrder = false,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(runtime);
+        return runtime.ProcessManyStreamAsync(items, TaskCalls.Selector(processor), preserveOrder, options, cancellationToken);
+    }
+
+    /// <inheritdoc cref="IExecutionRuntime.ProcessManyStreamAsync{TItem, TResult, TKey}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}}, Func{TItem, TKey}, bool, ProcessManyOptions, CancellationToken)"/>
+    /// <param name="runtime">The runtime.</param>
+    /// <param name="items">The items. Must not change during the enumeration.</param>
+    /// <param name="processor">The call for an item; its token is cancelled when the item's time or the call's ends.</param>
+    /// <param name="keySelector">The key of an item. Items of one key run one at a time and in input order (or <see cref="ProcessManyOptions.MaxPerPartition"/> at a time); items of other keys pass them.</param>
+    /// <param name="preserveOrder">Whether the outcomes come in input order instead of in the order in which the items end.</param>
+    /// <param name="options">The time limits; <see langword="null"/> for none. The batch timeout counts from the first step.</param>
+    /// <param name="cancellationToken">Cancels the enumeration.</param>
+    public static IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
+        this IExecutionRuntime runtime,
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, Task<TResult>> processor,
+        Func<TItem, TKey> keySelector,
+        bool preserveOrder = false,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(runtime);
+        return runtime.ProcessManyStreamAsync(items, TaskCalls.Selector(processor), keySelector, preserveOrder, options, cancellationToken);
+    }
+
+    /// <inheritdoc cref="AutoRuntime.ProcessManyWithDecisionsAsync{TItem, TResult}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}}, ProcessManyOptions, CancellationToken)"/>
+    /// <param name="runtime">The runtime.</param>
+    /// <param name="items">The items. Must not change during the call.</param>
+    /// <param name="processor">The call for an item; its token is cancelled when the item's time or the call's ends.</param>
+    /// <param name="options">The time limits; <see langword="null"/> for none.</param>
+    /// <param name="cancellationToken">Cancels the call.</param>
+    public static Task<AutoResult<TResult>> ProcessManyWithDecisionsAsync<TItem, TResult>(
+        this AutoRuntime runtime,
+        IReadOnlyList<TItem> items,
+        Func<TItem, CancellationToken, Task<TResult>> processor,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(runtime);
+        return runtime.ProcessManyWithDecisionsAsync(items, TaskCalls.Selector(processor), options, cancellationToken);
+    }
+}
