@@ -1,42 +1,62 @@
-using Weir.Dataflow.Sync;
-
 namespace Weir.Dataflow.Cores;
 
 /// <summary>
-/// Looks every few milliseconds at the blocks in which one worker works alone though more may, and gives them more when it does not get on: it
-/// may be inside a call that has become long, or that waits for a later one. One timer for the process, which stops when there is nothing to look at.
+/// Looks every millisecond at the blocks in which one worker leads: whether that one is inside a call that lasts, or that waits for a later one. One thread for the
+/// process, not of the pool, whose threads may all be inside such calls; it ends when there has been nothing to look at for a while.
 /// </summary>
 internal static class AloneWatch
 {
     /// <summary>Fewer messages than this between two looks: then the calls are not short, or there is so little to do that it does not matter.</summary>
     public const int FewMessages = 256;
 
-    private static readonly TimeSpan Period = TimeSpan.FromMilliseconds(2);
-    private static readonly Lock Watch = new();
-    private static readonly List<IWorksAlone> Alone = [];
-    private static readonly ITimer Timer = CreateTimer();
-    private static bool _ticking;
+    /// <summary>About 3 us: a leader that claims nothing for so long, though there is something, is inside a call that lasts.</summary>
+    private const int Moment = 100;
 
-    /// <summary>From now on one worker is alone.</summary>
-    public static void Begin(IWorksAlone block)
+    private static readonly TimeSpan Period = TimeSpan.FromMilliseconds(1);
+    private static readonly TimeSpan Idle = TimeSpan.FromSeconds(10);
+    private static readonly object Watch = new();
+    private static readonly List<IWorksAlone> Alone = [];
+    private static bool _runs;
+
+    /// <summary>From now on one worker leads.</summary>
+    /// <returns>Whether the block is watched; false when there is no thread to be had.</returns>
+    public static bool Begin(IWorksAlone block)
     {
+        ParallelState state = block.Parallel;
+        if (state.IsWatched)
+        {
+            return true;
+        }
+
         lock (Watch)
         {
-            ParallelState state = block.Parallel;
-            state.Now.Limit = 1;
             if (state.IsWatched)
             {
-                return;
+                return true;
+            }
+
+            if (!_runs)
+            {
+                try
+                {
+                    new Thread(Run) { IsBackground = true, Name = "Weir dataflow watch" }.UnsafeStart();
+                    _runs = true;
+                }
+                catch (Exception e) when (e is OutOfMemoryException or ThreadStartException)
+                {
+                    return false;
+                }
             }
 
             state.IsWatched = true;
-            state.Seen = block.Claimed;
+            state.Now.Seen = block.Claimed;
             Alone.Add(block);
-            if (!_ticking)
+            if (Alone.Count == 1)
             {
-                _ticking = true;
-                Timer.Change(Period, Period);
+                Monitor.Pulse(Watch);
             }
+
+            return true;
         }
     }
 
@@ -44,47 +64,61 @@ internal static class AloneWatch
     public static void Tick()
     {
         List<IWorksAlone>? over = null;
+        List<IWorksAlone>? slow = null;
         lock (Watch)
         {
             for (int i = Alone.Count - 1; i >= 0; i--)
             {
-                if (!GetsOn(Alone[i]))
+                IWorksAlone block = Alone[i];
+                ParallelState state = block.Parallel;
+                state.Now.Looked = block.Claimed;
+                long since = state.Now.Looked - state.Now.Seen;
+                state.Now.Seen = state.Now.Looked;
+                if (since < FewMessages)
                 {
-                    (over ??= []).Add(Alone[i]);
-                    Alone[i].Parallel.IsWatched = false;
+                    (over ??= []).Add(block);
+                    state.IsWatched = false;
                     Alone[i] = Alone[^1];
                     Alone.RemoveAt(Alone.Count - 1);
                 }
-            }
-
-            if (Alone.Count == 0 && _ticking)
-            {
-                _ticking = false;
-                Timer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
             }
         }
 
         // Outside the lock: a worker is queued to the user's scheduler.
         over?.ForEach(static block => block.EndAlone());
-    }
-
-    private static bool GetsOn(IWorksAlone block)
-    {
-        ParallelState state = block.Parallel;
-        long claimed = block.Claimed;
-        long since = claimed - state.Seen;
-        state.Seen = claimed;
-        return Volatile.Read(ref state.Now.Limit) == 1
-            && Volatile.Read(ref state.Now.Busy) > 0
-            && since >= FewMessages;
-    }
-
-    // What stands still here are real threads, so the clock is the system's.
-    private static ITimer CreateTimer()
-    {
-        using (ExecutionContext.SuppressFlow())
+        Thread.SpinWait(Moment);
+        lock (Watch)
         {
-            return TimeProvider.System.CreateTimer(static _ => Tick(), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+            foreach (IWorksAlone block in Alone)
+            {
+                if (block.Claimed == block.Parallel.Now.Looked && block.Parallel.IsLed)
+                {
+                    (slow ??= []).Add(block);
+                }
+            }
+        }
+
+        slow?.ForEach(static block => block.Accompany());
+    }
+
+    private static void Run()
+    {
+        while (true)
+        {
+            lock (Watch)
+            {
+                if (Alone.Count > 0)
+                {
+                    Monitor.Wait(Watch, Period);
+                }
+                else if (!Monitor.Wait(Watch, Idle) && Alone.Count == 0)
+                {
+                    _runs = false;
+                    return;
+                }
+            }
+
+            Tick();
         }
     }
 }

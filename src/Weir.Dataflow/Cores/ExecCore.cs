@@ -100,7 +100,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     {
         if (!IsSerial)
         {
-            PendingBeginsParallel();
+            _parallel!.Pending();
         }
     }
 
@@ -156,7 +156,8 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
             GateOwner? claim = _parallel!.Claims.Enter();
             _queue?.Discard();
             _parallel.Claims.Exit(claim);
-            Interlocked.Decrement(ref _parallel.Now.Busy);
+            _parallel.TryEndLead(ParallelState.Requeued);
+            _parallel.Rest();
         }
     }
 }

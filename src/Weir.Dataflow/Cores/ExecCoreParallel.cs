@@ -6,92 +6,46 @@ namespace Weir.Dataflow.Cores;
 
 /// <content>
 /// Several workers, or calls in flight. Messages are claimed one at a time and in their order, so that a call may wait for what an earlier one does, or
-/// for as many later ones as there are workers. Writers and workers find each other as with one worker: see the other part.
+/// for as many later ones as there are workers. Writers and workers find each other as with one worker: see the other part. Who claims is the next part.
 /// </content>
 internal abstract partial class ExecCore<T> : IWorksAlone
 {
-    /// <summary>Of how many calls the time of one is taken. A power of two.</summary>
-    private const int CallsPerSample = 32;
+    /// <summary>So many of a worker's calls are judged together.</summary>
+    private const int CallsPerWindow = 32;
 
-    /// <summary>So many short calls in a row, of those whose time was taken, and one worker goes on alone.</summary>
-    private const int ShortCalls = 6;
+    /// <summary>So many short windows in a row, and one worker leads.</summary>
+    private const int ShortWindows = 6;
 
-    /// <summary>So many long ones, and there may be others again.</summary>
-    private const int LongCalls = 2;
+    /// <summary>So many long ones, and it does not any more.</summary>
+    private const int LongWindows = 2;
 
     /// <summary>Null when there is only one worker at a time.</summary>
     private readonly ParallelState? _parallel;
 
-    ParallelState IWorksAlone.Parallel => _parallel!;
-
-    long IWorksAlone.Claimed => _queue!.ReadCount;
-
-    void IWorksAlone.EndAlone()
-    {
-        EndAlone(_parallel!);
-        Help(_queue!);
-    }
-
     private void PendingDoneParallel()
     {
+        ParallelState state = _parallel!;
+        if (state.TryLeaveToLeader() || state.TryLeave())
+        {
+            return;
+        }
+
         // What is left to do is for a worker, as after a call with one worker.
-        if (!TryLeave(_parallel!, _parallel!.Now.Limit) && ((!_queue!.IsEmpty && !_dropped) || !TryRestParallel(_queue)))
+        if ((!_queue!.IsEmpty && !_dropped) || !TryRestParallel(_queue))
         {
             QueueWorker(again: false, here: true);
         }
     }
 
-    private void PendingBeginsParallel()
-    {
-        EndAlone(_parallel!);
-        Interlocked.Increment(ref _parallel!.Now.Busy);
-    }
-
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private bool WantsWorker() => Volatile.Read(ref _parallel!.Now.Busy) < _parallel.Now.Limit && TryJoin(_parallel);
+    private bool WantsWorker() => _parallel!.WantsWorker && _parallel.TryJoin();
 
-    private bool IsDrainedParallelNeedsLock() => Volatile.Read(ref _parallel!.Now.Busy) == 0 && (_queue is null || _queue.IsEmpty);
-
-    /// <summary>One more worker, if there may be one.</summary>
-    private static bool TryJoin(ParallelState state)
-    {
-        while (true)
-        {
-            int busy = Volatile.Read(ref state.Now.Busy);
-            if (busy >= Volatile.Read(ref state.Now.Limit))
-            {
-                return false;
-            }
-
-            if (Interlocked.CompareExchange(ref state.Now.Busy, busy + 1, busy) == busy)
-            {
-                return true;
-            }
-        }
-    }
-
-    /// <summary>One worker less, if there are too many: those that stay look at the queue before they rest.</summary>
-    private static bool TryLeave(ParallelState state, int limit)
-    {
-        while (true)
-        {
-            int busy = Volatile.Read(ref state.Now.Busy);
-            if (busy <= limit)
-            {
-                return false;
-            }
-
-            if (Interlocked.CompareExchange(ref state.Now.Busy, busy - 1, busy) == busy)
-            {
-                return true;
-            }
-        }
-    }
+    private bool IsDrainedParallelNeedsLock() => _parallel!.Busy == 0 && (_queue is null || _queue.IsEmpty);
 
     /// <summary>Another worker, if there is something for it and there may be one.</summary>
-    private void Help(InputQueue<T> queue)
+    private void Help(InputQueue<T> queue, bool led = false)
     {
-        if (!queue.IsEmpty && TryJoin(_parallel!))
+        if (!queue.IsEmpty && _parallel!.TryJoin(led))
         {
             QueueWorker(again: false);
         }
@@ -103,17 +57,39 @@ internal abstract partial class ExecCore<T> : IWorksAlone
         InputQueue<T> queue = _queue!;
         int budget = Options.MessagesPerTask;
         int spins = 0;
-        bool isAlone = false;
+        int me = state.NewWorker();
+        bool leads = Begins(state, me);
         bool isFirst = true;
+        int calls = 0;
+        long windowBegan = 0;
         while (true)
         {
-            if (TryLeave(state, isAlone ? Options.Parallelism : state.Now.Limit))
+            if (state.Leader != (leads ? me : 0))
             {
-                return;
+                Standing standing = StandBy(state, queue, me);
+                if (standing == Standing.Left)
+                {
+                    return;
+                }
+
+                leads = standing == Standing.Leads;
+                windowBegan = 0;
+                calls = 0;
+            }
+
+            if (state.IsCrowded)
+            {
+                // Whoever leads may not leave: the flag says that it will look at the queue.
+                leads = leads && !state.TryEndLead(me);
+                if (state.TryLeave())
+                {
+                    return;
+                }
             }
 
             if (budget == 0)
             {
+                _ = leads && state.TryLead(ParallelState.Requeued, me);
                 QueueWorker(again: true);
                 return;
             }
@@ -137,70 +113,41 @@ internal abstract partial class ExecCore<T> : IWorksAlone
                 }
 
                 budget--;
-                if ((id & (CallsPerSample - 1)) != 0)
+                if ((calls++ & (CallsPerWindow - 1)) != 0)
                 {
                     Process(item!, id);
                     continue;
                 }
 
-                long start = Stopwatch.GetTimestamp();
-                if (Process(item!, id))
-                {
-                    isAlone = Judge(state, queue, Stopwatch.GetTimestamp() - start, isAlone);
-                }
+                long began = Stopwatch.GetTimestamp();
+                Process(item!, id);
+                long ended = Stopwatch.GetTimestamp();
+                leads = Judge(state, queue, me, leads, ended - began, windowBegan == 0 ? 0 : ended - windowBegan);
+                windowBegan = ended;
             }
-            else if (state.Now.Limit == 1 && spins < state.Patience && !_dropped)
+            else if (leads && spins < state.Patience && !_dropped)
             {
                 spins++;
+                windowBegan = 0;
                 Thread.SpinWait(16);
             }
             else
             {
                 state.Patience /= spins > 0 ? 2 : 1;
                 spins = 0;
+                windowBegan = 0;
+                if (leads && !state.TryEndLead(me))
+                {
+                    continue;
+                }
+
                 if (TryRestParallel(queue))
                 {
                     return;
                 }
+
+                leads = Begins(state, me);
             }
-        }
-    }
-
-    /// <summary>From several workers to one, or back.</summary>
-    /// <returns>Whether this worker is the one that stays.</returns>
-    private bool Judge(ParallelState state, InputQueue<T> queue, long ticks, bool isAlone)
-    {
-        if (state.Now.Limit > 1)
-        {
-            state.Short = ticks <= ParallelState.ShortTicks ? state.Short + 1 : 0;
-            if (state.Short < ShortCalls)
-            {
-                return false;
-            }
-
-            state.Short = state.Long = 0;
-            state.Patience = MostPatience;
-            AloneWatch.Begin(this);
-            return true;
-        }
-
-        state.Long = ticks > ParallelState.LongTicks ? state.Long + 1 : 0;
-        if (state.Long < LongCalls)
-        {
-            return isAlone;
-        }
-
-        EndAlone(state);
-        Help(queue);
-        return false;
-    }
-
-    private void EndAlone(ParallelState state)
-    {
-        state.Short = 0;
-        if (state.Now.Limit != Options.Parallelism)
-        {
-            Volatile.Write(ref state.Now.Limit, Options.Parallelism);
         }
     }
 
@@ -221,7 +168,7 @@ internal abstract partial class ExecCore<T> : IWorksAlone
             bool rests = queue.IsEmpty;
             if (rests)
             {
-                Rests(state);
+                state.Rest();
             }
 
             Leave(key, null);
@@ -229,10 +176,10 @@ internal abstract partial class ExecCore<T> : IWorksAlone
         }
 
         Steps.Pass(Step.FoundNothing, Self);
-        Rests(state);
+        state.Rest();
         Steps.Pass(Step.SaidIdle, Self);
         ProcessBarrier.Heavy();
-        if (!queue.IsEmpty && TryJoin(state))
+        if (!queue.IsEmpty && state.TryJoin())
         {
             return false;
         }
@@ -243,14 +190,5 @@ internal abstract partial class ExecCore<T> : IWorksAlone
         }
 
         return true;
-    }
-
-    private void Rests(ParallelState state)
-    {
-        // Those that stay may be in the middle of long calls.
-        if (Interlocked.Decrement(ref state.Now.Busy) > 0 && state.Now.Limit != Options.Parallelism)
-        {
-            EndAlone(state);
-        }
     }
 }

@@ -1,6 +1,6 @@
 namespace Weir.Dataflow.Cores;
 
-/// <summary>A block with one worker where there may be more, because its calls are short.</summary>
+/// <summary>A block with one worker that leads where several might work, because its calls are short.</summary>
 internal interface IWorksAlone
 {
     ParallelState Parallel { get; }
@@ -8,6 +8,9 @@ internal interface IWorksAlone
     /// <summary>How many messages were claimed since the block began.</summary>
     long Claimed { get; }
 
-    /// <summary>As many workers as there may be, again.</summary>
+    /// <summary>The leader may be inside a call that lasts, and somebody else should look.</summary>
+    void Accompany();
+
+    /// <summary>It does not get on, or has nothing to do: as many workers as there may be, again.</summary>
     void EndAlone();
 }

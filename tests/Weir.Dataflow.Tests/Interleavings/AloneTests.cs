@@ -8,6 +8,7 @@ namespace Weir.Dataflow.Tests.Interleavings;
 /// A block with two workers, of which one works alone because all calls count as short: what a call does then that needs another one. The limits are of the
 /// process, so other tests meet lone workers meanwhile as well; it makes no difference to them.
 /// </summary>
+[Collection(nameof(AloneTests))]
 public sealed class AloneTests : IDisposable
 {
     private const int Limit = 60_000;
@@ -40,7 +41,52 @@ public sealed class AloneTests : IDisposable
         gate.Open();
         block.Complete();
         await Eventually.Done(block.Completion);
-        Assert.Equal(0, Volatile.Read(ref state.Now.Busy));
+        Assert.Equal(0, state.Busy);
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData(2, DataflowBlockOptions.Unbounded)]
+    [InlineData(2, 5)]
+    [InlineData(8, DataflowBlockOptions.Unbounded)]
+    [InlineData(8, 1)]
+    public async Task Call_BlocksWithNobodyElseAtWorkAndAStarvedPool_HoldsNothingUp(int degree, int messagesPerTask)
+    {
+        using var pool = new StarvedPool();
+        using var gate = new Probes.Gate();
+        ParallelState? state = null;
+        int held = 0;
+        int after = 0;
+        var block = new ActionBlock<int>(
+            _ =>
+            {
+                if (Volatile.Read(ref held) != 0)
+                {
+                    Interlocked.Increment(ref after);
+                }
+                else if (IsAlone(state) && state is { Busy: 1, Standby: 0 } && Interlocked.Exchange(ref held, 1) == 0)
+                {
+                    gate.Pass();
+                }
+            },
+            new ExecutionDataflowBlockOptions
+            {
+                MaxDegreeOfParallelism = degree,
+                MaxMessagesPerTask = messagesPerTask,
+                TaskScheduler = new ThreadScheduler(),
+            });
+        state = StateOf(block);
+        PostUntil(block, () => gate.Arrived > 0);
+        int before = Volatile.Read(ref after);
+        for (int i = 0; i < 100; i++)
+        {
+            Assert.True(block.Post(i));
+        }
+
+        Eventually.True(() => Volatile.Read(ref after) >= before + 100);
+        gate.Open();
+        block.Complete();
+        await Eventually.Done(block.Completion);
+        Assert.Equal(0, state.Busy);
     }
 
     [Fact(Timeout = Limit)]
@@ -68,7 +114,7 @@ public sealed class AloneTests : IDisposable
         pending.SetResult();
         block.Complete();
         await Eventually.Done(block.Completion);
-        Assert.Equal(0, Volatile.Read(ref state.Now.Busy));
+        Assert.Equal(0, state.Busy);
     }
 
     [Fact(Timeout = Limit)]
@@ -83,11 +129,11 @@ public sealed class AloneTests : IDisposable
         PostUntil(block, () => Volatile.Read(ref thrown) > 0);
         Assert.Equal(TaskStatus.Faulted, await Eventually.Status(block.Completion));
         Assert.Equal("No.", block.Completion.Exception!.InnerException!.Message);
-        Eventually.Equal(0, () => Volatile.Read(ref state.Now.Busy));
+        Eventually.Equal(0, () => state.Busy);
         Assert.Equal(0, block.InputCount);
     }
 
-    private static bool IsAlone(ParallelState? state) => state is not null && Volatile.Read(ref state.Now.Limit) == 1;
+    private static bool IsAlone(ParallelState? state) => state is { IsLed: true };
 
     private static ParallelState StateOf(object block) => ((IWorksAlone)((ICoreTarget<int>)block).Core).Parallel;
 

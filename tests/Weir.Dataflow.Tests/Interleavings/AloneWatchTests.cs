@@ -2,23 +2,22 @@ using Weir.Dataflow.Cores;
 
 namespace Weir.Dataflow.Tests.Interleavings;
 
-/// <summary>When one worker stops being alone. The watch's own timer may look as well, so each test ends what it begins.</summary>
+/// <summary>When one worker stops being alone. The watch's own thread may look as well, so each test ends what it begins.</summary>
 public class AloneWatchTests
 {
     private const int Enough = AloneWatch.FewMessages;
 
     [Theory]
-    [InlineData(1, 0)]
-    [InlineData(1, Enough - 1)]
-    [InlineData(0, Enough)]
-    public void Tick_LittleWasDoneOrItRests_EndsIt(int busy, int claimed)
+    [InlineData(true, 0)]
+    [InlineData(true, Enough - 1)]
+    [InlineData(false, 0)]
+    public void Tick_LittleWasDoneOrItRests_EndsIt(bool busy, int claimed)
     {
-        Block block = new();
-        block.Parallel.Now.Busy = busy;
-        AloneWatch.Begin(block);
+        Block block = new(busy);
+        Assert.True(AloneWatch.Begin(block));
         block.Claimed = claimed;
         AloneWatch.Tick();
-        Assert.Equal(Block.Most, block.Limit);
+        Assert.False(block.Parallel.IsLed);
         AloneWatch.Tick();
         Assert.Equal(1, block.Ends);
     }
@@ -26,64 +25,95 @@ public class AloneWatchTests
     [Fact]
     public void Tick_GetsOn_GoesOnAlone()
     {
-        Block block = new() { Step = Enough };
-        block.Parallel.Now.Busy = 1;
-        AloneWatch.Begin(block);
+        Block block = new(busy: true) { Step = Enough };
+        Assert.True(AloneWatch.Begin(block));
         for (int i = 0; i < 3; i++)
         {
             AloneWatch.Tick();
-            Assert.Equal(1, block.Limit);
+            Assert.True(block.Parallel.IsLed);
         }
 
-        // It rests.
-        block.Parallel.Now.Busy = 0;
-        AloneWatch.Tick();
-        Assert.Equal(Block.Most, block.Limit);
-        Assert.Equal(1, block.Ends);
+        Assert.Equal(0, block.Helps);
+        End(block);
     }
 
     [Fact]
-    public void Tick_BlockHasEndedItItself_IsNotWatchedAnyMore()
+    public void Tick_GotOnAndStandsStillNow_IsHelped()
     {
-        Block block = new() { Step = 1_000_000 };
-        block.Parallel.Now.Busy = 1;
-        AloneWatch.Begin(block);
-        AloneWatch.Begin(block);
-        block.Parallel.Now.Limit = Block.Most;
+        Block block = new(busy: true);
+        Assert.True(AloneWatch.Begin(block));
+        SpinWait.SpinUntil(
+            () =>
+            {
+                block.Claimed += Enough;
+                AloneWatch.Tick();
+                return block.Helps > 0 || block.Ends > 0;
+            },
+            TimeSpan.FromSeconds(20));
+        Assert.True(block.Helps > 0 || block.Ends > 0);
+        End(block);
+    }
+
+    [Fact]
+    public void Begin_WasEnded_IsWatchedAgain()
+    {
+        Block block = new(busy: true);
+        Assert.True(AloneWatch.Begin(block));
+        Assert.True(AloneWatch.Begin(block));
         AloneWatch.Tick();
+        Assert.Equal(1, block.Ends);
         Assert.False(block.Parallel.IsWatched);
-        AloneWatch.Begin(block);
-        Assert.Equal(1, block.Limit);
-        block.Parallel.Now.Busy = 0;
+        Assert.True(block.Parallel.TryLead(1));
+        Assert.True(AloneWatch.Begin(block));
         AloneWatch.Tick();
-        Assert.Equal(Block.Most, block.Limit);
+        Assert.Equal(2, block.Ends);
+    }
+
+    private static void End(Block block)
+    {
+        block.Step = 0;
+        AloneWatch.Tick();
+        AloneWatch.Tick();
+        Assert.Equal(1, block.Ends);
+        Assert.False(block.Parallel.IsWatched);
     }
 
     private sealed class Block : IWorksAlone
     {
-        public const int Most = 4;
-
         private long _claimed;
+        private int _ends;
+        private int _helps;
 
-        public ParallelState Parallel { get; } = new(Most);
+        public Block(bool busy)
+        {
+            if (busy)
+            {
+                Assert.True(Parallel.TryJoin());
+                Assert.True(Parallel.TryLead(1));
+            }
+        }
+
+        public ParallelState Parallel { get; } = new(4);
 
         /// <summary>How much more is claimed at each look.</summary>
-        public int Step { get; init; }
+        public int Step { get; set; }
 
         public long Claimed
         {
-            get => _claimed += Step;
-            set => _claimed = value;
+            get => Interlocked.Add(ref _claimed, Step);
+            set => Volatile.Write(ref _claimed, value);
         }
 
-        public int Limit => Volatile.Read(ref Parallel.Now.Limit);
+        public int Ends => Volatile.Read(ref _ends);
 
-        public int Ends { get; private set; }
+        public int Helps => Volatile.Read(ref _helps);
+
+        public void Accompany() => Interlocked.Increment(ref _helps);
 
         public void EndAlone()
         {
-            Ends++;
-            Parallel.Now.Limit = Most;
+            Interlocked.Increment(ref _ends);
+            Parallel.TryEndLead(Parallel.Leader);
         }
     }
 }

@@ -1,0 +1,188 @@
+using System.Diagnostics;
+using Weir.Dataflow.Sync;
+
+namespace Weir.Dataflow.Cores;
+
+/// <content>
+/// Which of several workers claims. While calls are long, each. While they are short, one leads, because two that meet at each message are slower; another one stands by
+/// for as long as that has shown to be worth it, and after that a watch looks.
+/// </content>
+internal abstract partial class ExecCore<T>
+{
+    /// <summary>Fewer messages than this between two calls that last: then all work as they like.</summary>
+    private const int FewBetween = 160;
+
+    /// <summary>So often in a row.</summary>
+    private const int OftenInARow = 4;
+
+    /// <summary>So many short windows more, before one leads again.</summary>
+    private const int ManyWindows = 100;
+
+    /// <summary>About a third of a microsecond.</summary>
+    private const int StandbySpins = 10;
+
+    ParallelState IWorksAlone.Parallel => _parallel!;
+
+    long IWorksAlone.Claimed => _queue!.ReadCount;
+
+    void IWorksAlone.Accompany() => Accompany(_parallel!);
+
+    void IWorksAlone.EndAlone()
+    {
+        ParallelState state = _parallel!;
+        if (state.Busy == 0)
+        {
+            state.IsShort = false;
+        }
+
+        state.TryEndLead(state.Leader);
+        ProcessBarrier.Heavy();
+        Help(_queue!);
+    }
+
+    /// <summary>A worker begins, or begins again.</summary>
+    /// <returns>Whether it leads.</returns>
+    private bool Begins(ParallelState state, int me) =>
+        state.Leader == ParallelState.Requeued ? state.TryLead(me, ParallelState.Requeued)
+        : state.IsShort && state.Leader == 0 && Leads(state, me);
+
+    private bool Leads(ParallelState state, int me)
+    {
+        if (!state.TryLead(me))
+        {
+            return false;
+        }
+
+        // Without the watch a call that lasts might hold up what comes after it.
+        return AloneWatch.Begin(this) || !state.TryEndLead(me);
+    }
+
+    /// <summary>From several workers to one that leads, or back.</summary>
+    /// <param name="state">What the workers share.</param>
+    /// <param name="queue">The messages.</param>
+    /// <param name="me">This worker.</param>
+    /// <param name="leads">Whether it leads.</param>
+    /// <param name="call">How long the last call took.</param>
+    /// <param name="window">How long this worker's last calls took together; 0 when it waited for messages in between.</param>
+    /// <returns>Whether it leads from now on.</returns>
+    private bool Judge(ParallelState state, InputQueue<T> queue, int me, bool leads, long call, long window)
+    {
+        // Of either, what would be the longer call: a window knows all of them, and a single one no waiting.
+        long each = Math.Max(call, window / CallsPerWindow);
+        if (!leads)
+        {
+            state.Short = each <= ParallelState.ShortTicks ? state.Short + 1 : Math.Min(state.Short, 0);
+            if (state.Short < ShortWindows)
+            {
+                return false;
+            }
+
+            state.Short = state.Long = 0;
+            state.Patience = MostPatience;
+            state.IsShort = true;
+            return Leads(state, me);
+        }
+
+        state.Long = each > ParallelState.LongTicks ? state.Long + 1 : 0;
+        if (state.Long >= LongWindows)
+        {
+            state.IsShort = false;
+            leads = !state.TryEndLead(me);
+            Help(queue);
+        }
+        else if (window > ParallelState.LastingTicks)
+        {
+            Accompany(state);
+        }
+
+        return leads;
+    }
+
+    /// <summary>Somebody stands by, beside the leader.</summary>
+    private void Accompany(ParallelState state)
+    {
+        state.Lasted();
+        if (Volatile.Read(ref state.Standby) == 0)
+        {
+            Help(_queue!, led: true);
+        }
+    }
+
+    /// <summary>Another worker leads: looks whether it gets on, in place of whoever did so, because that one may be waiting for a processor.</summary>
+    private Standing StandBy(ParallelState state, InputQueue<T> queue, int me)
+    {
+        Volatile.Write(ref state.Standby, me);
+        Standing standing = WatchLeader(state, queue, me);
+        Interlocked.CompareExchange(ref state.Standby, 0, me);
+        if (standing == Standing.Left)
+        {
+            return state.TryLeaveToLeader() ? Standing.Left : Standing.Free;
+        }
+
+        if (standing == Standing.Leads && !queue.IsEmpty)
+        {
+            if (IsTakenOften(state, queue) && state.TryEndLead(me))
+            {
+                // Not to be tried again soon: single calls among them are short.
+                state.IsShort = false;
+                state.Short = -ManyWindows;
+                standing = Standing.Free;
+            }
+
+            Help(queue, led: true);
+        }
+
+        return standing;
+    }
+
+    private Standing WatchLeader(ParallelState state, InputQueue<T> queue, int me)
+    {
+        long began = Stopwatch.GetTimestamp();
+        long moved = began;
+        long claimed = queue.ReadCount;
+        while (true)
+        {
+            int leader = state.Leader;
+            if (leader == 0)
+            {
+                return Standing.Free;
+            }
+
+            if (_dropped || state.IsCrowded || Volatile.Read(ref state.Standby) != me)
+            {
+                return Standing.Left;
+            }
+
+            // Not a loop of its own processor: where there are more threads than processors, the leader waits for this one.
+            Thread.SpinWait(StandbySpins);
+            Thread.Yield();
+            long now = Stopwatch.GetTimestamp();
+            long seen = queue.ReadCount;
+            if (seen != claimed)
+            {
+                claimed = seen;
+                moved = now;
+                if (now - began > state.Now.StandbyTicks)
+                {
+                    state.NoneLasted();
+                    return Standing.Left;
+                }
+            }
+            else if (now - moved > ParallelState.StuckTicks && state.TryLead(me, leader))
+            {
+                return Standing.Leads;
+            }
+        }
+    }
+
+    /// <summary>The lead was taken from a worker whose call lasts.</summary>
+    /// <returns>Whether most calls do, so that no worker should wait for another.</returns>
+    private static bool IsTakenOften(ParallelState state, InputQueue<T> queue)
+    {
+        state.Lasted();
+        long claimed = queue.ReadCount;
+        state.Taken = claimed - state.Now.TakenAt < FewBetween ? state.Taken + 1 : 0;
+        state.Now.TakenAt = claimed;
+        return state.Taken >= OftenInARow;
+    }
+}

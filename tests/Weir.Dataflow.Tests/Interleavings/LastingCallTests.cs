@@ -1,0 +1,206 @@
+using Weir.Dataflow.Cores;
+using Weir.Dataflow.Tests.Probes;
+
+namespace Weir.Dataflow.Tests.Interleavings;
+
+/// <summary>Most calls are short, so one worker may lead; some last. As many of those run at once as may.</summary>
+[Collection(nameof(AloneTests))]
+public sealed class LastingCallTests : IDisposable
+{
+    private const int Limit = 60_000;
+    private const int Every = 37;
+
+    private readonly long _short = ParallelState.ShortTicks;
+    private readonly long _long = ParallelState.LongTicks;
+
+    /// <summary>One leads as soon as may be, on whatever machine.</summary>
+    public LastingCallTests() => ParallelState.ShortTicks = ParallelState.LongTicks = long.MaxValue;
+
+    public static TheoryData<string, int, int, bool> Cases
+    {
+        get
+        {
+            TheoryData<string, int, int, bool> data = [];
+            foreach (string kind in (string[])["action", "transform", "many"])
+            {
+                foreach (int messagesPerTask in (int[])[DataflowBlockOptions.Unbounded, 1, 50])
+                {
+                    data.Add(kind, 2, messagesPerTask, true);
+                    data.Add(kind, 8, messagesPerTask, true);
+                    data.Add(kind, 8, messagesPerTask, false);
+                }
+            }
+
+            return data;
+        }
+    }
+
+    public void Dispose() => (ParallelState.ShortTicks, ParallelState.LongTicks) = (_short, _long);
+
+    [Theory(Timeout = Limit)]
+    [MemberData(nameof(Cases))]
+    public async Task Calls_SomeBlock_RunAsManyAtOnceAsMay(string kind, int degree, int messagesPerTask, bool ordered)
+    {
+        using var gate = new Probes.Gate();
+        int count = Every * degree * 3;
+        List<int> seen = [];
+        (ITargetBlock<int> block, Task end) = Create(kind, Options(degree, messagesPerTask, ordered), seen, i =>
+        {
+            if (i % Every == Every - 1)
+            {
+                gate.Pass();
+            }
+
+            return Task.CompletedTask;
+        });
+        Post(block, count);
+        gate.AwaitArrivals(degree);
+        Never.True(() => gate.Arrived > degree);
+        gate.Open();
+        block.Complete();
+        await Eventually.Done(end);
+        Check(kind, seen, count, ordered);
+    }
+
+    [Theory(Timeout = Limit)]
+    [MemberData(nameof(Cases))]
+    public async Task Calls_SomeArePending_RunAsManyAtOnceAsMay(string kind, int degree, int messagesPerTask, bool ordered)
+    {
+        var release = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        int started = 0;
+        int count = Every * degree * 3;
+        List<int> seen = [];
+        (ITargetBlock<int> block, Task end) = Create(
+            kind,
+            Options(degree, messagesPerTask, ordered),
+            seen,
+            i => i % Every != Every - 1 || Interlocked.Increment(ref started) < 0 ? Task.CompletedTask : release.Task,
+            isAsync: true);
+        Post(block, count);
+        Eventually.Equal(degree, () => Volatile.Read(ref started));
+        Never.True(() => Volatile.Read(ref started) > degree);
+        release.SetResult();
+        block.Complete();
+        await Eventually.Done(end);
+        Assert.Equal(degree * 3, started);
+        Check(kind, seen, count, ordered);
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData(DataflowBlockOptions.Unbounded)]
+    [InlineData(1)]
+    [InlineData(50)]
+    public async Task Calls_OneBlocksOrIsPending_HoldsNothingUp(int messagesPerTask)
+    {
+        using var gate = new Probes.Gate();
+        var release = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        const int count = 20_000;
+        int done = 0;
+        var block = new ActionBlock<int>(
+            i =>
+            {
+                if (i == Every)
+                {
+                    gate.Pass();
+                }
+                else if (i == 2 * Every)
+                {
+                    return release.Task;
+                }
+
+                Interlocked.Increment(ref done);
+                return Task.CompletedTask;
+            },
+            Options(4, messagesPerTask, ordered: true));
+        Post(block, count);
+        Eventually.Equal(count - 2, () => Volatile.Read(ref done));
+        gate.Open();
+        release.SetResult();
+        block.Complete();
+        await Eventually.Done(block.Completion);
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData(1)]
+    [InlineData(2)]
+    [InlineData(3)]
+    public async Task Calls_AnyMixtureOfShortLastingAndPending_EachMessageOnceAndInOrder(int seed)
+    {
+        var random = new Random(seed);
+        for (int run = 0; run < 20; run++)
+        {
+            int degree = random.Next(2, 9);
+            bool ordered = random.Next(2) == 0;
+            int often = random.Next(2, 400);
+            int count = random.Next(1, 20_000);
+            string kind = ((string[])["action", "transform", "many"])[random.Next(3)];
+            ExecutionDataflowBlockOptions options = Options(degree, random.Next(3) switch { 0 => 1, 1 => random.Next(2, 100), _ => -1 }, ordered);
+            options.TaskScheduler = random.Next(2) == 0 ? TaskScheduler.Default : options.TaskScheduler;
+            int[] calls = new int[count];
+            List<int> seen = [];
+            int salt = random.Next(1, 1000);
+            (ITargetBlock<int> block, Task end) = Create(
+                kind,
+                options,
+                seen,
+                async i =>
+                {
+                    Interlocked.Increment(ref calls[i]);
+                    switch (((i * 7919) + salt) % often)
+                    {
+                        case 0:
+                            Thread.SpinWait(20_000);
+                            break;
+                        case 1:
+                            await Task.Yield();
+                            break;
+                    }
+                },
+                isAsync: true);
+            Post(block, count);
+            block.Complete();
+            await Eventually.Done(end);
+            Assert.All(calls, static call => Assert.Equal(1, call));
+            Check(kind, seen, count, ordered);
+        }
+    }
+
+    private static ExecutionDataflowBlockOptions Options(int degree, int messagesPerTask, bool ordered) => new()
+    {
+        MaxDegreeOfParallelism = degree,
+        MaxMessagesPerTask = messagesPerTask,
+        EnsureOrdered = ordered,
+        TaskScheduler = new ThreadScheduler(),
+    };
+
+    private static (ITargetBlock<int> Block, Task End) Create(
+        string kind, ExecutionDataflowBlockOptions options, List<int> seen, Func<int, Task> body, bool isAsync = false)
+    {
+        if (kind == "action")
+        {
+            ActionBlock<int> action = isAsync ? new(body, options) : new(i => { _ = body(i); }, options);
+            return (action, action.Completion);
+        }
+
+        var sink = new ActionBlock<int>(seen.Add);
+        IPropagatorBlock<int, int> block = (kind, isAsync) switch
+        {
+            ("transform", true) => new TransformBlock<int, int>(async i => { await body(i); return i; }, options),
+            ("transform", false) => new TransformBlock<int, int>(i => { _ = body(i); return i; }, options),
+            (_, true) => new TransformManyBlock<int, int>(async i => { await body(i); return [i]; }, options),
+            _ => new TransformManyBlock<int, int>(i => { _ = body(i); return (int[])[i]; }, options),
+        };
+        block.LinkTo(sink, new DataflowLinkOptions { PropagateCompletion = true });
+        return (block, sink.Completion);
+    }
+
+    private static void Post(ITargetBlock<int> block, int count) => Assert.All(Enumerable.Range(0, count), i => Assert.True(block.Post(i)));
+
+    private static void Check(string kind, List<int> seen, int count, bool ordered)
+    {
+        if (kind != "action")
+        {
+            Assert.Equal(Enumerable.Range(0, count), ordered ? seen : seen.Order());
+        }
+    }
+}

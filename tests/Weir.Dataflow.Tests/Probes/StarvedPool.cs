@@ -1,0 +1,24 @@
+namespace Weir.Dataflow.Tests.Probes;
+
+/// <summary>Holds all threads of the pool, and those that it adds meanwhile.</summary>
+public sealed class StarvedPool : IDisposable
+{
+    private const int More = 40;
+
+    private readonly ManualResetEventSlim _open = new();
+    private readonly Task[] _held;
+
+    public StarvedPool()
+    {
+        int threads = ThreadPool.ThreadCount;
+        _held = [.. Enumerable.Range(0, threads + More).Select(_ => Task.Run(() => _open.Wait(TimeSpan.FromSeconds(20))))];
+        Eventually.True(() => _held.Count(static task => task.Status == TaskStatus.Running) >= 2);
+    }
+
+    public void Dispose()
+    {
+        _open.Set();
+        Task.WaitAll(_held);
+        _open.Dispose();
+    }
+}
