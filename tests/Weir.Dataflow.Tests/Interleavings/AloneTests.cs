@@ -46,9 +46,9 @@ public sealed class AloneTests : IDisposable
 
     [Theory(Timeout = Limit)]
     [InlineData(2, DataflowBlockOptions.Unbounded)]
-    [InlineData(2, 5)]
+    [InlineData(2, 20)]
     [InlineData(8, DataflowBlockOptions.Unbounded)]
-    [InlineData(8, 1)]
+    [InlineData(8, 50)]
     public async Task Call_BlocksWithNobodyElseAtWorkAndAStarvedPool_HoldsNothingUp(int degree, int messagesPerTask)
     {
         using var pool = new StarvedPool();
