@@ -34,15 +34,15 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
         }
     }
 
-    /// <summary>Gives the indices of everything that still waits, and takes no more.</summary>
-    public IReadOnlyList<long> Close()
+    /// <summary>Gives everything that still waits, and takes no more.</summary>
+    public IReadOnlyList<Chunk<T>> Close()
     {
         using (_lock.Hold())
         {
             _closed = true;
             _timer?.Dispose();
             _timer = null;
-            long[] left = [.. _waiting.UnorderedItems.Select(static item => item.Element.FirstIndex)];
+            Chunk<T>[] left = [.. _waiting.UnorderedItems.Select(static item => item.Element)];
             _waiting.Clear();
             return left;
         }

@@ -59,11 +59,11 @@ internal sealed class ItemGuard
     /// <summary>The executor's thread that the worker runs on.</summary>
     public object? Host { get; set; }
 
-    /// <summary>Cancelled when the item's time is up, or the run stops.</summary>
-    public CancellationTokenSource? Stop { get; set; }
+    /// <summary>The tokens of timed items. Whoever takes the worker's place goes on with them.</summary>
+    public ItemTokens? Tokens { get; set; }
 
-    /// <summary>What makes the run's stop the item's.</summary>
-    public CancellationTokenRegistration StopLink { get; set; }
+    /// <summary>The item's own: cancelled when its time is up, or the run stops.</summary>
+    public CancellationTokenSource? Stop { get; set; }
 
     public ITimer? Timer { get; set; }
 

@@ -80,7 +80,18 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
     protected override void CloseDelays()
     {
-        foreach (long index in _delays?.Close() ?? [])
+        if (_delays is null)
+        {
+            return;
+        }
+
+        // Those that wait, and those that are due and that nobody claimed any more: one question for both, which is whether the item was ever attempted.
+        foreach (Chunk<TItem> item in _delays.Close())
+        {
+            Source.GiveBack(item);
+        }
+
+        foreach (long index in Source.TakeAttempted())
         {
             Sink.Unsuccessful(index, StoppedAs, StoppedError);
         }

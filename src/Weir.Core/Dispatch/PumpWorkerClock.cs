@@ -19,6 +19,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         if (run.SeesStarts && _repetition is null && guard.Timer is not null)
         {
             // Most items end before anybody has to know when they began.
+            guard.Stop = guard.Tokens!.Next();
             Volatile.Write(ref guard.Deadline, ItemGuard.NotSet);
             return true;
         }
@@ -36,12 +37,8 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             return false;
         }
 
-        if (guard.Stop is null)
-        {
-            guard.Stop = new CancellationTokenSource();
-            guard.StopLink = run.Token.UnsafeRegister(static stop => ((CancellationTokenSource)stop!).Cancel(), guard.Stop);
-        }
-
+        guard.Tokens ??= new ItemTokens(run.Token);
+        guard.Stop = guard.Tokens.Next();
         if (guard.Timer is null)
         {
             // The timer stays on for as long as the worker is at work, and looks at the deadline of whatever item runs then.
@@ -163,10 +160,10 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         successor._item = _item;
         successor._repetition = _repetition;
         successor._guard!.ItemDeadline = _guard!.ItemDeadline;
+        successor._guard.Tokens = _guard.Tokens;
         successor._guard!.HandedError = TimedOut(limit);
         Volatile.Write(ref successor._guard.Word, ItemGuard.Handed);
         _guard!.Timer?.Dispose();
-        _guard!.StopLink.Unregister();
         QuietCancel.Later(_guard!.Stop!);
         run.Settings.Executor.QueueUrgently(successor);
     }

@@ -84,6 +84,38 @@ internal abstract class Source<T>
     public virtual IEnumerable<(long First, int Count)> LeftOver() =>
         _stash is null ? [] : _stash.Select(static c => (c.FirstIndex, c.Count)).Order();
 
+    /// <summary>
+    /// Takes out the items that came back for another attempt and never got it: they were attempted, so that nobody may take them for items that never ran. For the end of a stopped run.
+    /// </summary>
+    /// <returns>Their indices.</returns>
+    public IReadOnlyList<long> TakeAttempted()
+    {
+        if (_stash is not { } stash)
+        {
+            return [];
+        }
+
+        using (LockHold.HoldMonitor(stash))
+        {
+            Chunk<T>[] all = [.. stash];
+            stash.Clear();
+            List<long> attempted = [];
+            foreach (Chunk<T> chunk in all)
+            {
+                if (chunk.Repetition is { Attempts: > 0 })
+                {
+                    attempted.Add(chunk.FirstIndex);
+                }
+                else
+                {
+                    stash.Push(chunk);
+                }
+            }
+
+            return attempted;
+        }
+    }
+
     /// <summary>Ends the user's sequence. Called once, when no worker is left.</summary>
     public virtual ValueTask DisposeAsync() => default;
 

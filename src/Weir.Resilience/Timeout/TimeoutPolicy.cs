@@ -96,6 +96,9 @@ public sealed class TimeoutPolicy<TResult>
     /// <param name="queue">Runs what follows on a limit, on a thread that has the time for it.</param>
     internal static TimeoutPolicy<TResult> ForARun(TimeoutOptions options, Action<IThreadPoolWorkItem> queue) => new(options, queue);
 
+    /// <summary>Whether each call gets a token of its own, because it may keep it. Calls outside a run share theirs, one after the other, and so need no allocation.</summary>
+    internal bool GivesOwnTokens => _queue is not null;
+
     /// <summary>Goes on with a caller whose call was ended, elsewhere: the timer's thread is not the caller's to work on.</summary>
     internal void Queue(TimeoutScope<TResult> scope)
     {

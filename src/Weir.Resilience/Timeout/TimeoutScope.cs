@@ -19,7 +19,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
     private readonly TimeoutPolicy<TResult> _policy;
     private readonly ITimer _timer;
     private readonly Action _onCallEnded;
-    private readonly CancellationTokenSource _source = new();
+    private CancellationTokenSource _source = new();
     private ManualResetValueTaskSourceCore<TResult> _core;
     private ConfiguredValueTaskAwaitable<TResult>.ConfiguredValueTaskAwaiter _call;
     private CancellationToken _callerToken;
@@ -231,9 +231,13 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
 
     private void Reuse()
     {
-        // Drops what the call has registered and left behind.
-        if (!_source.TryReset())
+        if (_policy.GivesOwnTokens)
         {
+            _source = new CancellationTokenSource();
+        }
+        else if (!_source.TryReset())
+        {
+            // Otherwise it has dropped what the call has registered and left behind.
             _policy.Forget(this);
             return;
         }

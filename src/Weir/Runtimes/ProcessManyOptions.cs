@@ -5,7 +5,9 @@ public sealed record ProcessManyOptions
 {
     internal static ProcessManyOptions Default { get; } = new();
 
-    /// <summary>How long one item may take, from its start. It is <see cref="ItemStatus.TimedOut"/> then, and the others go on.</summary>
+    /// <summary>
+    /// How long one item may take, from its start. It is <see cref="ItemStatus.TimedOut"/> then, its token is cancelled, which is no other item's, and the others go on.
+    /// </summary>
     /// <value>More than zero and at most <see cref="uint.MaxValue"/> - 1 milliseconds; <see langword="null"/>, the default, for no limit.</value>
     public TimeSpan? ItemTimeout { get; init; }
 

@@ -96,6 +96,55 @@ public class RecoveryTests
         Assert.Equal(0, _time.LiveTimers);
     }
 
+    [Theory(Timeout = 20_000)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Stop_WithItemsDueAndNotClaimed_TellsThoseThatWereAttempted(bool seenByAWorker)
+    {
+        // Item 1 is attempted and waits for another attempt, item 2 is put off without one, and item 3 never comes up.
+        Pump? pump = null;
+        (pump, Task<ItemOutcome<int>[]> task) = Start(
+            4,
+            1,
+            new Script(static call => call.Index == 1 ? Recovery<int>.Retry(Second) : Recovery<int>.Defer(Second)),
+            (x, _) =>
+            {
+                if (x == 3)
+                {
+                    _time.Advance(Second);
+                    pump!.Stop();
+                    return new ValueTask<int>(x);
+                }
+
+                return x is 1 or 2 ? throw new FormatException() : new ValueTask<int>(x);
+            });
+        if (seenByAWorker)
+        {
+            _executor.RunAll();
+        }
+        else
+        {
+            _executor.RunOne();
+            pump!.Stop();
+            _executor.RunAll();
+        }
+
+        Assert.Equal(
+            [ItemStatus.Succeeded, ItemStatus.Cancelled, ItemStatus.NotRun, ItemStatus.Succeeded], (await task).Select(static o => o.Status));
+        Assert.Equal(0, _time.LiveTimers);
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task Stop_WithItemsPutOffWithoutAnAttempt_SaysThatTheyNeverRan()
+    {
+        (Pump pump, Task<ItemOutcome<int>[]> task) = Start(
+            3, 1, new Script(static _ => Recovery<int>.Defer(Second)), static (x, _) => x == 1 ? throw new FormatException() : new ValueTask<int>(x));
+        _executor.RunAll();
+        pump.Stop();
+        Assert.Equal(
+            [ItemStatus.Succeeded, ItemStatus.NotRun, ItemStatus.Succeeded], (await task).Select(static o => o.Status));
+    }
+
     [Fact(Timeout = 20_000)]
     public async Task Backlog_WhenEverythingFails_HoldsBackNewItems()
     {

@@ -1,0 +1,122 @@
+using System.Diagnostics.CodeAnalysis;
+using Weir.Core.Threads;
+
+namespace Weir.Core.Dispatch;
+
+/// <summary>
+/// The tokens of a worker's timed items. Each item has a source of its own: user code may keep a token for longer than its item runs, and then nothing but the run may cancel it, least of
+/// all the time limit of the worker's next item.
+/// </summary>
+/// <remarks>
+/// To link each source with the run's token would cost a registration an item, under a lock that all workers share, and could be undone only by forgetting those whose tokens are still in use. So
+/// the sources lie in blocks, each of which knows its block and so keeps it alive while its token is in use; the worker keeps the blocks weakly, and the run's stop cancels what is
+/// left of them.
+/// </remarks>
+internal sealed class ItemTokens
+{
+    private const int FewestBlocks = 16;
+
+    private readonly Lock _lock = new();
+    private readonly List<WeakReference<Block>> _ended = [];
+    private Block _block = new();
+    private int _count;
+    private int _pruneAt = FewestBlocks;
+    private bool _stopped;
+
+    public ItemTokens(CancellationToken runToken) =>
+        runToken.UnsafeRegister(static tokens => ((ItemTokens)tokens!).StopAll(), this);
+
+    /// <summary>How many blocks of ended items are still known.</summary>
+    public int Blocks
+    {
+        get
+        {
+            using (_lock.Hold())
+            {
+                return _ended.Count;
+            }
+        }
+    }
+
+    /// <summary>Makes the source of the next item. Only for the worker.</summary>
+    public CancellationTokenSource Next()
+    {
+        if (_count == Block.Size)
+        {
+            Begin();
+        }
+
+        Source source = new(_block);
+        Volatile.Write(ref _block.Sources[_count++], source);
+
+        // In this order; see StopAll.
+        if (Volatile.Read(ref _stopped))
+        {
+            source.Cancel();
+        }
+
+        return source;
+    }
+
+    private void Begin()
+    {
+        using (_lock.Hold())
+        {
+            if (_ended.Count >= _pruneAt)
+            {
+                _ended.RemoveAll(static block => !block.TryGetTarget(out _));
+                _pruneAt = Math.Max(FewestBlocks, 2 * _ended.Count);
+            }
+
+            _ended.Add(new WeakReference<Block>(_block));
+            _block = new Block();
+            _count = 0;
+        }
+    }
+
+    /// <summary>The run has stopped: cancels the token of the item that runs, and those of ended items that are still in use.</summary>
+    private void StopAll()
+    {
+        // Either the worker sees this before its next item begins, or that item's source is seen here. The worker pays for no barrier.
+        Volatile.Write(ref _stopped, true);
+        Interlocked.MemoryBarrierProcessWide();
+        List<Block> blocks;
+        using (_lock.Hold())
+        {
+            blocks = [_block];
+            foreach (WeakReference<Block> ended in _ended)
+            {
+                if (ended.TryGetTarget(out Block? block))
+                {
+                    blocks.Add(block);
+                }
+            }
+        }
+
+        foreach (Block block in blocks)
+        {
+            foreach (ref Source? source in block.Sources.AsSpan())
+            {
+                if (Volatile.Read(ref source) is { } made)
+                {
+                    QuietCancel.Now(made);
+                }
+            }
+        }
+    }
+
+    /// <summary>Sources that are kept as long as any of their tokens is.</summary>
+    private sealed class Block
+    {
+        // So many that a weak reference costs an item next to nothing, and so few that a token in use keeps little.
+        public const int Size = 32;
+
+        public Source?[] Sources { get; } = new Source?[Size];
+    }
+
+    [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "It has neither timer nor link; user code may hold its token for longer than the item.")]
+    private sealed class Source(Block block) : CancellationTokenSource
+    {
+        public Block Block { get; } = block;
+    }
+}
