@@ -9,8 +9,8 @@ public sealed record PolicyChainOptions<TResult>
     public FallbackOptions<TResult>? Fallback { get; init; }
 
     /// <summary>How long all attempts may take together, their delays and waits included.</summary>
-    /// <value>More than zero, at most 2^32 - 2 ms; <see langword="null"/>, the default, for no limit.</value>
-    public TimeSpan? TotalTimeout { get; init; }
+    /// <value>More than zero, at most 2^32 - 2 ms; <see langword="null"/>, the default, for no limit. <see cref="Timeout.InfiniteTimeSpan"/> is taken as <see langword="null"/>.</value>
+    public TimeSpan? TotalTimeout { get; init => field = Require.NoneIfInfinite(value); }
 
     /// <summary>Which failures are tried again. Each attempt passes everything that follows here anew.</summary>
     /// <value>The default is <see langword="null"/>.</value>
@@ -29,8 +29,8 @@ public sealed record PolicyChainOptions<TResult>
     public IRateGate? RateLimit { get; init; }
 
     /// <summary>How long one attempt may take, its waits before it not included.</summary>
-    /// <value>More than zero, at most 2^32 - 2 ms; <see langword="null"/>, the default, for no limit.</value>
-    public TimeSpan? AttemptTimeout { get; init; }
+    /// <value>More than zero, at most 2^32 - 2 ms; <see langword="null"/>, the default, for no limit. <see cref="Timeout.InfiniteTimeSpan"/> is taken as <see langword="null"/>.</value>
+    public TimeSpan? AttemptTimeout { get; init => field = Require.NoneIfInfinite(value); }
 
     /// <summary>The clock of the time limits and of the delays before retries. A breaker and a bucket have their own.</summary>
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>

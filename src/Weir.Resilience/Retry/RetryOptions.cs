@@ -9,7 +9,7 @@ public sealed record RetryOptions
     public int MaxRetries { get; init; } = 3;
 
     /// <summary>The delay that <see cref="BackoffStrategy"/> starts from.</summary>
-    /// <value>From zero (retry at once) to <see cref="MaxDelay"/>. The default is 100 ms.</value>
+    /// <value>From zero (retry at once) to <see cref="MaxDelay"/>, where there are retries. The default is 100 ms.</value>
     public TimeSpan BaseDelay { get; init; } = TimeSpan.FromMilliseconds(100);
 
     /// <summary>The longest delay before a retry, also for what <see cref="DelayHint"/> says.</summary>
@@ -52,7 +52,7 @@ public sealed record RetryOptions
         Require.AtLeast(0, MaxRetries, nameof(MaxRetries));
         Require.NotNegative(BaseDelay, nameof(BaseDelay));
         Require.NotNegative(MaxDelay, nameof(MaxDelay));
-        if (MaxDelay < BaseDelay)
+        if (MaxRetries > 0 && MaxDelay < BaseDelay)
         {
             throw new ArgumentOutOfRangeException(nameof(MaxDelay), MaxDelay, $"{nameof(MaxDelay)} must be at least {nameof(BaseDelay)}, which is {BaseDelay}.");
         }

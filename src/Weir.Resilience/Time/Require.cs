@@ -23,6 +23,9 @@ internal static class Require
         }
     }
 
+    /// <summary>The platform's word for no time limit means here what it means there.</summary>
+    public static TimeSpan? NoneIfInfinite(TimeSpan? timeout) => timeout == Timeout.InfiniteTimeSpan ? null : timeout;
+
     [StackTraceHidden]
     public static void Positive(TimeSpan? value, string name)
     {

@@ -4,7 +4,7 @@ namespace Weir;
 public sealed record MetricsOptions
 {
     /// <summary>How often a sample is taken while the run lasts.</summary>
-    /// <value>More than zero. The default is 10 seconds.</value>
+    /// <value>More than zero, or <see cref="Timeout.InfiniteTimeSpan"/> for the final sample only. The default is 10 seconds.</value>
     public TimeSpan SampleInterval { get; init; } = TimeSpan.FromSeconds(10);
 
     /// <summary>Called with each sample; <see langword="null"/> for none.</summary>
@@ -20,7 +20,7 @@ public sealed record MetricsOptions
 
     internal void Validate()
     {
-        Require.Timeout(SampleInterval, nameof(SampleInterval));
-        Require.Timeout(CallbackTimeout, nameof(CallbackTimeout));
+        Require.Interval(SampleInterval, nameof(SampleInterval));
+        Require.Length(CallbackTimeout, nameof(CallbackTimeout));
     }
 }

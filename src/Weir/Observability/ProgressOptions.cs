@@ -4,7 +4,7 @@ namespace Weir;
 public sealed record ProgressOptions
 {
     /// <summary>How often a report is made while the run lasts.</summary>
-    /// <value>More than zero. The default is 5 seconds.</value>
+    /// <value>More than zero, or <see cref="Timeout.InfiniteTimeSpan"/> for the final report only. The default is 5 seconds.</value>
     public TimeSpan ReportInterval { get; init; } = TimeSpan.FromSeconds(5);
 
     /// <summary>Called with each report; <see langword="null"/> for no reports.</summary>
@@ -27,7 +27,7 @@ public sealed record ProgressOptions
 
     internal void Validate()
     {
-        Require.Timeout(ReportInterval, nameof(ReportInterval));
-        Require.Timeout(CallbackTimeout, nameof(CallbackTimeout));
+        Require.Interval(ReportInterval, nameof(ReportInterval));
+        Require.Length(CallbackTimeout, nameof(CallbackTimeout));
     }
 }

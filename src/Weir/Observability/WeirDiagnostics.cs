@@ -1,4 +1,4 @@
-namespace Weir;
+namespace Weir.Observability;
 
 /// <summary>The names under which the library reports to OpenTelemetry and other listeners. See docs/observability.md.</summary>
 public static class WeirDiagnostics

@@ -22,7 +22,7 @@ public static partial class ParallelOperators
     /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
     /// <param name="batchTimeout">
     /// How long the first item of a batch may wait for the batch to fill, also while the source gives nothing; the batch is then handed out as it is.
-    /// More than zero; <see langword="null"/> for no limit.
+    /// More than zero; <see langword="null"/> or <see cref="Timeout.InfiniteTimeSpan"/> for no limit.
     /// </param>
     /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="batchSelector"/> is cancelled by it, and whenever the run stops.</param>
     /// <returns>
@@ -50,6 +50,7 @@ public static partial class ParallelOperators
         Require.AtLeastOne(batchSize, nameof(batchSize));
         ArgumentNullException.ThrowIfNull(batchSelector);
         ArgumentNullException.ThrowIfNull(partitionBy);
+        batchTimeout = Require.NoneIfInfinite(batchTimeout);
         Require.Timeout(batchTimeout, nameof(batchTimeout));
         options ??= ParallelRunOptions.Default;
         options.Validate();
@@ -76,7 +77,7 @@ public static partial class ParallelOperators
     /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
     /// <param name="batchTimeout">
     /// How long the first item of a batch may wait for the batch to fill, also while the source gives nothing; the batch is then handed out as it is.
-    /// More than zero; <see langword="null"/> for no limit.
+    /// More than zero; <see langword="null"/> or <see cref="Timeout.InfiniteTimeSpan"/> for no limit.
     /// </param>
     /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="batchSelector"/> is cancelled by it, and whenever the run stops.</param>
     /// <returns>
@@ -105,6 +106,7 @@ public static partial class ParallelOperators
         Require.AtLeastOne(batchSize, nameof(batchSize));
         ArgumentNullException.ThrowIfNull(batchSelector);
         ArgumentNullException.ThrowIfNull(partitionBy);
+        batchTimeout = Require.NoneIfInfinite(batchTimeout);
         Require.Timeout(batchTimeout, nameof(batchTimeout));
         options ??= ParallelRunOptions.Default;
         options.Validate();
@@ -129,7 +131,7 @@ public static partial class ParallelOperators
     /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
     /// <param name="batchTimeout">
     /// How long the first item of a batch may wait for the batch to fill, also while the source gives nothing; the batch is then handed out as it is.
-    /// More than zero; <see langword="null"/> for no limit.
+    /// More than zero; <see langword="null"/> or <see cref="Timeout.InfiniteTimeSpan"/> for no limit.
     /// </param>
     /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="batchSelector"/> is cancelled by it, and whenever the run stops.</param>
     /// <returns>
@@ -157,6 +159,7 @@ public static partial class ParallelOperators
         Require.AtLeastOne(batchSize, nameof(batchSize));
         ArgumentNullException.ThrowIfNull(batchSelector);
         ArgumentNullException.ThrowIfNull(partitionBy);
+        batchTimeout = Require.NoneIfInfinite(batchTimeout);
         Require.Timeout(batchTimeout, nameof(batchTimeout));
         options ??= ParallelRunOptions.Default;
         options.Validate();

@@ -17,7 +17,7 @@ public static partial class ParallelOperators
     /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
     /// <param name="batchTimeout">
     /// How long the first item of a batch may wait for the batch to fill, also while the source gives nothing; the batch is then handed out as it is.
-    /// More than zero; <see langword="null"/> for no limit.
+    /// More than zero; <see langword="null"/> or <see cref="Timeout.InfiniteTimeSpan"/> for no limit.
     /// </param>
     /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="batchSelector"/> is cancelled by it, and whenever the run stops.</param>
     /// <returns>
@@ -42,6 +42,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(source);
         Require.AtLeastOne(batchSize, nameof(batchSize));
         ArgumentNullException.ThrowIfNull(batchSelector);
+        batchTimeout = Require.NoneIfInfinite(batchTimeout);
         Require.Timeout(batchTimeout, nameof(batchTimeout));
         options ??= ParallelRunOptions.Default;
         options.Validate();
@@ -63,7 +64,7 @@ public static partial class ParallelOperators
     /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
     /// <param name="batchTimeout">
     /// How long the first item of a batch may wait for the batch to fill, also while the source gives nothing; the batch is then handed out as it is.
-    /// More than zero; <see langword="null"/> for no limit.
+    /// More than zero; <see langword="null"/> or <see cref="Timeout.InfiniteTimeSpan"/> for no limit.
     /// </param>
     /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="batchSelector"/> is cancelled by it, and whenever the run stops.</param>
     /// <returns>
@@ -89,6 +90,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(source);
         Require.AtLeastOne(batchSize, nameof(batchSize));
         ArgumentNullException.ThrowIfNull(batchSelector);
+        batchTimeout = Require.NoneIfInfinite(batchTimeout);
         Require.Timeout(batchTimeout, nameof(batchTimeout));
         options ??= ParallelRunOptions.Default;
         options.Validate();
@@ -108,7 +110,7 @@ public static partial class ParallelOperators
     /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
     /// <param name="batchTimeout">
     /// How long the first item of a batch may wait for the batch to fill, also while the source gives nothing; the batch is then handed out as it is.
-    /// More than zero; <see langword="null"/> for no limit.
+    /// More than zero; <see langword="null"/> or <see cref="Timeout.InfiniteTimeSpan"/> for no limit.
     /// </param>
     /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="batchSelector"/> is cancelled by it, and whenever the run stops.</param>
     /// <returns>
@@ -133,6 +135,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(source);
         Require.AtLeastOne(batchSize, nameof(batchSize));
         ArgumentNullException.ThrowIfNull(batchSelector);
+        batchTimeout = Require.NoneIfInfinite(batchTimeout);
         Require.Timeout(batchTimeout, nameof(batchTimeout));
         options ??= ParallelRunOptions.Default;
         options.Validate();

@@ -30,8 +30,8 @@ public sealed record AdaptiveConcurrencyOptions
     public TimeSpan SampleInterval { get; init; } = TimeSpan.FromSeconds(1);
 
     /// <summary>The latency that <see cref="TargetPercentile"/> of a window's calls have to keep, or the window is bad.</summary>
-    /// <value>More than zero; <see langword="null"/>, the default, for none.</value>
-    public TimeSpan? TargetLatency { get; init; }
+    /// <value>More than zero; <see langword="null"/>, the default, for none. <see cref="Timeout.InfiniteTimeSpan"/> is taken as <see langword="null"/>.</value>
+    public TimeSpan? TargetLatency { get; init => field = Require.NoneIfInfinite(value); }
 
     /// <summary>The part of a window's successful calls that has to be within <see cref="TargetLatency"/>. Has no effect without one.</summary>
     /// <value>A fraction above 0 and at most 1. The default is 0.95.</value>
@@ -73,7 +73,7 @@ public sealed record AdaptiveConcurrencyOptions
                 nameof(InitialConcurrency), initial, $"{nameof(InitialConcurrency)} must be from {MinConcurrency} to {MaxConcurrency}, the bounds of this instance, or null.");
         }
 
-        Require.Timeout(SampleInterval, nameof(SampleInterval));
+        Require.Length(SampleInterval, nameof(SampleInterval));
         Require.Timeout(TargetLatency, nameof(TargetLatency));
         if (!(TargetPercentile is > 0 and <= 1))
         {

@@ -20,14 +20,14 @@ public sealed record ParallelRunOptions
     public AdaptiveConcurrencyOptions? AdaptiveConcurrency { get; init; }
 
     /// <summary>How long one item may take, its start and completion hooks included.</summary>
-    /// <value>More than zero and at most <see cref="uint.MaxValue"/> - 1 milliseconds; <see langword="null"/>, the default, for no limit.</value>
+    /// <value>More than zero and at most <see cref="uint.MaxValue"/> - 1 milliseconds; <see langword="null"/>, the default, for no limit. <see cref="Timeout.InfiniteTimeSpan"/> is taken as <see langword="null"/>.</value>
     /// <remarks>
     /// At the limit the item's token is cancelled and the item fails with an <see cref="OperationCanceledException"/> whose
     /// <see cref="Exception.InnerException"/> is a <see cref="TimeoutException"/>, as <c>HttpClient</c> reports it. This also
     /// happens when the call ignores its token, or blocks its thread: the run goes on without it, and its later result or exception is dropped.
     /// It never happens before its time. It happens late by what the timer is, and by at most 10 ms more, because items that end at once do not read the clock.
     /// </remarks>
-    public TimeSpan? PerItemTimeout { get; init; }
+    public TimeSpan? PerItemTimeout { get; init => field = Require.NoneIfInfinite(value); }
 
     /// <summary>What happens when an item fails.</summary>
     /// <value>The default is <see cref="ErrorMode.FailFast"/>.</value>
@@ -91,7 +91,7 @@ public sealed record ParallelRunOptions
     public TimeSpan BaseDelay { get; init; } = TimeSpan.FromMilliseconds(100);
 
     /// <summary>The longest delay between two attempts.</summary>
-    /// <value>At least <see cref="BaseDelay"/>. The default is 5 minutes.</value>
+    /// <value>At least <see cref="BaseDelay"/> when there are retries. The default is 5 minutes.</value>
     public TimeSpan MaxDelay { get; init; } = TimeSpan.FromMinutes(5);
 
     /// <summary>How the delay grows from attempt to attempt; <see cref="Backoff"/> has the formulas.</summary>
@@ -109,8 +109,8 @@ public sealed record ParallelRunOptions
     public Func<int, int, Exception, ValueTask>? OnRetryAsync { get; init; }
 
     /// <summary>How long one attempt may take. Its time begins when the rate limit has let it through.</summary>
-    /// <value>More than zero; <see langword="null"/>, the default, for no limit but <see cref="PerItemTimeout"/>.</value>
-    public TimeSpan? AttemptTimeout { get; init; }
+    /// <value>More than zero; <see langword="null"/>, the default, for no limit but <see cref="PerItemTimeout"/>. <see cref="Timeout.InfiniteTimeSpan"/> is taken as <see langword="null"/>.</value>
+    public TimeSpan? AttemptTimeout { get; init => field = Require.NoneIfInfinite(value); }
 
     /// <summary>A result in place of a failure, after the last attempt: see <see cref="Fallback.Of{TResult}(Func{int, Exception, TResult})"/>.</summary>
     /// <value><see langword="null"/>, the default, for none. Its result type must be that of the operator.</value>

@@ -18,21 +18,45 @@ internal static class Require
         }
     }
 
+    /// <summary>The platform's word for no time limit means here what it means there.</summary>
+    public static TimeSpan? NoneIfInfinite(TimeSpan? timeout) => timeout == System.Threading.Timeout.InfiniteTimeSpan ? null : timeout;
+
     [StackTraceHidden]
     public static void Timeout(TimeSpan? value, string name)
     {
-        if (value is { } timeout && (timeout <= TimeSpan.Zero || timeout > LongestTimeout))
+        if (value is { } timeout && !IsInRange(timeout))
         {
             throw new ArgumentOutOfRangeException(name, value, $"{name} must be more than zero and at most {LongestTimeout.TotalDays:F0} days, or null for none.");
         }
     }
 
+    /// <summary>A length of time that has to be one.</summary>
     [StackTraceHidden]
-    public static void NotNegative(TimeSpan value, string name)
+    public static void Length(TimeSpan value, string name)
     {
-        if (value < TimeSpan.Zero || value > LongestTimeout)
+        if (!IsInRange(value))
         {
-            throw new ArgumentOutOfRangeException(name, value, $"{name} must be from zero to {LongestTimeout.TotalDays:F0} days.");
+            throw new ArgumentOutOfRangeException(name, value, $"{name} must be more than zero and at most {LongestTimeout.TotalDays:F0} days.");
+        }
+    }
+
+    /// <summary>How often something is done, which may be never.</summary>
+    [StackTraceHidden]
+    public static void Interval(TimeSpan value, string name)
+    {
+        if (value != System.Threading.Timeout.InfiniteTimeSpan && !IsInRange(value))
+        {
+            throw new ArgumentOutOfRangeException(
+                name, value, $"{name} must be more than zero and at most {LongestTimeout.TotalDays:F0} days, or Timeout.InfiniteTimeSpan for the final report only.");
+        }
+    }
+
+    [StackTraceHidden]
+    public static void GracePeriod(TimeSpan value, string name)
+    {
+        if (value != System.Threading.Timeout.InfiniteTimeSpan && (value < TimeSpan.Zero || value > LongestTimeout))
+        {
+            throw new ArgumentOutOfRangeException(name, value, $"{name} must be from zero to {LongestTimeout.TotalDays:F0} days, or Timeout.InfiniteTimeSpan for as long as it takes.");
         }
     }
 
@@ -62,4 +86,6 @@ internal static class Require
             throw new ArgumentException($"{ownName} and {sharedName} are both set: give one of them.", sharedName);
         }
     }
+
+    private static bool IsInRange(TimeSpan length) => length > TimeSpan.Zero && length <= LongestTimeout;
 }

@@ -6,7 +6,7 @@ public sealed record RuntimeOptions
     internal static RuntimeOptions Default { get; } = new();
 
     /// <summary>How long <see cref="IAsyncDisposable.DisposeAsync"/> lets running calls go on before it ends them.</summary>
-    /// <value>Zero or more. The default is 30 seconds.</value>
+    /// <value>Zero or more, or <see cref="Timeout.InfiniteTimeSpan"/> for as long as they take. The default is 30 seconds.</value>
     public TimeSpan GracePeriod { get; init; } = TimeSpan.FromSeconds(30);
 
     /// <summary>The clock for time limits and the grace period.</summary>
@@ -15,7 +15,7 @@ public sealed record RuntimeOptions
 
     internal void Validate()
     {
-        Require.NotNegative(GracePeriod, nameof(GracePeriod));
+        Require.GracePeriod(GracePeriod, nameof(GracePeriod));
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
     }
 }

@@ -300,7 +300,7 @@ public class PolicyChainTests
             Assert.Throws<ArgumentOutOfRangeException>(name, () => new PolicyChain<int>(options));
 
         Wrong("TotalTimeout", new PolicyChainOptions<int> { TotalTimeout = TimeSpan.Zero });
-        Wrong("AttemptTimeout", new PolicyChainOptions<int> { AttemptTimeout = -Span.Ms(1) });
+        Wrong("AttemptTimeout", new PolicyChainOptions<int> { AttemptTimeout = -Span.Ms(2) });
         Wrong("MaxRetries", new PolicyChainOptions<int> { Retry = new RetryOptions { MaxRetries = -1 } });
         Wrong("OpenCircuitMode", new PolicyChainOptions<int> { OpenCircuitMode = (OpenCircuitMode)7 });
         Assert.Throws<ArgumentNullException>("call", () => { _ = new PolicyChain<int>(new PolicyChainOptions<int>()).ExecuteAsync(null!); });

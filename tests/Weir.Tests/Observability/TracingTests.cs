@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
+using Weir.Observability;
 using Weir.TestKit;
 using Weir.Tests.Operators.Budgets;
 

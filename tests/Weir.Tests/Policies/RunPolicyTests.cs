@@ -249,7 +249,7 @@ public class RunPolicyTests
     {
         Refused("MaxRetries", new() { MaxRetries = -1 });
         Refused("BaseDelay", new() { BaseDelay = -Second });
-        Refused("MaxDelay", new() { BaseDelay = Second, MaxDelay = TimeSpan.Zero });
+        Refused("MaxDelay", new() { MaxRetries = 1, BaseDelay = Second, MaxDelay = TimeSpan.Zero });
         Refused("BackoffStrategy", new() { BackoffStrategy = (BackoffStrategy)77 });
         Refused("AttemptTimeout", new() { AttemptTimeout = TimeSpan.Zero });
         Refused("FailureThreshold", new() { CircuitBreaker = new() { FailureThreshold = 0 } });

@@ -25,7 +25,7 @@ public class RuntimeArgumentTests
     public async Task ProcessMany_TimeoutsOutOfRange_ThrowsAtTheCall(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
-        foreach (TimeSpan bad in new[] { TimeSpan.Zero, TimeSpan.FromTicks(-1), Timeout.InfiniteTimeSpan, TimeSpan.FromMilliseconds(uint.MaxValue), TimeSpan.MaxValue })
+        foreach (TimeSpan bad in new[] { TimeSpan.Zero, TimeSpan.FromTicks(-1), TimeSpan.FromMilliseconds(-2), TimeSpan.FromMilliseconds(uint.MaxValue), TimeSpan.MaxValue })
         {
             AssertRefused("ItemTimeout", bad, new ProcessManyOptions { ItemTimeout = bad });
             AssertRefused("BatchTimeout", bad, new ProcessManyOptions { BatchTimeout = bad });
@@ -70,7 +70,7 @@ public class RuntimeArgumentTests
     public async Task Constructor_OptionsOutOfRange_Throws()
     {
         await Task.CompletedTask;
-        foreach (TimeSpan bad in new[] { TimeSpan.FromTicks(-1), Timeout.InfiniteTimeSpan, TimeSpan.MaxValue })
+        foreach (TimeSpan bad in new[] { TimeSpan.FromTicks(-1), TimeSpan.FromMilliseconds(-2), TimeSpan.MaxValue })
         {
             RuntimeOptions options = new() { GracePeriod = bad };
             Assert.Throws<ArgumentOutOfRangeException>("GracePeriod", () => new DirectRuntime(options));

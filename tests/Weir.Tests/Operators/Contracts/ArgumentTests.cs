@@ -16,7 +16,7 @@ public class ArgumentTests
         ["capacity -1"] = (new() { ChannelCapacity = -1 }, nameof(ParallelRunOptions.ChannelCapacity)),
         ["timeout 0"] = (new() { PerItemTimeout = TimeSpan.Zero }, nameof(ParallelRunOptions.PerItemTimeout)),
         ["timeout -1"] = (new() { PerItemTimeout = TimeSpan.FromTicks(-1) }, nameof(ParallelRunOptions.PerItemTimeout)),
-        ["timeout infinite"] = (new() { PerItemTimeout = System.Threading.Timeout.InfiniteTimeSpan }, nameof(ParallelRunOptions.PerItemTimeout)),
+        ["timeout -2 ms"] = (new() { PerItemTimeout = TimeSpan.FromMilliseconds(-2) }, nameof(ParallelRunOptions.PerItemTimeout)),
         ["timeout too long"] = (new() { PerItemTimeout = TimeSpan.MaxValue }, nameof(ParallelRunOptions.PerItemTimeout)),
         ["mode 3"] = (new() { ErrorMode = (ErrorMode)3 }, nameof(ParallelRunOptions.ErrorMode)),
         ["mode -1"] = (new() { ErrorMode = (ErrorMode)(-1) }, nameof(ParallelRunOptions.ErrorMode)),

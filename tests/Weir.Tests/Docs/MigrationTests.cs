@@ -1,0 +1,316 @@
+using System.Diagnostics.Metrics;
+using System.Diagnostics.Tracing;
+using System.Reflection;
+using Weir.Observability;
+using Weir.Resilience;
+using Weir.Tests.Operators.Support;
+
+namespace Weir.Tests.Docs;
+
+/// <summary>What docs/migrating-from-rivulet.md says of Weir, row by row, where no other test says it.</summary>
+public class MigrationTests
+{
+    private static readonly TimeSpan Second = TimeSpan.FromSeconds(1);
+
+    private readonly ManualTimeProvider _time = new();
+
+    [Fact(Timeout = 30_000)]
+    public async Task PerItemTimeout_WithRetries_CoversAllAttempts()
+    {
+        // Each attempt takes 2 s and fails; the item may take 5.
+        int attempts = 0;
+        Task<ItemOutcome<int>[]> run = new[] { 1 }.SelectParallelOutcomesAsync<int, int>(
+            async (_, token) =>
+            {
+                attempts++;
+                await Task.Delay(2 * Second, _time, token);
+                throw new TimeoutException();
+            },
+            new ParallelRunOptions { TimeProvider = _time, MaxRetries = 100, BaseDelay = TimeSpan.Zero, PerItemTimeout = 5 * Second });
+        await _time.DriveAsync(run, Second);
+        Assert.Equal(ItemStatus.TimedOut, (await run)[0].Status);
+        Assert.InRange(attempts, 1, 3);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task AttemptTimeout_WithRetries_IsOfOneAttempt()
+    {
+        int attempts = 0;
+        Task<List<int>> run = new[] { 7 }.SelectParallelAsync(
+            async (x, token) =>
+            {
+                if (++attempts < 4)
+                {
+                    await Task.Delay(Timeout.InfiniteTimeSpan, _time, token);
+                }
+
+                return x;
+            },
+            new ParallelRunOptions { TimeProvider = _time, MaxRetries = 100, BaseDelay = TimeSpan.Zero, AttemptTimeout = 5 * Second });
+        await _time.DriveAsync(run, Second);
+        Assert.Equal([7], await run);
+
+        // The clock goes on while an attempt begins, so one more may run out of time.
+        Assert.InRange(attempts, 4, 101);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task FailureThreshold_WithRetries_CountsAttempts()
+    {
+        int calls = 0;
+        Task<ItemOutcome<int>[]> run = Enumerable.Range(0, 10).SelectParallelOutcomesAsync<int, int>(
+            (_, _) =>
+            {
+                calls++;
+                throw new TimeoutException();
+            },
+            new ParallelRunOptions
+            {
+                TimeProvider = _time, MaxDegreeOfParallelism = 1, MaxRetries = 3, BaseDelay = TimeSpan.Zero,
+                CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 5, OpenTimeout = TimeSpan.FromHours(1) },
+            });
+        await _time.DriveAsync(run, Second);
+        Assert.Equal(5, calls);
+        Assert.IsType<CircuitBreakerOpenException>((await run)[^1].Error);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [InlineData(false, new[] { 0, 1, 2, 0 })]
+    [InlineData(true, new[] { 0, 0, 1, 2 })]
+    public async Task Retry_AtALimitOfOne_IsPassedByOthersUnlessTheyShareAKey(bool keyed, int[] expected)
+    {
+        List<int> order = [];
+        ValueTask Call(int x, CancellationToken token)
+        {
+            order.Add(x);
+            return x == 0 && order.Count == 1 ? throw new TimeoutException() : default;
+        }
+
+        ParallelRunOptions options = new() { TimeProvider = _time, MaxDegreeOfParallelism = 1, MaxRetries = 1, BaseDelay = Second };
+        Task run = keyed
+            ? Enumerable.Range(0, 3).ForEachParallelAsync(Call, static _ => 0, options)
+            : Enumerable.Range(0, 3).ForEachParallelAsync(Call, options);
+        if (!keyed)
+        {
+            // The clock stands still until the others have passed.
+            await Guard.UntilAsync(() => order.Count == 3, "the items that pass");
+        }
+
+        await _time.DriveAsync(run, Second);
+        Assert.Equal(expected, order);
+    }
+
+    [Theory]
+    [InlineData("Weir", typeof(ParallelRunOptions))]
+    [InlineData("Weir", typeof(ProgressOptions))]
+    [InlineData("Weir.Resilience", typeof(CircuitBreakerOptions))]
+    [InlineData("Weir.Observability", typeof(WeirDiagnostics))]
+    [InlineData("Weir.Polly", typeof(Weir.Polly.PollyPipelines))]
+    public void Using_OfANamespaceThatTakesThePlaceOfOneThere_HasPublicTypes(string name, Type type)
+    {
+        Assert.True(type.IsPublic);
+        Assert.Equal(name, type.Namespace);
+    }
+
+    [Fact]
+    public void Options_AreCopiedByWith()
+    {
+        ParallelRunOptions options = new() { MaxRetries = 2, CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 9 } };
+        ParallelRunOptions copy = options with { MaxRetries = 3 };
+        Assert.Equal((2, 3), (options.MaxRetries, copy.MaxRetries));
+        Assert.Same(options.CircuitBreaker, copy.CircuitBreaker);
+        Assert.Equal(options, copy with { MaxRetries = 2 });
+        Assert.All(
+            new[] { typeof(ParallelRunOptions), typeof(CircuitBreakerOptions), typeof(RateLimitOptions), typeof(AdaptiveConcurrencyOptions), typeof(ProgressOptions), typeof(MetricsOptions) },
+            static type => Assert.Empty(Assert.Single(type.GetConstructors()).GetParameters()));
+    }
+
+    [Fact]
+    public void Snapshots_RatesAndShares_AreComputed()
+    {
+        ProgressSnapshot progress = new() { ItemsStarted = 60, ItemsCompleted = 40, ErrorCount = 10, TotalItems = 100, Elapsed = 10 * Second, IsFinal = false };
+        Assert.Equal((4, 50, 10 * Second), (progress.ItemsPerSecond, progress.PercentComplete, progress.EstimatedTimeRemaining));
+        MetricsSnapshot metrics = new()
+        {
+            ActiveWorkers = 10, ConcurrencyLimit = 10, QueueDepth = 0, WaitingForRetry = 0, ItemsStarted = 60, ItemsCompleted = 40, TotalFailures = 10, TotalRetries = 0,
+            ThrottleEvents = 0, DrainEvents = 0, Elapsed = 10 * Second, IsFinal = false,
+        };
+        Assert.Equal((4, 0.2), (metrics.ItemsPerSecond, metrics.ErrorRate));
+        Assert.All(
+            new[] { typeof(ProgressSnapshot).GetProperty("ItemsPerSecond"), typeof(ProgressSnapshot).GetProperty("PercentComplete"), typeof(ProgressSnapshot).GetProperty("EstimatedTimeRemaining"), typeof(MetricsSnapshot).GetProperty("ItemsPerSecond"), typeof(MetricsSnapshot).GetProperty("ErrorRate") },
+            static property => Assert.False(property!.CanWrite));
+    }
+
+    [Fact]
+    public void Snapshots_Counts_AreLong()
+    {
+        string[] counts = [nameof(ProgressSnapshot.ItemsStarted), nameof(ProgressSnapshot.ItemsCompleted), nameof(ProgressSnapshot.ErrorCount)];
+        Assert.All(counts, static name => Assert.Equal(typeof(long), typeof(ProgressSnapshot).GetProperty(name)!.PropertyType));
+        Assert.Equal(typeof(long), typeof(MetricsSnapshot).GetProperty(nameof(MetricsSnapshot.QueueDepth))!.PropertyType);
+        Assert.Equal(typeof(int?), typeof(ProgressSnapshot).GetProperty(nameof(ProgressSnapshot.TotalItems))!.PropertyType);
+    }
+
+    [Fact]
+    public void Backoff_GivesTheDelaysOfTheFormulas()
+    {
+        TimeSpan cap = TimeSpan.FromMinutes(5);
+        TimeSpan previous = TimeSpan.Zero;
+        for (int attempt = 1; attempt <= 12; attempt++)
+        {
+            previous = Backoff.GetDelay(BackoffStrategy.Exponential, Second, cap, attempt, previous, static () => 0.5);
+            Assert.Equal(Math.Min(300, Math.Pow(2, attempt - 1)), previous.TotalSeconds);
+            Assert.Equal(Math.Min(300, attempt), Backoff.GetDelay(BackoffStrategy.Linear, Second, cap, attempt, previous, static () => 0.5).TotalSeconds);
+        }
+
+        Assert.Equal(Second, Backoff.GetDelay(BackoffStrategy.DecorrelatedJitter, Second, cap, 1, TimeSpan.Zero, static () => 0.5));
+        Assert.Equal(2 * Second, Backoff.GetDelay(BackoffStrategy.DecorrelatedJitter, Second, cap, 2, Second, static () => 0.5));
+    }
+
+    [Theory]
+    [InlineData(AdaptiveConcurrencyStrategy.Gradient, 0)]
+    [InlineData(AdaptiveConcurrencyStrategy.AIMD, 1)]
+    [InlineData(AdaptiveConcurrencyStrategy.Aggressive, 2)]
+    [InlineData(AdaptiveConcurrencyStrategy.Gradual, 3)]
+    public void Strategies_HaveTheseNumbers(AdaptiveConcurrencyStrategy strategy, int number) => Assert.Equal(number, (int)strategy);
+
+    [Fact(Timeout = 30_000)]
+    public async Task EventCounters_AreInstrumentsOfTheMeter()
+    {
+        HashSet<string> instruments = [];
+        using MeterListener listener = new();
+        listener.InstrumentPublished = (instrument, _) =>
+        {
+            if (instrument.Meter.Name == WeirDiagnostics.MeterName)
+            {
+                instruments.Add(instrument.Name);
+            }
+        };
+        listener.Start();
+        await new[] { 1 }.ForEachParallelAsync(static (_, _) => default);
+        Assert.Superset(new HashSet<string> { "weir.items", "weir.items.active", "weir.retries", "weir.throttles", "weir.drains" }, instruments);
+        Assert.DoesNotContain(EventSource.GetSources(), static source => source.Name.StartsWith("Weir", StringComparison.Ordinal) || source.Name.StartsWith("Rivulet", StringComparison.Ordinal));
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Fallback_OfOptionsThatAreShared_IsGivenToEachOperatorByWith()
+    {
+        ParallelRunOptions shared = new() { ErrorMode = ErrorMode.BestEffort, OnFallback = Fallback.Of(static (_, _) => -1) };
+        int[] items = [1, 2];
+        Assert.Equal([-1, -1], await items.SelectParallelAsync<int, int>(static (_, _) => throw new FormatException(), shared));
+        ArgumentException text = Assert.Throws<ArgumentException>("OnFallback", () => { _ = items.SelectParallelAsync(static (_, _) => new ValueTask<string>(""), shared); });
+        Assert.Contains("String", text.Message, StringComparison.Ordinal);
+        Assert.Throws<ArgumentException>("OnFallback", () => { _ = items.ForEachParallelAsync(static (_, _) => default, shared); });
+        Assert.Equal(["?", "?"], await items.SelectParallelAsync<int, string>(static (_, _) => throw new FormatException(), shared with { OnFallback = Fallback.Of(static (_, _) => "?") }));
+        await items.ForEachParallelAsync(static (_, _) => throw new FormatException(), shared with { OnFallback = null });
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task SourceList_Grows_FailsTheRun()
+    {
+        List<int> list = [.. Enumerable.Range(0, 10_000)];
+        await Assert.ThrowsAsync<InvalidOperationException>(() => list.ForEachParallelAsync(
+            (x, _) =>
+            {
+                if (x == 0)
+                {
+                    list.Add(-1);
+                }
+
+                return default;
+            },
+            new ParallelRunOptions { MaxDegreeOfParallelism = 1 }));
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task InfiniteTimeSpan_WhereItMeansNone_IsNone()
+    {
+        int reports = 0;
+        TimeSpan none = Timeout.InfiniteTimeSpan;
+        ParallelRunOptions options = new()
+        {
+            TimeProvider = _time,
+            PerItemTimeout = none,
+            AttemptTimeout = none,
+            AdaptiveConcurrency = new AdaptiveConcurrencyOptions { TargetLatency = none },
+            Progress = new ProgressOptions { ReportInterval = none, OnProgress = Count },
+            Metrics = new MetricsOptions { SampleInterval = none, OnMetricsSample = Count },
+        };
+        Assert.Equal((null, null, null), (options.PerItemTimeout, options.AttemptTimeout, options.AdaptiveConcurrency.TargetLatency));
+        using Gate gate = new();
+        Task<List<int>> run = new[] { 1 }.SelectParallelAsync(
+            async (x, _) =>
+            {
+                await gate.WaitAsync();
+                return x;
+            },
+            options);
+        _time.Advance(TimeSpan.FromDays(100));
+        gate.Open();
+        Assert.Equal([1], await run);
+        Assert.Equal(2, reports);
+
+        await foreach (int count in new[] { 1, 2, 3 }.Where(static x => x > 0).BatchParallelStreamAsync(3, static (batch, _) => new ValueTask<int>(batch.Count), batchTimeout: none))
+        {
+            Assert.Equal(3, count);
+        }
+
+        await using Weir.Runtimes.ConcurrentRuntime runtime = new(2, new Weir.Runtimes.RuntimeOptions { GracePeriod = none });
+        Assert.True((await runtime.ProcessManyAsync([1], static (x, _) => new ValueTask<int>(x), new Weir.Runtimes.ProcessManyOptions { ItemTimeout = none, BatchTimeout = none }))[0].IsSuccess);
+        var chain = new PolicyChain<int>(new PolicyChainOptions<int> { TotalTimeout = none, AttemptTimeout = none });
+        Assert.Equal(1, await chain.ExecuteAsync(static _ => new ValueTask<int>(1), CancellationToken.None));
+
+        ValueTask Count<T>(T report)
+        {
+            Interlocked.Increment(ref reports);
+            return default;
+        }
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task BaseDelay_AboveMaxDelay_IsRefusedOnlyWhereThereAreRetries()
+    {
+        ParallelRunOptions options = new() { BaseDelay = TimeSpan.FromMinutes(10) };
+        Assert.Equal([1], await new[] { 1 }.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), options));
+        Assert.Throws<ArgumentOutOfRangeException>("MaxDelay", () => { _ = new[] { 1 }.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), options with { MaxRetries = 1 }); });
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Refused_Values_AreNamedAtTheCall()
+    {
+        await Task.CompletedTask;
+        Refused("MaxRetries", new() { MaxRetries = -1 });
+        Refused("BaseDelay", new() { BaseDelay = -Second });
+        Refused("PerItemTimeout", new() { PerItemTimeout = TimeSpan.Zero });
+        Refused("PerItemTimeout", new() { PerItemTimeout = -Second });
+        Refused("ReportInterval", new() { Progress = new() { ReportInterval = TimeSpan.Zero } });
+        Refused("SampleInterval", new() { Metrics = new() { SampleInterval = TimeSpan.Zero } });
+        Refused("ErrorMode", new() { ErrorMode = (ErrorMode)9 });
+        Refused("BackoffStrategy", new() { BackoffStrategy = (BackoffStrategy)9 });
+        Refused("OpenTimeout", new() { CircuitBreaker = new() { OpenTimeout = Timeout.InfiniteTimeSpan } });
+
+        static void Refused(string name, ParallelRunOptions options) =>
+            Assert.Throws<ArgumentOutOfRangeException>(name, () => { _ = new[] { 1 }.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), options); });
+    }
+
+    [Theory]
+    [InlineData(typeof(ParallelRunOptions))]
+    [InlineData(typeof(AdaptiveConcurrencyOptions))]
+    [InlineData(typeof(ProgressOptions))]
+    [InlineData(typeof(MetricsOptions))]
+    [InlineData(typeof(Weir.Runtimes.ProcessManyOptions))]
+    [InlineData(typeof(Weir.Runtimes.RuntimeOptions))]
+    public void Messages_OfLengthsOfTime_OfferNullOnlyWhereTheTypeHasIt(Type type)
+    {
+        foreach (PropertyInfo property in type.GetProperties().Where(static p => p.PropertyType == typeof(TimeSpan) || p.PropertyType == typeof(TimeSpan?)))
+        {
+            object options = Activator.CreateInstance(type)!;
+            property.SetValue(options, TimeSpan.FromMilliseconds(-2));
+            TargetInvocationException thrown = Assert.Throws<TargetInvocationException>(
+                () => type.GetMethod("Validate", BindingFlags.Instance | BindingFlags.NonPublic)!.Invoke(options, null));
+            ArgumentOutOfRangeException error = Assert.IsType<ArgumentOutOfRangeException>(thrown.InnerException);
+            Assert.Equal(property.Name, error.ParamName);
+            Assert.StartsWith(property.Name + " must be", error.Message, StringComparison.Ordinal);
+            Assert.Equal(Nullable.GetUnderlyingType(property.PropertyType) is not null, error.Message.Contains("null", StringComparison.Ordinal));
+        }
+    }
+}
