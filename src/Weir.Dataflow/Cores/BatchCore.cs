@@ -9,6 +9,8 @@ namespace Weir.Dataflow.Cores;
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The timer ends with the block's completion.")]
 internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
 {
+    private const int LeastLength = 1024;
+
     private readonly IPropagatorBlock<T, T[]> _owner;
     private readonly BatchTimer? _timer;
 
@@ -16,6 +18,9 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
     private readonly bool _isPlain;
     private T[]? _batch;
     private int _filled;
+
+    /// <summary>How long the next batch's array is at first.</summary>
+    private long _begin = LeastLength;
     private long _made;
 
     /// <summary>Messages that are being consumed, and have a place in one of the groups that are left.</summary>
@@ -82,16 +87,26 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
         }
 
         GateOwner? key = Gate.Enter();
-        if (IsDecliningNeedsLock)
+        int filled = _filled;
+        if (_batch is { } batch && filled > 0 && (uint)filled < (uint)(batch.Length - 1) && !IsDecliningNeedsLock)
         {
+            batch[filled] = item;
+            _filled = filled + 1;
             Gate.Exit(key);
-            return false;
+            return true;
         }
 
-        IAfterLock? after = StoreNeedsLock(item);
+        return PostFirstOrLast(key, item);
+    }
+
+    /// <summary>A message that begins or fills an array, or that the block declines. Leaves the gate.</summary>
+    private bool PostFirstOrLast(GateOwner? key, T item)
+    {
+        bool declines = IsDecliningNeedsLock;
+        IAfterLock? after = declines ? null : StoreNeedsLock(item);
         Gate.Exit(key);
         after?.AfterLock();
-        return true;
+        return !declines;
     }
 
     /// <summary>Makes a batch of what there is.</summary>
@@ -119,16 +134,38 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
 
     protected override IAfterLock? StoreNeedsLock(T item)
     {
-        T[] batch = _batch ??= new T[BatchSize];
-        batch[_filled++] = item;
-        _claimed -= _claimed > 0 ? 1 : 0;
-        if (_filled == batch.Length || (_delayed && _claimed == 0))
+        int filled = _filled;
+        T[]? batch = _batch;
+        if (batch is null || filled == batch.Length)
         {
-            return MakePartNeedsLock();
+            batch = TryGrow();
+            if (batch is null)
+            {
+                return NoMemory.Instance;
+            }
         }
 
-        // The clock is the user's: it is asked once the gate is left.
-        return _filled == 1 ? _timer : null;
+        batch[filled++] = item;
+        int claimed = _claimed - (_claimed > 0 ? 1 : 0);
+        IAfterLock? after = null;
+        if (filled == BatchSize || (_delayed && claimed == 0))
+        {
+            after = MakePartNeedsLock(filled, claimed);
+            if (ReferenceEquals(after, NoMemory.Instance))
+            {
+                return after;
+            }
+        }
+        else
+        {
+            _filled = filled;
+
+            // The clock is the user's: it is asked once the gate is left.
+            after = filled == 1 ? _timer : null;
+        }
+
+        _claimed = claimed;
+        return after;
     }
 
     protected override bool ClaimNeedsLock()
@@ -143,7 +180,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
         return true;
     }
 
-    protected override IAfterLock? UnclaimNeedsLock() => --_claimed == 0 && _delayed ? MakePartNeedsLock() : null;
+    protected override IAfterLock? UnclaimNeedsLock() => --_claimed == 0 && _delayed ? MakePartOrFailNeedsLock() : null;
 
     protected override void DropNeedsLock()
     {
@@ -164,6 +201,12 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
         GateOwner? key = Gate.Enter();
         IAfterLock? after = exceptions is null && !Options.Token.IsCancellationRequested ? MakePartNeedsLock() : null;
         Gate.Exit(key);
+        if (ReferenceEquals(after, NoMemory.Instance))
+        {
+            after = null;
+            exceptions = [NoMemory.Exception()];
+        }
+
         after?.AfterLock();
         Source.Complete(exceptions);
     }
@@ -172,41 +215,98 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
     private void Flush()
     {
         GateOwner? key = Gate.Enter();
-        Leave(key, IsDeclining ? null : MakePartNeedsLock());
+        Leave(key, IsDeclining ? null : MakePartOrFailNeedsLock());
     }
 
-    private IAfterLock? MakePartNeedsLock()
+    /// <summary>For where nobody asked for the batch, and so nobody can be told that there is no memory for it.</summary>
+    private IAfterLock? MakePartOrFailNeedsLock()
     {
-        if (_filled == 0)
+        IAfterLock? after = MakePartNeedsLock();
+        if (!ReferenceEquals(after, NoMemory.Instance))
         {
-            return null;
+            return after;
         }
 
+        CompleteNeedsLock(NoMemory.Exception(), drop: true, always: true);
+        return null;
+    }
+
+    private IAfterLock? MakePartNeedsLock() => _filled == 0 ? null : MakePartNeedsLock(_filled, _claimed);
+
+    /// <summary>Makes a batch of the first messages of the array, or changes nothing if there is no memory for it.</summary>
+    private IAfterLock? MakePartNeedsLock(int filled, int claimed)
+    {
         T[] batch = _batch!;
-        if (_filled < batch.Length && _claimed > 0 && _made + 1 >= Options.MaxGroups)
+        if (filled < BatchSize && claimed > 0 && _made + 1 >= Options.MaxGroups)
         {
+            _filled = filled;
             _delayed = true;
             return null;
         }
 
-        if (_filled < batch.Length)
+        if (filled < batch.Length)
         {
-            batch = batch[.._filled];
+            batch = TryCopy(batch, filled, filled)!;
+            if (batch is null)
+            {
+                return NoMemory.Instance;
+            }
+        }
+
+        IAfterLock? after = HandOutNeedsLock(batch);
+        if (ReferenceEquals(after, NoMemory.Instance))
+        {
+            return after;
         }
 
         _batch = null;
         _filled = 0;
-        return HandOutNeedsLock(batch);
+        _begin = Math.Max(LeastLength, filled + (filled / 8L));
+        return after;
     }
 
     private IAfterLock? HandOutNeedsLock(T[] batch)
     {
+        IAfterLock? after = Source.Add(batch);
+        if (ReferenceEquals(after, NoMemory.Instance))
+        {
+            return after;
+        }
+
         _triggered &= !IsPullingNeedsLock;
         if (++_made >= Options.MaxGroups)
         {
             CompleteNeedsLock(null, drop: false, always: false);
         }
 
-        return Source.Add(batch);
+        return after;
+    }
+
+    /// <summary>
+    /// An array for the batch, or a longer one. A batch may be triggered long before it has its size, so it is made for as many as the last one had,
+    /// and grows.
+    /// </summary>
+    private T[]? TryGrow()
+    {
+        T[]? batch = _batch is null
+            ? TryCopy([], 0, (int)Math.Min(BatchSize, _begin))
+            : TryCopy(_batch, _batch.Length, _batch.Length > BatchSize / 2 ? BatchSize : _batch.Length * 2);
+        _batch = batch ?? _batch;
+        return batch;
+    }
+
+    private T[]? TryCopy(T[] items, int count, int length)
+    {
+        try
+        {
+            Steps.Pass(Step.Allocates, this);
+            T[] copy = new T[length];
+            Array.Copy(items, copy, count);
+            return copy;
+        }
+        catch (OutOfMemoryException)
+        {
+            return null;
+        }
     }
 }

@@ -30,7 +30,7 @@ internal sealed partial class BatchCore<T> : IAfterLock
         }
         catch (Exception e)
         {
-            EndFetch(e);
+            EndFetch(e, [], 0);
         }
     }
 
@@ -58,7 +58,7 @@ internal sealed partial class BatchCore<T> : IAfterLock
         }
 
         _triggered = _filled == 0 && !IsPullingNeedsLock;
-        return MakePartNeedsLock();
+        return MakePartOrFailNeedsLock();
     }
 
     private bool CanFetchNeedsLock()
@@ -70,68 +70,136 @@ internal sealed partial class BatchCore<T> : IAfterLock
 
     private void Fetch()
     {
+        List<PostponedOffer<T>?> offers = [];
+        int tried = 0;
         try
         {
-            while (true)
+            while (TryTakeOffers(offers, out bool part))
             {
-                List<PostponedOffer<T>> offers = [];
-                GateOwner? key = Gate.Enter();
-                AssertInvariants();
-                bool part = _triggered;
-                if (!CanFetchNeedsLock())
-                {
-                    _fetching = false;
-                    Leave(key, null);
-                    return;
-                }
-
-                _triggered = false;
-                int most = IsBounded ? Math.Min(BatchSize, Options.Capacity - UsedNeedsLock) : BatchSize;
-                while (offers.Count < most && PostponedNeedsLock!.RemoveFirst() is { } node)
-                {
-                    offers.Add((PostponedOffer<T>)node);
-                }
-
-                Gate.Exit(key);
-                FetchFrom(offers, part);
+                FetchFrom(offers, part, ref tried);
+                offers.Clear();
+                tried = 0;
             }
         }
         catch (Exception e)
         {
-            EndFetch(e);
+            EndFetch(e, offers, tried);
         }
     }
 
-    private void FetchFrom(List<PostponedOffer<T>> offers, bool part)
+    /// <summary>Takes the offers of which a batch may be made now. If there are too few, the fetch is over.</summary>
+    private bool TryTakeOffers(List<PostponedOffer<T>?> offers, out bool part)
     {
-        offers.RemoveAll(offer => !offer.Source.ReserveMessage(offer.Header, _owner));
-        if (offers.Count == 0 || (!part && offers.Count < BatchSize))
+        GateOwner? key = Gate.Enter();
+        try
+        {
+            AssertInvariants();
+            part = _triggered;
+            if (!CanFetchNeedsLock())
+            {
+                _fetching = false;
+                return false;
+            }
+
+            _triggered = false;
+            int most = IsBounded ? Math.Min(BatchSize, Options.Capacity - UsedNeedsLock) : BatchSize;
+            while (offers.Count < most && PostponedNeedsLock!.First is { } node)
+            {
+                offers.Add((PostponedOffer<T>)node);
+                PostponedNeedsLock.Remove(node);
+            }
+
+            return true;
+        }
+        finally
+        {
+            Leave(key, null);
+        }
+    }
+
+    /// <summary>Makes a batch. An offer that is reserved stays in the list until it is consumed or released, one that is refused does not.</summary>
+    private void FetchFrom(List<PostponedOffer<T>?> offers, bool part, ref int tried)
+    {
+        int reserved = 0;
+        for (; tried < offers.Count; tried++)
+        {
+            PostponedOffer<T> offer = offers[tried]!;
+            offers[tried] = null;
+            if (offer.Source.ReserveMessage(offer.Header, _owner))
+            {
+                offers[tried] = offer;
+                reserved++;
+            }
+        }
+
+        if (reserved == 0 || (!part && reserved < BatchSize))
         {
             // Those that were reserved offer again on their release, and are postponed again.
-            offers.ForEach(offer => offer.Source.ReleaseReservation(offer.Header, _owner));
+            for (int i = 0; i < offers.Count; i++)
+            {
+                Release(offers, i);
+            }
+
             return;
         }
 
-        T[] batch = new T[offers.Count];
-        for (int i = 0; i < batch.Length; i++)
+        T[] batch = new T[reserved];
+        int filled = 0;
+        for (int i = 0; i < offers.Count; i++)
         {
-            batch[i] = offers[i].Source.ConsumeMessage(offers[i].Header, _owner, out bool consumed)!;
+            if (offers[i] is not { } offer)
+            {
+                continue;
+            }
+
+            offers[i] = null;
+            batch[filled++] = offer.Source.ConsumeMessage(offer.Header, _owner, out bool consumed)!;
             if (!consumed)
             {
-                throw new InvalidOperationException("The target failed to consume a message it had successfully reserved.");
+                throw Protocol.NotConsumed();
             }
         }
 
         GateOwner? key = Gate.Enter();
+        IAfterLock? after = HandOutNeedsLock(batch);
         AddUsedNeedsLock(batch.Length);
-        Leave(key, HandOutNeedsLock(batch));
+        Leave(key, after);
     }
 
-    private void EndFetch(Exception exception)
+    private void Release(List<PostponedOffer<T>?> offers, int index)
     {
+        if (offers[index] is { } offer)
+        {
+            offers[index] = null;
+            offer.Source.ReleaseReservation(offer.Header, _owner);
+        }
+    }
+
+    /// <summary>A source, or the scheduler, threw: the block fails, and nobody is left waiting for it.</summary>
+    private void EndFetch(Exception exception, List<PostponedOffer<T>?> offers, int tried)
+    {
+        Complete(exception, drop: true, always: true);
+        for (int i = 0; i < offers.Count; i++)
+        {
+            try
+            {
+                if (i >= tried)
+                {
+                    LetGo(offers[i]);
+                }
+                else
+                {
+                    Release(offers, i);
+                }
+            }
+            catch (Exception)
+            {
+                // The block has failed with what came first.
+            }
+        }
+
         GateOwner? key = Gate.Enter();
         _fetching = false;
-        CompleteNeedsLock(exception, drop: true, always: true);
         Leave(key, null);
     }
 }

@@ -34,8 +34,27 @@ internal sealed class BatchedJoinCore<T1, T2> : BatchedJoinShared, IOutputHost<T
 
     void IOutputHost<Tuple<IList<T1>, IList<T2>>>.OutputCompleted() => StopListening();
 
-    protected override IAfterLock? EmitNeedsLock() =>
-        Source.Add(Tuple.Create(Target1.TakeNeedsLock(), Target2.TakeNeedsLock()));
+    protected override IAfterLock? EmitNeedsLock()
+    {
+        Tuple<IList<T1>, IList<T2>> tuple;
+        try
+        {
+            tuple = Tuple.Create(Target1.BeginTakeNeedsLock(), Target2.BeginTakeNeedsLock());
+        }
+        catch (OutOfMemoryException)
+        {
+            return NoMemory.Instance;
+        }
+
+        IAfterLock? after = Source.Add(tuple);
+        if (!ReferenceEquals(after, NoMemory.Instance))
+        {
+            Target1.EndTakeNeedsLock();
+            Target2.EndTakeNeedsLock();
+        }
+
+        return after;
+    }
 
     protected override void ReconsiderOutput() => Source.Reconsider();
 

@@ -37,8 +37,28 @@ internal sealed class BatchedJoinCore<T1, T2, T3> : BatchedJoinShared, IOutputHo
 
     void IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>.OutputCompleted() => StopListening();
 
-    protected override IAfterLock? EmitNeedsLock() =>
-        Source.Add(Tuple.Create(Target1.TakeNeedsLock(), Target2.TakeNeedsLock(), Target3.TakeNeedsLock()));
+    protected override IAfterLock? EmitNeedsLock()
+    {
+        Tuple<IList<T1>, IList<T2>, IList<T3>> tuple;
+        try
+        {
+            tuple = Tuple.Create(Target1.BeginTakeNeedsLock(), Target2.BeginTakeNeedsLock(), Target3.BeginTakeNeedsLock());
+        }
+        catch (OutOfMemoryException)
+        {
+            return NoMemory.Instance;
+        }
+
+        IAfterLock? after = Source.Add(tuple);
+        if (!ReferenceEquals(after, NoMemory.Instance))
+        {
+            Target1.EndTakeNeedsLock();
+            Target2.EndTakeNeedsLock();
+            Target3.EndTakeNeedsLock();
+        }
+
+        return after;
+    }
 
     protected override void ReconsiderOutput() => Source.Reconsider();
 

@@ -7,6 +7,7 @@ internal abstract class BatchedJoinShared : IAfterLock
 {
     public Gate Gate;
     private readonly BlockOptions _options;
+    private readonly Retrying _retrying;
     private List<Exception>? _exceptions;
     private int _left;
     private readonly long _limit;
@@ -33,6 +34,7 @@ internal abstract class BatchedJoinShared : IAfterLock
 
         BatchSize = _left = batchSize;
         _options = dataflowBlockOptions;
+        _retrying = new Retrying(this);
         _limit = _options.MaxGroups > long.MaxValue / batchSize ? long.MaxValue : _options.MaxGroups * batchSize;
     }
 
@@ -61,20 +63,26 @@ internal abstract class BatchedJoinShared : IAfterLock
     public IAfterLock UnclaimNeedsLock()
     {
         _claimed--;
-        return new Retrying(this);
+        return _retrying;
     }
 
     /// <summary>One message more.</summary>
     public IAfterLock? CountNeedsLock()
     {
-        if (--_left > 0)
+        if (_left > 1)
         {
+            _left--;
             return null;
+        }
+
+        IAfterLock? after = EmitNeedsLock();
+        if (ReferenceEquals(after, NoMemory.Instance))
+        {
+            return after;
         }
 
         _left = BatchSize;
         _made++;
-        IAfterLock? after = EmitNeedsLock();
         return !HasEnoughNeedsLock ? after : after is null ? this : new AfterBoth(after, this);
     }
 
@@ -112,20 +120,32 @@ internal abstract class BatchedJoinShared : IAfterLock
     /// <summary>A target is closed. After the last one, what has been collected is handed out.</summary>
     public void TargetFinished(List<Exception>? exceptions)
     {
-        GateOwner? key = Gate.Enter();
-        if (exceptions is not null)
-        {
-            (_exceptions ??= []).AddRange(exceptions);
-        }
-
         IAfterLock? after = null;
-        bool last = ++_finished == Targets.Length;
-        if (last && _exceptions is null && !_options.Token.IsCancellationRequested && _left < BatchSize && !HasEnoughNeedsLock)
+        bool last;
+        GateOwner? key = Gate.Enter();
+        try
         {
-            after = EmitNeedsLock();
+            last = ++_finished == Targets.Length;
+            if (exceptions is not null)
+            {
+                (_exceptions ??= []).AddRange(exceptions);
+            }
+
+            if (last && _exceptions is null && !_options.Token.IsCancellationRequested && _left < BatchSize && !HasEnoughNeedsLock)
+            {
+                after = EmitNeedsLock();
+                if (ReferenceEquals(after, NoMemory.Instance))
+                {
+                    after = null;
+                    _exceptions = [NoMemory.Exception()];
+                }
+            }
+        }
+        finally
+        {
+            Gate.Exit(key);
         }
 
-        Gate.Exit(key);
         after?.AfterLock();
         if (last)
         {
@@ -141,6 +161,8 @@ internal abstract class BatchedJoinShared : IAfterLock
         }
     }
 
+    /// <summary>Makes a tuple of what the targets have. Throws nothing.</summary>
+    /// <returns>What has to be done once no lock is held; <see cref="NoMemory"/> if the targets still have it.</returns>
     protected abstract IAfterLock? EmitNeedsLock();
 
     protected abstract void ReconsiderOutput();

@@ -8,6 +8,7 @@ internal sealed class BatchedJoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IBa
 {
     private readonly BatchedJoinShared _join;
     private List<T> _items = [];
+    private List<T>? _next;
 
     public BatchedJoinTarget(BatchedJoinShared join, BlockOptions options)
         : base(options) => _join = join;
@@ -17,11 +18,17 @@ internal sealed class BatchedJoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IBa
 
     protected override ITargetBlock<T> Self => this;
 
-    public IList<T> TakeNeedsLock()
+    /// <summary>The list so far. It is the target's until <see cref="EndTakeNeedsLock"/>, which cannot fail.</summary>
+    public IList<T> BeginTakeNeedsLock()
     {
-        List<T> items = _items;
-        _items = [];
-        return items;
+        _next ??= [];
+        return _items;
+    }
+
+    public void EndTakeNeedsLock()
+    {
+        _items = _next!;
+        _next = null;
     }
 
     public DataflowMessageStatus OfferMessage(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept) =>
@@ -44,8 +51,7 @@ internal sealed class BatchedJoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IBa
     protected override IAfterLock? StoreNeedsLock(T item)
     {
         GateOwner? key = _join.Gate.Enter();
-        _items.Add(item);
-        IAfterLock? after = _join.CountNeedsLock();
+        IAfterLock? after = StoreInJoinNeedsLock(item);
         bool enough = _join.HasEnoughNeedsLock;
         _join.Gate.Exit(key);
         if (enough)
@@ -54,6 +60,37 @@ internal sealed class BatchedJoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IBa
         }
 
         return after;
+    }
+
+    private IAfterLock? StoreInJoinNeedsLock(T item)
+    {
+        if (_items.Count < _items.Capacity || TryGrow())
+        {
+            _items.Add(item);
+            IAfterLock? after = _join.CountNeedsLock();
+            if (ReferenceEquals(after, NoMemory.Instance))
+            {
+                _items.RemoveAt(_items.Count - 1);
+            }
+
+            return after;
+        }
+
+        return NoMemory.Instance;
+    }
+
+    private bool TryGrow()
+    {
+        try
+        {
+            Steps.Pass(Step.Allocates, typeof(BatchedJoinTarget<T>));
+            _items.EnsureCapacity(_items.Count + 1);
+            return true;
+        }
+        catch (OutOfMemoryException)
+        {
+            return false;
+        }
     }
 
     protected override bool ClaimNeedsLock()

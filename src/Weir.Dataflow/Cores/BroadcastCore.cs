@@ -58,21 +58,13 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>
             // A reservation holds back the next message, not this one from a newcomer.
             if (Source.HasValue)
             {
-                try
-                {
-                    Offer(target, link);
-                }
-                catch (Exception e)
-                {
-                    Complete(e, drop: true, always: true);
-                    throw;
-                }
+                Offer(target, link);
             }
         }
 
         if (ended && linkOptions.PropagateCompletion)
         {
-            Source.PropagateOnceComplete(target);
+            Protocol.PropagateOnceComplete(Source.Completion, target);
         }
 
         return unlinker;
@@ -110,8 +102,9 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>
             GoOn();
         }
 
+        T copy = Source.Copy(item);
         messageConsumed = true;
-        return Source.Copy(item);
+        return copy;
     }
 
     public bool Reserve(DataflowMessageHeader messageHeader, ITargetBlock<T> target)

@@ -82,8 +82,10 @@ internal sealed partial class BroadcastCore<T>
         _currentId++;
         try
         {
+            // Who is linked from within an offer gets the message as he is linked.
+            int last = Source.Links.Highest;
             LinkNode<T>? next;
-            for (LinkNode<T>? node = Source.Links.First; node is not null && _reservedFor is null; node = next)
+            for (LinkNode<T>? node = Source.Links.First; node is not null && node.Order <= last && _reservedFor is null; node = next)
             {
                 if (node is TargetLink<T> link)
                 {

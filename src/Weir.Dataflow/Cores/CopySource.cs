@@ -100,7 +100,7 @@ internal class CopySource<T>(Func<T, T>? cloningFunction) : IReceiveSource<T>
         }
         else
         {
-            Serve(waiter);
+            GiveTo(waiter);
         }
     }
 
@@ -145,33 +145,20 @@ internal class CopySource<T>(Func<T, T>? cloningFunction) : IReceiveSource<T>
         }
     }
 
-    /// <summary>Tells a target that was linked too late of the end.</summary>
-    public void PropagateOnceComplete(ITargetBlock<T> target) => End.Task.ContinueWith(
-        static (task, state) => Protocol.Propagate(task, (IDataflowBlock)state!),
-        target,
-        CancellationToken.None,
-        TaskContinuationOptions.ExecuteSynchronously | TaskContinuationOptions.DenyChildAttach,
-        TaskScheduler.Default);
-
-    /// <summary>Gives a copy of the message to a waiter that is in the list no longer.</summary>
+    /// <summary>Gives a copy of the message to a waiter that is in the list no longer. Throws nothing: if no copy can be made, that is the waiter's to know.</summary>
     public void GiveTo(ReceiveWaiter<T> waiter)
-    {
-        try
-        {
-            Serve(waiter);
-        }
-        catch
-        {
-            waiter.SourceEnded();
-            throw;
-        }
-    }
-
-    private void Serve(ReceiveWaiter<T> waiter)
     {
         if (waiter.TakesMessage)
         {
-            waiter.Give(Copy(Value!));
+            try
+            {
+                waiter.Give(Copy(Value!));
+            }
+            catch (Exception e)
+            {
+                waiter.Fail(e);
+                return;
+            }
         }
 
         waiter.AfterLock();

@@ -135,11 +135,15 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         catch (Exception e)
         {
             GateOwner? key = Gate.Enter();
-            WorkerLostNeedsLock();
-            CompleteNeedsLock(e, drop: true, always: true);
-            bool finish = TryFinishNeedsLock();
-            Gate.Exit(key);
-            FinishIf(finish);
+            try
+            {
+                WorkerLostNeedsLock();
+                CompleteNeedsLock(e, drop: true, always: true);
+            }
+            finally
+            {
+                Leave(key, null);
+            }
         }
     }
 

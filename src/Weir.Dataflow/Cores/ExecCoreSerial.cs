@@ -38,9 +38,9 @@ internal abstract partial class ExecCore<T>
             return false;
         }
 
-        ExecCore<T>? worker = EnqueueNeedsLock(item);
+        IAfterLock? after = EnqueueNeedsLock(item);
         Gate.Exit(key);
-        worker?.AfterLock();
+        after?.AfterLock();
         return true;
     }
 
@@ -137,14 +137,31 @@ internal abstract partial class ExecCore<T>
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private ExecCore<T>? EnqueueNeedsLock(T item)
+    private IAfterLock? EnqueueNeedsLock(T item)
     {
-        (_queue ??= new InputQueue<T>()).Enqueue(item);
+        InputQueue<T>? queue = _queue ?? TryBeginQueue();
+        if (queue is null || !queue.TryEnqueue(item))
+        {
+            return NoMemory.Instance;
+        }
+
         Steps.Pass(Step.Stored, Self);
         ProcessBarrier.Light();
         return _parallel is not null
             ? WantsWorker() ? this : null
             : Volatile.Read(ref _active) == 0 && Interlocked.CompareExchange(ref _active, 1, 0) == 0 ? this : null;
+    }
+
+    private InputQueue<T>? TryBeginQueue()
+    {
+        try
+        {
+            return _queue = new InputQueue<T>();
+        }
+        catch (OutOfMemoryException)
+        {
+            return null;
+        }
     }
 
     private bool IsDrainedSerialNeedsLock() => Volatile.Read(ref _active) == 0 && (_queue is null || _queue.IsEmpty);

@@ -25,6 +25,7 @@ internal interface IJoinTarget
 
     bool TryReserve();
 
+    /// <summary>Releases what is reserved, if anything is.</summary>
     void ReleaseReserved();
 
     void ConsumeReserved();

@@ -34,8 +34,9 @@ internal sealed class InputQueue<T>
     /// <summary>How many messages were read, for the reader.</summary>
     public long ReadCount => _read.Value;
 
+    /// <summary>Adds a message, unless there is no memory for it.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public void Enqueue(T item)
+    public bool TryEnqueue(T item)
     {
         long written = _written.Value;
         Segment segment = _writing;
@@ -43,12 +44,18 @@ internal sealed class InputQueue<T>
         int index = (int)(written - segment.Base);
         if ((uint)index >= (uint)items.Length)
         {
-            items = NextToWrite(written);
+            items = TryNextToWrite(written)!;
+            if (items is null)
+            {
+                return false;
+            }
+
             index = 0;
         }
 
         items[index] = item;
         Volatile.Write(ref _written.Value, written + 1);
+        return true;
     }
 
     /// <summary>The messages that lie one after the other at the reader's position, without taking them.</summary>
@@ -130,6 +137,19 @@ internal sealed class InputQueue<T>
             {
                 Take(in item);
             }
+        }
+    }
+
+    private T[]? TryNextToWrite(long written)
+    {
+        try
+        {
+            Steps.Pass(Step.Allocates, typeof(InputQueue<T>));
+            return NextToWrite(written);
+        }
+        catch (OutOfMemoryException)
+        {
+            return null;
         }
     }
 

@@ -32,8 +32,27 @@ internal sealed class JoinCore<T1, T2> : JoinShared, IOutputHost<Tuple<T1, T2>>
 
     void IOutputHost<Tuple<T1, T2>>.OutputCompleted() => StopListening();
 
-    protected override IAfterLock? EmitNeedsLock() =>
-        Add(Tuple.Create(Target1.DequeueNeedsLock(), Target2.DequeueNeedsLock()));
+    protected override IAfterLock? EmitNeedsLock()
+    {
+        Tuple<T1, T2> tuple;
+        try
+        {
+            tuple = Tuple.Create(Target1.PeekNeedsLock(), Target2.PeekNeedsLock());
+        }
+        catch (OutOfMemoryException)
+        {
+            return NoMemory.Instance;
+        }
+
+        IAfterLock? after = Add(tuple);
+        if (!ReferenceEquals(after, NoMemory.Instance))
+        {
+            Target1.DequeueNeedsLock();
+            Target2.DequeueNeedsLock();
+        }
+
+        return after;
+    }
 
     protected override void ReconsiderOutput() => Source.Reconsider();
 

@@ -35,8 +35,28 @@ internal sealed class JoinCore<T1, T2, T3> : JoinShared, IOutputHost<Tuple<T1, T
 
     void IOutputHost<Tuple<T1, T2, T3>>.OutputCompleted() => StopListening();
 
-    protected override IAfterLock? EmitNeedsLock() =>
-        Add(Tuple.Create(Target1.DequeueNeedsLock(), Target2.DequeueNeedsLock(), Target3.DequeueNeedsLock()));
+    protected override IAfterLock? EmitNeedsLock()
+    {
+        Tuple<T1, T2, T3> tuple;
+        try
+        {
+            tuple = Tuple.Create(Target1.PeekNeedsLock(), Target2.PeekNeedsLock(), Target3.PeekNeedsLock());
+        }
+        catch (OutOfMemoryException)
+        {
+            return NoMemory.Instance;
+        }
+
+        IAfterLock? after = Add(tuple);
+        if (!ReferenceEquals(after, NoMemory.Instance))
+        {
+            Target1.DequeueNeedsLock();
+            Target2.DequeueNeedsLock();
+            Target3.DequeueNeedsLock();
+        }
+
+        return after;
+    }
 
     protected override void ReconsiderOutput() => Source.Reconsider();
 

@@ -32,8 +32,13 @@ internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLo
             return null;
         }
 
-        Made++;
         IAfterLock? after = EmitNeedsLock();
+        if (ReferenceEquals(after, NoMemory.Instance))
+        {
+            return after;
+        }
+
+        Made++;
         if (!_declines)
         {
             return after;
@@ -71,12 +76,18 @@ internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLo
     {
         // Once no further tuple can be made it is too late for faults from outside.
         GateOwner? key = Gate.Enter();
-        if (!_ending)
+        try
         {
-            (_exceptions ??= []).Add(exception);
+            if (!_ending)
+            {
+                (_exceptions ??= []).Add(exception);
+            }
+        }
+        finally
+        {
+            Gate.Exit(key);
         }
 
-        Gate.Exit(key);
         FailAll();
     }
 
@@ -97,16 +108,24 @@ internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLo
     /// <summary>A target declines and has nothing left, so no further tuple can be made: all end.</summary>
     public void TargetFinished(List<Exception>? exceptions)
     {
+        bool first;
+        bool last;
         GateOwner? key = Gate.Enter();
-        if (exceptions is not null)
+        try
         {
-            (_exceptions ??= []).AddRange(exceptions);
+            first = !_ending;
+            _ending = true;
+            last = ++_finished == Targets.Length;
+            if (exceptions is not null)
+            {
+                (_exceptions ??= []).AddRange(exceptions);
+            }
+        }
+        finally
+        {
+            Gate.Exit(key);
         }
 
-        bool first = !_ending;
-        _ending = true;
-        bool last = ++_finished == Targets.Length;
-        Gate.Exit(key);
         if (first)
         {
             FailAll();
@@ -160,6 +179,8 @@ internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLo
         }
     }
 
+    /// <summary>Makes a tuple. Throws nothing.</summary>
+    /// <returns>What has to be done once no lock is held; <see cref="NoMemory"/> if the messages are still where they were.</returns>
     protected abstract IAfterLock? EmitNeedsLock();
 
     protected abstract void ReconsiderOutput();
@@ -184,6 +205,7 @@ internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLo
             {
                 Targets[0].FailInside(e);
                 FailAll();
+                ReleaseAll();
             }
         }
         while (Interlocked.CompareExchange(ref _fetchWanted, 0, seen) != seen);
@@ -210,6 +232,22 @@ internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLo
 
         Array.ForEach(Targets, static target => target.ConsumeReserved());
         Array.ForEach(Targets, static target => target.StoreConsumed());
+    }
+
+    /// <summary>The join has failed: what it has reserved is somebody else's.</summary>
+    private void ReleaseAll()
+    {
+        foreach (IJoinTarget target in Targets)
+        {
+            try
+            {
+                target.ReleaseReserved();
+            }
+            catch (Exception)
+            {
+                // The join has failed with what came first.
+            }
+        }
     }
 
     /// <summary>Lets targets see that the last of their messages has gone into a tuple.</summary>

@@ -32,15 +32,15 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
 
     protected override bool TakesOffersNeedsLock => Options.Greedy;
 
-    public T DequeueNeedsLock()
+    public T PeekNeedsLock() => _queue.Peek();
+
+    public void DequeueNeedsLock()
     {
-        T item = _queue.Dequeue();
+        _queue.Dequeue();
         if (_queue.Count == 0)
         {
             _join.EmptiedNeedsLock();
         }
-
-        return item;
     }
 
     public DataflowMessageStatus OfferMessage(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept)
@@ -96,27 +96,24 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
     bool IJoinTarget.TryReserve()
     {
         GateOwner? key = Gate.Enter();
-        _fetched = IsDeclining ? null : (PostponedOffer<T>?)PostponedNeedsLock?.RemoveFirst();
+        PostponedOffer<T>? offer = IsDeclining ? null : (PostponedOffer<T>?)PostponedNeedsLock?.RemoveFirst();
         Gate.Exit(key);
-        if (_fetched is null)
+        if (offer is null || !offer.Source.ReserveMessage(offer.Header, this))
         {
             return false;
         }
 
-        if (_fetched.Source.ReserveMessage(_fetched.Header, this))
-        {
-            return true;
-        }
-
-        _fetched = null;
-        return false;
+        _fetched = offer;
+        return true;
     }
 
     void IJoinTarget.ReleaseReserved()
     {
-        PostponedOffer<T> offer = _fetched!;
-        _fetched = null;
-        offer.Source.ReleaseReservation(offer.Header, this);
+        if (_fetched is { } offer)
+        {
+            _fetched = null;
+            offer.Source.ReleaseReservation(offer.Header, this);
+        }
     }
 
     void IJoinTarget.ConsumeReserved()
@@ -126,7 +123,7 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
         _item = offer.Source.ConsumeMessage(offer.Header, this, out bool consumed);
         if (!consumed)
         {
-            throw new InvalidOperationException("The target failed to consume a message it had successfully reserved.");
+            throw Protocol.NotConsumed();
         }
     }
 
@@ -155,13 +152,27 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
 
     private IAfterLock? StoreInJoinNeedsLock(T item)
     {
-        _queue.Enqueue(item);
+        if (!_queue.TryEnqueue(item))
+        {
+            return NoMemory.Instance;
+        }
+
         if (_queue.Count == 1)
         {
             _join.FilledNeedsLock();
         }
 
-        return _join.JoinNeedsLock();
+        IAfterLock? after = _join.JoinNeedsLock();
+        if (ReferenceEquals(after, NoMemory.Instance))
+        {
+            _queue.RemoveLast();
+            if (_queue.Count == 0)
+            {
+                _join.EmptiedNeedsLock();
+            }
+        }
+
+        return after;
     }
 
     // One for each tuple that will be made.

@@ -1,3 +1,4 @@
+using System.Runtime.InteropServices;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
@@ -24,66 +25,85 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
             return;
         }
 
+        AfterLocks after = default;
         GateOwner? key = _gate.Enter();
-        IAfterLock? after = null;
-        if (id == _next)
+        try
         {
-            after = source.AddInTurn(item);
-            _next++;
-            if (_slots[_next & (_slots.Length - 1)].IsReady)
+            if (id == _next)
             {
-                after = AfterBoth.Of(after, EmitNeedsLock());
+                after.Add(source.AddInTurn(item));
+                _next++;
+                if (_slots[_next & (_slots.Length - 1)].IsReady)
+                {
+                    EmitNeedsLock(ref after);
+                }
+            }
+            else
+            {
+                PutNeedsLock(id, new Slot { IsReady = true, HasItem = true, Item = item });
             }
         }
-        else
+        finally
         {
-            PutNeedsLock(id, new Slot { IsReady = true, HasItem = true, Item = item });
+            _gate.Exit(key);
+            after.Run();
         }
-
-        _gate.Exit(key);
-        after?.AfterLock();
     }
 
     /// <summary>The message has these results, or none.</summary>
-    public void Add(long id, IReadOnlyList<T>? items) => Fill(id, new Slot { IsReady = true, Items = items });
+    public void Add(long id, List<T>? items) => Fill(id, new Slot { IsReady = true, Items = items });
 
     private void Fill(long id, Slot slot)
     {
+        AfterLocks after = default;
         GateOwner? key = _gate.Enter();
-        PutNeedsLock(id, slot);
-        if (_emitting)
+        try
         {
-            _gate.Exit(key);
-            return;
-        }
-
-        if (!isBounded)
-        {
-            // Nothing of the user's is called, and leaving the gate for each result would cost more than the result does.
-            IAfterLock? after = EmitNeedsLock();
-            _gate.Exit(key);
-            after?.AfterLock();
-            return;
-        }
-
-        _emitting = true;
-        while (true)
-        {
-            ref Slot head = ref _slots[_next & (_slots.Length - 1)];
-            if (!head.IsReady)
+            PutNeedsLock(id, slot);
+            if (_emitting)
             {
-                _emitting = false;
-                _gate.Exit(key);
                 return;
             }
 
-            Slot ready = head;
+            if (!isBounded)
+            {
+                // Nothing of the user's is called, and leaving the gate for each result would cost more than the result does.
+                EmitNeedsLock(ref after);
+                return;
+            }
+
+            _emitting = true;
+        }
+        finally
+        {
+            _gate.Exit(key);
+            after.Run();
+        }
+
+        while (TryTakeReady(out Slot ready))
+        {
+            Emit(ready);
+        }
+    }
+
+    /// <summary>Takes the next result, if it is there. Else the caller emits no longer.</summary>
+    private bool TryTakeReady(out Slot ready)
+    {
+        GateOwner? key = _gate.Enter();
+        ref Slot head = ref _slots[_next & (_slots.Length - 1)];
+        ready = head;
+        if (ready.IsReady)
+        {
             head = default;
             _next++;
-            _gate.Exit(key);
-            Emit(ready);
-            key = _gate.Enter();
         }
+        else
+        {
+            _emitting = false;
+        }
+
+        _gate.Exit(key);
+        return ready.IsReady;
     }
 
     private void PutNeedsLock(long id, in Slot slot)
@@ -96,27 +116,24 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
         _slots[id & (_slots.Length - 1)] = slot;
     }
 
-    private IAfterLock? EmitNeedsLock()
+    private void EmitNeedsLock(ref AfterLocks after)
     {
-        IAfterLock? after = null;
         while (true)
         {
             ref Slot head = ref _slots[_next & (_slots.Length - 1)];
             if (!head.IsReady)
             {
-                return after;
+                return;
             }
 
             if (head.HasItem)
             {
-                after = AfterBoth.Of(after, source.AddInTurn(head.Item!));
+                after.Reserve();
+                after.Add(source.AddInTurn(head.Item!));
             }
             else if (head.Items is { } items)
             {
-                for (int i = 0; i < items.Count; i++)
-                {
-                    after = AfterBoth.Of(after, source.AddInTurn(items[i]));
-                }
+                source.AddInTurn(CollectionsMarshal.AsSpan(items), ref after);
             }
 
             head = default;
@@ -132,15 +149,16 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
         }
         else if (ready.Items is { } items)
         {
-            for (int i = 0; i < items.Count; i++)
+            foreach (T item in items)
             {
-                source.AddInTurn(items[i])?.AfterLock();
+                source.AddInTurn(item)?.AfterLock();
             }
         }
     }
 
     private void Grow()
     {
+        Steps.Pass(Step.Allocates, this);
         Slot[] grown = new Slot[checked(_slots.Length * 2)];
         for (long id = _next; id < _next + _slots.Length; id++)
         {
@@ -155,6 +173,6 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
         public bool IsReady;
         public bool HasItem;
         public T? Item;
-        public IReadOnlyList<T>? Items;
+        public List<T>? Items;
     }
 }

@@ -45,25 +45,40 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost<T
         _handles.Take(this).Await(task, item, id);
     }
 
-    /// <summary>The message has this one output.</summary>
-    protected void Emit(long id, TOut output)
+    /// <summary>The message has this one output. Throws nothing: what cannot be stored fails the block.</summary>
+    protected void Emit(TIn item, long id, TOut output)
     {
-        if (Ordered is not null)
+        try
         {
-            Ordered.Add(id, output);
+            if (Ordered is not null)
+            {
+                Ordered.Add(id, output);
+            }
+            else
+            {
+                AddOutput(output);
+            }
         }
-        else
+        catch (Exception e)
         {
-            AddOutput(output);
+            ProcessFailed(item, e);
         }
     }
 
     protected void AddOutput(TOut output) => (Options.Parallelism == 1 ? Source.AddInTurn(output) : Source.Add(output))?.AfterLock();
 
-    /// <summary>The message has no output: its place is free, and those after it need not wait.</summary>
-    protected void EmitNothing(long id, bool here)
+    /// <summary>The message has no output: its place is free, and those after it need not wait. Throws nothing.</summary>
+    protected void EmitNothing(TIn item, long id, bool here)
     {
-        Ordered?.Add(id, null);
+        try
+        {
+            Ordered?.Add(id, null);
+        }
+        catch (Exception e)
+        {
+            ProcessFailed(item, e);
+        }
+
         Free(1, here);
     }
 

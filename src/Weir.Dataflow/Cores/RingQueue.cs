@@ -2,6 +2,8 @@ using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
 using System.Numerics;
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
@@ -17,18 +19,27 @@ internal struct RingQueue<T>
 
     public readonly int Count => _count;
 
+    /// <summary>Adds an item, unless there is no memory for it.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public void Enqueue(T item)
+    public bool TryEnqueue(T item)
     {
         T[]? items = _items;
         if (items is null || _count == items.Length)
         {
-            items = Grow();
+            items = TryGrow();
+            if (items is null)
+            {
+                return false;
+            }
         }
 
         items[(_head + _count) & (items.Length - 1)] = item;
         _count++;
+        return true;
     }
+
+    /// <summary>Makes room for one more, so that <see cref="TryEnqueue"/> cannot fail.</summary>
+    public bool TryReserve() => (_items is not null && _count < _items.Length) || TryGrow() is not null;
 
     public readonly T Peek() => _items![_head];
 
@@ -46,6 +57,13 @@ internal struct RingQueue<T>
         _head = (head + 1) & (items.Length - 1);
         _count--;
         return item;
+    }
+
+    /// <summary>Takes back what was enqueued last.</summary>
+    public void RemoveLast()
+    {
+        _count--;
+        _items![(_head + _count) & (_items.Length - 1)] = default!;
     }
 
     public bool TryDequeue([MaybeNullWhen(false)] out T item)
@@ -72,12 +90,13 @@ internal struct RingQueue<T>
         _count = 0;
     }
 
-    public T[] TakeAll()
+    public List<T> TakeAll()
     {
-        T[] all = new T[_count];
-        for (int i = 0; i < all.Length; i++)
+        List<T> all = new(_count);
+        CollectionsMarshal.SetCount(all, _count);
+        foreach (ref T item in CollectionsMarshal.AsSpan(all))
         {
-            all[i] = Dequeue();
+            item = Dequeue();
         }
 
         return all;
@@ -100,6 +119,19 @@ internal struct RingQueue<T>
         if (items.Length >= FirstOfPool)
         {
             ArrayPool<T>.Shared.Return(items, RuntimeHelpers.IsReferenceOrContainsReferences<T>());
+        }
+    }
+
+    private T[]? TryGrow()
+    {
+        try
+        {
+            Steps.Pass(Step.Allocates, typeof(RingQueue<T>));
+            return Grow();
+        }
+        catch (Exception e) when (e is OutOfMemoryException or OverflowException)
+        {
+            return null;
         }
     }
 

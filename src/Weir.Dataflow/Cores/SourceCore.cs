@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Sync;
@@ -39,6 +40,9 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
 
     /// <summary>The head is being offered by the holder of the monitor. Nobody else may take it.</summary>
     private bool _offering;
+
+    /// <summary>Targets were linked while the head was being offered.</summary>
+    private bool _newcomers;
 
     /// <summary>A work item that offers is queued or running.</summary>
     private bool _offerQueued;
@@ -87,14 +91,21 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
     /// <summary>Adds an output, for a block that never does so twice at the same time, on whichever threads.</summary>
     public IAfterLock? AddInTurn(T item) => Add(item, _id);
 
+    /// <summary>Adds outputs one right after the other.</summary>
+    /// <param name="items">The outputs.</param>
+    /// <param name="after">What has to be done after all locks are left.</param>
+    public void Add(ReadOnlySpan<T> items, ref AfterLocks after) => Add(items, ThreadId.Current, ref after);
+
+    /// <summary>As the other one, for a block that never adds outputs twice at the same time, on whichever threads.</summary>
+    public void AddInTurn(ReadOnlySpan<T> items, ref AfterLocks after) => Add(items, _id, ref after);
+
     private IAfterLock? Add(T item, int id)
     {
         GateOwner? key = _gate.Enter(id);
         AssertInvariants();
         IAfterLock? after = null;
-        if (_direct is { } direct && _queue.Count == 0 && (id == _id || !_options.IsBounded) && direct.TryAcceptDirect(item, _id, out after))
+        if (TryAddDirectNeedsLock(item, id, out after))
         {
-            _headId++;
             _gate.Exit(key);
             if (_options.IsBounded)
             {
@@ -113,26 +124,74 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
         return after;
     }
 
+    private void Add(ReadOnlySpan<T> items, int id, ref AfterLocks after)
+    {
+        Debug.Assert(!_options.IsBounded || id != _id, "A bounded block would have to be told that an output has left.");
+        GateOwner? key = _gate.Enter(id);
+        try
+        {
+            AssertInvariants();
+            foreach (ref readonly T item in items)
+            {
+                after.Reserve();
+                if (!TryAddDirectNeedsLock(item, id, out IAfterLock? work))
+                {
+                    work = _finishing ? null : AddNeedsLock(item);
+                }
+
+                after.Add(work);
+            }
+        }
+        finally
+        {
+            _gate.Exit(key);
+        }
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private bool TryAddDirectNeedsLock(T item, int id, out IAfterLock? after)
+    {
+        if (_direct is { } direct && _queue.Count == 0 && (id == _id || !_options.IsBounded) && direct.TryAcceptDirect(item, _id, out after))
+        {
+            _headId++;
+            return true;
+        }
+
+        after = null;
+        return false;
+    }
+
     public void AddException(Exception exception)
     {
         GateOwner? key = _gate.Enter();
-        (_exceptions ??= []).Add(exception);
-        UpdateDirectNeedsLock();
-        _gate.Exit(key);
+        try
+        {
+            (_exceptions ??= []).Add(exception);
+            UpdateDirectNeedsLock();
+        }
+        finally
+        {
+            _gate.Exit(key);
+        }
     }
 
     /// <summary>No more outputs come: completes when the last one has left, or at once after a fault or cancellation.</summary>
     public void Complete(IEnumerable<Exception>? exceptions = null)
     {
         GateOwner? key = _gate.Enter();
-        if (exceptions is not null && !_finishing)
+        try
         {
-            (_exceptions ??= []).AddRange(exceptions);
-            UpdateDirectNeedsLock();
+            _completing = true;
+            if (exceptions is not null && !_finishing)
+            {
+                (_exceptions ??= []).AddRange(exceptions);
+                UpdateDirectNeedsLock();
+            }
         }
-
-        _completing = true;
-        _gate.Exit(key);
+        finally
+        {
+            _gate.Exit(key);
+        }
 
         // Whether that is the end is found out a moment later, as with Microsoft's blocks: until then a new link is offered the head.
         ThreadPool.UnsafeQueueUserWorkItem(static source => source.FinishIfDone(), this, preferLocal: false);
@@ -165,8 +224,7 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
     {
         if (_links.First is null)
         {
-            _queue.Enqueue(item);
-            return null;
+            return _queue.TryEnqueue(item) ? null : NoMemory.Instance;
         }
 
         ReceiveWaiter<T>? after = null;
@@ -174,6 +232,12 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
         {
             while (_links.First is ReceiveWaiter<T> waiter)
             {
+                // Whoever is told that there is a message is told only once it cannot fail to be there.
+                if (!waiter.TakesMessage && !_queue.TryReserve())
+                {
+                    return NoMemory.Instance;
+                }
+
                 RemoveNeedsLock(waiter);
                 waiter.Next = after;
                 after = waiter;
@@ -186,7 +250,11 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
             }
         }
 
-        _queue.Enqueue(item);
+        if (!_queue.TryEnqueue(item))
+        {
+            return NoMemory.Instance;
+        }
+
         return after is not null ? after : QueueOfferNeedsLock() ? this : null;
     }
 

@@ -84,12 +84,9 @@ internal sealed partial class SourceCore<T>
         if (_links.First is null && !_offering)
         {
             item = TakeHeadNeedsLock();
-            if (_completing && TryFinishNeedsLock())
-            {
-                FinishIf(finish: true);
-            }
-
+            bool finish = _completing && TryFinishNeedsLock();
             _gate.Exit(key);
+            FinishIf(finish);
             Left(item);
             return true;
         }
@@ -151,7 +148,7 @@ internal sealed partial class SourceCore<T>
 
     public bool TryReceiveAll([NotNullWhen(true)] out IList<T>? items)
     {
-        T[] all;
+        List<T> all;
         lock (this)
         {
             GateOwner? key = _gate.Enter();
@@ -162,8 +159,17 @@ internal sealed partial class SourceCore<T>
                 return false;
             }
 
-            all = _queue.TakeAll();
-            _headId += all.Length;
+            try
+            {
+                all = _queue.TakeAll();
+            }
+            catch
+            {
+                _gate.Exit(key);
+                throw;
+            }
+
+            _headId += all.Count;
             _refused = false;
             LeaveAfterClaim(key);
         }

@@ -95,15 +95,28 @@ internal sealed partial class SourceCore<T>
         _offering = true;
         TargetLink<T>? taker = null;
         ReceiveWaiter<T>? after = null;
+        bool all = only is null;
+        bool onward = all;
         try
         {
-            while (node is not null)
+            while (true)
             {
+                if (node is null)
+                {
+                    // Those that were linked while others were asked may stand before them.
+                    onward = false;
+                    node = NewcomerNeedsLock();
+                    if (node is null)
+                    {
+                        break;
+                    }
+                }
+
                 LinkNode<T> current = node;
                 if (current is ReceiveWaiter<T> waiter)
                 {
                     // Still inside the gate.
-                    node = _links.After(current);
+                    node = onward ? _links.After(current) : null;
                     RemoveNeedsLock(waiter);
                     waiter.Next = after;
                     after = waiter;
@@ -117,6 +130,7 @@ internal sealed partial class SourceCore<T>
                 }
 
                 TargetLink<T> link = (TargetLink<T>)current;
+                link.AwaitsHead = false;
                 _gate.Exit(key);
                 DataflowMessageStatus status;
                 try
@@ -134,7 +148,7 @@ internal sealed partial class SourceCore<T>
                     break;
                 }
 
-                node = only is null ? _links.After(current) : null;
+                node = onward ? _links.After(current) : null;
                 if (status == DataflowMessageStatus.DecliningPermanently)
                 {
                     RemoveNeedsLock(link);
@@ -158,7 +172,7 @@ internal sealed partial class SourceCore<T>
                     RemoveNeedsLock(taker);
                 }
             }
-            else if (_headId == header.Id && _reservedFor is null && only is null)
+            else if (_headId == header.Id && _reservedFor is null && all)
             {
                 _refused = true;
             }
@@ -167,9 +181,9 @@ internal sealed partial class SourceCore<T>
         {
             _offering = false;
             _gate.Exit(key);
+            after?.AfterLock();
         }
 
-        after?.AfterLock();
         if (taker is not null)
         {
             Left(item);
@@ -186,44 +200,77 @@ internal sealed partial class SourceCore<T>
         {
             lock (this)
             {
-                GateOwner? key = _gate.Enter();
-                if (!_finishing)
+                if (TryLink(target, linkOptions, out TargetLink<T>? only) is { } link)
                 {
-                    if (_links.Find(target) is not null)
-                    {
-                        target = new PassThrough<T>(Owner, target, null);
-                    }
-
-                    TargetLink<T> link = new(target, linkOptions);
-                    AddNeedsLock(link, linkOptions.Append);
-                    TargetLink<T>? only = _refused ? link : null;
-                    _gate.Exit(key);
-                    OfferToNewLink(only);
+                    OfferToNewLink(link, only);
                     return new Unlinker(() => Unlink(link));
                 }
-
-                _gate.Exit(key);
             }
         }
 
         if (linkOptions.PropagateCompletion)
         {
-            PropagateOnceComplete(target);
+            Protocol.PropagateOnceComplete(_completion.Task, target);
         }
 
         return Unlinker.Nothing;
     }
 
-    private void OfferToNewLink(TargetLink<T>? only)
+    /// <summary>A link that was made while the head was being offered, and has not been asked.</summary>
+    private TargetLink<T>? NewcomerNeedsLock()
+    {
+        for (LinkNode<T>? node = _newcomers ? _links.First : null; node is not null; node = node.Next)
+        {
+            if (node is TargetLink<T> { AwaitsHead: true } link)
+            {
+                return link;
+            }
+        }
+
+        _newcomers = false;
+        return null;
+    }
+
+    /// <summary>Puts a target into the list, unless the block has ended.</summary>
+    /// <param name="target">The target.</param>
+    /// <param name="linkOptions">How it is linked.</param>
+    /// <param name="only">The link, if all others have refused the head already.</param>
+    private TargetLink<T>? TryLink(ITargetBlock<T> target, DataflowLinkOptions linkOptions, out TargetLink<T>? only)
+    {
+        only = null;
+        GateOwner? key = _gate.Enter();
+        try
+        {
+            if (_finishing)
+            {
+                return null;
+            }
+
+            ITargetBlock<T> offered = _links.Find(target) is null ? target : new PassThrough<T>(Owner, target, null);
+            TargetLink<T> link = new(offered, linkOptions) { AwaitsHead = _offering };
+            AddNeedsLock(link, linkOptions.Append);
+            _newcomers |= _offering;
+            only = _refused ? link : null;
+            return link;
+        }
+        finally
+        {
+            _gate.Exit(key);
+        }
+    }
+
+    private void OfferToNewLink(TargetLink<T> link, TargetLink<T>? only)
     {
         try
         {
             OfferHead(only, linking: true);
         }
-        catch (Exception e)
+        catch (Exception)
         {
-            AddException(e);
-            _host.OutputFailed();
+            // It is the caller who learns of it. The target stays linked, and is asked again when something changes.
+            GateOwner? key = _gate.Enter();
+            _refused |= _links.First == link && link.Next is null;
+            _gate.Exit(key);
             throw;
         }
         finally
@@ -247,24 +294,6 @@ internal sealed partial class SourceCore<T>
             GateOwner? key = _gate.Enter();
             RemoveNeedsLock(link);
             _gate.Exit(key);
-        }
-    }
-
-    private void PropagateOnceComplete(ITargetBlock<T> target)
-    {
-        Task completion = _completion.Task;
-        if (completion.IsCompleted)
-        {
-            Protocol.Propagate(completion, target);
-        }
-        else
-        {
-            completion.ContinueWith(
-                static (task, state) => Protocol.Propagate(task, (IDataflowBlock)state!),
-                target,
-                CancellationToken.None,
-                TaskContinuationOptions.ExecuteSynchronously | TaskContinuationOptions.DenyChildAttach,
-                TaskScheduler.Default);
         }
     }
 }

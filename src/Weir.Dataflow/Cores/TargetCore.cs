@@ -124,7 +124,11 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
         {
             if (consumeToAccept)
             {
-                return ConsumeNow(key, messageHeader, source!);
+                // The source's locks come before this gate, so it is left for the call; the place is taken and completion waits meanwhile.
+                AddUsedNeedsLock(1);
+                _transfers++;
+                Gate.Exit(key);
+                return TryConsume(messageHeader, source!, offered: true) ? DataflowMessageStatus.Accepted : DataflowMessageStatus.NotAvailable;
             }
 
             Leave(key, TakeNeedsLock(messageValue));
@@ -137,10 +141,19 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
             return DataflowMessageStatus.Declined;
         }
 
-        (_postponed ??= new PostponedList<T>()).Add(source, messageHeader);
-        IAfterLock? work = PostponedNewNeedsLock();
-        bool pull = BeginWaitNeedsLock();
-        Gate.Exit(key);
+        IAfterLock? work;
+        bool pull;
+        try
+        {
+            (_postponed ??= new PostponedList<T>()).Add(source, messageHeader);
+            work = PostponedNewNeedsLock();
+            pull = BeginWaitNeedsLock();
+        }
+        finally
+        {
+            Gate.Exit(key);
+        }
+
         work?.AfterLock();
         if (pull)
         {
@@ -156,12 +169,21 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
     /// <param name="always">Whether the exception counts even though the block was completing already: it came from inside.</param>
     public void Complete(Exception? exception, bool drop, bool always = false)
     {
+        bool finish;
+        bool letGo;
         GateOwner? key = Gate.Enter();
-        AssertInvariants();
-        CompleteNeedsLock(exception, drop, always);
-        bool finish = TryFinishNeedsLock();
-        bool letGo = LetsGoEarly && !finish && _postponed is { Count: > 0 };
-        Gate.Exit(key);
+        try
+        {
+            AssertInvariants();
+            CompleteNeedsLock(exception, drop, always);
+            finish = TryFinishNeedsLock();
+            letGo = LetsGoEarly && !finish && _postponed is { Count: > 0 };
+        }
+        finally
+        {
+            Gate.Exit(key);
+        }
+
         FinishIf(finish);
         if (letGo)
         {
@@ -193,8 +215,8 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
         Leave(key, null);
     }
 
-    /// <summary>Stores a message that has been counted.</summary>
-    /// <returns>What has to be done once no lock is held.</returns>
+    /// <summary>Stores a message. Throws nothing.</summary>
+    /// <returns>What has to be done once no lock is held; <see cref="NoMemory"/> if it could not be stored.</returns>
     protected abstract IAfterLock? StoreNeedsLock(T item);
 
     /// <summary>Throws away what is stored.</summary>
@@ -259,14 +281,24 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
         }
     }
 
+    /// <summary>Stores and counts a message.</summary>
+    /// <returns>What has to be done once no lock is held; <see cref="NoMemory"/> if it was not stored.</returns>
     protected IAfterLock? TakeNeedsLock(T item)
     {
-        if (IsBounded)
+        IAfterLock? after = StoreNeedsLock(item);
+        if (ReferenceEquals(after, NoMemory.Instance))
+        {
+            if (_isLimited && UnclaimNeedsLock() is { } work)
+            {
+                ThreadPool.UnsafeQueueUserWorkItem(static work => work.AfterLock(), work, preferLocal: false);
+            }
+        }
+        else if (IsBounded)
         {
             _used++;
         }
 
-        return StoreNeedsLock(item);
+        return after;
     }
 
     /// <summary>Leaves the gate and does what had to wait for that.</summary>
@@ -291,44 +323,51 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
         && (_capacity == BlockOptions.Unbounded || (HasCapacityNeedsLock() && !_pulling && _transfers == 0 && (_postponed is null || _postponed.Count == 0)))
         && (!_isLimited || ClaimNeedsLock());
 
-    private DataflowMessageStatus ConsumeNow(GateOwner? key, DataflowMessageHeader messageHeader, ISourceBlock<T> source)
+    /// <summary>Consumes and stores a message whose place is taken already; gives the place back if that fails.</summary>
+    /// <param name="messageHeader">Which message.</param>
+    /// <param name="source">Its source.</param>
+    /// <param name="offered">Whether this is from within the offer, and counted as a transfer.</param>
+    private bool TryConsume(DataflowMessageHeader messageHeader, ISourceBlock<T> source, bool offered)
     {
-        // The source's locks come before this gate, so it is left for the call; the place is taken and completion waits meanwhile.
-        AddUsedNeedsLock(1);
-        _transfers++;
-        Gate.Exit(key);
-        T? value = default;
-        bool consumed = false;
+        T? value;
+        bool consumed;
         try
         {
             value = source.ConsumeMessage(messageHeader, Self, out consumed);
         }
+        catch
+        {
+            // It has given nothing, whatever it said before it threw.
+            Consumed(default, consumed: false, offered);
+            throw;
+        }
+
+        Consumed(value, consumed, offered);
+        return consumed;
+    }
+
+    private void Consumed(T? value, bool consumed, bool offered)
+    {
+        GateOwner? key = Gate.Enter();
+        _transfers -= offered ? 1 : 0;
+        IAfterLock? after = consumed ? StoreConsumedNeedsLock(value!) : NotConsumedNeedsLock();
+        IAfterLock? other = ReferenceEquals(after, NoMemory.Instance) ? NotConsumedNeedsLock() : null;
+        bool pull = offered && StartPullNeedsLock();
+        bool finish = _declining && TryFinishNeedsLock();
+        Gate.Exit(key);
+        other?.AfterLock();
+        try
+        {
+            after?.AfterLock();
+        }
         finally
         {
-            key = Gate.Enter();
-            _transfers--;
-            IAfterLock? after = null;
-            if (consumed)
-            {
-                after = StoreConsumedNeedsLock(value!);
-            }
-            else
-            {
-                after = NotConsumedNeedsLock();
-            }
-
-            bool pull = StartPullNeedsLock();
-            bool finish = TryFinishNeedsLock();
-            Gate.Exit(key);
-            after?.AfterLock();
             FinishIf(finish);
             if (pull)
             {
                 QueuePull();
             }
         }
-
-        return consumed ? DataflowMessageStatus.Accepted : DataflowMessageStatus.NotAvailable;
     }
 
     private IAfterLock? NotConsumedNeedsLock()
@@ -361,7 +400,7 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
     }
 
     /// <summary>Tells a postponed source that its message is not wanted: a reservation that is released makes it look elsewhere.</summary>
-    private void LetGo(PostponedNode<T>? node)
+    protected void LetGo(PostponedNode<T>? node)
     {
         if (node is SendWaiter<T> waiter)
         {
@@ -378,7 +417,15 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
             }
             catch (Exception e)
             {
-                (_exceptions ??= []).Add(e);
+                GateOwner? key = Gate.Enter();
+                try
+                {
+                    (_exceptions ??= []).Add(e);
+                }
+                finally
+                {
+                    Gate.Exit(key);
+                }
             }
         }
     }

@@ -21,7 +21,16 @@ internal abstract partial class TargetCore<T>
             return accepted ? Completed.True : Completed.False;
         }
 
-        SendTaskWaiter<T> waiter = new(this) { Value = item };
+        SendTaskWaiter<T>? waiter = null;
+        try
+        {
+            waiter = new SendTaskWaiter<T>(this) { Value = item };
+        }
+        finally
+        {
+            LeaveUnless(waiter is not null, key, cancellationToken);
+        }
+
         Wait(key, waiter, cancellationToken);
         return waiter.Task;
     }
@@ -38,7 +47,7 @@ internal abstract partial class TargetCore<T>
             return new ValueTask<bool>(accepted);
         }
 
-        SendValueWaiter<T> waiter = Interlocked.Exchange(ref _spareSender, null) ?? new SendValueWaiter<T>(this);
+        SendValueWaiter<T> waiter = Interlocked.Exchange(ref _spareSender, null) ?? NewSender(key, cancellationToken);
         waiter.Prepare();
         waiter.Value = item;
         ValueTask<bool> task = waiter.Task;
@@ -51,7 +60,7 @@ internal abstract partial class TargetCore<T>
     private bool? Sends(T item, CancellationToken cancellationToken, out GateOwner? key)
     {
         key = null;
-        if (!IsBounded || cancellationToken.CanBeCanceled)
+        if (!HoldsGate(cancellationToken))
         {
             return Post(item) ? true : IsDeclining ? false : null;
         }
@@ -76,7 +85,7 @@ internal abstract partial class TargetCore<T>
     /// <summary>Goes on where <see cref="Sends"/> found no room.</summary>
     private void Wait(GateOwner? key, SendWaiter<T> waiter, CancellationToken cancellationToken)
     {
-        if (!IsBounded || cancellationToken.CanBeCanceled)
+        if (!HoldsGate(cancellationToken))
         {
             Register(waiter, cancellationToken);
             Enlist(waiter, cancellationToken);
@@ -84,6 +93,32 @@ internal abstract partial class TargetCore<T>
         else
         {
             EnlistNeedsLock(key, waiter);
+        }
+    }
+
+    /// <summary>Whether <see cref="Sends"/> keeps the gate when there is no room.</summary>
+    private bool HoldsGate(CancellationToken cancellationToken) => IsBounded && !cancellationToken.CanBeCanceled;
+
+    private SendValueWaiter<T> NewSender(GateOwner? key, CancellationToken cancellationToken)
+    {
+        SendValueWaiter<T>? waiter = null;
+        try
+        {
+            waiter = new SendValueWaiter<T>(this);
+        }
+        finally
+        {
+            LeaveUnless(waiter is not null, key, cancellationToken);
+        }
+
+        return waiter;
+    }
+
+    private void LeaveUnless(bool goesOn, GateOwner? key, CancellationToken cancellationToken)
+    {
+        if (!goesOn && HoldsGate(cancellationToken))
+        {
+            Gate.Exit(key);
         }
     }
 
@@ -127,12 +162,22 @@ internal abstract partial class TargetCore<T>
         if (!_pulling && !_isLimited && MayPullNeedsLock() && _postponed.First is SendWaiter<T> first)
         {
             // The message of a pending send, without coming back for it.
+            after = TakeNeedsLock(first.Value!);
+            if (ReferenceEquals(after, NoMemory.Instance))
+            {
+                // Whoever made the room has his message, and is not the one to be told.
+                _pulling = true;
+                Gate.Exit(key);
+                EndPull(NoMemory.Exception());
+                return;
+            }
+
             taken = first;
-            _postponed.Remove(taken);
-            after = TakeNeedsLock(taken.Value!);
+            _postponed.Remove(first);
         }
 
-        bool pull = StartPullNeedsLock();
+        // What the store leaves to be done may make room in turn. Then this call goes on with it, rather than one inside another.
+        bool pull = taken is not null && after is not null && !ReferenceEquals(after, this) ? _pulling = true : StartPullNeedsLock();
         if (!_pulling && taken is null)
         {
             after = RoomCameNeedsLock();
@@ -204,9 +249,9 @@ internal abstract partial class TargetCore<T>
 
             if (node is null)
             {
-                IAfterLock? after = RoomCameNeedsLock();
+                IAfterLock? room = RoomCameNeedsLock();
                 _pulling = false;
-                Leave(key, after);
+                Leave(key, room);
                 return;
             }
 
@@ -217,19 +262,29 @@ internal abstract partial class TargetCore<T>
                 return;
             }
 
-            _postponed!.Remove(node);
             if (node is SendWaiter<T> waiter)
             {
-                Leave(key, TakeNeedsLock(waiter.Value!));
+                IAfterLock? after = TakeNeedsLock(waiter.Value!);
+                if (ReferenceEquals(after, NoMemory.Instance))
+                {
+                    Gate.Exit(key);
+                    EndPull(NoMemory.Exception());
+                    return;
+                }
+
+                _postponed!.Remove(node);
+                Leave(key, after);
                 waiter.AfterLock();
                 continue;
             }
 
+            _postponed!.Remove(node);
             AddUsedNeedsLock(1);
             Gate.Exit(key);
             try
             {
-                PullFrom((PostponedOffer<T>)node);
+                PostponedOffer<T> offer = (PostponedOffer<T>)node;
+                TryConsume(offer.Header, offer.Source, offered: false);
             }
             catch (Exception e)
             {
@@ -245,40 +300,19 @@ internal abstract partial class TargetCore<T>
     private bool MayPullNeedsLock() =>
         !_declining && _postponed is { Count: > 0 } && HasCapacityNeedsLock() && TakesOffersNeedsLock;
 
-    private void PullFrom(PostponedOffer<T> offer)
-    {
-        T? value = default;
-        bool consumed = false;
-        try
-        {
-            value = offer.Source.ConsumeMessage(offer.Header, Self, out consumed);
-        }
-        finally
-        {
-            GateOwner? key = Gate.Enter();
-            IAfterLock? after = null;
-            if (consumed)
-            {
-                after = StoreConsumedNeedsLock(value!);
-            }
-            else
-            {
-                after = NotConsumedNeedsLock();
-            }
-
-            Leave(key, after);
-        }
-    }
-
     /// <summary>A source or the scheduler threw: the block fails.</summary>
     private void EndPull(Exception exception)
     {
         GateOwner? key = Gate.Enter();
-        _pulling = false;
-        CompleteNeedsLock(exception, drop: true, always: true);
-        bool finish = TryFinishNeedsLock();
-        Gate.Exit(key);
-        FinishIf(finish);
+        try
+        {
+            _pulling = false;
+            CompleteNeedsLock(exception, drop: true, always: true);
+        }
+        finally
+        {
+            Leave(key, null);
+        }
     }
 
     private void Enlist(SendWaiter<T> waiter, CancellationToken cancellationToken)
@@ -309,9 +343,17 @@ internal abstract partial class TargetCore<T>
     /// <summary>Puts a waiter into the list, and leaves the gate.</summary>
     private void EnlistNeedsLock(GateOwner? key, SendWaiter<T> waiter)
     {
-        (_postponed ??= new PostponedList<T>()).Add(waiter);
-        bool pull = BeginWaitNeedsLock();
-        Gate.Exit(key);
+        bool pull = false;
+        try
+        {
+            (_postponed ??= new PostponedList<T>()).Add(waiter);
+            pull = BeginWaitNeedsLock();
+        }
+        finally
+        {
+            Gate.Exit(key);
+        }
+
         if (pull)
         {
             Pull(here: false);

@@ -31,7 +31,7 @@ internal sealed class TransformCore<TIn, TOut> : OutputExecCore<TIn, TOut>
                 Task<TOut>? task = _asyncTransform!(item);
                 if (task is null)
                 {
-                    EmitNothing(id, here: true);
+                    EmitNothing(item, id, here: true);
                     return true;
                 }
 
@@ -44,7 +44,7 @@ internal sealed class TransformCore<TIn, TOut> : OutputExecCore<TIn, TOut>
                 if (!task.IsCompletedSuccessfully)
                 {
                     TaskFailed(item, task);
-                    EmitNothing(id, here: true);
+                    EmitNothing(item, id, here: true);
                     return true;
                 }
 
@@ -54,11 +54,11 @@ internal sealed class TransformCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         catch (Exception e)
         {
             ProcessFailed(item, e);
-            EmitNothing(id, here: true);
+            EmitNothing(item, id, here: true);
             return true;
         }
 
-        Emit(id, output);
+        Emit(item, id, output);
         return true;
     }
 
@@ -71,12 +71,12 @@ internal sealed class TransformCore<TIn, TOut> : OutputExecCore<TIn, TOut>
     {
         if (task.IsCompletedSuccessfully)
         {
-            Emit(id, ((Task<TOut>)task).Result);
+            Emit(item, id, ((Task<TOut>)task).Result);
         }
         else
         {
             TaskFailed(item, task);
-            EmitNothing(id, here: false);
+            EmitNothing(item, id, here: false);
         }
     }
 

@@ -1,3 +1,4 @@
+using System.Runtime.InteropServices;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Sync;
 
@@ -40,13 +41,13 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         catch (Exception e)
         {
             ProcessFailed(item, e);
-            EmitNothing(id, here: true);
+            EmitNothing(item, id, here: true);
             return true;
         }
 
         if (task is null)
         {
-            EmitNothing(id, here: true);
+            EmitNothing(item, id, here: true);
             return true;
         }
 
@@ -76,11 +77,11 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         else
         {
             TaskFailed(item, task);
-            EmitNothing(id, here);
+            EmitNothing(item, id, here);
         }
     }
 
-    /// <summary>Sends out what the delegate returned, one by one when the order allows it.</summary>
+    /// <summary>Sends out what the delegate returned: one by one when the order allows it, and one right after the other when all of it is there.</summary>
     private void EmitAll(TIn item, long id, Task<IEnumerable<TOut>>? task, bool here)
     {
         int count = 0;
@@ -88,18 +89,25 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         try
         {
             IEnumerable<TOut>? outputs = task is null ? _transform!(item) : task.Result;
-            if (outputs is not null)
+            if (outputs is not null && Ordered is not null)
             {
-                if (Ordered is not null)
+                // What came before an exception is kept.
+                held = [];
+                held.AddRange(outputs);
+            }
+            else if (outputs is TOut[] array && Options.Parallelism > 1)
+            {
+                EmitTogether(array, ref count);
+            }
+            else if (outputs is List<TOut> list && Options.Parallelism > 1)
+            {
+                EmitTogether(CollectionsMarshal.AsSpan(list), ref count);
+            }
+            else if (outputs is not null)
+            {
+                foreach (TOut output in outputs)
                 {
-                    held = [.. outputs];
-                }
-                else
-                {
-                    foreach (TOut output in outputs)
-                    {
-                        EmitOne(output, ref count);
-                    }
+                    EmitOne(output, ref count);
                 }
             }
         }
@@ -108,7 +116,14 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
             ProcessFailed(item, e);
         }
 
-        EmitEnd(id, held, count, here);
+        try
+        {
+            EmitEnd(id, held, count, here);
+        }
+        catch (Exception e)
+        {
+            ProcessFailed(item, e);
+        }
     }
 
     private async Task Enumerate(IAsyncEnumerable<TOut>? outputs, long id)
@@ -147,6 +162,25 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         }
 
         AddOutput(output);
+    }
+
+    private void EmitTogether(ReadOnlySpan<TOut> outputs, ref int count)
+    {
+        count = outputs.Length;
+        if (count > 1)
+        {
+            Occupy(count - 1);
+        }
+
+        AfterLocks after = default;
+        try
+        {
+            Source.Add(outputs, ref after);
+        }
+        finally
+        {
+            after.Run();
+        }
     }
 
     private void EmitEnd(long id, List<TOut>? held, int count, bool here)

@@ -97,7 +97,7 @@ internal sealed class WriteOnceCore<T> : CopySource<T>
 
         if (linkOptions.PropagateCompletion)
         {
-            PropagateOnceComplete(target);
+            Protocol.PropagateOnceComplete(Completion, target);
         }
 
         return Unlinker.Nothing;
@@ -106,8 +106,15 @@ internal sealed class WriteOnceCore<T> : CopySource<T>
     public T? Consume(DataflowMessageHeader messageHeader, ITargetBlock<T> target, out bool messageConsumed)
     {
         Protocol.CheckClaim(messageHeader, target);
-        messageConsumed = Reserve(messageHeader, target);
-        return messageConsumed ? Copy(Value!) : default;
+        messageConsumed = false;
+        if (!Reserve(messageHeader, target))
+        {
+            return default;
+        }
+
+        T copy = Copy(Value!);
+        messageConsumed = true;
+        return copy;
     }
 
     public bool Reserve(DataflowMessageHeader messageHeader, ITargetBlock<T> target)

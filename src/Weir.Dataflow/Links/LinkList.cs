@@ -5,17 +5,30 @@ namespace Weir.Dataflow.Links;
 /// <summary>Who wants a source's messages, in the order in which they are asked. Guarded by the source's gate.</summary>
 internal struct LinkList<T>
 {
+    private const int SearchLimit = 8;
+
     private LinkNode<T>? _last;
     private int _highest;
     private int _lowest;
+
+    /// <summary>Made when there are many, of which one is looked for at each link and each message that is consumed.</summary>
+    private Dictionary<ITargetBlock<T>, TargetLink<T>>? _byTarget;
 
     public LinkNode<T>? First { get; private set; }
 
     /// <summary>How many of the nodes are linked targets.</summary>
     public int Targets { get; private set; }
 
+    /// <summary>The order of the node that was appended last.</summary>
+    public readonly int Highest => _highest;
+
     public void Add(LinkNode<T> node, bool append)
     {
+        if (node is TargetLink<T> link)
+        {
+            Index(link);
+        }
+
         node.IsLinked = true;
         Targets += node is TargetLink<T> ? 1 : 0;
         if (First is null)
@@ -47,7 +60,12 @@ internal struct LinkList<T>
         }
 
         node.IsLinked = false;
-        Targets -= node is TargetLink<T> ? 1 : 0;
+        if (node is TargetLink<T> link)
+        {
+            Targets--;
+            _byTarget?.Remove(link.Target);
+        }
+
         if (node.Previous is null)
         {
             First = node.Next;
@@ -87,8 +105,14 @@ internal struct LinkList<T>
         return next;
     }
 
+    /// <summary>The link of a target. A target is in the list once.</summary>
     public readonly TargetLink<T>? Find(ITargetBlock<T> target)
     {
+        if (_byTarget is not null)
+        {
+            return _byTarget.GetValueOrDefault(target);
+        }
+
         for (LinkNode<T>? node = First; node is not null; node = node.Next)
         {
             if (node is TargetLink<T> link && ReferenceEquals(link.Target, target))
@@ -111,7 +135,27 @@ internal struct LinkList<T>
         }
 
         First = _last = null;
+        _byTarget = null;
         Targets = 0;
         return first;
+    }
+
+    private void Index(TargetLink<T> added)
+    {
+        if (_byTarget is null && Targets >= SearchLimit)
+        {
+            Dictionary<ITargetBlock<T>, TargetLink<T>> byTarget = new(ReferenceEqualityComparer.Instance);
+            for (LinkNode<T>? node = First; node is not null; node = node.Next)
+            {
+                if (node is TargetLink<T> link)
+                {
+                    byTarget.Add(link.Target, link);
+                }
+            }
+
+            _byTarget = byTarget;
+        }
+
+        _byTarget?.Add(added.Target, added);
     }
 }

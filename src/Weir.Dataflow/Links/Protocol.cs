@@ -32,25 +32,49 @@ internal static class Protocol
 
     public static InvalidOperationException NotReserved() => new("The target does not have the message reserved.");
 
+    public static InvalidOperationException NotConsumed() => new("The target failed to consume a message it had successfully reserved.");
+
     /// <summary>Tells a linked target that its source is complete.</summary>
     public static void Propagate(Task completion, IDataflowBlock target)
     {
         try
         {
-            if (completion.IsFaulted)
-            {
-                target.Fault(completion.Exception);
-            }
-            else
-            {
-                target.Complete();
-            }
+            Tell(completion, target);
         }
         catch (Exception e)
         {
             // A target that cannot be completed has no one to tell but the process, as with Microsoft's blocks.
             System.Runtime.ExceptionServices.ExceptionDispatchInfo info = System.Runtime.ExceptionServices.ExceptionDispatchInfo.Capture(e);
             ThreadPool.QueueUserWorkItem(static info => info.Throw(), info, preferLocal: false);
+        }
+    }
+
+    /// <summary>Tells a target that was linked too late: now, and then what it throws is the caller's, or once the source is complete.</summary>
+    public static void PropagateOnceComplete(Task completion, IDataflowBlock target)
+    {
+        if (completion.IsCompleted)
+        {
+            Tell(completion, target);
+            return;
+        }
+
+        completion.ContinueWith(
+            static (task, state) => Propagate(task, (IDataflowBlock)state!),
+            target,
+            CancellationToken.None,
+            TaskContinuationOptions.ExecuteSynchronously | TaskContinuationOptions.DenyChildAttach,
+            TaskScheduler.Default);
+    }
+
+    private static void Tell(Task completion, IDataflowBlock target)
+    {
+        if (completion.IsFaulted)
+        {
+            target.Fault(completion.Exception);
+        }
+        else
+        {
+            target.Complete();
         }
     }
 

@@ -12,6 +12,9 @@ internal sealed class TargetLink<T>(ITargetBlock<T> target, DataflowLinkOptions 
     /// <summary>How many messages the link still passes; negative when there is no limit.</summary>
     public int Remaining { get; private set; } = options.MaxMessages;
 
+    /// <summary>Whether the link was made while the head was being offered to others, and has not been asked itself.</summary>
+    public bool AwaitsHead { get; set; }
+
     /// <summary>The input side of the target, when messages may be put there without the whole protocol.</summary>
     public DirectTarget<T>? Direct { get; } =
         options.MaxMessages == DataflowBlockOptions.Unbounded && target is ICoreTarget<T> { Core: { AcceptsDirectly: true } core } ? core : null;

@@ -105,7 +105,17 @@ internal struct Gate
             return null;
         }
 
-        GateOwner owner = new(me);
+        GateOwner owner;
+        try
+        {
+            owner = new GateOwner(me);
+        }
+        catch (OutOfMemoryException)
+        {
+            // The spin lock is held, and does as well.
+            return null;
+        }
+
         owner.Inside.Value = 1;
         Volatile.Write(ref _owner, owner);
         Volatile.Write(ref _taken, 0);

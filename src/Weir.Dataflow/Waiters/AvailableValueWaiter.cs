@@ -17,6 +17,8 @@ internal sealed class AvailableValueWaiter<T>(IReceiveSource<T> source) : Receiv
 
     public override void SourceEnded() => _core.SetResult(false);
 
+    public override void Fail(Exception exception) => _core.SetException(exception);
+
     public override void GiveUp(bool timedOut, CancellationToken token) => _core.SetException(new OperationCanceledException(token));
 
     bool IValueTaskSource<bool>.GetResult(short token)

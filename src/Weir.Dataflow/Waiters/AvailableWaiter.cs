@@ -13,6 +13,12 @@ internal sealed class AvailableWaiter<T>(IReceiveSource<T> source) : ReceiveWait
         _result.TrySetResult(false);
     }
 
+    public override void Fail(Exception exception)
+    {
+        Registration.Unregister();
+        _result.TrySetException(exception);
+    }
+
     public override void GiveUp(bool timedOut, CancellationToken token)
     {
         Registration.Unregister();

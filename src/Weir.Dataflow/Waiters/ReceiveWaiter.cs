@@ -47,6 +47,9 @@ internal abstract class ReceiveWaiter<T>(IReceiveSource<T> source, bool takesMes
     /// <summary>The source completed without a message for this waiter.</summary>
     public abstract void SourceEnded();
 
+    /// <summary>There is a message, but not to be had.</summary>
+    public abstract void Fail(Exception exception);
+
     /// <summary>The token was cancelled, or the time is up.</summary>
     public abstract void GiveUp(bool timedOut, CancellationToken token);
 

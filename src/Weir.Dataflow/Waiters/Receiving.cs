@@ -20,9 +20,16 @@ internal static class Receiving
             return Task.FromCanceled<T>(cancellationToken);
         }
 
-        if (source.TryReceive(out T? item))
+        try
         {
-            return Task.FromResult(item);
+            if (source.TryReceive(out T? item))
+            {
+                return Task.FromResult(item);
+            }
+        }
+        catch (Exception e)
+        {
+            return Task.FromException<T>(e);
         }
 
         if (timeout == TimeSpan.Zero)
@@ -49,7 +56,19 @@ internal static class Receiving
             return ValueTask.FromCanceled<T>(cancellationToken);
         }
 
-        return source.TryReceive(out T? item) ? new ValueTask<T>(item) : WaitForMessage(source, cancellationToken);
+        try
+        {
+            if (source.TryReceive(out T? item))
+            {
+                return new ValueTask<T>(item);
+            }
+        }
+        catch (Exception e)
+        {
+            return ValueTask.FromException<T>(e);
+        }
+
+        return WaitForMessage(source, cancellationToken);
     }
 
     /// <summary>The rest of <see cref="ReceiveValueAsync"/>, when there was no message.</summary>

@@ -20,6 +20,12 @@ internal sealed class TaskWaiter<T>(IReceiveSource<T> source) : ReceiveWaiter<T>
         _result.TrySetException(new InvalidOperationException(Protocol.NoData));
     }
 
+    public override void Fail(Exception exception)
+    {
+        Free();
+        _result.TrySetException(exception);
+    }
+
     public override void GiveUp(bool timedOut, CancellationToken token)
     {
         Free();

@@ -19,6 +19,8 @@ internal sealed class ValueWaiter<T>(IReceiveSource<T> source) : ReceiveWaiter<T
 
     public override void SourceEnded() => _core.SetException(new InvalidOperationException(Protocol.NoData));
 
+    public override void Fail(Exception exception) => _core.SetException(exception);
+
     public override void GiveUp(bool timedOut, CancellationToken token) => _core.SetException(new OperationCanceledException(token));
 
     T IValueTaskSource<T>.GetResult(short token)

@@ -47,6 +47,33 @@ public abstract class BatchContract<TBlocks> : Contract<TBlocks> where TBlocks :
         Never.True(() => block.Output() > 0);
     }
 
+    [Theory]
+    [InlineData(int.MaxValue)]
+    [InlineData(100_000_000)]
+    [InlineData(1500)]
+    public void TriggerBatch_SizeNeverReached_MakesBatchesOfWhatThereIs(int size)
+    {
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(size);
+        for (int count = 1; count <= 5000; count *= 7)
+        {
+            int triggered = Math.Min(count, size - 1);
+            Post(block, 1, triggered);
+            Trigger(block);
+            Assert.Equal(Enumerable.Range(1, triggered), block.Receive());
+        }
+    }
+
+    [Fact]
+    public void Post_SizeGrownTo_MakesFullBatches()
+    {
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(5000);
+        Post(block, 1, 12_000);
+        Assert.Equal(Enumerable.Range(1, 5000), block.Receive());
+        Assert.Equal(Enumerable.Range(5001, 5000), block.Receive());
+        Trigger(block);
+        Assert.Equal(Enumerable.Range(10_001, 2000), block.Receive());
+    }
+
     [Fact(Timeout = Limit)]
     public async Task TriggerBatch_Ended_DoesNothing()
     {

@@ -49,3 +49,7 @@ public sealed class MicrosoftNetworks : NetworkContract<MicrosoftBlocks>;
 public sealed class MicrosoftDifferential : Differential.DifferentialContract<MicrosoftBlocks>;
 
 public sealed class MicrosoftStress : Stress.NetworkStress<MicrosoftBlocks>;
+
+public sealed class MicrosoftFailures : FailureContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftDepth : DepthContract<MicrosoftBlocks>;

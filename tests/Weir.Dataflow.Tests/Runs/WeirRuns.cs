@@ -44,3 +44,7 @@ public sealed class WeirNetworks : NetworkContract<WeirBlocks>;
 public sealed class WeirDifferential : Differential.DifferentialContract<WeirBlocks>;
 
 public sealed class WeirStress : Stress.NetworkStress<WeirBlocks>;
+
+public sealed class WeirFailures : FailureContract<WeirBlocks>;
+
+public sealed class WeirDepth : DepthContract<WeirBlocks>;

@@ -1,0 +1,175 @@
+using Weir.Dataflow.Tests.Blocks;
+using Weir.Dataflow.Tests.Probes;
+
+namespace Weir.Dataflow.Tests.Contracts;
+
+/// <summary>What becomes of a block, and of those around it, when something that it calls throws?</summary>
+public abstract class FailureContract<TBlocks> : Contract<TBlocks> where TBlocks : BlockFactory, new()
+{
+    private static readonly DataflowLinkOptions Propagate = new() { PropagateCompletion = true };
+    private static readonly Func<string, string> Throws = static _ => throw new FormatException("clone");
+
+    /// <summary>Whether a join that fails lets go what it has reserved on its other targets.</summary>
+    protected virtual bool JoinsRelease => true;
+
+    [Fact(Timeout = Limit)]
+    public async Task Broadcast_CloneThrowsInTheOffer_TargetGetsNothing()
+    {
+        IPropagatorBlock<string, string> block = Blocks.Broadcast(Throws);
+        var seen = new ConcurrentQueue<string?>();
+        ITargetBlock<string> target = Blocks.Action<string>(seen.Enqueue, new ExecutionDataflowBlockOptions { BoundedCapacity = 1 });
+        block.LinkTo(target);
+        block.Post("a");
+        Assert.Equal(TaskStatus.Faulted, await Eventually.Status(block.Completion));
+        target.Complete();
+        await Eventually.Done(target.Completion);
+        Assert.Empty(seen);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Broadcast_CloneThrowsWhenRoomComes_TargetFailsAndGetsNothing()
+    {
+        IPropagatorBlock<string, string> block = Blocks.Broadcast<string>(static s => s == "a" ? s : throw new FormatException("clone"));
+        using var gate = new Probes.Gate();
+        var seen = new ConcurrentQueue<string?>();
+        ITargetBlock<string> target = Blocks.Action<string>(
+            s =>
+            {
+                seen.Enqueue(s);
+                gate.Pass();
+            },
+            new ExecutionDataflowBlockOptions { BoundedCapacity = 1 });
+        var next = new ProbeTarget<string>(ProbeTarget<string>.Decline);
+        block.LinkTo(target);
+        block.LinkTo(next);
+        block.Post("a");
+        gate.AwaitArrivals();
+        block.Post("b");
+        Eventually.Equal(2, () => next.Ids.Length);
+        gate.Open();
+        Assert.Equal(TaskStatus.Faulted, await Eventually.Status(target.Completion));
+        Assert.Equal(["a"], seen);
+    }
+
+    [Theory(Timeout = Limit)]
+    [MemberData(nameof(Copying), MemberType = typeof(FailureContract<MicrosoftBlocks>))]
+    public async Task ReceiveAsync_CloneThrows_FailsThatReceiveOnly(BlockKind kind)
+    {
+        IPropagatorBlock<string, string> block = kind == BlockKind.Broadcast ? Blocks.Broadcast(Throws) : Blocks.WriteOnce(Throws);
+        Task<string> waiting = block.ReceiveAsync();
+        Task<bool> available = block.OutputAvailableAsync();
+        block.Post("a");
+        await Assert.ThrowsAsync<FormatException>(() => Eventually.Result(waiting));
+        Assert.True(await Eventually.Result(available));
+        await Assert.ThrowsAsync<FormatException>(() => Eventually.Result(block.ReceiveAsync()));
+        Assert.Throws<FormatException>(() => block.Receivable().TryReceive(null, out _));
+        Assert.False(block.Completion.IsFaulted);
+        block.Complete();
+        Assert.Equal(TaskStatus.RanToCompletion, await Eventually.Status(block.Completion));
+    }
+
+    public static TheoryData<BlockKind> Copying => [BlockKind.Broadcast, BlockKind.WriteOnce];
+
+    [Theory(Timeout = Limit)]
+    [InlineData("consume")]
+    [InlineData("reserve")]
+    [InlineData("refuse")]
+    public async Task NonGreedyBatch_SourceFails_ReleasesTheOthersAndFails(string what)
+    {
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(3, new GroupingDataflowBlockOptions { Greedy = false });
+        ProbeSource<int>[] sources = [new(), new(), new()];
+        ProbeSource<int> bad = sources[what == "reserve" ? 2 : 0];
+        Break(bad, what);
+        Assert.All(sources, s => Assert.Equal(DataflowMessageStatus.Postponed, s.OfferTo(block, 1, 5)));
+        Assert.Equal(TaskStatus.Faulted, await Eventually.Status(block.Completion));
+        Assert.All(sources.Where(s => s != bad), static s => Eventually.True(() => s.Calls.Contains("release 1"), string.Join(", ", s.Calls)));
+        Assert.All(sources.Where(s => s != bad), static s => Assert.Single(s.Calls, "release 1"));
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData("consume")]
+    [InlineData("reserve")]
+    [InlineData("refuse")]
+    public async Task NonGreedyJoin_SourceFails_ReleasesTheOthersAndFails(string what)
+    {
+        JoinParts<int, int, int, Tuple<int, int, int>> join = Blocks.Join<int, int, int>(new GroupingDataflowBlockOptions { Greedy = false });
+        ITargetBlock<int>[] targets = [join.First, join.Second, join.Third];
+        ProbeSource<int>[] sources = [new(), new(), new()];
+        ProbeSource<int> bad = sources[what == "reserve" ? 2 : 0];
+        Break(bad, what);
+        for (int i = 0; i < sources.Length; i++)
+        {
+            Assert.Equal(DataflowMessageStatus.Postponed, sources[i].OfferTo(targets[i], 1, 5));
+        }
+
+        Assert.Equal(TaskStatus.Faulted, await Eventually.Status(join.Block.Completion));
+        if (JoinsRelease)
+        {
+            Assert.All(sources.Where(s => s != bad), static s => Eventually.True(() => s.Calls.Contains("release 1"), string.Join(", ", s.Calls)));
+            Assert.All(sources.Where(s => s != bad), static s => Assert.Single(s.Calls, "release 1"));
+        }
+    }
+
+    [Theory(Timeout = Limit)]
+    [MemberData(nameof(Kinds.Sources), MemberType = typeof(Kinds))]
+    public async Task LinkTo_SourceHasEndedAndTheTargetThrows_ThrowsToTheCaller(BlockKind kind)
+    {
+        Subject subject = Blocks.Create(kind);
+        subject.Block.Complete();
+        await Eventually.Done(subject.Completion);
+        Assert.Throws<FormatException>(() => subject.Output.LinkTo(new ThrowingTarget<object>(), Propagate));
+        subject = Blocks.Create(kind);
+        subject.Block.Fault(new TimeoutException());
+        await Eventually.Status(subject.Completion);
+        Assert.Throws<FormatException>(() => subject.Output.LinkTo(new ThrowingTarget<object>(), Propagate));
+    }
+
+    [Theory(Timeout = Limit)]
+    [MemberData(nameof(Kinds.Sources), MemberType = typeof(Kinds))]
+    public async Task LinkTo_TheTargetThrowsAtTheHead_ThrowsToTheCallerAndTheBlockGoesOn(BlockKind kind)
+    {
+        Subject subject = Blocks.Create(kind);
+        Assert.True(subject.Feed("a"));
+        var first = new ProbeTarget<object>(ProbeTarget<object>.Decline);
+        subject.Output.LinkTo(first);
+        Eventually.Equal(1, () => first.Ids.Length);
+        IDisposable? link = null;
+        Assert.Throws<FormatException>(() => link = subject.Output.LinkTo(new ThrowingTarget<object>()));
+        Never.True(() => subject.Completion.IsFaulted);
+        var target = new ProbeTarget<object>();
+        subject.Output.LinkTo(target);
+        Eventually.Equal(1, () => target.Accepted.Length);
+        subject.Block.Complete();
+        Assert.Equal(TaskStatus.RanToCompletion, await Eventually.Status(subject.Completion));
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData(1)]
+    [InlineData(2)]
+    public async Task Many_IteratorIsCancelled_DeliversWhatCameBefore(int degree)
+    {
+        static IEnumerable<int> Items(int i)
+        {
+            yield return i;
+            yield return i + 1;
+            throw new OperationCanceledException();
+        }
+
+        IPropagatorBlock<int, int> block = Blocks.Many<int, int>(Items, new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = degree });
+        block.Post(1);
+        block.Post(10);
+        block.Complete();
+        Assert.Equal(1, await Eventually.Result(block.ReceiveAsync()));
+        Assert.Equal(2, await Eventually.Result(block.ReceiveAsync()));
+        Assert.Equal(10, await Eventually.Result(block.ReceiveAsync()));
+        Assert.Equal(11, await Eventually.Result(block.ReceiveAsync()));
+        await Eventually.Done(block.Completion);
+    }
+
+    private static void Break(ProbeSource<int> source, string what)
+    {
+        source.ConsumeThrows = what == "consume" ? new FormatException("consume") : null;
+        source.ReserveThrows = what == "reserve" ? new FormatException("reserve") : null;
+        source.GrantsConsumption = what != "refuse";
+    }
+}

@@ -1,0 +1,176 @@
+#if DEBUG
+using Weir.Dataflow.Sync;
+using Weir.Dataflow.Tests.Probes;
+
+namespace Weir.Dataflow.Tests.Interleavings;
+
+/// <summary>There is no memory for a message: who brought it is told, and the block goes on with all that it has taken.</summary>
+[Collection(nameof(Steps))]
+public class NoMemoryTests
+{
+    private const int Limit = 60_000;
+    private const int Posts = 100;
+
+    public static TheoryData<string> Inputs => ["Action", "ActionBounded", "Buffer", "BufferWaitedFor", "Batch", "BatchLimited", "Join", "JoinBounded", "BatchedJoin", "Transform"];
+
+    [Theory(Timeout = Limit)]
+    [MemberData(nameof(Inputs))]
+    public async Task Post_NoMemory_ThrowsAndTheBlockGoesOn(string kind)
+    {
+        var seen = new ConcurrentQueue<int>();
+        (ITargetBlock<Item> target, IDataflowBlock whole, Task end) = Create(kind, seen);
+        int refused = 0;
+        Steps.Passing = (step, who) =>
+        {
+            if (step == Step.Allocates && (who as Type ?? who.GetType()).GenericTypeArguments.Any(Concerns) && Interlocked.Increment(ref refused) % 2 == 1)
+            {
+                throw new InsufficientMemoryException("none");
+            }
+        };
+
+        var taken = new List<int>();
+        int thrown = 0;
+        try
+        {
+            // On threads by turns, each of which would find a gate that was left locked.
+            for (int i = 0; i < Posts; i++)
+            {
+                await Task.Factory.StartNew(
+                    () =>
+                    {
+                        try
+                        {
+                            Assert.True(target.Post(new Item(i)));
+                            taken.Add(i);
+                        }
+                        catch (OutOfMemoryException)
+                        {
+                            thrown++;
+                        }
+                    },
+                    CancellationToken.None,
+                    TaskCreationOptions.LongRunning,
+                    TaskScheduler.Default).WaitAsync(TimeSpan.FromSeconds(20));
+            }
+        }
+        finally
+        {
+            Steps.Passing = null;
+        }
+
+        Assert.NotEqual(0, thrown);
+        whole.Complete();
+        await Eventually.Done(end);
+        Assert.Equal(taken, seen);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task OrderedOutput_NoMemory_FailsTheBlock()
+    {
+        using var gate = new Probes.Gate();
+        var block = new TransformBlock<int, Item>(
+            i =>
+            {
+                if (i == 0)
+                {
+                    gate.Pass();
+                }
+
+                return new Item(i);
+            },
+            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 2 });
+        Steps.Passing = static (step, who) =>
+        {
+            if (step == Step.Allocates && who is Cores.OrderedOutput<Item>)
+            {
+                throw new InsufficientMemoryException("none");
+            }
+        };
+        try
+        {
+            for (int i = 0; i < 100; i++)
+            {
+                block.Post(i);
+            }
+
+            gate.AwaitArrivals();
+            Eventually.Equal(0, () => block.InputCount);
+        }
+        finally
+        {
+            gate.Open();
+            Assert.Equal(TaskStatus.Faulted, await Eventually.Status(block.Completion));
+            Steps.Passing = null;
+        }
+
+        Assert.IsAssignableFrom<OutOfMemoryException>(block.Completion.Exception!.InnerExceptions[0]);
+    }
+
+    private static bool Concerns(Type type) => type == typeof(Item) || (type.IsArray && Concerns(type.GetElementType()!)) || (type.IsGenericType && type.GenericTypeArguments.Any(Concerns));
+
+    private static (ITargetBlock<Item> Target, IDataflowBlock Whole, Task End) Create(string kind, ConcurrentQueue<int> seen)
+    {
+        var bounded = new ExecutionDataflowBlockOptions { BoundedCapacity = 1000 };
+        var grouping = new GroupingDataflowBlockOptions { BoundedCapacity = kind.EndsWith("Bounded", StringComparison.Ordinal) ? 1000 : -1, MaxNumberOfGroups = kind == "BatchLimited" ? 1000 : -1 };
+        switch (kind)
+        {
+            case "Action":
+            case "ActionBounded":
+                var action = kind == "Action" ? new ActionBlock<Item>(i => seen.Enqueue(i.Value)) : new ActionBlock<Item>(i => seen.Enqueue(i.Value), bounded);
+                return (action, action, action.Completion);
+            case "Transform":
+                var transform = new TransformBlock<Item, int>(static i => i.Value);
+                return (transform, transform, Drain(transform, seen.Enqueue));
+            case "Buffer":
+                var buffer = new BufferBlock<Item>();
+                return (buffer, buffer, DrainLater(buffer, i => seen.Enqueue(i.Value)));
+            case "BufferWaitedFor":
+                var waited = new BufferBlock<Item>();
+                return (waited, waited, Drain(waited, i => seen.Enqueue(i.Value)));
+            case "Batch":
+            case "BatchLimited":
+                var batch = new BatchBlock<Item>(3, grouping);
+                return (batch, batch, DrainLater(batch, b => Array.ForEach(b, i => seen.Enqueue(i.Value))));
+            case "Join":
+            case "JoinBounded":
+                var join = new JoinBlock<int, Item>(grouping);
+                for (int i = 0; i < Posts; i++)
+                {
+                    join.Target1.Post(i);
+                }
+
+                return (join.Target2, join, DrainLater(join, i => seen.Enqueue(i.Item2.Value)));
+            default:
+                var batched = new BatchedJoinBlock<int, Item>(7);
+                return (batched.Target2, batched, DrainLater(batched, t =>
+                {
+                    foreach (Item i in t.Item2)
+                    {
+                        seen.Enqueue(i.Value);
+                    }
+                }));
+        }
+    }
+
+    private static async Task DrainLater<T>(IReceivableSourceBlock<T> block, Action<T> each)
+    {
+        // Nothing is received before the end, so that queues grow.
+        await Task.Yield();
+        Eventually.True(() => Steps.Passing is not null);
+        Eventually.True(static () => Steps.Passing is null);
+        await Drain(block, each);
+    }
+
+    private static async Task Drain<T>(IReceivableSourceBlock<T> block, Action<T> each)
+    {
+        await foreach (T item in block.ReceiveAllAsync())
+        {
+            each(item);
+        }
+
+        await block.Completion;
+    }
+
+    private readonly record struct Item(int Value);
+}
+#endif
