@@ -6,8 +6,11 @@ internal enum LeaveReason
     /// <summary>Nothing is left to claim, or the run is over.</summary>
     Exhausted,
 
-    /// <summary>Another worker is reading the source.</summary>
+    /// <summary>Another worker is reading the source, and this one has not had an item since it came.</summary>
     Busy,
+
+    /// <summary>Another worker is reading the source. This one had items before, and is called when the turn is given up.</summary>
+    WaitsForTurn,
 
     /// <summary>The consumer of the results is behind.</summary>
     Throttled,

@@ -69,7 +69,8 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     /// <summary>How many workers are at work or waiting for their items.</summary>
     public int Live => Volatile.Read(ref _live);
 
-    public bool HasTooMany => Volatile.Read(ref _live) > Volatile.Read(ref _limit);
+    /// <summary>Whether there are more workers than the limit allows. One more is allowed while the place of a reader is lent to it.</summary>
+    public bool HasTooMany => Volatile.Read(ref _live) - Volatile.Read(ref _limit) is var over && over > 0 && !(over == 1 && IsLent);
 
     public PumpSettings Settings => _settings;
 
@@ -78,6 +79,12 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     protected abstract bool IsBusy { get; }
 
     protected abstract bool IsAtCeiling { get; }
+
+    /// <summary>Whether items were given back that anybody may claim.</summary>
+    protected abstract bool HasStash { get; }
+
+    /// <summary>Whether the place of a worker that is reading is lent to one more.</summary>
+    protected abstract bool IsLent { get; }
 
     /// <summary>Whether workers take turns for each single item.</summary>
     protected abstract bool ReadsOneByOne { get; }
@@ -208,7 +215,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
         }
     }
 
-    /// <summary>A worker for the current thread to run, when the run has use for one more.</summary>
+    /// <summary>A worker for the current thread to run, when the run has use for one more. Called after a turn was given up or items were given back, which are full fences.</summary>
     public PumpWorker? TryAdd()
     {
         if (_over || Volatile.Read(ref _live) >= Volatile.Read(ref _limit) || IsBusy || IsExhausted)
@@ -277,22 +284,20 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
         using (_gate.Hold())
         {
             AssertInvariants();
-            if (!_over)
+
+            // First, and with a full fence: whoever ends the reason afterwards looks at this number, and sees that a worker is missing.
+            Interlocked.Decrement(ref _live);
+            if (!_over && !MayLeaveNeedsLock(reason))
             {
-                switch (reason)
-                {
-                    case LeaveReason.Busy when !IsBusy:
-                    case LeaveReason.TooMany when _live <= _limit:
-                    case LeaveReason.Exhausted when !IsExhausted:
-                    case LeaveReason.Throttled when !IsAtCeiling:
-                        return false;
-                    case LeaveReason.Throttled:
-                        _throttled = true;
-                        break;
-                }
+                Interlocked.Increment(ref _live);
+                return false;
             }
 
-            _live--;
+            if (_live <= _limit && IsLent)
+            {
+                TakeBack();
+            }
+
             worker.NextIdle = _idle;
             _idle = worker;
             finish = TryFinishNeedsLock();
@@ -336,16 +341,44 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     /// <summary>Adds what the source and the sink know.</summary>
     protected abstract void AddTo(ref RunSample sample);
 
+    /// <summary>Lends the place of a worker that is reading.</summary>
+    protected abstract bool TryLend();
+
+    /// <summary>The reader has its place back.</summary>
+    protected abstract void TakeBack();
+
+    protected abstract void TakeKeptTurnAway();
+
     protected abstract PumpWorker CreateWorker();
 
     protected abstract ValueTask DisposeSourceAsync();
 
     protected abstract void Complete(CancellationToken? cancelledBy, FailureLog? failures);
 
+    /// <summary>Whether the reason of a worker that is no longer counted still holds.</summary>
+    private bool MayLeaveNeedsLock(LeaveReason reason)
+    {
+        switch (reason)
+        {
+            case LeaveReason.Busy:
+                return IsBusy;
+            case LeaveReason.WaitsForTurn when IsBusy:
+                _waitingForTurn++;
+                return true;
+            case LeaveReason.TooMany:
+                // What was given back is for this worker, if it can have the place of one that is reading.
+                return _live >= _limit && !(_live == _limit && (IsLent || (HasStash && TryLend())));
+            case LeaveReason.Throttled when IsAtCeiling:
+                return _throttled = true;
+            default:
+                return reason == LeaveReason.Exhausted && IsExhausted;
+        }
+    }
+
     private PumpWorker? AddNeedsLock(bool queued)
     {
         AssertInvariants();
-        if (_over || _finished || _live >= _limit || IsBusy || IsExhausted)
+        if (_over || _finished || _live > _limit || IsBusy || IsExhausted)
         {
             return null;
         }
@@ -353,6 +386,11 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
         if (IsAtCeiling && (_paused || !WatchesPauses))
         {
             _throttled = true;
+            return null;
+        }
+
+        if (_live == _limit && !(HasStash && TryLend()))
+        {
             return null;
         }
 

@@ -7,15 +7,57 @@ internal abstract partial class Pump
 {
     // A wake-up of another thread costs some microseconds on each side: work has to last longer than this to be worth one.
     private static readonly long WorthAWakeUp = Stopwatch.Frequency / 50_000;
-    private static readonly long WorthATurn = Math.Max(1, Stopwatch.Frequency / 6_000_000);
-    private static readonly long LongestPause = Stopwatch.Frequency / 100;
+    /// <summary>Two workers that take turns for items smaller than this, in Stopwatch ticks, would only pass the turn to and fro.</summary>
+    public static readonly long WorthATurn = Math.Max(1, Stopwatch.Frequency / 6_000_000);
+    private static readonly long LongestPause = Stopwatch.Frequency / 1_000;
 
     private long _nextHelp;
     private long _helpPause = WorthAWakeUp;
     private long _claimsSeen = -1;
+    private int _waitingForTurn;
+    private int _spinning;
+
+    /// <summary>Whether workers left that would have read on, had nobody else been reading.</summary>
+    public bool HasWaitingForTurn => Volatile.Read(ref _waitingForTurn) > 0;
 
     /// <summary>The run's place in the list of the stall watch; -1 when it is not in it. Guarded by the watch's lock.</summary>
     public int WatchIndex { get; set; } = -1;
+
+    /// <summary>Called by a worker that has given up the turn and is about to run what it read: one of those who wait for it takes it.</summary>
+    public void CallWaitingForTurn()
+    {
+        PumpWorker? worker;
+        using (_gate.Hold())
+        {
+            if (_waitingForTurn == 0 || IsBusy)
+            {
+                // Whoever reads now calls when it has read.
+                return;
+            }
+
+            _waitingForTurn--;
+            worker = AddNeedsLock(queued: true);
+        }
+
+        if (worker is not null)
+        {
+            _settings.Executor.Queue(worker);
+        }
+    }
+
+    /// <summary>Whether a worker may wait for the turn with its thread for a moment: not so many that they keep the reader from its processor.</summary>
+    public bool TryBeginSpinning()
+    {
+        if (Interlocked.Increment(ref _spinning) < Environment.ProcessorCount)
+        {
+            return true;
+        }
+
+        EndSpinning();
+        return false;
+    }
+
+    public void EndSpinning() => Interlocked.Decrement(ref _spinning);
 
     /// <summary>Asked by a worker that has been at work since <paramref name="started"/> without a suspension.</summary>
     /// <param name="started">When the worker began, as a Stopwatch timestamp.</param>
@@ -30,7 +72,6 @@ internal abstract partial class Pump
             return;
         }
 
-        // Two workers that take turns for items this small would only pass the turn to and fro.
         if (ReadsOneByOne && perItem < WorthATurn)
         {
             return;
@@ -83,6 +124,9 @@ internal abstract partial class Pump
         {
             return;
         }
+
+        // The worker that keeps it is inside an item that takes long.
+        TakeKeptTurnAway();
 
         // Half as many again, so that a limit of hundreds is reached in some ticks when the calls block.
         for (int more = Math.Max(1, executing / 2); more > 0 && AddQueued(); more--)

@@ -17,6 +17,12 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     /// <summary>Decides about failed calls before they count, or null.</summary>
     public readonly IRecovery<TResult>? Recovery;
 
+    /// <summary>Whether workers take turns to read.</summary>
+    public readonly bool TakesTurns;
+
+    /// <summary>The source, when a worker may keep the turn over many tiny items: then nothing is ever given back, and nobody asks for pauses.</summary>
+    public readonly OneByOneSource<TItem>? Keepable;
+
     private readonly DelayQueue<TItem>? _delays;
 
     public Pump(Source<TItem> source, TCall call, TSink sink, PumpSettings settings, IRecovery<TResult>? recovery = null)
@@ -25,6 +31,8 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         Recovery = recovery;
         _delays = recovery is null ? null : new DelayQueue<TItem>(source, settings.TimeProvider, OnDue);
         Source = source;
+        TakesTurns = source.TakesTurns;
+        Keepable = IsGuarded || recovery is not null || WatchesPauses || TCall.InvokesInPlace ? null : source as OneByOneSource<TItem>;
         Call = call;
         Sink = sink;
         source.CancellationToken = Token;
@@ -33,6 +41,10 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     protected override bool IsExhausted => Source.IsExhausted;
 
     protected override bool IsBusy => Source.IsBusy;
+
+    protected override bool HasStash => Source.HasStash;
+
+    protected override bool IsLent => Source.IsLent;
 
     protected override bool IsAtCeiling => Source.IsAt(Ceiling);
 
@@ -44,6 +56,12 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     protected override int KnownCount => Source.KnownCount;
 
     protected override long NextIndex => Source.NextIndex;
+
+    protected override bool TryLend() => Source.TryLend();
+
+    protected override void TakeBack() => Source.TakeBack();
+
+    protected override void TakeKeptTurnAway() => Source.TakeKeptTurnAway();
 
     protected override PumpWorker CreateWorker() => new PumpWorker<TItem, TResult, TPending, TCall, TSink>(this);
 

@@ -9,7 +9,7 @@ internal abstract partial class Pump
     private long _throttles;
     private long _drains;
 
-    private bool WatchesPauses => _settings.CountsPauses || _settings.OnThrottle is not null || _settings.OnDrain is not null;
+    protected bool WatchesPauses => _settings.CountsPauses || _settings.OnThrottle is not null || _settings.OnDrain is not null;
 
     /// <summary>Notes that reading pauses.</summary>
     /// <returns>The hook's call, once for each pause; otherwise null.</returns>

@@ -136,12 +136,22 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
         private static readonly long Quick = Stopwatch.Frequency / 200_000;
         private static readonly long Slow = Stopwatch.Frequency / 50_000;
 
+        private const int Tiny = 32;
+
         private long _driveStarted;
         private long _sliceStarted;
+        private long _reading;
+        private double _work;
         private int _size;
 
         /// <summary>Items left until the next look at the clock.</summary>
         public int Left;
+
+        /// <summary>Whether the first item since the last look has yet to be read, which <see cref="Sample"/> times.</summary>
+        public bool IsSampling;
+
+        /// <summary>Whether the items are so small, with the reading of them, that the turn is best kept for many.</summary>
+        public readonly bool IsTiny => Left >= Tiny && _work < Pump.WorthATurn;
 
         /// <summary>Starts anew, after a suspension: one item, without a look at the clock.</summary>
         public void Reset()
@@ -150,22 +160,47 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
             _sliceStarted = 0;
             _size = 1;
             Left = 1;
+            IsSampling = false;
+        }
+
+        /// <summary>Notes how long it took to read the item that comes now, and asks for help with what comes after it, which nobody is reading any more.</summary>
+        public void Sample(Pump run)
+        {
+            IsSampling = false;
+            long now = Stopwatch.GetTimestamp();
+            _reading = now - _sliceStarted;
+            if (_work > 0)
+            {
+                run.ConsiderHelp(_driveStarted, now, _work);
+            }
         }
 
         /// <summary>Looks at the clock and decides how many items come next.</summary>
+        /// <param name="run">The run.</param>
+        /// <param name="quantum">How long a worker may have a thread, in Stopwatch ticks.</param>
+        /// <param name="takesTurns">Whether to ask for help makes sense only once the next item was read.</param>
         /// <returns>Whether the worker may go on; otherwise it has had the thread for long enough.</returns>
-        public bool Look(Pump run, long quantum)
+        public bool Look(Pump run, long quantum, bool takesTurns)
         {
             long now = Stopwatch.GetTimestamp();
             if (_driveStarted == 0)
             {
                 _driveStarted = now;
                 _size = Math.Max(1, _size);
+                _work = 0;
             }
             else if (_sliceStarted != 0)
             {
                 long took = now - _sliceStarted;
-                run.ConsiderHelp(_driveStarted, now, (double)took / _size);
+                if (takesTurns)
+                {
+                    _work = Math.Max(0, ((double)took / _size) - _reading);
+                }
+                else
+                {
+                    run.ConsiderHelp(_driveStarted, now, (double)took / _size);
+                }
+
                 if (took < Quick)
                 {
                     _size = Math.Min(Most, _size * 2);
@@ -177,6 +212,8 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
             }
 
             _sliceStarted = now;
+            _reading = 0;
+            IsSampling = takesTurns;
             Left = _size;
             if (now - _driveStarted > quantum)
             {

@@ -136,11 +136,16 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             }
 
             // With nothing left to claim, the worker leaves instead: a call that is done does not wait in line to find that out.
-            if (_pace.Left <= 0 && !_pace.Look(run, run.Settings.Executor.Quantum) && run.Source.MayHaveMore)
+            if (_pace.Left <= 0 && !_pace.Look(run, run.Settings.Executor.Quantum, run.TakesTurns) && run.Source.MayHaveMore)
             {
                 StopsExecuting();
                 run.Requeue(this);
                 return Done.Left;
+            }
+
+            if (_pace.IsTiny && run.Keepable is { } keepable && keepable.TryKeepTurn() is var keptAs and not 0)
+            {
+                return RunKeeping(keepable, keptAs);
             }
 
             try
@@ -171,16 +176,21 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                     run.HelpWas(useful: true);
                 }
 
+                if (run.TakesTurns)
+                {
+                    TurnWasGivenUp();
+                }
+
                 return run.Resume(_chunk.FirstIndex + _chunk.Count) is { } resumed ? Aside(resumed.RunAsync()) : Done.Ready;
 
             case ClaimResult.Pending:
-                _wait = Wait.Claim;
-                StopsExecuting();
-                run.Source.OnReady(Continuation);
-                return Done.Waits;
+                return WaitForSource();
 
             case ClaimResult.Busy:
-                return WaitsForTurn() ? Done.Ready : Leave(LeaveReason.Busy);
+                return WaitsForTurn() ? Done.Ready : Leave(_helper ? LeaveReason.Busy : LeaveReason.WaitsForTurn);
+
+            case ClaimResult.Lent:
+                return Leave(LeaveReason.TooMany);
 
             case ClaimResult.Throttled:
                 return run.Pause() is { } paused ? Aside(paused.RunAsync()) : Leave(LeaveReason.Throttled);
@@ -188,28 +198,6 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             default:
                 return Leave(LeaveReason.Exhausted);
         }
-    }
-
-    /// <summary>The holder of the turn is quick as a rule, and a short spin is cheaper than to leave and be called again.</summary>
-    private bool WaitsForTurn()
-    {
-        for (int i = 0; i < 20; i++)
-        {
-            if (!run.Source.IsBusy)
-            {
-                return true;
-            }
-
-            if (!run.Source.IsReading)
-            {
-                // The thread is worth more to the item whose end everybody waits for.
-                return false;
-            }
-
-            Thread.SpinWait(8);
-        }
-
-        return false;
     }
 
     private Done Leave(LeaveReason reason)

@@ -2,49 +2,43 @@ using System.Diagnostics.CodeAnalysis;
 
 namespace Weir.Core.Sources;
 
-/// <summary>An asynchronous sequence, read one item at a time and advanced by one worker at a time.</summary>
-internal sealed class AsyncSource<T>(IAsyncEnumerable<T> items) : TurnSource<T>
+/// <summary>An asynchronous sequence.</summary>
+internal sealed class AsyncSource<T>(IAsyncEnumerable<T> items) : OneByOneSource<T>
 {
     private IAsyncEnumerator<T>? _enumerator;
 
     // Written only when the sequence does not answer at once, so that the common case pays no write barrier.
     private ValueTask<bool> _moving;
 
-    public override int KnownCount => -1;
-
     public override void OnReady(Action continuation) => _moving.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
 
     public override ValueTask DisposeAsync() => _enumerator?.DisposeAsync() ?? default;
 
-    protected override ClaimResult Advance(ref Chunk<T> chunk, int max, long index)
+    protected override ClaimResult Step(out T? item)
     {
         IAsyncEnumerator<T> enumerator = _enumerator ??= items.GetAsyncEnumerator(CancellationToken);
         ValueTask<bool> moving = enumerator.MoveNextAsync();
         if (!moving.IsCompleted)
         {
             _moving = moving;
+            item = default;
             return ClaimResult.Pending;
         }
 
-        return Take(ref chunk, moving.GetAwaiter().GetResult(), index);
+        return Take(moving.GetAwaiter().GetResult(), out item);
     }
 
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Taken out of the field, consumed once.")]
-    protected override ClaimResult FinishAdvance(ref Chunk<T> chunk, long index)
+    protected override ClaimResult FinishStep(out T? item)
     {
         ValueTask<bool> moving = _moving;
         _moving = default;
-        return Take(ref chunk, moving.GetAwaiter().GetResult(), index);
+        return Take(moving.GetAwaiter().GetResult(), out item);
     }
 
-    private ClaimResult Take(ref Chunk<T> chunk, bool moved, long index)
+    private ClaimResult Take(bool moved, out T? item)
     {
-        if (!moved)
-        {
-            return ClaimResult.Empty;
-        }
-
-        chunk.SetSingle(_enumerator!.Current, index);
-        return ClaimResult.Claimed;
+        item = moved ? _enumerator!.Current : default;
+        return moved ? ClaimResult.Claimed : ClaimResult.Empty;
     }
 }

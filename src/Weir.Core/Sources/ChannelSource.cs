@@ -6,24 +6,16 @@ namespace Weir.Core.Sources;
 /// <summary>
 /// The items of a channel. One worker at a time reads, because a channel may have been made with the promise of a single reader.
 /// </summary>
-internal sealed class ChannelSource<T>(ChannelReader<T> reader) : TurnSource<T>
+internal sealed class ChannelSource<T>(ChannelReader<T> reader) : OneByOneSource<T>
 {
     private ValueTask<bool> _waiting;
 
-    public override int KnownCount => -1;
-
     public override void OnReady(Action continuation) => _waiting.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
 
-    protected override ClaimResult Advance(ref Chunk<T> chunk, int max, long index)
+    protected override ClaimResult Step(out T? item)
     {
-        while (true)
+        while (!reader.TryRead(out item))
         {
-            if (reader.TryRead(out T? item))
-            {
-                chunk.SetSingle(item, index);
-                return ClaimResult.Claimed;
-            }
-
             ValueTask<bool> waiting = reader.WaitToReadAsync(CancellationToken);
             if (!waiting.IsCompleted)
             {
@@ -36,13 +28,21 @@ internal sealed class ChannelSource<T>(ChannelReader<T> reader) : TurnSource<T>
                 return ClaimResult.Empty;
             }
         }
+
+        return ClaimResult.Claimed;
     }
 
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Taken out of the field, consumed once.")]
-    protected override ClaimResult FinishAdvance(ref Chunk<T> chunk, long index)
+    protected override ClaimResult FinishStep(out T? item)
     {
         ValueTask<bool> waiting = _waiting;
         _waiting = default;
-        return waiting.GetAwaiter().GetResult() ? Advance(ref chunk, 1, index) : ClaimResult.Empty;
+        if (waiting.GetAwaiter().GetResult())
+        {
+            return Step(out item);
+        }
+
+        item = default;
+        return ClaimResult.Empty;
     }
 }

@@ -17,4 +17,10 @@ internal enum ClaimResult
 
     /// <summary>The source is waiting for its next item. The caller has the turn, and must call OnReady and then FinishClaim.</summary>
     Pending,
+
+    /// <summary>An item was read, and given back at once: the place of the reader among the workers had been lent while it read.</summary>
+    Lent,
+
+    /// <summary>Items were given back while the turn was taken: they come first.</summary>
+    Stashed,
 }

@@ -32,7 +32,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
 
     // One at least: a source that may keep no item waiting could never be read, not even to learn that it has none.
     private readonly int _mostWaiting = Math.Max(1, mostWaiting);
-    private int _turn;
+    private Turn _turn;
 
     // Only for the holder of the turn. The keys are those of the items that were read and have not entered, which follow one another.
     private readonly TKey[] _keys = new TKey[inner is IndexedSource<T> ? MostAtOnce : 1];
@@ -44,7 +44,9 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     private long _restAt = NoRest;
     private int _waiting;
 
-    public override bool IsReading => Volatile.Read(ref _turn) != 0;
+    public override bool IsReading => _turn.IsReading;
+
+    public override bool IsLent => _turn.IsLent;
 
     // The count says how many items come out at most, which is what the slots are made for; lanes hold none back for ever.
     public override int KnownCount => inner.KnownCount;
@@ -61,13 +63,17 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
 
     // While nothing can be read, some item is running, and its end lets the worker that ran it go on.
     protected override bool IsTurnTaken =>
-        Volatile.Read(ref _turn) != 0 || IsFull || (IsRead && Volatile.Read(ref _waiting) > 0);
+        _turn.IsTaken || IsFull || (IsRead && Volatile.Read(ref _waiting) > 0);
 
     protected override bool IsDrained => IsRead && Volatile.Read(ref _waiting) == 0;
 
     private bool IsRead => inner.IsExhausted && Volatile.Read(ref _restAt) == NoRest;
 
     private bool IsFull => Volatile.Read(ref _waiting) >= _mostWaiting;
+
+    public override bool TryLend() => _turn.TryLend();
+
+    public override void TakeBack() => _turn.TakeBack();
 
     public override void OnReady(Action continuation) => inner.OnReady(continuation);
 
@@ -76,11 +82,11 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         try
         {
             ClaimResult result = inner.FinishClaim(ref chunk);
-            return Leave(result == ClaimResult.Claimed && !Enter(ref chunk) ? Read(ref chunk, 1, _ceiling) : result);
+            return Leave(result == ClaimResult.Claimed && !Enter(ref chunk) ? Read(ref chunk, 1, _ceiling) : result, ref chunk);
         }
         catch
         {
-            Volatile.Write(ref _turn, 0);
+            _turn.GiveUp();
             throw;
         }
     }
@@ -122,19 +128,25 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
             return ClaimResult.Empty;
         }
 
-        if (Interlocked.CompareExchange(ref _turn, 1, 0) != 0)
+        if (!_turn.TryTake())
         {
             return ClaimResult.Busy;
+        }
+
+        if (HasStash)
+        {
+            _turn.GiveUp();
+            return ClaimResult.Stashed;
         }
 
         try
         {
             _ceiling = ceiling;
-            return Leave(Read(ref chunk, Math.Min(max, _mostAtOnce), ceiling));
+            return Leave(Read(ref chunk, Math.Min(max, _mostAtOnce), ceiling), ref chunk);
         }
         catch
         {
-            Volatile.Write(ref _turn, 0);
+            _turn.GiveUp();
             throw;
         }
     }
@@ -263,11 +275,18 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         }
     }
 
-    private ClaimResult Leave(ClaimResult result)
+    private ClaimResult Leave(ClaimResult result, ref Chunk<T> chunk)
     {
-        if (result != ClaimResult.Pending)
+        if (result == ClaimResult.Pending)
         {
-            Volatile.Write(ref _turn, 0);
+            _turn.Wait();
+            return result;
+        }
+
+        if (!_turn.GiveUp() && result == ClaimResult.Claimed)
+        {
+            GiveBack(chunk.TakeRest(0));
+            return ClaimResult.Lent;
         }
 
         return result;

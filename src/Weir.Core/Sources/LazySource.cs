@@ -1,14 +1,9 @@
 namespace Weir.Core.Sources;
 
-/// <summary>
-/// A sequence whose MoveNext may run user code or wait, read one item at a time: an item that has been read never waits for
-/// the next one to be produced.
-/// </summary>
-internal sealed class LazySource<T>(IEnumerable<T> items) : TurnSource<T>
+/// <summary>A sequence whose MoveNext may run user code or block.</summary>
+internal sealed class LazySource<T>(IEnumerable<T> items) : OneByOneSource<T>
 {
     private IEnumerator<T>? _enumerator;
-
-    public override int KnownCount => -1;
 
     public override ValueTask DisposeAsync()
     {
@@ -16,15 +11,16 @@ internal sealed class LazySource<T>(IEnumerable<T> items) : TurnSource<T>
         return default;
     }
 
-    protected override ClaimResult Advance(ref Chunk<T> chunk, int max, long index)
+    protected override ClaimResult Step(out T? item)
     {
         IEnumerator<T> enumerator = _enumerator ??= items.GetEnumerator();
         if (!enumerator.MoveNext())
         {
+            item = default;
             return ClaimResult.Empty;
         }
 
-        chunk.SetSingle(enumerator.Current, index);
+        item = enumerator.Current;
         return ClaimResult.Claimed;
     }
 }

@@ -24,6 +24,12 @@ internal abstract class Source<T>
     /// <summary>Whether one worker at a time reads the source, so that a claim takes a turn.</summary>
     public virtual bool TakesTurns => false;
 
+    /// <summary>Whether items were given back that anybody may claim, without a turn.</summary>
+    public bool HasStash => _hasStash;
+
+    /// <summary>Whether the reader's place among the workers is lent.</summary>
+    public virtual bool IsLent => false;
+
     /// <summary>Whether one worker is reading the source, and there is nothing else to claim for others at this moment.</summary>
     public bool IsBusy => TakesTurns && IsTurnTaken && !_hasStash;
 
@@ -46,8 +52,35 @@ internal abstract class Source<T>
 
     /// <summary>Claims up to <paramref name="max"/> items whose index is below <paramref name="ceiling"/>.</summary>
     /// <exception cref="Exception">Whatever the user's sequence throws; the source is drained then.</exception>
-    public ClaimResult TryClaim(ref Chunk<T> chunk, int max, long ceiling) =>
-        _hasStash && TryTakeStashed(ref chunk) ? ClaimResult.Claimed : TryClaimNext(ref chunk, max, ceiling);
+    public ClaimResult TryClaim(ref Chunk<T> chunk, int max, long ceiling)
+    {
+        while (true)
+        {
+            if (_hasStash && TryTakeStashed(ref chunk))
+            {
+                return ClaimResult.Claimed;
+            }
+
+            ClaimResult result = TryClaimNext(ref chunk, max, ceiling);
+            if (result != ClaimResult.Stashed)
+            {
+                return result;
+            }
+        }
+    }
+
+    /// <summary>Lends the place of a worker that is reading, and so has no item, to one more worker for items that were given back.</summary>
+    public virtual bool TryLend() => false;
+
+    /// <summary>The reader has its place back, if it is still reading.</summary>
+    public virtual void TakeBack()
+    {
+    }
+
+    /// <summary>Takes the turn from a worker that keeps it while it is inside a long call. Only for the stall watch.</summary>
+    public virtual void TakeKeptTurnAway()
+    {
+    }
 
     /// <summary>Calls back once when a pending claim can be finished. Only for the worker whose claim is pending.</summary>
     public virtual void OnReady(Action continuation) => throw new UnreachableException();
@@ -75,6 +108,9 @@ internal abstract class Source<T>
             stash.Push(rest);
             _hasStash = true;
         }
+
+        // Whoever looks next at whether there are workers for the items, or who has the turn, does so after they can be seen.
+        Interlocked.MemoryBarrier();
     }
 
     /// <summary>Tells the source that a worker is done with a chunk, so that it may use the chunk's memory again.</summary>

@@ -1,22 +1,45 @@
 namespace Weir.Core.Sources;
 
 /// <summary>
-/// Items of a sequence that one reader at a time may advance. The turn is a flag and not a lock: no thread ever waits for it,
-/// and the user's sequence runs under no lock. A worker that finds the turn taken goes away, because whoever has it goes on.
+/// Items of a sequence that one reader at a time may advance. A worker that finds the turn taken goes away, because whoever has it goes on.
 /// </summary>
 internal abstract class TurnSource<T> : Source<T>
 {
-    private int _turn;
+    private Turn _turn;
     private volatile bool _drained;
     private long _next;
 
     public sealed override bool TakesTurns => true;
 
-    protected sealed override bool IsTurnTaken => Volatile.Read(ref _turn) != 0;
+    public sealed override bool IsReading => _turn.IsReading;
+
+    public sealed override bool IsLent => _turn.IsLent;
 
     public sealed override long NextIndex => Volatile.Read(ref _next);
 
+    protected sealed override bool IsTurnTaken => _turn.IsTaken;
+
     protected sealed override bool IsDrained => _drained;
+
+    /// <summary>The turn, for sources in which a worker may keep it.</summary>
+    protected ref Turn Turn => ref _turn;
+
+    public sealed override bool TryLend() => _turn.TryLend();
+
+    public sealed override void TakeBack() => _turn.TakeBack();
+
+    public sealed override ClaimResult FinishClaim(ref Chunk<T> chunk)
+    {
+        try
+        {
+            return Leave(FinishAdvance(ref chunk, _next), ref chunk);
+        }
+        catch
+        {
+            Drain();
+            throw;
+        }
+    }
 
     protected sealed override ClaimResult TryClaimNext(ref Chunk<T> chunk, int max, long ceiling)
     {
@@ -30,33 +53,21 @@ internal abstract class TurnSource<T> : Source<T>
             return ClaimResult.Throttled;
         }
 
-        if (Interlocked.CompareExchange(ref _turn, 1, 0) != 0)
+        if (!_turn.TryTake())
         {
             return ClaimResult.Busy;
         }
 
-        if (_drained || _next >= ceiling)
+        if (_drained || _next >= ceiling || HasStash)
         {
-            Volatile.Write(ref _turn, 0);
-            return _drained ? ClaimResult.Empty : ClaimResult.Throttled;
+            // Items that were given back before the turn was taken come first: nobody may look after them while this worker reads.
+            _turn.GiveUp();
+            return HasStash ? ClaimResult.Stashed : _drained ? ClaimResult.Empty : ClaimResult.Throttled;
         }
 
         try
         {
-            return Leave(Advance(ref chunk, (int)Math.Min(max, ceiling - _next), _next), in chunk);
-        }
-        catch
-        {
-            Drain();
-            throw;
-        }
-    }
-
-    public sealed override ClaimResult FinishClaim(ref Chunk<T> chunk)
-    {
-        try
-        {
-            return Leave(FinishAdvance(ref chunk, _next), in chunk);
+            return Leave(Advance(ref chunk, (int)Math.Min(max, ceiling - _next), _next), ref chunk);
         }
         catch
         {
@@ -71,11 +82,22 @@ internal abstract class TurnSource<T> : Source<T>
 
     protected virtual ClaimResult FinishAdvance(ref Chunk<T> chunk, long index) => throw new System.Diagnostics.UnreachableException();
 
-    private ClaimResult Leave(ClaimResult result, in Chunk<T> chunk)
+    /// <summary>Counts an item that was read by a worker that keeps the turn.</summary>
+    protected void CountRead() => Volatile.Write(ref _next, _next + 1);
+
+    /// <summary>The sequence has ended, in one way or another. Only for the holder of the turn, which thereby gives it up.</summary>
+    protected void Drain()
+    {
+        _drained = true;
+        _turn.GiveUp();
+    }
+
+    private ClaimResult Leave(ClaimResult result, ref Chunk<T> chunk)
     {
         switch (result)
         {
             case ClaimResult.Pending:
+                _turn.Wait();
                 return result;
             case ClaimResult.Claimed:
                 _next += chunk.Count;
@@ -85,13 +107,12 @@ internal abstract class TurnSource<T> : Source<T>
                 break;
         }
 
-        Volatile.Write(ref _turn, 0);
-        return result;
-    }
+        if (!_turn.GiveUp() && result == ClaimResult.Claimed)
+        {
+            GiveBack(chunk.TakeRest(0));
+            return ClaimResult.Lent;
+        }
 
-    private void Drain()
-    {
-        _drained = true;
-        Volatile.Write(ref _turn, 0);
+        return result;
     }
 }

@@ -1,0 +1,158 @@
+using System.Diagnostics;
+using Weir.Core.Sinks;
+using Weir.Core.Sources;
+
+namespace Weir.Core.Dispatch;
+
+/// <content>Sources that workers take turns to read.</content>
+internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
+{
+    // About what it takes to leave and to be called again.
+    private static readonly long LongestSpin = Stopwatch.Frequency / 50_000;
+
+    private long _keptFrom;
+
+    /// <summary>From here to the end of the item somebody else may read, so this is the moment to call one who does.</summary>
+    private void TurnWasGivenUp()
+    {
+        if (run.HasWaitingForTurn)
+        {
+            run.CallWaitingForTurn();
+        }
+
+        if (_pace.IsSampling)
+        {
+            _pace.Sample(run);
+        }
+    }
+
+    /// <summary>The reader is quick as a rule, and a short spin is cheaper than to leave and be called again.</summary>
+    /// <returns>Whether to try again.</returns>
+    private bool WaitsForTurn()
+    {
+        if (!run.Source.IsReading || !run.TryBeginSpinning())
+        {
+            // The thread is worth more to the item, or to the sequence, whose end everybody waits for.
+            return false;
+        }
+
+        try
+        {
+            long began = Stopwatch.GetTimestamp();
+            while (run.Source.IsBusy)
+            {
+                if (!run.Source.IsReading || run.IsOver || Stopwatch.GetTimestamp() - began > LongestSpin)
+                {
+                    return false;
+                }
+
+                Thread.SpinWait(8);
+            }
+
+            return true;
+        }
+        finally
+        {
+            run.EndSpinning();
+        }
+    }
+
+    /// <summary>Reads and runs items, tiny ones so far, one after the other without giving the turn up between them.</summary>
+    private Done RunKeeping(OneByOneSource<TItem> source, int keptAs)
+    {
+        _claims++;
+        _helper = false;
+        ClaimResult result;
+        try
+        {
+            if (RunItemsKeeping(source, keptAs, out result))
+            {
+                return WaitForCall();
+            }
+        }
+        catch (Exception e)
+        {
+            source.GiveUpKept(keptAs);
+            _succeeded += _index - _keptFrom;
+            return Fail(_index, ItemStatus.Failed, e);
+        }
+
+        if (source.Failure is { } failure)
+        {
+            run.SourceFailed(failure);
+        }
+
+        return result == ClaimResult.Pending ? WaitForSource() : Done.Ready;
+    }
+
+    /// <summary>The loop of tiny items. It has no handler of its own.</summary>
+    /// <returns>Whether the last call has not completed, and is to be waited for.</returns>
+    private bool RunItemsKeeping(OneByOneSource<TItem> source, int keptAs, out ClaimResult result)
+    {
+        Pump<TItem, TResult, TPending, TCall, TSink> pump = run;
+        TCall call = pump.Call;
+        TSink sink = pump.Sink;
+        CancellationToken token = pump.Token;
+        long index = source.NextIndex;
+        long first = index;
+        long end = Math.Min(index + _pace.Left, pump.Ceiling);
+        _keptFrom = first;
+        _index = index;
+        result = ClaimResult.Claimed;
+        while (index < end && !pump.IsOver)
+        {
+            result = source.ReadOn(keptAs, out TItem? item);
+            if (result != ClaimResult.Claimed)
+            {
+                break;
+            }
+
+            _index = index;
+            if (_pace.IsSampling)
+            {
+                _pace.Sample(pump);
+            }
+
+            TPending pending = call.Invoke(item!, index, true, token);
+            if (!pending.IsCompleted)
+            {
+                source.GiveUpKept(keptAs);
+                _succeeded += index - first;
+                _pending = pending;
+                return true;
+            }
+
+            sink.Succeeded(index, pending.GetResult());
+            index++;
+        }
+
+        if (result == ClaimResult.Claimed)
+        {
+            source.GiveUpKept(keptAs);
+        }
+
+        _succeeded += index - first;
+        _pace.Left -= (int)(index - first);
+        return false;
+    }
+
+    /// <summary>Waits for the step of the source that the worker has begun.</summary>
+    private Done WaitForSource()
+    {
+        _wait = Wait.Claim;
+        StopsExecuting();
+        try
+        {
+            run.Source.OnReady(Continuation);
+            return Done.Waits;
+        }
+        catch (Exception e)
+        {
+            // No continuation comes, so this thread goes on.
+            _wait = Wait.None;
+            StartsExecuting();
+            run.SourceFailed(e);
+            return Done.Ready;
+        }
+    }
+}

@@ -1,0 +1,128 @@
+using System.Diagnostics;
+
+namespace Weir.Core.Sources;
+
+/// <summary>
+/// A sequence whose next step may run user code or wait. It is read one item at a time, and each item starts at once: none that has been read waits for the next one to be produced.
+/// </summary>
+/// <remarks>
+/// While items are tiny, to take and give up the turn for each would cost more than the item does. A worker may then keep the turn, and says by a plain store whether it is inside
+/// the sequence. Should one of its items take long after all, the stall watch takes the turn away from it: whoever does that pays for both with a process-wide barrier.
+/// </remarks>
+internal abstract class OneByOneSource<T> : TurnSource<T>
+{
+    // Written by the worker that keeps the turn.
+    private bool _isInside;
+
+    // Which time of keeping the turn is to end. Written by the stall watch.
+    private int _toEnd;
+
+    /// <summary>What the sequence threw at a worker that kept the turn.</summary>
+    public Exception? Failure { get; private set; }
+
+    public sealed override int KnownCount => -1;
+
+    /// <summary>Takes the turn for more than one item.</summary>
+    /// <returns>Which time this is, for the other calls; 0 when there is nothing to read now, or somebody else is reading.</returns>
+    public int TryKeepTurn()
+    {
+        if (IsDrained || !Turn.TryTake())
+        {
+            return 0;
+        }
+
+        int keptAs = IsDrained || HasStash ? 0 : Turn.TryKeep();
+        if (keptAs == 0)
+        {
+            Turn.GiveUp();
+        }
+
+        return keptAs;
+    }
+
+    /// <summary>Reads the next item with a turn that was kept. With any other result than Claimed it is kept no longer.</summary>
+    /// <returns>Claimed, Empty (also after a <see cref="Failure"/>), Pending, or Busy when the turn was taken away.</returns>
+    public ClaimResult ReadOn(int keptAs, out T? item)
+    {
+        Volatile.Write(ref _isInside, true);
+        if (Volatile.Read(ref _toEnd) == keptAs)
+        {
+            Volatile.Write(ref _isInside, false);
+            GiveUpKept(keptAs);
+            item = default;
+            return ClaimResult.Busy;
+        }
+
+        ClaimResult result;
+        try
+        {
+            result = Step(out item);
+        }
+        catch (Exception e)
+        {
+            Failure = e;
+            item = default;
+            result = ClaimResult.Empty;
+        }
+
+        if (result == ClaimResult.Claimed)
+        {
+            CountRead();
+            Volatile.Write(ref _isInside, false);
+            return result;
+        }
+
+        Turn.KeepNoLonger();
+        Volatile.Write(ref _isInside, false);
+        if (result == ClaimResult.Pending)
+        {
+            Turn.Wait();
+        }
+        else
+        {
+            Drain();
+        }
+
+        return result;
+    }
+
+    public void GiveUpKept(int keptAs) => Turn.TryTakeAway(keptAs);
+
+    public sealed override void TakeKeptTurnAway()
+    {
+        int keptAs = Turn.KeptAs;
+        if (keptAs == 0)
+        {
+            return;
+        }
+
+        // After the barrier either the worker has seen this before it reads on, or it is seen here to be inside the sequence.
+        Volatile.Write(ref _toEnd, keptAs);
+        Interlocked.MemoryBarrierProcessWide();
+        if (!Volatile.Read(ref _isInside))
+        {
+            Turn.TryTakeAway(keptAs);
+        }
+    }
+
+    protected sealed override ClaimResult Advance(ref Chunk<T> chunk, int max, long index) => Set(ref chunk, Step(out T? item), item, index);
+
+    protected sealed override ClaimResult FinishAdvance(ref Chunk<T> chunk, long index) => Set(ref chunk, FinishStep(out T? item), item, index);
+
+    /// <summary>Reads one item.</summary>
+    /// <returns>Claimed, Empty or Pending.</returns>
+    protected abstract ClaimResult Step(out T? item);
+
+    /// <summary>Ends a step that was pending.</summary>
+    protected virtual ClaimResult FinishStep(out T? item) => throw new UnreachableException();
+
+    private static ClaimResult Set(ref Chunk<T> chunk, ClaimResult result, T? item, long index)
+    {
+        if (result == ClaimResult.Claimed)
+        {
+            chunk.SetSingle(item!, index);
+        }
+
+        return result;
+    }
+}
