@@ -26,6 +26,6 @@ internal abstract class Executor
     /// <summary>Runs a worker that a time limit has brought, also while all threads are stuck in calls that were given up.</summary>
     public virtual void QueueUrgently(IThreadPoolWorkItem worker) => Queue(worker);
 
-    /// <summary>Runs the first worker of a run, whose caller is likely to wait for it next.</summary>
-    public virtual void QueueFirst(IThreadPoolWorkItem worker) => Queue(worker);
+    /// <summary>Runs a worker soon, and on this thread if no other one takes it first: its caller is likely to wait for it next, or to be busy only for a moment.</summary>
+    public virtual void QueueNext(IThreadPoolWorkItem worker) => Queue(worker);
 }

@@ -31,5 +31,5 @@ internal sealed class PoolExecutor : Executor
 
     // A caller on a pool thread that awaits the run goes back to the pool, and finds the worker first in its own queue, with warm caches. If it
     // does something else instead, another thread takes the worker from there.
-    public override void QueueFirst(IThreadPoolWorkItem worker) => ThreadPool.UnsafeQueueUserWorkItem(worker, preferLocal: true);
+    public override void QueueNext(IThreadPoolWorkItem worker) => ThreadPool.UnsafeQueueUserWorkItem(worker, preferLocal: true);
 }

@@ -63,6 +63,9 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     /// </summary>
     public bool SeesStarts { get; set; }
 
+    /// <summary>Whether workers take turns to read.</summary>
+    public bool TakesTurns { get; protected init; }
+
     /// <summary>How many items may be in flight at once. A worker above the limit leaves when its item ends.</summary>
     public int Limit => Volatile.Read(ref _limit);
 
@@ -141,7 +144,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
             }
         }
 
-        _settings.Executor.QueueFirst(first);
+        _settings.Executor.QueueNext(first);
         for (int i = 1; i < eager; i++)
         {
             AddQueued();
@@ -215,109 +218,6 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
         }
     }
 
-    /// <summary>A worker for the current thread to run, when the run has use for one more. Called after a turn was given up or items were given back, which are full fences.</summary>
-    public PumpWorker? TryAdd()
-    {
-        if (_over || Volatile.Read(ref _live) >= Volatile.Read(ref _limit) || IsBusy || IsExhausted)
-        {
-            return null;
-        }
-
-        using (_gate.Hold())
-        {
-            return AddNeedsLock(queued: false);
-        }
-    }
-
-    /// <summary>Starts one more worker on another thread, when the run has use for it.</summary>
-    /// <param name="urgent">Whether it is wanted also while calls that were given up hold all threads.</param>
-    public bool AddQueued(bool urgent = false)
-    {
-        PumpWorker? worker;
-        using (_gate.Hold())
-        {
-            worker = AddNeedsLock(queued: true);
-        }
-
-        if (worker is null)
-        {
-            return false;
-        }
-
-        Queue(worker, urgent);
-        return true;
-    }
-
-    /// <summary>Counts a worker that gives its thread back to the executor between two items.</summary>
-    public void Requeue(PumpWorker worker)
-    {
-        using (_gate.Hold())
-        {
-            worker.IsQueued = true;
-            _queued++;
-        }
-
-        _settings.Executor.Queue(worker);
-    }
-
-    /// <summary>Whether a queued worker still has a run to work for.</summary>
-    public bool TryEnter(PumpWorker worker)
-    {
-        using (_gate.Hold())
-        {
-            if (_finished)
-            {
-                return false;
-            }
-
-            worker.IsQueued = false;
-            _queued--;
-            AssertInvariants();
-            return true;
-        }
-    }
-
-    /// <summary>Lets a worker go, unless the reason has passed meanwhile. The last one out ends the run.</summary>
-    public bool TryLeave(PumpWorker worker, LeaveReason reason)
-    {
-        bool finish;
-        using (_gate.Hold())
-        {
-            AssertInvariants();
-
-            // First, and with a full fence: whoever ends the reason afterwards looks at this number, and sees that a worker is missing.
-            Interlocked.Decrement(ref _live);
-            if (!_over && !MayLeaveNeedsLock(reason))
-            {
-                Interlocked.Increment(ref _live);
-                return false;
-            }
-
-            if (_live <= _limit && IsLent)
-            {
-                TakeBack();
-            }
-
-            worker.NextIdle = _idle;
-            _idle = worker;
-            finish = TryFinishNeedsLock();
-        }
-
-        if (finish)
-        {
-            if (worker.IsOnOwnThread)
-            {
-                _ = FinishAsync();
-            }
-            else
-            {
-                FinishOnThePool();
-            }
-        }
-
-        return true;
-    }
-
     /// <summary>The counts of the run so far.</summary>
     public RunSample Sample()
     {
@@ -354,68 +254,6 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     protected abstract ValueTask DisposeSourceAsync();
 
     protected abstract void Complete(CancellationToken? cancelledBy, FailureLog? failures);
-
-    /// <summary>Whether the reason of a worker that is no longer counted still holds.</summary>
-    private bool MayLeaveNeedsLock(LeaveReason reason)
-    {
-        switch (reason)
-        {
-            case LeaveReason.Busy:
-                return IsBusy;
-            case LeaveReason.WaitsForTurn when IsBusy:
-                _waitingForTurn++;
-                return true;
-            case LeaveReason.TooMany:
-                // What was given back is for this worker, if it can have the place of one that is reading.
-                return _live >= _limit && !(_live == _limit && (IsLent || (HasStash && TryLend())));
-            case LeaveReason.Throttled when IsAtCeiling:
-                return _throttled = true;
-            default:
-                return reason == LeaveReason.Exhausted && IsExhausted;
-        }
-    }
-
-    private PumpWorker? AddNeedsLock(bool queued)
-    {
-        AssertInvariants();
-        if (_over || _finished || _live > _limit || IsBusy || IsExhausted)
-        {
-            return null;
-        }
-
-        if (IsAtCeiling && (_paused || !WatchesPauses))
-        {
-            _throttled = true;
-            return null;
-        }
-
-        if (_live == _limit && !(HasStash && TryLend()))
-        {
-            return null;
-        }
-
-        PumpWorker? worker = _idle;
-        if (worker is null)
-        {
-            worker = CreateWorker();
-            worker.NextCreated = _created;
-            Volatile.Write(ref _created, worker);
-        }
-        else
-        {
-            _idle = worker.NextIdle;
-            worker.NextIdle = null;
-        }
-
-        _live++;
-        if (queued)
-        {
-            worker.IsQueued = true;
-            _queued++;
-        }
-
-        return worker;
-    }
 
     [Conditional("DEBUG")]
     private void AssertInvariants()

@@ -41,7 +41,7 @@ internal abstract partial class Pump
 
         if (worker is not null)
         {
-            _settings.Executor.Queue(worker);
+            _settings.Executor.QueueNext(worker);
         }
     }
 

@@ -18,7 +18,8 @@ internal abstract partial class Pump
     }
 
     /// <summary>Starts one more worker on another thread, when the run has use for it.</summary>
-    public bool AddQueued()
+    /// <param name="urgent">Whether it is wanted also while calls that were given up hold all threads.</param>
+    public bool AddQueued(bool urgent = false)
     {
         PumpWorker? worker;
         using (_gate.Hold())
@@ -31,7 +32,7 @@ internal abstract partial class Pump
             return false;
         }
 
-        _settings.Executor.Queue(worker);
+        Queue(worker, urgent);
         return true;
     }
 

@@ -17,9 +17,6 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     /// <summary>Decides about failed calls before they count, or null.</summary>
     public readonly IRecovery<TResult>? Recovery;
 
-    /// <summary>Whether workers take turns to read.</summary>
-    public readonly bool TakesTurns;
-
     /// <summary>The source, when a worker may keep the turn over many tiny items: then nothing is ever given back, and nobody asks for pauses.</summary>
     public readonly OneByOneSource<TItem>? Keepable;
 
@@ -93,6 +90,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         // Workers claim from a source of known length by adding to its position, which may take that beyond the end.
         long claimed = Source.NextIndex;
         sample.Claimed = Source.KnownCount >= 0 ? Math.Min(claimed, Source.KnownCount) : claimed;
+        sample.InFlight -= Keepable is { IsReadingOn: true } ? 1 : 0;
         sample.Undelivered = Sink.Undelivered(sample.Succeeded + sample.Unsuccessful);
     }
 

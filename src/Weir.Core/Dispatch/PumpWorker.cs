@@ -140,8 +140,8 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
 
         private long _driveStarted;
         private long _sliceStarted;
-        private long _reading;
-        private double _work;
+        private float _reading;
+        private float _work;
         private int _size;
 
         /// <summary>Items left until the next look at the clock.</summary>
@@ -194,7 +194,7 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
                 long took = now - _sliceStarted;
                 if (takesTurns)
                 {
-                    _work = Math.Max(0, ((double)took / _size) - _reading);
+                    _work = Math.Max(0, ((float)took / _size) - _reading);
                 }
                 else
                 {

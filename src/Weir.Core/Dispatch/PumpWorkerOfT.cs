@@ -25,6 +25,9 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     private long _unsuccessful;
     private bool _helper = true;
 
+    // Who reads has no item. A hint for statistics.
+    private bool _reads;
+
     private enum Wait
     {
         None = 0,
@@ -57,7 +60,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         sample.Succeeded += _succeeded;
         sample.Unsuccessful += _unsuccessful;
         sample.Retries += _retries;
-        sample.InFlight += (_guard is null ? _wait == Wait.Call || IsExecuting : _guard.IsInFlight) ? 1 : 0;
+        sample.InFlight += (_guard is null ? _wait == Wait.Call || (IsExecuting && !_reads) : _guard.IsInFlight) ? 1 : 0;
     }
 
     protected override bool Step()
@@ -150,7 +153,10 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
             try
             {
-                Done done = Claimed(run.Source.TryClaim(ref _chunk, _pace.Left, run.Ceiling));
+                _reads = true;
+                ClaimResult result = run.Source.TryClaim(ref _chunk, _pace.Left, run.Ceiling);
+                _reads = false;
+                Done done = Claimed(result);
                 if (done != Done.Ready || !_chunk.IsEmpty)
                 {
                     return done;
@@ -158,6 +164,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             }
             catch (Exception e)
             {
+                _reads = false;
                 run.SourceFailed(e);
             }
         }

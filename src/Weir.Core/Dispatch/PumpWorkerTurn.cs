@@ -10,8 +10,6 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     // About what it takes to leave and to be called again.
     private static readonly long LongestSpin = Stopwatch.Frequency / 50_000;
 
-    private long _keptFrom;
-
     /// <summary>From here to the end of the item somebody else may read, so this is the moment to call one who does.</summary>
     private void TurnWasGivenUp()
     {
@@ -62,10 +60,11 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         _claims++;
         _helper = false;
+        long first = source.NextIndex;
         ClaimResult result;
         try
         {
-            if (RunItemsKeeping(source, keptAs, out result))
+            if (RunItemsKeeping(source, keptAs, first, out result))
             {
                 return WaitForCall();
             }
@@ -73,7 +72,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         catch (Exception e)
         {
             source.GiveUpKept(keptAs);
-            _succeeded += _index - _keptFrom;
+            _succeeded += _index - first;
             return Fail(_index, ItemStatus.Failed, e);
         }
 
@@ -87,16 +86,14 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
     /// <summary>The loop of tiny items. It has no handler of its own.</summary>
     /// <returns>Whether the last call has not completed, and is to be waited for.</returns>
-    private bool RunItemsKeeping(OneByOneSource<TItem> source, int keptAs, out ClaimResult result)
+    private bool RunItemsKeeping(OneByOneSource<TItem> source, int keptAs, long first, out ClaimResult result)
     {
         Pump<TItem, TResult, TPending, TCall, TSink> pump = run;
         TCall call = pump.Call;
         TSink sink = pump.Sink;
         CancellationToken token = pump.Token;
-        long index = source.NextIndex;
-        long first = index;
+        long index = first;
         long end = Math.Min(index + _pace.Left, pump.Ceiling);
-        _keptFrom = first;
         _index = index;
         result = ClaimResult.Claimed;
         while (index < end && !pump.IsOver)

@@ -26,6 +26,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     private const long NoRest = -1;
 
     private readonly Lock _lock = new();
+    private readonly Source<T> _inner = WithOneReader(inner);
     private readonly LaneTable<T, TKey> _lanes = new(inner.KnownCount, comparer);
     private readonly RunningLanes<T> _running = new(inner.KnownCount);
     private readonly int _mostAtOnce = inner is IndexedSource<T> ? MostAtOnce : 1;
@@ -49,16 +50,16 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     public override bool IsLent => _turn.IsLent;
 
     // The count says how many items come out at most, which is what the slots are made for; lanes hold none back for ever.
-    public override int KnownCount => inner.KnownCount;
+    public override int KnownCount => _inner.KnownCount;
 
-    public override long NextIndex => Volatile.Read(ref _restAt) is var rest and not NoRest ? rest : inner.NextIndex;
+    public override long NextIndex => Volatile.Read(ref _restAt) is var rest and not NoRest ? rest : _inner.NextIndex;
 
     public override bool TakesTurns => true;
 
     public override CancellationToken CancellationToken
     {
-        get => inner.CancellationToken;
-        set => inner.CancellationToken = value;
+        get => _inner.CancellationToken;
+        set => _inner.CancellationToken = value;
     }
 
     // While nothing can be read, some item is running, and its end lets the worker that ran it go on.
@@ -67,7 +68,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
 
     protected override bool IsDrained => IsRead && Volatile.Read(ref _waiting) == 0;
 
-    private bool IsRead => inner.IsExhausted && Volatile.Read(ref _restAt) == NoRest;
+    private bool IsRead => _inner.IsExhausted && Volatile.Read(ref _restAt) == NoRest;
 
     private bool IsFull => Volatile.Read(ref _waiting) >= _mostWaiting;
 
@@ -75,13 +76,13 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
 
     public override void TakeBack() => _turn.TakeBack();
 
-    public override void OnReady(Action continuation) => inner.OnReady(continuation);
+    public override void OnReady(Action continuation) => _inner.OnReady(continuation);
 
     public override ClaimResult FinishClaim(ref Chunk<T> chunk)
     {
         try
         {
-            ClaimResult result = inner.FinishClaim(ref chunk);
+            ClaimResult result = _inner.FinishClaim(ref chunk);
             return Leave(result == ClaimResult.Claimed && !Enter(ref chunk) ? Read(ref chunk, 1, _ceiling) : result, ref chunk);
         }
         catch
@@ -92,9 +93,9 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     }
 
     public override IEnumerable<(long First, int Count)> LeftOver() =>
-        base.LeftOver().Concat(inner.LeftOver()).Concat(_lanes.Waiting.Select(static index => (index, 1))).Order();
+        base.LeftOver().Concat(_inner.LeftOver()).Concat(_lanes.Waiting.Select(static index => (index, 1))).Order();
 
-    public override ValueTask DisposeAsync() => inner.DisposeAsync();
+    public override ValueTask DisposeAsync() => _inner.DisposeAsync();
 
     public void ItemEnded(long index)
     {
@@ -173,7 +174,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
             }
             else
             {
-                ClaimResult result = inner.TryClaim(ref chunk, max, ceiling);
+                ClaimResult result = _inner.TryClaim(ref chunk, max, ceiling);
                 if (result != ClaimResult.Claimed)
                 {
                     return result == ClaimResult.Empty && Volatile.Read(ref _waiting) > 0 ? ClaimResult.Busy : result;
@@ -273,6 +274,13 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
             Volatile.Write(ref _restAt, _rest.FirstIndex);
             throw;
         }
+    }
+
+    // Whoever has the turn of the lanes has that of what they read.
+    private static Source<T> WithOneReader(Source<T> source)
+    {
+        source.HasOneReader = true;
+        return source;
     }
 
     private ClaimResult Leave(ClaimResult result, ref Chunk<T> chunk)

@@ -22,6 +22,9 @@ internal abstract class OneByOneSource<T> : TurnSource<T>
 
     public sealed override int KnownCount => -1;
 
+    /// <summary>Whether a worker that keeps the turn is inside the sequence.</summary>
+    public bool IsReadingOn => Volatile.Read(ref _isInside);
+
     /// <summary>Takes the turn for more than one item.</summary>
     /// <returns>Which time this is, for the other calls; 0 when there is nothing to read now, or somebody else is reading.</returns>
     public int TryKeepTurn()

@@ -15,6 +15,9 @@ internal abstract class Source<T>
     /// <summary>The run's token, which ends waits for the next item. Set before the first claim.</summary>
     public virtual CancellationToken CancellationToken { get; set; }
 
+    /// <summary>Whether somebody else sees to it that one worker at a time reads this source, so that it need not. Set before the first claim.</summary>
+    public bool HasOneReader { get; set; }
+
     /// <summary>How many items there are in all, or -1 when nobody knows before the end.</summary>
     public abstract int KnownCount { get; }
 

@@ -53,7 +53,7 @@ internal abstract class TurnSource<T> : Source<T>
             return ClaimResult.Throttled;
         }
 
-        if (!_turn.TryTake())
+        if (!HasOneReader && !_turn.TryTake())
         {
             return ClaimResult.Busy;
         }
@@ -61,7 +61,7 @@ internal abstract class TurnSource<T> : Source<T>
         if (_drained || _next >= ceiling || HasStash)
         {
             // Items that were given back before the turn was taken come first: nobody may look after them while this worker reads.
-            _turn.GiveUp();
+            GiveUpTurn();
             return HasStash ? ClaimResult.Stashed : _drained ? ClaimResult.Empty : ClaimResult.Throttled;
         }
 
@@ -89,7 +89,7 @@ internal abstract class TurnSource<T> : Source<T>
     protected void Drain()
     {
         _drained = true;
-        _turn.GiveUp();
+        GiveUpTurn();
     }
 
     private ClaimResult Leave(ClaimResult result, ref Chunk<T> chunk)
@@ -97,7 +97,11 @@ internal abstract class TurnSource<T> : Source<T>
         switch (result)
         {
             case ClaimResult.Pending:
-                _turn.Wait();
+                if (!HasOneReader)
+                {
+                    _turn.Wait();
+                }
+
                 return result;
             case ClaimResult.Claimed:
                 _next += chunk.Count;
@@ -107,7 +111,7 @@ internal abstract class TurnSource<T> : Source<T>
                 break;
         }
 
-        if (!_turn.GiveUp() && result == ClaimResult.Claimed)
+        if (!GiveUpTurn() && result == ClaimResult.Claimed)
         {
             GiveBack(chunk.TakeRest(0));
             return ClaimResult.Lent;
@@ -115,4 +119,6 @@ internal abstract class TurnSource<T> : Source<T>
 
         return result;
     }
+
+    private bool GiveUpTurn() => HasOneReader || _turn.GiveUp();
 }

@@ -52,7 +52,7 @@ internal sealed class AutoExecutor(ElasticTeam team, int threads) : Executor
         }
     }
 
-    public override void QueueFirst(IThreadPoolWorkItem worker)
+    public override void QueueNext(IThreadPoolWorkItem worker)
     {
         if (_usesTeam)
         {
@@ -60,7 +60,7 @@ internal sealed class AutoExecutor(ElasticTeam team, int threads) : Executor
         }
         else
         {
-            PoolExecutor.Instance.QueueFirst(worker);
+            PoolExecutor.Instance.QueueNext(worker);
         }
     }
 }

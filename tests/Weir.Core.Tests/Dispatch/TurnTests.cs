@@ -1,0 +1,294 @@
+using System.Threading.Channels;
+using Weir.Core.Dispatch;
+using Weir.Core.Sinks;
+using Weir.Core.Sources;
+using Weir.TestKit;
+
+namespace Weir.Core.Tests.Dispatch;
+
+/// <summary>Who reads, who runs, and whose place is whose, under interleavings that the test chooses.</summary>
+public class TurnTests
+{
+    private readonly ManualTimeProvider _time = new();
+    private readonly ManualExecutor _executor = new();
+
+    [Fact(Timeout = 20_000)]
+    public async Task Retry_DueWhileTheReaderWaits_TakesItsPlaceAndGivesItBack()
+    {
+        Channel<int> channel = Channel.CreateUnbounded<int>(new UnboundedChannelOptions { AllowSynchronousContinuations = true });
+        channel.Writer.TryWrite(0);
+        List<int> calls = [];
+        (Pump pump, Task<ItemOutcome<int>[]> task) = Start(channel.Reader, (x, _) =>
+        {
+            calls.Add(x);
+            return calls.Count == 1 ? throw new IOException() : new ValueTask<int>(x);
+        });
+        _executor.RunAll();
+        Assert.Equal([0], calls);
+        Assert.Equal(0, pump.Sample().InFlight);
+
+        _time.Advance(TimeSpan.FromSeconds(1));
+        Assert.Equal(2, pump.Live);
+        _executor.RunAll();
+        Assert.Equal([0, 0], calls);
+        Assert.Equal(1, pump.Live);
+
+        // The reader has its place again, so its item starts.
+        channel.Writer.TryWrite(1);
+        _executor.RunAll();
+        Assert.Equal([0, 0, 1], calls);
+        channel.Writer.Complete();
+        _executor.RunAll();
+        Assert.All(await task, static o => Assert.True(o.IsSuccess));
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task Reader_WhosePlaceIsLent_GivesItsItemBackAndStartsNothing()
+    {
+        Channel<int> channel = Channel.CreateUnbounded<int>(new UnboundedChannelOptions { AllowSynchronousContinuations = true });
+        channel.Writer.TryWrite(0);
+        TaskCompletionSource<int> second = new();
+        List<int> calls = [];
+        (Pump pump, Task<ItemOutcome<int>[]> task) = Start(channel.Reader, (x, _) =>
+        {
+            calls.Add(x);
+            return calls.Count == 1 ? throw new IOException() : calls.Count == 2 ? new ValueTask<int>(second.Task) : new ValueTask<int>(x);
+        });
+        _executor.RunAll();
+        _time.Advance(TimeSpan.FromSeconds(1));
+
+        // The retry runs, and the next item comes while it does.
+        _executor.RunAll();
+        channel.Writer.TryWrite(1);
+        _executor.RunAll();
+        Assert.Equal([0, 0], calls);
+        Assert.Equal(1, pump.Sample().InFlight);
+
+        second.SetResult(0);
+        _executor.RunAll();
+        Assert.Equal([0, 0, 1], calls);
+        channel.Writer.Complete();
+        _executor.RunAll();
+        Assert.All(await task, static o => Assert.True(o.IsSuccess));
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task Reader_WhosePlaceWasLentToAWorkerThatHasNotBegun_LeavesItsItemToThatOne()
+    {
+        Channel<int> channel = Channel.CreateUnbounded<int>(new UnboundedChannelOptions { AllowSynchronousContinuations = true });
+        channel.Writer.TryWrite(0);
+        List<int> calls = [];
+        (Pump pump, Task<ItemOutcome<int>[]> task) = Start(channel.Reader, (x, _) =>
+        {
+            calls.Add(x);
+            return calls.Count == 1 ? throw new IOException() : new ValueTask<int>(x);
+        });
+        _executor.RunAll();
+        _time.Advance(TimeSpan.FromSeconds(1));
+        Assert.Equal(1, _executor.Queued);
+
+        // The reader comes first: it goes on inside the write.
+        channel.Writer.TryWrite(1);
+        Assert.Equal([0], calls);
+        Assert.Equal(1, pump.Live);
+        _executor.RunAll();
+        Assert.Equal([0, 0, 1], calls.Order());
+        channel.Writer.Complete();
+        _executor.RunAll();
+        Assert.All(await task, static o => Assert.True(o.IsSuccess));
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task LongItems_OfALazySource_CallTheNextReaderBeforeTheyRun()
+    {
+        int helpersAtWork = 0;
+        TestRun<int, int> run = new(
+            SourceOf.Enumerable(Lazy(20)),
+            (x, _) =>
+            {
+                long began = TimeProvider.System.GetTimestamp();
+                while (TimeProvider.System.GetElapsedTime(began) < TimeSpan.FromMilliseconds(0.2))
+                {
+                    Thread.SpinWait(10);
+                }
+
+                helpersAtWork += _executor.Queued > 0 ? 1 : 0;
+                return new ValueTask<int>(x);
+            },
+            new PumpSettings { Limit = 4, ErrorMode = ErrorMode.FailFast, Executor = _executor });
+        run.Start();
+        _executor.RunOne();
+
+        // The first two are needed to learn how long they take.
+        Assert.True(helpersAtWork >= 15, $"A helper was on its way during {helpersAtWork} of 20 items.");
+        _executor.RunAll();
+        Assert.Equal(Enumerable.Range(0, 20), await run.Task);
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task TinyItems_AndThenOneThatBlocksForTheNext_EndAll()
+    {
+        using Gate next = new();
+        TestRun<int, int> run = new(
+            SourceOf.Enumerable(Lazy(100_001)),
+            (x, _) =>
+            {
+                if (x == 99_990)
+                {
+                    next.Wait(CancellationToken.None);
+                }
+                else if (x == 99_991)
+                {
+                    next.Open();
+                }
+
+                return new ValueTask<int>(x);
+            },
+            new PumpSettings { Limit = 2, ErrorMode = ErrorMode.FailFast });
+        Assert.Equal(Enumerable.Range(0, 100_001), await run.Start().Task);
+    }
+
+    [Theory(Timeout = 60_000)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task TinyItems_AndThenAFailure_AreCountedExactly(bool inSource)
+    {
+        ItemsFailedException? failed = null;
+        int calls = 0;
+        TestRun<int, int> run = new(
+            SourceOf.Enumerable(inSource ? Lazy(50_000).Select(static x => x == 40_000 ? throw new FormatException() : x) : Lazy(50_000)),
+            (x, _) =>
+            {
+                Interlocked.Increment(ref calls);
+                return !inSource && x == 40_000 ? throw new FormatException() : new ValueTask<int>(x);
+            },
+            new PumpSettings { Limit = 2, ErrorMode = inSource ? ErrorMode.CollectAndContinue : ErrorMode.FailFast });
+        Exception? thrown = await Record.ExceptionAsync(() => run.Start().Task);
+        failed = thrown as ItemsFailedException;
+        Assert.True(thrown is FormatException || failed is not null, $"{thrown}");
+        Assert.Equal(calls - (inSource ? 0 : 1), run.Pump.Sample().Succeeded);
+        Assert.Equal(calls, run.Pump.Sample().Claimed);
+    }
+
+    [Fact(Timeout = 20_000)]
+    public void KeptTurn_DuringAnItem_CanBeTakenAway()
+    {
+        LazySource<int> source = new(Lazy(10));
+        int keptAs = source.TryKeepTurn();
+        Assert.Equal(ClaimResult.Claimed, source.ReadOn(keptAs, out int item));
+        Assert.Equal(0, item);
+        Assert.Equal(0, source.TryKeepTurn());
+
+        source.TakeKeptTurnAway();
+        int other = source.TryKeepTurn();
+        Assert.NotEqual(0, other);
+        Assert.Equal(ClaimResult.Claimed, source.ReadOn(other, out item));
+        Assert.Equal(1, item);
+
+        // Whoever comes back from the long item finds out, and does not end the other's time.
+        Assert.Equal(ClaimResult.Busy, source.ReadOn(keptAs, out _));
+        source.GiveUpKept(keptAs);
+        Assert.Equal(ClaimResult.Claimed, source.ReadOn(other, out item));
+        Assert.Equal(2, item);
+        source.GiveUpKept(other);
+        Assert.False(source.IsBusy);
+    }
+
+    [Fact(Timeout = 20_000)]
+    public async Task KeptTurn_InsideTheSequence_IsNotTakenAway()
+    {
+        using Gate inside = new();
+        using Gate goOn = new();
+        LazySource<int> source = new(Blocking(inside, goOn));
+        int keptAs = source.TryKeepTurn();
+        Task<ClaimResult> reading = Task.Run(() => source.ReadOn(keptAs, out _));
+        await inside.WaitAsync();
+        source.TakeKeptTurnAway();
+        Assert.True(source.IsBusy);
+        Assert.Equal(0, source.TryKeepTurn());
+        Assert.True(source.IsReadingOn);
+
+        // It has heard of it, and ends its time before it reads the next one.
+        goOn.Open();
+        Assert.Equal(ClaimResult.Claimed, await reading);
+        Assert.Equal(ClaimResult.Busy, source.ReadOn(keptAs, out _));
+        Assert.False(source.IsBusy);
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task LimitOfOne_RetriesAndAChannelThatMoves_NeverRunsTwoAtOnce()
+    {
+        for (int round = 0; round < 30; round++)
+        {
+            Channel<int> channel = Channel.CreateUnbounded<int>();
+            ConcurrencyProbe probe = new();
+            OutcomeCompletion<int> completion = new(-1);
+            HashSet<int> failed = [];
+            Pump pump = Create(channel.Reader, completion, (x, _) =>
+            {
+                using ConcurrencyProbe.Stay stay = probe.Enter();
+                Thread.SpinWait(200);
+                return x % 3 == 0 && failed.Add(x) ? throw new IOException() : new ValueTask<int>(x);
+            }, new PumpSettings { Limit = 1, ErrorMode = ErrorMode.BestEffort }, TimeSpan.FromMilliseconds(0.05));
+            pump.Start(1, default);
+            for (int i = 0; i < 300; i++)
+            {
+                channel.Writer.TryWrite(i);
+                if (i % 7 == 0)
+                {
+                    await Task.Yield();
+                }
+            }
+
+            channel.Writer.Complete();
+            ItemOutcome<int>[] outcomes = await completion.Task.WithinAsync();
+            Assert.Equal(300, outcomes.Length);
+            Assert.All(outcomes, static o => Assert.True(o.IsSuccess));
+            Assert.Equal(1, probe.Most);
+        }
+    }
+
+    private static IEnumerable<int> Lazy(int count)
+    {
+        for (int i = 0; i < count; i++)
+        {
+            yield return i;
+        }
+    }
+
+    private static IEnumerable<int> Blocking(Gate inside, Gate goOn)
+    {
+        inside.Open();
+        goOn.Wait();
+        yield return 0;
+        yield return 1;
+    }
+
+    private (Pump Pump, Task<ItemOutcome<int>[]> Task) Start(ChannelReader<int> reader, Func<int, CancellationToken, ValueTask<int>> selector)
+    {
+        OutcomeCompletion<int> completion = new(-1);
+        Pump pump = Create(
+            reader,
+            completion,
+            selector,
+            new PumpSettings { Limit = 1, ErrorMode = ErrorMode.BestEffort, Executor = _executor, TimeProvider = _time },
+            TimeSpan.FromSeconds(1));
+        pump.Start(1, default);
+        return (pump, completion.Task);
+    }
+
+    private static Pump<int, int, PendingResult<int>, SelectorCall<int, int>, GrowingOutcomeSink<int>> Create(
+        ChannelReader<int> reader,
+        OutcomeCompletion<int> completion,
+        Func<int, CancellationToken, ValueTask<int>> selector,
+        PumpSettings settings,
+        TimeSpan delay) =>
+        new(SourceOf.Channel(reader), new SelectorCall<int, int>(selector), new GrowingOutcomeSink<int>(completion), settings, new Always(delay));
+
+    private sealed class Always(TimeSpan delay) : IRecovery<int>
+    {
+        public TimeSpan? AttemptTimeout => null;
+
+        public ValueTask<Recovery<int>> DecideAsync(FailedCall call) => new(Recovery<int>.Retry(delay));
+    }
+}
