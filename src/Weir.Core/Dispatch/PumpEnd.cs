@@ -36,6 +36,13 @@ internal abstract partial class Pump
         Stop();
     }
 
+    /// <summary>The engine itself failed, which it should not: the run fails in every mode and at any time, rather than to end as if nothing had happened.</summary>
+    public void EngineFailed(Exception error)
+    {
+        Failures.AddSource(error);
+        Stop();
+    }
+
     /// <summary>A hook that belongs to no item threw.</summary>
     public void HookFailed(Exception error)
     {

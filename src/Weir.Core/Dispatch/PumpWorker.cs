@@ -110,7 +110,7 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
             catch (Exception e)
             {
                 // No user code gets here. Should the engine itself fail, the run fails with it and does not hang.
-                run.SourceFailed(e);
+                run.EngineFailed(e);
                 run.TryLeave(current, LeaveReason.Exhausted);
                 return;
             }

@@ -20,6 +20,18 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         _repetition = _chunk.Repetition;
     }
 
+    /// <summary>What the worker waited for has ended. It catches what user code throws, so that only the engine itself can have failed in it; the run must not seem to have succeeded then.</summary>
+    private Done EndAside()
+    {
+        if (_aside!.Exception?.InnerException is { } error)
+        {
+            run.EngineFailed(error);
+        }
+
+        _aside = null;
+        return Done.Ready;
+    }
+
     private Done Fail(long index, ItemStatus status, Exception error)
     {
         if (run.IsOver && error is OperationCanceledException && status != ItemStatus.TimedOut)

@@ -96,8 +96,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
             case Wait.Aside:
                 _wait = Wait.None;
-                _aside = null;
-                return Done.Ready;
+                return EndAside();
             case Wait.Handover:
                 _wait = Wait.None;
                 return TryMove(ItemGuard.Handed, ItemGuard.Idle) ? Fail(_index, ItemStatus.TimedOut, TakeHandedError()) : LeaveAsOrphan();
@@ -378,12 +377,12 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// <summary>Waits for something that is not the item's call.</summary>
     private Done Aside(Task task)
     {
+        _aside = task;
         if (task.IsCompleted)
         {
-            return Done.Ready;
+            return EndAside();
         }
 
-        _aside = task;
         _wait = Wait.Aside;
         StopsExecuting();
         task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(Continuation);

@@ -91,7 +91,7 @@ internal static class StallWatch
             catch (Exception e)
             {
                 // No user code gets here. Should the engine itself fail, the run fails with it, and the others keep their watch.
-                run.SourceFailed(e);
+                run.EngineFailed(e);
             }
         }
     }

@@ -23,7 +23,7 @@ internal sealed class RunObservation
         _time = options.TimeProvider;
         _total = total >= 0 ? total : null;
         _isMetered = WeirMeter.HasListeners;
-        MeasuresCalls = WeirMeter.CallDuration.Enabled;
+        MeasuresCalls = WeirMeter.MeasuresCalls;
         if (options.Progress is { OnProgress: { } onProgress } progress)
         {
             _progress = new PeriodicReport(
@@ -76,7 +76,7 @@ internal sealed class RunObservation
     }
 
     /// <summary>The run has been started: the caller's own span is the current one again.</summary>
-    public void Started() => Activity.Current = _outer;
+    public void Started() => RunTrace.SetCurrent(_outer);
 
     public RunSample Sample() => _pump!.Sample();
 

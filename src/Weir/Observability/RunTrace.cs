@@ -9,20 +9,22 @@ namespace Weir.Observability;
 /// <summary>The spans of one run: its own, and one for each item. All are ended with the run at the latest.</summary>
 internal sealed class RunTrace
 {
-    private static readonly ActivitySource Source = new(WeirDiagnostics.ActivitySourceName, WeirDiagnostics.Version);
+    // Null when a listener threw as it was told of the source.
+    private static readonly ActivitySource? Source =
+        Quietly.Get(static version => new ActivitySource(WeirDiagnostics.ActivitySourceName, version), WeirDiagnostics.Version);
 
     private readonly Activity _run;
     private readonly ConcurrentDictionary<long, ItemTrace> _open = new();
 
     private RunTrace(Activity run) => _run = run;
 
-    public static bool HasListeners => Source.HasListeners();
+    public static bool HasListeners => Source?.HasListeners() == true;
 
     /// <summary>Starts the span of a run, as a child of the caller's current one, unless nobody wants it.</summary>
     /// <remarks>It is the current one afterwards: the caller puts the previous one back.</remarks>
     public static RunTrace? Start(string operation, ParallelRunOptions options, int total)
     {
-        Activity? run = Source.StartActivity(operation);
+        Activity? run = Quietly.Get(static operation => Source?.StartActivity(operation), operation);
         if (run is not { IsAllDataRequested: true })
         {
             Stop(run);
@@ -45,7 +47,7 @@ internal sealed class RunTrace
         ItemTrace? item = null;
         if (isFirst)
         {
-            if (Source.StartActivity("weir.item", ActivityKind.Internal, _run.Context) is { } activity)
+            if (Quietly.Get(static run => Source?.StartActivity("weir.item", ActivityKind.Internal, run.Context), _run) is { } activity)
             {
                 activity.SetTag("weir.item.index", index);
                 _open[index] = item = new ItemTrace(activity);
@@ -53,7 +55,7 @@ internal sealed class RunTrace
         }
         else if (_open.TryGetValue(index, out item))
         {
-            Activity.Current = item.Activity;
+            SetCurrent(item.Activity);
         }
 
         return item;
@@ -65,7 +67,7 @@ internal sealed class RunTrace
         if (error is not null)
         {
             tags["error.type"] = error.GetType().FullName;
-            tags["exception.message"] = error.Message;
+            tags["exception.message"] = MessageOf(error);
         }
 
         item.Activity.AddEvent(new ActivityEvent("weir.attempt", tags: tags));
@@ -94,19 +96,22 @@ internal sealed class RunTrace
         _run.SetTag("weir.outcome", RunObservation.OutcomeOf(end));
         if (end.Cancelled is null && (end.Failures?.Single ?? end.Failures?.Collected?[0].Error) is { } error)
         {
-            _run.SetStatus(ActivityStatusCode.Error, error.Message);
+            _run.SetStatus(ActivityStatusCode.Error, MessageOf(error));
             _run.SetTag("error.type", error.GetType().FullName);
         }
 
         Stop(_run);
     }
 
+    /// <summary>Makes a span the current one of this thread.</summary>
+    public static void SetCurrent(Activity? activity) => Quietly.Do(static activity => Activity.Current = activity, activity);
+
     private static void End(Activity item, ItemStatus status, Exception? error)
     {
         item.SetTag("weir.outcome", status.ToString().ToLower(CultureInfo.InvariantCulture));
         if (status is ItemStatus.Failed or ItemStatus.TimedOut)
         {
-            item.SetStatus(ActivityStatusCode.Error, error?.Message);
+            item.SetStatus(ActivityStatusCode.Error, error is null ? null : MessageOf(error));
             item.SetTag("error.type", error?.GetType().FullName);
         }
 
@@ -117,7 +122,10 @@ internal sealed class RunTrace
     private static void Stop(Activity? activity)
     {
         Activity? current = Activity.Current;
-        activity?.Stop();
-        Activity.Current = current == activity ? activity?.Parent : current;
+        Quietly.Do(static activity => activity?.Stop(), activity);
+        SetCurrent(current == activity ? activity?.Parent : current);
     }
+
+    // An exception's message may be user code too.
+    private static string? MessageOf(Exception error) => Quietly.Get(static error => error.Message, error);
 }

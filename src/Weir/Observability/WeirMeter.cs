@@ -18,39 +18,43 @@ internal static class WeirMeter
 
     private static readonly Meter Meter = new(WeirDiagnostics.MeterName, WeirDiagnostics.Version);
 
-    private static readonly Instrument[] Instruments =
+    private static readonly Instrument?[] Instruments =
     [
-        Meter.CreateObservableUpDownCounter("weir.runs.active", () => Measure(static _ => 1, onlyRunning: true), "{run}", "Runs that have begun and not ended."),
-        Meter.CreateObservableUpDownCounter("weir.items.active", () => Measure(static s => s.InFlight, onlyRunning: true), "{item}", "Items inside their call."),
-        Meter.CreateObservableUpDownCounter(
-            "weir.items.queued", () => Measure(RunObservation.QueueDepth, onlyRunning: true), "{item}", "Items that were read and have not begun, items between two attempts, and results that nobody has taken."),
-        Meter.CreateObservableUpDownCounter("weir.concurrency.limit", () => Measure(static s => s.Limit, onlyRunning: true), "{item}", "How many items may be inside their call."),
-        Meter.CreateObservableCounter("weir.items", MeasureItems, "{item}", "Items that have ended."),
-        Meter.CreateObservableCounter("weir.retries", () => Measure(static s => s.Retries), "{attempt}", "Attempts beyond an item's first."),
-        Meter.CreateObservableCounter("weir.throttles", () => Measure(static s => s.Throttles), "{pause}", "Pauses of reading because a stream's consumer was behind."),
-        Meter.CreateObservableCounter("weir.drains", () => Measure(static s => s.Drains), "{pause}", "Pauses of reading that have ended."),
+        Make(() => Meter.CreateObservableUpDownCounter("weir.runs.active", () => Measure(static _ => 1, onlyRunning: true), "{run}", "Runs that have begun and not ended.")),
+        Make(() => Meter.CreateObservableUpDownCounter("weir.items.active", () => Measure(static s => s.InFlight, onlyRunning: true), "{item}", "Items inside their call.")),
+        Make(() => Meter.CreateObservableUpDownCounter(
+            "weir.items.queued", () => Measure(RunObservation.QueueDepth, onlyRunning: true), "{item}", "Items that were read and have not begun, items between two attempts, and results that nobody has taken.")),
+        Make(() => Meter.CreateObservableUpDownCounter("weir.concurrency.limit", () => Measure(static s => s.Limit, onlyRunning: true), "{item}", "How many items may be inside their call.")),
+        Make(() => Meter.CreateObservableCounter("weir.items", MeasureItems, "{item}", "Items that have ended.")),
+        Make(() => Meter.CreateObservableCounter("weir.retries", () => Measure(static s => s.Retries), "{attempt}", "Attempts beyond an item's first.")),
+        Make(() => Meter.CreateObservableCounter("weir.throttles", () => Measure(static s => s.Throttles), "{pause}", "Pauses of reading because a stream's consumer was behind.")),
+        Make(() => Meter.CreateObservableCounter("weir.drains", () => Measure(static s => s.Drains), "{pause}", "Pauses of reading that have ended.")),
     ];
 
-    private static readonly Histogram<double> RunDuration = Meter.CreateHistogram<double>("weir.run.duration", "s", "How long runs took.");
+    private static readonly Histogram<double>? RunDuration = Make(static () => Meter.CreateHistogram<double>("weir.run.duration", "s", "How long runs took."));
 
     /// <summary>How long the user's calls took: each attempt by itself, without hooks and without waiting.</summary>
-    public static readonly Histogram<double> CallDuration = Meter.CreateHistogram<double>("weir.call.duration", "s", "How long the calls for single items took, each attempt by itself.");
+    private static readonly Histogram<double>? CallDuration =
+        Make(static () => Meter.CreateHistogram<double>("weir.call.duration", "s", "How long the calls for single items took, each attempt by itself."));
 
     public static bool HasListeners
     {
         get
         {
-            foreach (Instrument instrument in Instruments)
+            foreach (Instrument? instrument in Instruments)
             {
-                if (instrument.Enabled)
+                if (instrument is { Enabled: true })
                 {
                     return true;
                 }
             }
 
-            return RunDuration.Enabled || CallDuration.Enabled;
+            return RunDuration is { Enabled: true } || MeasuresCalls;
         }
     }
+
+    /// <summary>Whether somebody wants the duration of each call.</summary>
+    public static bool MeasuresCalls => CallDuration is { Enabled: true };
 
     public static void Begin(RunObservation run)
     {
@@ -79,20 +83,32 @@ internal static class WeirMeter
             Ended[run.Operation] = sum;
         }
 
-        RunDuration.Record(elapsed.TotalSeconds, new(Operation, run.Operation), new(Outcome, outcome));
+        Quietly.Do(
+            static end => RunDuration?.Record(end.Seconds, new(Operation, end.Run), new(Outcome, end.Outcome)), (Seconds: elapsed.TotalSeconds, Run: run.Operation, Outcome: outcome));
     }
 
     public static void Call(string operation, TimeSpan elapsed, Exception? error)
     {
-        if (error is null)
-        {
-            CallDuration.Record(elapsed.TotalSeconds, new KeyValuePair<string, object?>(Operation, operation));
-        }
-        else
-        {
-            CallDuration.Record(elapsed.TotalSeconds, new(Operation, operation), new("error.type", error.GetType().FullName));
-        }
+        Quietly.Do(
+            static call =>
+            {
+                KeyValuePair<string, object?> operation = new(Operation, call.Operation);
+                if (call.Error is null)
+                {
+                    CallDuration?.Record(call.Seconds, operation);
+                }
+                else
+                {
+                    CallDuration?.Record(call.Seconds, operation, new("error.type", call.Error.GetType().FullName));
+                }
+            },
+            (Operation: operation, Seconds: elapsed.TotalSeconds, Error: error));
     }
+
+    // Null when a listener threw as it was told of the instrument.
+    private static TInstrument? Make<TInstrument>(Func<TInstrument> create)
+        where TInstrument : Instrument =>
+        Quietly.Get(static create => create(), create);
 
     private static List<Measurement<long>> MeasureItems() =>
     [

@@ -18,7 +18,7 @@ public sealed class ParallelRuntime : IExecutionRuntime
 
     /// <summary>Creates the runtime and starts its threads.</summary>
     /// <param name="workers">
-    /// How many threads there are, and so how many items run at once. At least 1; <see langword="null"/> for one less than the number of processors, and at least 1.
+    /// How many threads there are, and so how many items run at once. At least 1; <see langword="null"/> for the number of processors.
     /// </param>
     /// <param name="options">Grace period and clock; <see langword="null"/> for the defaults.</param>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="workers"/> is less than 1, or the grace period is negative.</exception>
@@ -27,7 +27,7 @@ public sealed class ParallelRuntime : IExecutionRuntime
         Require.AtLeastOne(workers ?? 1, nameof(workers));
         options ??= RuntimeOptions.Default;
         options.Validate();
-        Workers = workers ?? Math.Max(1, Environment.ProcessorCount - 1);
+        Workers = workers ?? Environment.ProcessorCount;
         _team = new ThreadTeam(Workers, "Weir parallel");
         _runtime = new PumpRuntime(this, _team, Workers, eager: true, options);
     }

@@ -94,7 +94,7 @@ public class RuntimeArgumentTests
         await using ConcurrentRuntime concurrent = new();
         await using ParallelRuntime parallel = new();
         Assert.Equal(100, concurrent.Concurrency);
-        Assert.Equal(Math.Max(1, Environment.ProcessorCount - 1), parallel.Workers);
+        Assert.Equal(Environment.ProcessorCount, parallel.Workers);
         await using AutoRuntime auto = new();
         Assert.Equal((200, Environment.ProcessorCount), (auto.MaxConcurrency, auto.MaxThreads));
         Assert.Equal(["direct", "concurrent", "parallel", "auto"], new IExecutionRuntime[] { direct, concurrent, parallel, auto }.Select(static r => r.Name));
