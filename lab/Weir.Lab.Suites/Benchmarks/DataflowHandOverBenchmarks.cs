@@ -16,7 +16,8 @@ public class DataflowHandOverBenchmarks : DataflowSuite
     private Func<int, Task> _yield = static async _ => await Task.Yield();
 
     /// <inheritdoc/>
-    public override int N { get; set; } = 20_000;
+    [Params(20_000, 1_000_000)]
+    public override int N { get; set; }
 
     internal override IEnumerable<Goal> Goals =>
     [

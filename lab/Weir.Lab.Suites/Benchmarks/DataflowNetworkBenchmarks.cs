@@ -15,7 +15,8 @@ public class DataflowNetworkBenchmarks : DataflowSuite
 {
 
     /// <inheritdoc/>
-    public override int N { get; set; } = 200_000;
+    [Params(200_000, 6_000_000)]
+    public override int N { get; set; }
 
     internal override IEnumerable<Goal> Goals =>
     [

@@ -19,7 +19,8 @@ public class DataflowPostBenchmarks : DataflowSuite
     private Action<int> _nothing = static _ => { };
 
     /// <inheritdoc/>
-    public override int N { get; set; } = 1_000_000;
+    [Params(200_000, 6_000_000)]
+    public override int N { get; set; }
 
     internal override IEnumerable<Goal> Goals =>
     [

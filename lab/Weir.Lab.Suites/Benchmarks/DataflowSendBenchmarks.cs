@@ -16,7 +16,8 @@ public class DataflowSendBenchmarks : DataflowSuite
     private Func<int, Task> _done = static _ => Task.CompletedTask;
 
     /// <inheritdoc/>
-    public override int N { get; set; } = 200_000;
+    [Params(200_000, 6_000_000)]
+    public override int N { get; set; }
 
     internal override IEnumerable<Goal> Goals =>
     [

@@ -23,6 +23,9 @@ public abstract class Suite
     /// <summary>The goals for the parameters as they are set, judged by <c>ratios</c>.</summary>
     internal virtual IEnumerable<Goal> Goals => [];
 
+    /// <summary>What the suite shows besides its cases, as Markdown that is measured when it is asked for; empty where that is nothing.</summary>
+    internal virtual Task<string> AppendixAsync() => Task.FromResult("");
+
     /// <summary>Makes the sources and delegates, and checks that all arms do the same with them.</summary>
     /// <returns>A task that ends when the suite is ready to be measured.</returns>
     [GlobalSetup]

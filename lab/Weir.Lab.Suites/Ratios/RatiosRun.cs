@@ -69,6 +69,7 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
         {
             double noiseBefore = Surroundings.Noise();
             List<CaseResult> results = [];
+            Suite? last = null;
             foreach (SuiteCatalog.ParameterSet parameters in suite)
             {
                 foreach (MeasuredCase measured in await parameters.CreateAsync())
@@ -77,14 +78,16 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
                     Sampler sampler = new(rounds, (arm, patience) =>
                         progress.WriteLine(Invariant($"{Stopwatch.GetElapsedTime(start).TotalSeconds,6:0.0} s  {arm.Name} did not complete in {patience.TotalSeconds:0} s: left out")));
                     results.Add(await sampler.MeasureAsync(measured));
+                    last = measured.Suite;
                 }
             }
 
+            string appendix = last is null ? "" : await last.AppendixAsync();
             double noiseAfter = Surroundings.Noise();
             string provenance = Invariant(
                 $"Measured at commit {commit}; {machine}; timer tick {tick:0.0} ms; {SpinWork.PerMicrosecond} spins = 1 us; noise {noiseBefore:P1} before, {noiseAfter:P1} after; {rounds} rounds.");
             provenance += Math.Max(noiseBefore, noiseAfter) > Canary.QuietVariation ? " **The machine was not quiet: repeat this before believing it.**" : "";
-            string section = SuiteTable.Render(provenance, results);
+            string section = SuiteTable.Render(provenance, results) + (appendix.Length == 0 ? "" : $"\n\n{appendix}");
             page.Replace(suite.Key, section);
             await output.WriteLineAsync($"## {SuiteCatalog.Info(suite.Key).Title}\n\n{section}\n");
         }

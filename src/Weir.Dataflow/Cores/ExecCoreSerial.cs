@@ -13,6 +13,13 @@ internal abstract partial class ExecCore<T>
     /// <summary>How often a worker that finds nothing looks again before it rests, at most: about 1 us.</summary>
     private static readonly int MostPatience = Environment.ProcessorCount > 1 ? 8 : 0;
 
+    /// <summary>A worker of a dense stream that finds fewer messages waits a moment once, so that it reads what the writer is done with.</summary>
+    private const int FewMessages = 64;
+
+    /// <summary>With fewer after that moment, the stream is not dense, and it does not wait so often.</summary>
+    private const int HardlyAny = 16;
+    private const int LooksWithoutWait = 64;
+
     private InputQueue<T>? _queue;
 
     /// <summary>1 while a worker is queued, at work, or waiting for its call.</summary>
@@ -180,6 +187,8 @@ internal abstract partial class ExecCore<T>
         InputQueue<T> queue = _queue!;
         int budget = Options.MessagesPerTask;
         int spins = 0;
+        int looks = 0;
+        bool waited = false;
         while (true)
         {
             ReadOnlySpan<T> items = queue.Peek();
@@ -210,6 +219,20 @@ internal abstract partial class ExecCore<T>
 
                 continue;
             }
+
+            if (_isPlain && items.Length < FewMessages && _patience >= 2 && queue.Count < FewMessages)
+            {
+                if (!waited && looks == 0)
+                {
+                    waited = true;
+                    Thread.SpinWait(16);
+                    continue;
+                }
+
+                looks = !waited ? looks - 1 : items.Length < HardlyAny ? LooksWithoutWait : 0;
+            }
+
+            waited = false;
 
             // Not begun where messages come one at a time, or cannot pile up.
             if (spins > 0)

@@ -14,6 +14,12 @@ internal sealed class InputQueue<T>
 {
     private const int FirstLength = 32;
 
+    /// <summary>So long that reader and writer of a dense stream are rarely in the same lines of memory.</summary>
+    private const int DenseLength = 4096;
+
+    /// <summary>With so many waiting, a stream is dense.</summary>
+    private const int DenseCount = 16;
+
     // 64 KB, and a size that the pool has.
     private static readonly int MaxLength = Math.Clamp(65_536 / (int)BitOperations.RoundUpToPowerOf2((uint)Unsafe.SizeOf<T>()), FirstLength, 16_384);
 
@@ -183,11 +189,12 @@ internal sealed class InputQueue<T>
         return next;
     }
 
-    /// <summary>Longer than the last one only if the reader is a whole one behind: else they take turns.</summary>
+    /// <summary>Longer than the last one while messages wait, and beyond some KB only if the reader is a whole one behind: else they take turns.</summary>
     private Segment NewSegment(long written)
     {
         int length = _writing.Items.Length;
-        return NewSegment(written - Volatile.Read(ref _read.Value) < length ? length : Math.Min(MaxLength, length * 2));
+        long waiting = written - Volatile.Read(ref _read.Value);
+        return NewSegment(waiting < (length < DenseLength ? DenseCount : length) ? length : Math.Min(MaxLength, length * 2));
     }
 
     private static Segment NewSegment(int length) => new(length < MaxLength ? new T[length] : ArrayPool<T>.Shared.Rent(MaxLength));

@@ -1,4 +1,5 @@
 using System.Threading.Tasks.Dataflow;
+using Weir.Lab.Suites.Lasting;
 
 namespace Weir.Lab.Suites.Peers.Dataflow;
 
@@ -209,6 +210,41 @@ internal static class InBoxBlocks
         join.Complete();
         await action.Completion;
         return tally.Take();
+    }
+
+    /// <summary>Posts to a block of which some calls last.</summary>
+    public static async Task<long[]> LastingAsync(LastingCalls calls, BlockKind kind, int workers)
+    {
+        var options = new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = workers };
+        var tally = new Tally();
+        var action = kind != BlockKind.Action ? new ActionBlock<int>(tally.Add)
+            : calls.IsAsync ? new ActionBlock<int>(calls.ActAsync, options)
+            : new ActionBlock<int>(calls.Act, options);
+        Func<int, bool> post = action.Post;
+        Action complete = action.Complete;
+        if (kind == BlockKind.Transform)
+        {
+            var transform = calls.IsAsync ? new TransformBlock<int, int>(calls.GiveAsync, options) : new TransformBlock<int, int>(calls.Give, options);
+            transform.LinkTo(action, Propagate);
+            post = transform.Post;
+            complete = transform.Complete;
+        }
+        else if (kind == BlockKind.TransformMany)
+        {
+            var many = calls.IsAsync ? new TransformManyBlock<int, int>(calls.ManyAsync, options) : new TransformManyBlock<int, int>(calls.Many, options);
+            many.LinkTo(action, Propagate);
+            post = many.Post;
+            complete = many.Complete;
+        }
+
+        for (int i = 0; i < calls.Count; i++)
+        {
+            post(i);
+        }
+
+        complete();
+        await action.Completion;
+        return [calls.Count];
     }
 
     /// <summary>Makes blocks that nobody uses.</summary>

@@ -1,0 +1,61 @@
+using Weir.Dataflow.Cores;
+
+namespace Weir.Dataflow.Tests.Costs;
+
+/// <summary>What a block's queue holds on to.</summary>
+public class InputQueueTests
+{
+    private const int Many = 100_000;
+
+    [Fact]
+    public void Queue_MessagesOneAtATime_StaysSmall()
+    {
+        InputQueue<int> queue = new();
+        Exchange(queue, waiting: 1);
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        Exchange(queue, waiting: 1);
+        Assert.InRange(GC.GetAllocatedBytesForCurrentThread() - before, 0, 1000);
+    }
+
+    [Theory]
+    [InlineData(20)]
+    [InlineData(200)]
+    [InlineData(5000)]
+    public void Queue_SomeWait_AllocatesNoMoreOnceItHasGrown(int waiting)
+    {
+        InputQueue<int> queue = new();
+        Exchange(queue, waiting);
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        Exchange(queue, waiting);
+        Assert.InRange(GC.GetAllocatedBytesForCurrentThread() - before, 0, 1000);
+    }
+
+    // All come out in their order.
+    private static void Exchange(InputQueue<int> queue, int waiting)
+    {
+        int next = 0;
+        for (int i = 0; i < Many; i++)
+        {
+            queue.Enqueue(i);
+            if (i >= waiting - 1)
+            {
+                Take(queue, next++);
+            }
+        }
+
+        while (!queue.IsEmpty)
+        {
+            Take(queue, next++);
+        }
+
+        Assert.Equal(Many, next);
+    }
+
+    private static void Take(InputQueue<int> queue, int expected)
+    {
+        if (!queue.TryTake(out int item, out _) || item != expected)
+        {
+            Assert.Fail($"{item} came in place of {expected}.");
+        }
+    }
+}
