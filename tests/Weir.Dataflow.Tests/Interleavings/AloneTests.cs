@@ -12,6 +12,7 @@ namespace Weir.Dataflow.Tests.Interleavings;
 public sealed class AloneTests : IDisposable
 {
     private const int Limit = 60_000;
+    private const int Burst = 20_000;
 
     private readonly long _short = ParallelState.ShortTicks;
     private readonly long _long = ParallelState.LongTicks;
@@ -142,7 +143,8 @@ public sealed class AloneTests : IDisposable
             SpinWait.SpinUntil(
                 () =>
                 {
-                    for (int i = 0; i < 50 && !isDone(); i++)
+                    // Long enough for whoever else has come to leave again.
+                    for (int i = 0; i < Burst && !isDone(); i++)
                     {
                         block.Post(i);
                     }
