@@ -36,7 +36,7 @@ public class InputQueueTests
         int next = 0;
         for (int i = 0; i < Many; i++)
         {
-            queue.Enqueue(i);
+            Assert.True(queue.TryEnqueue(i));
             if (i >= waiting - 1)
             {
                 Take(queue, next++);
