@@ -35,7 +35,14 @@ internal abstract partial class ExecCore<T>
             state.IsShort = false;
         }
 
-        state.TryEndLead(state.Leader);
+        // Whoever has it by now: nobody watches any more.
+        int leader;
+        do
+        {
+            leader = state.Leader;
+        }
+        while (leader != 0 && !state.TryEndLead(leader));
+
         ProcessBarrier.Heavy();
         Help(_queue!);
     }

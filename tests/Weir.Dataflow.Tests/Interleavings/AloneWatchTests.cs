@@ -59,7 +59,6 @@ public class AloneWatchTests
     {
         Block block = new(busy: true);
         Assert.True(AloneWatch.Begin(block));
-        Assert.True(AloneWatch.Begin(block));
         AloneWatch.Tick();
         Assert.Equal(1, block.Ends);
         Assert.False(block.Parallel.IsWatched);
