@@ -46,11 +46,9 @@ public sealed class AloneTests : IDisposable
     }
 
     [Theory(Timeout = Limit)]
-    [InlineData(2, DataflowBlockOptions.Unbounded)]
-    [InlineData(2, 20)]
-    [InlineData(8, DataflowBlockOptions.Unbounded)]
-    [InlineData(8, 50)]
-    public async Task Call_BlocksWithNobodyElseAtWorkAndAStarvedPool_HoldsNothingUp(int degree, int messagesPerTask)
+    [InlineData(2)]
+    [InlineData(8)]
+    public async Task Call_BlocksWithNobodyElseAtWorkAndAStarvedPool_HoldsNothingUp(int degree)
     {
         using var pool = new StarvedPool();
         using var gate = new Probes.Gate();
@@ -72,7 +70,6 @@ public sealed class AloneTests : IDisposable
             new ExecutionDataflowBlockOptions
             {
                 MaxDegreeOfParallelism = degree,
-                MaxMessagesPerTask = messagesPerTask,
                 TaskScheduler = new ThreadScheduler(),
             });
         state = StateOf(block);
