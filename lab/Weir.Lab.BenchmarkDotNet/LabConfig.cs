@@ -11,11 +11,15 @@ namespace Weir.Lab.Benchmarks;
 /// <summary>What the lab adds to a configuration of BenchmarkDotNet. It can be united with any other.</summary>
 public static class LabConfig
 {
+    // BenchmarkDotNet gives up after 2 minutes, which the first build of a large project takes on a busy machine.
+    private static TimeSpan BuildTimeout => TimeSpan.FromMinutes(10);
+
     /// <summary>
     /// The configuration: the engine for workers, their columns, analysers and validators, and the runtime that BenchmarkDotNet does not know. It has no job, no
     /// logger and no exporter, so it does nothing alone.
     /// </summary>
     public static IConfig Instance { get; } = ManualConfig.CreateEmpty()
+        .WithBuildTimeout(BuildTimeout)
         .WithOrderer(WorkersOrderer.Instance)
         .AddJob(Job.Default.WithEngineFactory(new WorkersEngineFactory()).AsMutator())
         .HideColumns(EnvironmentMode.EnvironmentVariablesCharacteristic.Id, InfrastructureMode.EngineFactoryCharacteristic.Id)

@@ -106,6 +106,15 @@ public class WorkersTests
     }
 
     [Fact(Timeout = Limit)]
+    public async Task SharedState_OfEqualWork_IsNotWarnedOf()
+    {
+        using BenchmarkRun run = await BenchmarkRun.InProcessAsync(typeof(SharedStateBenchmarks), "--job", "dry", "--workers", "1,2");
+
+        run.AssertAllSucceeded();
+        Assert.DoesNotContain("unequal work", run.Log, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = Limit)]
     public async Task Workers_MoreThanProcessorsOrThreads_AreWarnedOfOrRefused()
     {
         string more = $"{Environment.ProcessorCount + 1}";

@@ -17,6 +17,20 @@ internal sealed record BenchArguments(IReadOnlyList<string> Remaining, bool Json
 
     private static readonly Dictionary<string, string> ExporterOf = new() { ["md"] = "github", ["csv"] = "csv", ["json"] = "json", ["html"] = "html" };
 
+    /// <summary>What BenchmarkDotNet's own help does not say.</summary>
+    public const string Help = """
+        Of this program, besides BenchmarkDotNet's options above:
+
+          --workers N,N,...       Run each benchmark with so many workers at once, in place of what [Workers] says
+          --export FORM,...       Also write files: md, csv, json and html, between commas
+          --out DIR               Where the files go. Default: BenchmarkDotNet.Artifacts
+          --json                  Print the summaries as a list in BenchmarkDotNet's JSON, and nothing else
+          --quiet                 Print the summaries and nothing else
+        """;
+
+    /// <summary>Where the files go; <see langword="null"/> for BenchmarkDotNet's own choice.</summary>
+    public string? Directory => Remaining.SkipWhile(static a => a is not (Artifacts or "-a")).Skip(1).FirstOrDefault();
+
     /// <summary>Whether BenchmarkDotNet writes nothing to the console itself.</summary>
     public bool IsSilent => Json || Quiet;
 

@@ -5,6 +5,7 @@ using BenchmarkDotNet.Exporters.Json;
 using BenchmarkDotNet.Loggers;
 using BenchmarkDotNet.Reports;
 using Weir.Cli.Hosting;
+using Weir.Cli.Results.Writing;
 using Weir.Lab.Suites;
 
 namespace Weir.Cli.Bench;
@@ -30,6 +31,11 @@ internal static class BenchCommand
     public static int Run(IReadOnlyList<string> arguments, CliHost host)
     {
         BenchArguments own = BenchArguments.Parse(arguments);
+        if (own.Directory is { } directory && !own.Remaining.Any(BenchmarkHost.IsQuestion))
+        {
+            ResultOutput.CheckCanWrite(Path.Combine(directory, $".weir-bench-{Environment.ProcessId}"));
+        }
+
         bool isSilent = own.IsSilent && !own.Remaining.Any(BenchmarkHost.IsQuestion);
         bool isRun = false;
         int code = BenchmarkHost.Run(
@@ -39,8 +45,17 @@ internal static class BenchCommand
             {
                 isRun = summaries.Count > 0;
                 Write(summaries, own, host);
+                foreach (string line in MissingResults.Of(summaries, host.Stop.IsCancellationRequested))
+                {
+                    host.Error.WriteLine($"weir: {line}");
+                }
             },
             host.Stop);
+        if (own.Remaining.Contains("--help"))
+        {
+            host.Out.WriteLine(BenchArguments.Help);
+        }
+
         if (isSilent && !isRun)
         {
             host.Error.WriteLine("weir: no benchmark was run; without --quiet or --json BenchmarkDotNet says why.");

@@ -82,7 +82,7 @@ internal static class BaselineCommand
         outputs.AddTo(command);
         command.SetAction(async (parsed, _) =>
         {
-            OutputSettings output = outputs.Read(parsed);
+            OutputSettings output = outputs.Read(parsed, "compare");
             Lab.Statistics.ComparisonOptions options = compare.Read(parsed);
             if (most.Find(parsed, static _ => null) is { } allowed)
             {
@@ -92,7 +92,12 @@ internal static class BaselineCommand
             bool strict = failOn.Find(parsed, static _ => null)?.OneOf(FailWords) ?? output.Strict;
             string baseline = parsed.GetRequiredValue(name);
             ResultFile before = CompareCommand.StoreOf(directory, parsed).Load(baseline);
-            ResultFile after = parsed.GetValue(file) is { } path ? ResultJson.Read(path) : await AgainAsync(before, output, host).ConfigureAwait(false);
+            ResultFile? after = parsed.GetValue(file) is { } path ? ResultJson.Read(path) : await AgainAsync(before, output, host).ConfigureAwait(false);
+            if (after is null)
+            {
+                return ExitCode.Interrupted;
+            }
+
             ResultFile result = ResultComparing.Compare(("@" + baseline, before), ("now", after), options, compare.Across(parsed), [.. parsed.Tokens.Select(static t => t.Value)]);
             int code = ResultOutput.Write(result, output with { Strict = false }, host);
             return code != ExitCode.Success ? code
@@ -103,8 +108,8 @@ internal static class BaselineCommand
         return command;
     }
 
-    // By the command itself, with its result taken from a file, so that it is the same measurement in every respect.
-    private static async Task<ResultFile> AgainAsync(ResultFile before, OutputSettings output, CliHost host)
+    // By the command itself, with its result taken from a file, so that it is the same measurement in every respect. Nothing when it was stopped before there was anything to compare; it has said so.
+    private static async Task<ResultFile?> AgainAsync(ResultFile before, OutputSettings output, CliHost host)
     {
         string directory = Directory.CreateTempSubdirectory("weir-").FullName;
         try
@@ -112,7 +117,13 @@ internal static class BaselineCommand
             string[] arguments = [.. Without(before.Arguments, ["--export", "--out"], ["--json", "--quiet", "--strict"]), "--export", "json", "--out", directory, .. output.Quiet ? ["--quiet"] : Array.Empty<string>()];
             int code = await WeirApp.RunAsync(arguments, host with { Out = TextWriter.Null, OutIsTerminal = false }).ConfigureAwait(false);
             string path = Path.Combine(directory, $"weir-{before.Command}.json");
-            return File.Exists(path) ? ResultJson.Read(path) : throw new BadInputException($"The baseline could not be measured again (exit code {code}).");
+            ResultFile? again = File.Exists(path) ? ResultJson.Read(path) : null;
+            if (host.Stop.IsCancellationRequested && again?.Arms.Any(static a => a.IsMeasured) != true)
+            {
+                return null;
+            }
+
+            return again ?? throw new BadInputException($"The baseline could not be measured again (exit code {code}).");
         }
         finally
         {

@@ -6,9 +6,6 @@ namespace Weir.Cli.Hosting;
 /// <summary>Everything that a command touches outside itself, so that a test can run one in its own process.</summary>
 internal sealed record CliHost
 {
-    /// <summary>What a measuring process is told. Commands for people read nothing.</summary>
-    public TextReader In { get; init; } = TextReader.Null;
-
     /// <summary>Where results go.</summary>
     public required TextWriter Out { get; init; }
 
@@ -17,6 +14,9 @@ internal sealed record CliHost
 
     /// <summary>Whether results are read by a person at a terminal.</summary>
     public bool OutIsTerminal { get; init; }
+
+    /// <summary>How many characters a line of the results may have; <see langword="null"/> when they go to no terminal.</summary>
+    public int? Width { get; init; }
 
     /// <summary>Whether progress is read by a person at a terminal.</summary>
     public bool ErrorIsTerminal { get; init; }
@@ -35,12 +35,26 @@ internal sealed record CliHost
 
     public static CliHost OfProcess(CancellationToken stop) => new()
     {
-        In = Console.In,
         Out = Console.Out,
         Error = Console.Error,
         OutIsTerminal = !Console.IsOutputRedirected,
+        Width = Console.IsOutputRedirected ? null : WidthOfTerminal(),
         ErrorIsTerminal = !Console.IsErrorRedirected,
         Variable = Environment.GetEnvironmentVariable,
         Stop = stop,
     };
+
+    // A terminal that does not tell is taken for one of the usual width.
+    private static int WidthOfTerminal()
+    {
+        const int usual = 80;
+        try
+        {
+            return Console.WindowWidth is > 0 and int width ? width : usual;
+        }
+        catch (IOException)
+        {
+            return usual;
+        }
+    }
 }

@@ -16,7 +16,12 @@ internal sealed class Arms<TOrder>(
     CliHost host, string kind, Func<TOrder, CancellationToken, IAsyncEnumerable<MeasureAnswer>> inThisProcess, string unit, Func<TOrder, IReadOnlyDictionary<string, string>?> variables)
     where TOrder : notnull
 {
+    // Who prints in every operation says the same again and again.
+    private const int MostPrinted = 20;
+
     private readonly List<Finding> _findings = [];
+    private readonly HashSet<int> _stuck = [];
+    private int _printed;
     private int _order;
 
     /// <summary>What the measuring processes said about all their rounds, each once.</summary>
@@ -41,12 +46,28 @@ internal sealed class Arms<TOrder>(
                     break;
                 }
 
+                if (_stuck.Contains(index))
+                {
+                    continue;
+                }
+
                 (string name, TOrder order) = arms[index];
                 progress.Begin(name, _order, all);
                 int ended = 0;
                 int told = 0;
-                await RunAsync(order, answer =>
+                await RunAsync(order, line => Print(line, progress), answer =>
                 {
+                    if (answer.Waiting is { } waiting)
+                    {
+                        progress.Say($"weir: {name}: waiting for a worker to {waiting}; it is given up at --timeout.");
+                    }
+
+                    if (answer.IsStuck)
+                    {
+                        // It would stand still again.
+                        _stuck.Add(index);
+                    }
+
                     if (answer.Rate > 0)
                     {
                         told++;
@@ -67,14 +88,27 @@ internal sealed class Arms<TOrder>(
             }
         }
 
+        if (_printed > MostPrinted)
+        {
+            progress.Say($"weir: what is measured printed {Output.Numbers.Grouped(_printed - MostPrinted)} more lines.");
+        }
+
         return measured;
     }
 
-    private async Task RunAsync(TOrder order, Action<MeasureAnswer> answer)
+    private void Print(string line, RunProgress progress)
+    {
+        if (Interlocked.Increment(ref _printed) <= MostPrinted)
+        {
+            progress.Say(line);
+        }
+    }
+
+    private async Task RunAsync(TOrder order, Action<string> printed, Action<MeasureAnswer> answer)
     {
         if (host.Measure.UseProcesses)
         {
-            await MeasureCommand.InNewProcessAsync(kind, order, variables(order), answer, host.Stop).ConfigureAwait(false);
+            await MeasureCommand.InNewProcessAsync(kind, order, variables(order), answer, printed, host.Stop).ConfigureAwait(false);
             return;
         }
 

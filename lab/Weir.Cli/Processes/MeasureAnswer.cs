@@ -6,4 +6,8 @@ namespace Weir.Cli.Processes;
 /// <param name="Round">A round that has ended.</param>
 /// <param name="Findings">At the end, what has to be known about all of them.</param>
 /// <param name="Rate">How fast a round was whose figures follow later.</param>
-internal sealed record MeasureAnswer(RoundRecord? Round, IReadOnlyList<Finding>? Findings = null, double? Rate = null);
+/// <param name="Waiting">What a worker has not done yet that is waited for.</param>
+/// <param name="Failure">Why it can measure nothing.</param>
+/// <param name="IsStuck">Whether the round was given up because a worker stood still.</param>
+internal sealed record MeasureAnswer(
+    RoundRecord? Round = null, IReadOnlyList<Finding>? Findings = null, double? Rate = null, string? Waiting = null, string? Failure = null, bool IsStuck = false);

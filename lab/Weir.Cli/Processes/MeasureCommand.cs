@@ -1,5 +1,7 @@
 using System.CommandLine;
 using System.Globalization;
+using System.IO.Pipes;
+using System.Text;
 using System.Text.Json;
 using Weir.Cli.Hash;
 using Weir.Cli.Hosting;
@@ -8,12 +10,13 @@ using Weir.Cli.Run;
 
 namespace Weir.Cli.Processes;
 
-/// <summary>The command that a measuring process runs: it reads its order from the input, and writes one line for each round. Not for users.</summary>
+/// <summary>The command that a measuring process runs: it reads its order from a pipe, and writes one line for each round to it. Not for users.</summary>
 internal static class MeasureCommand
 {
     public const string Name = "measure";
 
     private const string Rate = "rate ";
+    private static readonly TimeSpan ConnectPatience = TimeSpan.FromSeconds(10);
 
     /// <summary>The kind of order that the commands over workloads give.</summary>
     public const string WorkerKind = "workers";
@@ -21,9 +24,10 @@ internal static class MeasureCommand
     public static Command Create(CliHost host)
     {
         Argument<string> kind = new("kind");
-        Command command = new(Name, "Runs rounds for another process of this program.") { kind };
+        Argument<string> pipe = new("pipe");
+        Command command = new(Name, "Runs rounds for another process of this program.") { kind, pipe };
         command.Hidden = true;
-        command.SetAction((parsed, _) => RunAsync(parsed.GetRequiredValue(kind), host));
+        command.SetAction((parsed, _) => RunAsync(parsed.GetRequiredValue(kind), parsed.GetRequiredValue(pipe), host));
         return command;
     }
 
@@ -32,28 +36,101 @@ internal static class MeasureCommand
     /// <param name="order">What to do.</param>
     /// <param name="variables">Environment variables that the process gets besides those of this one.</param>
     /// <param name="answer">Gets each round as it ends, and what there is to know at the end.</param>
+    /// <param name="printed">Gets each line that the measured code prints.</param>
     /// <param name="stop">Ends it; the round that is under way comes back as partial.</param>
-    public static Task InNewProcessAsync<TOrder>(
-        string kind, TOrder order, IReadOnlyDictionary<string, string>? variables, Action<MeasureAnswer> answer, CancellationToken stop) =>
-        SelfProcess.RunAsync(
+    /// <exception cref="InvalidOperationException">It could not measure.</exception>
+    public static async Task InNewProcessAsync<TOrder>(
+        string kind, TOrder order, IReadOnlyDictionary<string, string>? variables, Action<MeasureAnswer> answer, Action<string> printed, CancellationToken stop)
+    {
+        string? failure = null;
+        await SelfProcess.RunAsync(
             [Name, kind],
             JsonSerializer.Serialize(order, ResultJson.Line),
-            line => answer(line.StartsWith(Rate, StringComparison.Ordinal)
-                ? new MeasureAnswer(null, null, double.Parse(line.AsSpan(Rate.Length), CultureInfo.InvariantCulture))
-                : JsonSerializer.Deserialize<MeasureAnswer>(line, ResultJson.Line)!),
+            line =>
+            {
+                MeasureAnswer said = line.StartsWith(Rate, StringComparison.Ordinal)
+                    ? new MeasureAnswer(Rate: double.Parse(line.AsSpan(Rate.Length), CultureInfo.InvariantCulture))
+                    : JsonSerializer.Deserialize<MeasureAnswer>(line, ResultJson.Line)!;
+                failure ??= said.Failure;
+                answer(said);
+            },
+            printed,
             variables,
-            stop);
+            stop).ConfigureAwait(false);
+        if (failure is not null && !stop.IsCancellationRequested)
+        {
+            throw new InvalidOperationException(failure);
+        }
+    }
 
-    private static async Task<int> RunAsync(string kind, CliHost host)
+    private static async Task<int> RunAsync(string kind, string name, CliHost host)
     {
-        string order = await host.In.ReadLineAsync().ConfigureAwait(false) ?? "";
-        using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(host.Stop);
+        NamedPipeClientStream pipe = new(".", name, PipeDirection.InOut, PipeOptions.Asynchronous | PipeOptions.CurrentUserOnly);
+        await using (pipe.ConfigureAwait(false))
+        {
+            try
+            {
+                await pipe.ConnectAsync(ConnectPatience, host.Stop).ConfigureAwait(false);
+            }
+            catch (Exception e) when (e is TimeoutException or IOException)
+            {
+                throw new BadInputException("This command is for the program itself: nobody listens to what it would measure.");
+            }
 
-        // The end of the input is the parent's wish to stop, or the parent's end.
+            using StreamReader parent = new(pipe, leaveOpen: true);
+            try
+            {
+                return await AnswerAsync(kind, parent, pipe, host).ConfigureAwait(false);
+            }
+            catch (IOException)
+            {
+                // The parent is gone, and with it whoever wanted to know.
+                return ExitCode.Interrupted;
+            }
+        }
+    }
+
+    private static async Task<int> AnswerAsync(string kind, StreamReader parent, Stream answers, CliHost host)
+    {
+        string order = await parent.ReadLineAsync(CancellationToken.None).ConfigureAwait(false) ?? "";
+        using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(host.Stop);
+        Watch(parent, stop);
+        int code = ExitCode.Success;
+        try
+        {
+            IAsyncEnumerable<MeasureAnswer> rounds = kind switch
+            {
+                HashCommand.Name => HashRounds.RunAsync(Parse<HashOrder>(order), stop.Token),
+                WorkerKind => WorkerRounds.RunAsync(Parse<WorkerOrder>(order), rate => Tell(answers, rate), what => Tell(answers, new MeasureAnswer(Waiting: what)), stop.Token),
+                _ => throw new BadInputException($"There is nothing to measure that is called '{kind}'."),
+            };
+            await foreach (MeasureAnswer answer in rounds.ConfigureAwait(false))
+            {
+                Tell(answers, answer);
+            }
+        }
+        catch (Exception e) when (e is not IOException)
+        {
+            code = ExitCode.Failure;
+            Tell(answers, new MeasureAnswer(Failure: e.Message));
+        }
+
+        Tell(answers, SelfProcess.End);
+        return code;
+    }
+
+    // A line is the parent's wish to stop, and the end of the pipe the parent's end.
+    private static void Watch(StreamReader parent, CancellationTokenSource stop)
+    {
         Thread watch = new(() =>
         {
-            while (host.In.ReadLine() is not null)
+            try
             {
+                _ = parent.ReadLine();
+            }
+            catch (Exception e) when (e is IOException or ObjectDisposedException)
+            {
+                // The same as its end.
             }
 
             try
@@ -70,27 +147,20 @@ internal static class MeasureCommand
             Name = "parent",
         };
         watch.Start();
-        IAsyncEnumerable<MeasureAnswer> answers = kind switch
-        {
-            HashCommand.Name => HashRounds.RunAsync(Parse<HashOrder>(order), stop.Token),
-            WorkerKind => WorkerRounds.RunAsync(Parse<WorkerOrder>(order), rate => Tell(host, rate), stop.Token),
-            _ => throw new BadInputException($"There is nothing to measure that is called '{kind}'."),
-        };
-        await foreach (MeasureAnswer answer in answers.ConfigureAwait(false))
-        {
-            await host.Out.WriteLineAsync(JsonSerializer.Serialize(answer, ResultJson.Line)).ConfigureAwait(false);
-            await host.Out.FlushAsync().ConfigureAwait(false);
-        }
-
-        return ExitCode.Success;
     }
 
     // Not as JSON: it is written between rounds, and must cost nothing.
-    private static void Tell(CliHost host, double rate)
+    private static void Tell(Stream answers, double rate) => Tell(answers, Rate + rate.ToString(CultureInfo.InvariantCulture));
+
+    private static void Tell(Stream answers, MeasureAnswer answer) => Tell(answers, JsonSerializer.Serialize(answer, ResultJson.Line));
+
+    private static void Tell(Stream answers, string line)
     {
-        host.Out.Write(Rate);
-        host.Out.WriteLine(rate.ToString(CultureInfo.InvariantCulture));
-        host.Out.Flush();
+        // The rounds and what they wait for come from different threads.
+        lock (answers)
+        {
+            answers.Write(Encoding.UTF8.GetBytes(line + "\n"));
+        }
     }
 
     private static T Parse<T>(string order)

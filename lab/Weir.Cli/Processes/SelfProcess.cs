@@ -1,28 +1,140 @@
 using System.Diagnostics;
+using System.IO.Pipes;
 using System.Reflection;
+using System.Security.Cryptography;
+using System.Text;
 
 namespace Weir.Cli.Processes;
 
 /// <summary>
 /// Runs a piece of work in a new process of this same program, so that no round inherits the thread pool, the heap or the compiled code of another.
 /// </summary>
-/// <remarks>The child reads its order as one line of its input and writes its answers as lines of its output. When its input ends, it stops.</remarks>
+/// <remarks>
+/// The two talk in lines over a pipe of their own. Input and output of the child belong to the code that is measured: it reads nothing, and what it prints is passed on.
+/// </remarks>
 internal static class SelfProcess
 {
+    /// <summary>What the child is told when it has to stop.</summary>
+    public const string Stop = "stop";
+
+    /// <summary>What the child says when it has said everything.</summary>
+    public const string End = "end";
+
+    // The child itself waits for a part of this at most.
+    private static readonly TimeSpan StopPatience = TimeSpan.FromSeconds(3);
+    private static readonly TimeSpan EndPatience = TimeSpan.FromSeconds(2);
+
     /// <summary>Runs a command of this program.</summary>
-    /// <param name="arguments">The arguments.</param>
-    /// <param name="order">What the child reads first.</param>
-    /// <param name="answer">Gets each line that the child writes.</param>
+    /// <param name="arguments">The arguments; the name of the pipe is put after them.</param>
+    /// <param name="order">What the child is told first.</param>
+    /// <param name="answer">Gets each line that the child answers with.</param>
+    /// <param name="printed">Gets each line that the child prints.</param>
     /// <param name="variables">Environment variables that the child gets besides its own.</param>
-    /// <param name="stop">Asks the child to stop. It still may answer.</param>
+    /// <param name="stop">Asks the child to stop. It still may answer; when it does not end, it is killed.</param>
     /// <returns>A task that ends with the child.</returns>
-    /// <exception cref="InvalidOperationException">The child failed; the message is its own.</exception>
+    /// <exception cref="InvalidOperationException">The child ended before it had said everything.</exception>
     public static async Task RunAsync(
         IReadOnlyList<string> arguments,
         string order,
         Action<string> answer,
+        Action<string> printed,
         IReadOnlyDictionary<string, string>? variables,
         CancellationToken stop)
+    {
+        // Short, because the path of a socket is.
+        string name = $"weir-{RandomNumberGenerator.GetHexString(12, lowercase: true)}";
+        NamedPipeServerStream pipe = new(name, PipeDirection.InOut, 1, PipeTransmissionMode.Byte, PipeOptions.Asynchronous | PipeOptions.CurrentUserOnly);
+        await using (pipe.ConfigureAwait(false))
+        {
+            using Process child = Process.Start(Info([.. arguments, name], variables)) ?? throw new InvalidOperationException("A child process could not be started.");
+            child.StandardInput.Close();
+            PrintedLines output = new(child.StandardOutput, printed);
+            PrintedLines errors = new(child.StandardError, printed);
+            Task ended = child.WaitForExitAsync(CancellationToken.None);
+            bool said = await TalkAsync(pipe, order, answer, child, ended, stop).ConfigureAwait(false);
+
+            // A thread that the measured code has left behind would keep the child.
+            if (await Task.WhenAny(ended, Task.Delay(EndPatience, CancellationToken.None)).ConfigureAwait(false) != ended)
+            {
+                Kill(child);
+                await ended.ConfigureAwait(false);
+            }
+
+            // A process that the measured code has started would keep its output.
+            await Task.WhenAny(Task.WhenAll(output.Done, errors.Done), Task.Delay(EndPatience, CancellationToken.None)).ConfigureAwait(false);
+            if (!said && !stop.IsCancellationRequested)
+            {
+                throw new InvalidOperationException($"A measuring process ended with code {child.ExitCode} before all was measured{(errors.Last.Length > 0 ? ": " + errors.Last : ".")}");
+            }
+        }
+    }
+
+    // Whether the child has said everything.
+    private static async Task<bool> TalkAsync(NamedPipeServerStream pipe, string order, Action<string> answer, Process child, Task ended, CancellationToken stop)
+    {
+        using CancellationTokenSource over = new();
+        Task connected = pipe.WaitForConnectionAsync(over.Token);
+        if (await Task.WhenAny(connected, ended).ConfigureAwait(false) != connected)
+        {
+            await over.CancelAsync().ConfigureAwait(false);
+            return false;
+        }
+
+        try
+        {
+            await WriteAsync(pipe, order).ConfigureAwait(false);
+            using CancellationTokenRegistration stopping = stop.UnsafeRegister(_ => _ = StopAsync(pipe, child, ended), null);
+            using StreamReader reader = new(pipe, leaveOpen: true);
+            while (await reader.ReadLineAsync(CancellationToken.None).ConfigureAwait(false) is { } line)
+            {
+                if (line == End)
+                {
+                    return true;
+                }
+
+                answer(line);
+            }
+        }
+        catch (IOException)
+        {
+            // The child is gone; its exit code and what it has printed say why.
+        }
+
+        return false;
+    }
+
+    private static async Task StopAsync(NamedPipeServerStream pipe, Process child, Task ended)
+    {
+        try
+        {
+            await WriteAsync(pipe, Stop).ConfigureAwait(false);
+        }
+        catch (Exception e) when (e is IOException or ObjectDisposedException or InvalidOperationException)
+        {
+            // It is gone already.
+        }
+
+        if (await Task.WhenAny(ended, Task.Delay(StopPatience, CancellationToken.None)).ConfigureAwait(false) != ended)
+        {
+            Kill(child);
+        }
+    }
+
+    private static ValueTask WriteAsync(NamedPipeServerStream pipe, string line) => pipe.WriteAsync(Encoding.UTF8.GetBytes(line + "\n"), CancellationToken.None);
+
+    private static void Kill(Process child)
+    {
+        try
+        {
+            child.Kill(entireProcessTree: true);
+        }
+        catch (InvalidOperationException)
+        {
+            // It has ended.
+        }
+    }
+
+    private static ProcessStartInfo Info(IReadOnlyList<string> arguments, IReadOnlyDictionary<string, string>? variables)
     {
         ProcessStartInfo info = new()
         {
@@ -42,30 +154,7 @@ internal static class SelfProcess
             info.Environment[name] = value;
         }
 
-        using Process child = Process.Start(info) ?? throw new InvalidOperationException("A child process could not be started.");
-        Task<string> errors = child.StandardError.ReadToEndAsync(CancellationToken.None);
-        try
-        {
-            await child.StandardInput.WriteLineAsync(order.AsMemory(), CancellationToken.None).ConfigureAwait(false);
-            await child.StandardInput.FlushAsync(CancellationToken.None).ConfigureAwait(false);
-            using CancellationTokenRegistration stopping = stop.Register(static c => ((StreamWriter)c!).Close(), child.StandardInput);
-            while (await child.StandardOutput.ReadLineAsync(CancellationToken.None).ConfigureAwait(false) is { } line)
-            {
-                answer(line);
-            }
-        }
-        catch (IOException)
-        {
-            // The child is gone before it read its order; its exit code and its message say why.
-        }
-
-        await child.WaitForExitAsync(CancellationToken.None).ConfigureAwait(false);
-        string message = (await errors.ConfigureAwait(false)).Trim();
-        if (child.ExitCode != 0 && !stop.IsCancellationRequested)
-        {
-            string text = message.StartsWith("weir: ", StringComparison.Ordinal) ? message[6..] : message;
-            throw new InvalidOperationException(text.Length > 0 ? text : $"A measuring process ended with code {child.ExitCode}.");
-        }
+        return info;
     }
 
     // Inside another program, such as a test, this program is still the assembly beside it.

@@ -5,16 +5,23 @@ using Weir.Cli.Output;
 namespace Weir.Cli.Progress;
 
 /// <summary>Tells how a run goes on, on the error output: a bar on a terminal, a line for each step elsewhere, nothing when asked to be quiet.</summary>
-/// <remarks>It draws between rounds only, because drawing takes processor time.</remarks>
+/// <remarks>It draws between rounds and once a second, for the time that has passed: more would take processor time from what is measured.</remarks>
 internal sealed class RunProgress
 {
-    private readonly TextWriter? _lines;
+    private static readonly TimeSpan Tick = TimeSpan.FromSeconds(1);
+
+    private readonly Lock _lock = new();
+    private readonly TextWriter _error;
+    private readonly bool _isQuiet;
+    private readonly IAnsiConsole? _console;
     private readonly ProgressContext? _context;
     private readonly ProgressTask? _task;
 
-    private RunProgress(TextWriter? lines, ProgressContext? context)
+    private RunProgress(TextWriter error, bool isQuiet, IAnsiConsole? console = null, ProgressContext? context = null)
     {
-        _lines = lines;
+        _error = error;
+        _isQuiet = isQuiet;
+        _console = console;
         _context = context;
         _task = context?.AddTask("starting");
     }
@@ -24,14 +31,23 @@ internal sealed class RunProgress
     {
         if (quiet || !host.ErrorIsTerminal)
         {
-            return run(new RunProgress(quiet ? null : host.Error, context: null));
+            return run(new RunProgress(host.Error, quiet));
         }
 
-        return Consoles.Create(host.Error, isTerminal: true).Progress()
+        IAnsiConsole console = Consoles.Create(host.Error, isTerminal: true);
+        return console.Progress()
             .AutoRefresh(false)
             .AutoClear(true)
             .Columns(new TaskDescriptionColumn { Alignment = Justify.Left }, new ProgressBarColumn(), new PercentageColumn(), new ElapsedTimeColumn())
-            .StartAsync(context => run(new RunProgress(lines: null, context)));
+            .StartAsync(async context =>
+            {
+                RunProgress progress = new(host.Error, isQuiet: false, console, context);
+                Timer timer = new(static p => ((RunProgress)p!).Refresh(), progress, Tick, Tick);
+                await using (timer.ConfigureAwait(false))
+                {
+                    return await run(progress).ConfigureAwait(false);
+                }
+            });
     }
 
     /// <summary>A step begins.</summary>
@@ -45,16 +61,47 @@ internal sealed class RunProgress
             return;
         }
 
-        _task.MaxValue = of;
-        _task.Value = done;
-        _task.Description = Markup.Escape(what);
-        _context!.Refresh();
+        lock (_lock)
+        {
+            _task.MaxValue = of;
+            _task.Value = done;
+            _task.Description = Markup.Escape(what);
+        }
+
+        Refresh();
     }
 
     /// <summary>A step has ended.</summary>
     public void End(string what, int done, int of)
     {
         Begin(what, done, of);
-        _lines?.WriteLine($"[{done}/{of}] {what}");
+        if (!_isQuiet && _task is null)
+        {
+            _error.WriteLine($"[{done}/{of}] {what}");
+        }
+    }
+
+    /// <summary>Says something that is no progress, and so is said when asked to be quiet too.</summary>
+    public void Say(string line)
+    {
+        if (_console is null)
+        {
+            _error.WriteLine(line);
+            return;
+        }
+
+        // Above the bar.
+        lock (_lock)
+        {
+            _console.WriteLine(line);
+        }
+    }
+
+    private void Refresh()
+    {
+        lock (_lock)
+        {
+            _context?.Refresh();
+        }
     }
 }

@@ -26,6 +26,9 @@ internal sealed record RunKnobs
 
     public required int Seed { get; init; }
 
+    /// <summary>How long the end of an operation is waited for.</summary>
+    public TimeSpan Timeout { get; init; } = TimeSpan.FromSeconds(20);
+
     /// <summary>The order for a number of workers.</summary>
     /// <param name="workload">The workload.</param>
     /// <param name="workers">The number of workers.</param>
@@ -40,6 +43,7 @@ internal sealed record RunKnobs
         MinThreads = MinThreads,
         Seconds = Duration.TotalSeconds,
         Rounds = rounds,
+        TimeoutSeconds = Timeout.TotalSeconds,
         Seed = Seed,
     };
 }

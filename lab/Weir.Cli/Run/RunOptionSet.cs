@@ -24,6 +24,7 @@ internal sealed class RunOptionSet
     private readonly Setting _rounds;
     private readonly Setting _grain = Setting.Of("--grain", null, "TIME", "How much work an operation has: cpu 10us, io and delay 1ms");
     private readonly Setting _seed = Setting.Of("--seed", null, "N", "The start of all random numbers. Default 1");
+    private readonly Setting _timeout = Setting.Of("--timeout", null, "TIME", "Give up when an operation has not ended after so long. Default 20s");
     private readonly Setting _collector = Setting.Of("--gc", null, "MODE", "The garbage collector of the measuring processes: wks (workstation) or svr (server, with a fixed number of heaps). Default: that of the program");
     private readonly Setting _assembly = Setting.Of("--assembly", null, "FILE", "An assembly with the methods to measure");
     private readonly Setting _method = Setting.Of("--method", null, "N.C.M,...", "Static methods of it, without parameters or with a CancellationToken; several for --groups");
@@ -42,8 +43,8 @@ internal sealed class RunOptionSet
     public void AddTo(Command command)
     {
         Setting[] settings = _isScale
-            ? [_workers, _duration, _rounds, _grain, _minThreads, _collector, _seed, _assembly, _method]
-            : [_workers, _groups, _rate, _maxInFlight, _duration, _rounds, _grain, _minThreads, _collector, _seed, _assembly, _method];
+            ? [_workers, _duration, _rounds, _timeout, _grain, _minThreads, _collector, _seed, _assembly, _method]
+            : [_workers, _groups, _rate, _maxInFlight, _duration, _rounds, _timeout, _grain, _minThreads, _collector, _seed, _assembly, _method];
         foreach (Setting setting in settings)
         {
             command.Add(setting.Flag);
@@ -109,6 +110,7 @@ internal sealed class RunOptionSet
             MinThreads = Find(_minThreads)?.WholeNumber(1, short.MaxValue),
             Duration = (Find(_duration) ?? new Given("--duration", _defaultDuration)).Time(TimeSpan.FromMilliseconds(10), TimeSpan.FromHours(1), "1s"),
             Rounds = Find(_rounds)?.WholeNumber(1, 10_000) ?? _defaultRounds,
+            Timeout = (Find(_timeout) ?? new Given("--timeout", "20s")).Time(TimeSpan.FromMilliseconds(100), TimeSpan.FromHours(1), "20s"),
             Seed = Find(_seed)?.WholeNumber(0, int.MaxValue) ?? 1,
         };
     }

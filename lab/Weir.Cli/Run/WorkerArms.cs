@@ -43,7 +43,7 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
                 MostRepeats = host.Measure.MostRepeats ?? (turns > 1 ? 1 : 3),
             }),
         ];
-        Arms<WorkerOrder> arms = new(host, MeasureCommand.WorkerKind, static (order, stop) => WorkerRounds.RunAsync(order, rate: null, stop), Unit, static order => CollectorMode.Variables(order.Workload.Collector));
+        Arms<WorkerOrder> arms = new(host, MeasureCommand.WorkerKind, static (order, stop) => WorkerRounds.RunAsync(order, rate: null, waiting: null, stop), Unit, static order => CollectorMode.Variables(order.Workload.Collector));
         IReadOnlyList<IReadOnlyList<RoundRecord>> rounds = await arms.MeasureAsync(
             [.. orders.Select(static o => ($"{o.Name} x {o.Workers}", o))], turns, orders[0].Rounds, progress).ConfigureAwait(false);
         int done = rounds.Sum(static r => r.Count(static x => !x.Partial));

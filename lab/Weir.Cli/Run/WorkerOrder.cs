@@ -31,6 +31,9 @@ internal sealed record WorkerOrder
     /// <summary>How often a round may be measured again because the canary was disturbed.</summary>
     public int MostRepeats { get; init; } = 3;
 
+    /// <summary>How long the end of an operation is waited for.</summary>
+    public double TimeoutSeconds { get; init; } = 20;
+
     public int Workers => Groups.Sum(static g => g.Workers);
 
     /// <summary>The same as the measuring core has it.</summary>
@@ -45,6 +48,7 @@ internal sealed record WorkerOrder
         Rounds = Rounds,
         MostRepeats = MostRepeats,
         LongestWarmUp = TimeSpan.FromSeconds(WarmUpSeconds),
+        DrainLimit = TimeSpan.FromSeconds(TimeoutSeconds),
         Seed = Seed,
         Knobs = Workload.Knobs(),
     };

@@ -13,15 +13,16 @@ internal static class WorkerRounds
     /// <summary>Runs the rounds. Their figures come when all have ended, because turning them into text would disturb the next round.</summary>
     /// <param name="order">What to do.</param>
     /// <param name="rate">Gets the rate of each round at once; <see langword="null"/> when nobody wants it.</param>
+    /// <param name="waiting">Gets what is waited for; <see langword="null"/> when nobody wants it.</param>
     /// <param name="stop">Ends it.</param>
-    public static async IAsyncEnumerable<MeasureAnswer> RunAsync(WorkerOrder order, Action<double>? rate, [EnumeratorCancellation] CancellationToken stop)
+    public static async IAsyncEnumerable<MeasureAnswer> RunAsync(WorkerOrder order, Action<double>? rate, Action<string>? waiting, [EnumeratorCancellation] CancellationToken stop)
     {
         CollectorMode.Verify(order.Workload.Collector);
         IWorkload workload = WorkloadCatalog.Create(order.Workload);
         WorkerRun run;
         try
         {
-            run = await new WorkerRunner(order.Spec(), new Relay(rate)).RunAsync(workload, stop).ConfigureAwait(false);
+            run = await new WorkerRunner(order.Spec(), new Relay(rate, waiting)).RunAsync(workload, stop).ConfigureAwait(false);
         }
         catch (OperationCanceledException) when (stop.IsCancellationRequested)
         {
@@ -31,11 +32,13 @@ internal static class WorkerRounds
 
         // What is wrong with a single round has gone with the round.
         string[] troubles = [.. run.Troubles.Where(static t => !t.StartsWith("Round ", StringComparison.Ordinal) && !t.StartsWith("No operation", StringComparison.Ordinal))];
-        bool alone = run.Rounds.Count == 1 && troubles.Length > 0;
+        bool alone = run.Rounds.Count == 1 && troubles.Length > 0 && !run.IsStuck;
         foreach (WorkerRound round in run.Rounds)
         {
             RoundRecord record = Record(round);
-            yield return new MeasureAnswer(alone && record.Problem is null && !record.Partial ? record with { Problem = string.Join(" ", troubles), Disturbed = true } : record);
+            yield return new MeasureAnswer(
+                alone && record.Problem is null && !record.Partial ? record with { Problem = string.Join(" ", troubles), Disturbed = true } : record,
+                IsStuck: run.IsStuck && round == run.Rounds[^1]);
         }
 
         if (run.Rounds.Count > 0)
@@ -70,7 +73,7 @@ internal static class WorkerRounds
         Timeline = [.. round.Timeline.Select(static p => new Results.TimelinePoint(p.Second, p.Rate, p.GcPause.TotalMilliseconds, p.PoolThreads))],
     }.With(round.Resources) with { AllocatedBytes = (long)(round.BytesPerOperation * round.Operations) };
 
-    private sealed class Relay(Action<double>? rate) : IRunObserver
+    private sealed class Relay(Action<double>? rate, Action<string>? waiting) : IRunObserver
     {
         // Once before, so that the first round's rate is not the first.
         public void WarmingUp() => rate?.Invoke(0);
@@ -80,5 +83,7 @@ internal static class WorkerRounds
         }
 
         public void RoundEnded(WorkerRound round, int rounds) => rate?.Invoke(round.Rate);
+
+        public void Waiting(string what) => waiting?.Invoke(what);
     }
 }

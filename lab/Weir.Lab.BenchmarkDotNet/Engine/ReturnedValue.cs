@@ -8,8 +8,11 @@ namespace Weir.Lab.Benchmarks.Engine;
 /// <summary>What a benchmark returns, as a text that can be compared: benchmarks that are compared with each other should do equal work.</summary>
 internal static class ReturnedValue
 {
-    /// <summary>Calls the benchmark once more, after everything was measured.</summary>
-    /// <returns>The value or the number of elements; <see langword="null"/> when the value tells nothing, or when the method has parameters.</returns>
+    /// <summary>Calls the benchmark twice more, after everything was measured.</summary>
+    /// <returns>
+    /// The value or the number of elements; <see langword="null"/> when the value tells nothing, or when the method has parameters. A value that the second call does not
+    /// give again comes from state that calls share, such as a counter: it says how often the benchmark was called, and nothing of its work.
+    /// </returns>
     public static string? Of(EngineParameters parameters)
     {
         object instance = BenchmarkBinder.InstanceOf(parameters);
@@ -19,10 +22,8 @@ internal static class ReturnedValue
             return null;
         }
 
-        parameters.IterationSetupAction?.Invoke();
-        object? value = Awaited(method.Invoke(method.IsStatic ? null : instance, null), method.ReturnType);
-        parameters.IterationCleanupAction?.Invoke();
-        return TextOf(value);
+        string? first = Call(parameters, instance, method);
+        return first is not null && first == Call(parameters, instance, method) ? first : null;
     }
 
     internal static string? TextOf(object? value) => value switch
@@ -31,6 +32,14 @@ internal static class ReturnedValue
         bool or char or byte or short or int or long or uint or ulong or ushort or sbyte or decimal => Convert.ToString(value, CultureInfo.InvariantCulture),
         _ => null,
     };
+
+    private static string? Call(EngineParameters parameters, object instance, MethodInfo method)
+    {
+        parameters.IterationSetupAction?.Invoke();
+        string? text = TextOf(Awaited(method.Invoke(method.IsStatic ? null : instance, null), method.ReturnType));
+        parameters.IterationCleanupAction?.Invoke();
+        return text;
+    }
 
     private static object? Awaited(object? value, Type type)
     {

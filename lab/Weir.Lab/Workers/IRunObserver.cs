@@ -1,6 +1,6 @@
 namespace Weir.Lab.Workers;
 
-/// <summary>Hears how a run goes on. It is called between windows, never inside one, so it may draw.</summary>
+/// <summary>Hears how a run goes on. It is called between windows, or while none counts, so it may draw.</summary>
 public interface IRunObserver
 {
     /// <summary>The unmeasured warm-up begins.</summary>
@@ -15,4 +15,10 @@ public interface IRunObserver
     /// <param name="round">The round.</param>
     /// <param name="rounds">How many there are.</param>
     void RoundEnded(WorkerRound round, int rounds);
+
+    /// <summary>Workers have been waited for so long that someone should know. At <see cref="WorkerRunSpec.DrainLimit"/> the run is given up.</summary>
+    /// <param name="what">What a worker has not done yet, such as <c>end its first operation</c>.</param>
+    void Waiting(string what)
+    {
+    }
 }

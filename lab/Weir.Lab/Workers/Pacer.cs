@@ -104,7 +104,7 @@ internal sealed partial class Pacer : IDisposable
         }
     }
 
-    public bool WaitUntilAllEnded(TimeSpan limit) => _allEnded.Wait(limit);
+    public bool WaitUntilAllEnded(TimeSpan limit, CancellationToken stop) => WindowState.Wait(_allEnded, limit, stop);
 
     /// <summary>Ends the pacing, and wakes the workers that wait for a start.</summary>
     public void Stop(int workers)

@@ -40,6 +40,9 @@ internal sealed record WindowOutcome
 
     public required bool IsPartial { get; init; }
 
+    /// <summary>Whether a worker stood still: it would do so in the next window too.</summary>
+    public bool IsStuck { get; init; }
+
     public long Executed => Slots.Sum(static s => s.Tally.Executed);
 
     public long Operations => Slots.Sum(static s => s.Tally.Operations);

@@ -14,6 +14,12 @@ internal sealed class WindowRunner : IDisposable
     private static readonly TimeSpan ShortestSlice = TimeSpan.FromMilliseconds(50);
     private static readonly TimeSpan LongestRamp = TimeSpan.FromMilliseconds(200);
 
+    // After so long a person wonders what goes on.
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(5);
+
+    // For operations that end when they are told to stop; nobody waits for the others.
+    private static readonly TimeSpan Grace = TimeSpan.FromMilliseconds(300);
+
     private readonly WorkerRunSpec _spec;
     private readonly WindowPlan _plan;
     private readonly CancellationToken _cancellation;
@@ -25,10 +31,13 @@ internal sealed class WindowRunner : IDisposable
     private readonly LatencyHistogram[] _response;
     private readonly List<TimelinePoint> _timeline = [];
     private readonly List<string> _troubles = [];
+    private readonly Action<string>? _waiting;
     private bool _isComplete;
+    private bool _isStuck;
 
-    private WindowRunner(WorkerRunSpec spec, IWorkload workload, WindowPlan plan, CancellationToken cancellationToken)
+    private WindowRunner(WorkerRunSpec spec, IWorkload workload, WindowPlan plan, Action<string>? waiting, CancellationToken cancellationToken)
     {
+        _waiting = waiting;
         _spec = spec;
         _plan = plan;
         _cancellation = cancellationToken;
@@ -60,9 +69,14 @@ internal sealed class WindowRunner : IDisposable
     }
 
     /// <summary>Runs a window.</summary>
-    public static WindowOutcome Run(WorkerRunSpec spec, IWorkload workload, WindowPlan plan, CancellationToken cancellationToken)
+    /// <param name="spec">How the run is done.</param>
+    /// <param name="workload">The workload.</param>
+    /// <param name="plan">How the window is done.</param>
+    /// <param name="cancellationToken">Ends it early.</param>
+    /// <param name="waiting">Hears when workers are waited for that long.</param>
+    public static WindowOutcome Run(WorkerRunSpec spec, IWorkload workload, WindowPlan plan, CancellationToken cancellationToken, Action<string>? waiting = null)
     {
-        using WindowRunner runner = new(spec, workload, plan, cancellationToken);
+        using WindowRunner runner = new(spec, workload, plan, waiting, cancellationToken);
         return runner.Run();
     }
 
@@ -96,12 +110,12 @@ internal sealed class WindowRunner : IDisposable
         }
         else if (_pacer is null)
         {
-            ExpectAll(_state.WaitUntilAllRun(_spec.DrainLimit), "start");
+            ExpectAll(_state.WaitUntilAllRun, "start");
             _state.InFlight.Reset();
             before = ResourceSample.TakeRunning();
             begin = Stopwatch.GetTimestamp();
             _state.Phase = WindowPhase.Measure;
-            ExpectAll(_state.WaitUntilAllMeasure(_spec.DrainLimit), "end its first operation");
+            ExpectAll(_state.WaitUntilAllMeasure, "end its first operation");
             Watch(begin, before);
             seconds = Stopwatch.GetElapsedTime(begin).TotalSeconds;
             after = ResourceSample.TakeRunning();
@@ -185,6 +199,13 @@ internal sealed class WindowRunner : IDisposable
     // Until the time is over; in slices, of which each becomes a point of the timeline.
     private void Watch(long begin, in ResourceSample before)
     {
+        if (_isStuck)
+        {
+            // All the time that it was given is over.
+            _isComplete = true;
+            return;
+        }
+
         TimeSpan slice = _plan.HasTimeline ? TimeSpan.FromTicks(Math.Max(_plan.Duration.Ticks / Slices, ShortestSlice.Ticks)) : _plan.Duration;
         long operations = 0;
         double second = 0;
@@ -222,23 +243,21 @@ internal sealed class WindowRunner : IDisposable
 
     private void Finish()
     {
+        bool all = true;
         if (_pacer is null)
         {
             _state.Phase = WindowPhase.Leave;
-            ExpectAll(_state.WaitUntilAllLeft(_spec.DrainLimit), "end its last operation");
+            ExpectAll(_state.WaitUntilAllLeft, "end its last operation");
             _state.Stop();
         }
         else
         {
-            _pacer.WaitUntilAllEnded(_cancellation.IsCancellationRequested ? TimeSpan.Zero : _spec.DrainLimit);
+            all = HaveAll(_pacer.WaitUntilAllEnded, "end its last operation", _spec.DrainLimit);
             _state.Stop();
             _pacer.Stop(_slots.Length);
         }
 
-        if (!_state.WaitUntilAllEnded(_spec.DrainLimit))
-        {
-            Trouble("stop");
-        }
+        ExpectAll(_state.WaitUntilAllEnded, "stop", all ? null : Grace);
     }
 
     private WindowOutcome Outcome(long begin, double seconds, InFlightDepth inFlight, ResourceUse use, ResourceUse whole) => new()
@@ -260,18 +279,38 @@ internal sealed class WindowRunner : IDisposable
         Timeline = _timeline,
         Troubles = _troubles,
         IsPartial = !_isComplete,
+        IsStuck = _isStuck,
     };
 
-    private void ExpectAll(bool all, string what)
+    private void ExpectAll(Func<TimeSpan, CancellationToken, bool> wait, string what, TimeSpan? limit = null)
     {
-        // Not for a run that is being stopped: then nobody waits for them.
-        if (!all && _troubles.Count == 0)
+        // What a worker did not do when the run was stopped is no fault of it.
+        if (!HaveAll(wait, what, limit ?? _spec.DrainLimit) && !_isStuck && !_cancellation.IsCancellationRequested)
         {
-            Trouble(what);
+            _isStuck = true;
+            _troubles.Add(FormattableString.Invariant($"A worker did not {what} within {_spec.DrainLimit.TotalSeconds:0.#} s."));
         }
     }
 
-    private void Trouble(string what) => _troubles.Add(FormattableString.Invariant($"A worker did not {what} within {_spec.DrainLimit.TotalSeconds:0.#} s."));
+    // What stands still once is not waited for again, nor is anything when the run is being stopped.
+    private bool HaveAll(Func<TimeSpan, CancellationToken, bool> wait, string what, TimeSpan limit)
+    {
+        if (!_isStuck && _waiting is not null && limit > Patience)
+        {
+            if (wait(Patience, _cancellation))
+            {
+                return true;
+            }
+
+            limit -= Patience;
+            if (!_cancellation.IsCancellationRequested)
+            {
+                _waiting(what);
+            }
+        }
+
+        return (!_isStuck && wait(limit, _cancellation)) || ((_isStuck || _cancellation.IsCancellationRequested) && wait(Grace, CancellationToken.None));
+    }
 
     // Whole milliseconds, rounded up: less would end the window early.
     private void WaitFor(TimeSpan time)

@@ -62,13 +62,26 @@ internal sealed class WindowState : IDisposable
 
     public void SignalEnded() => Count(ref _living, _allEnded);
 
-    public bool WaitUntilAllRun(TimeSpan limit) => _allRun.Wait(limit);
+    /// <summary>Waits until all are so far, or until the run is stopped. Whether they are.</summary>
+    public static bool Wait(ManualResetEventSlim all, TimeSpan limit, CancellationToken stop)
+    {
+        try
+        {
+            return all.Wait(limit, stop);
+        }
+        catch (OperationCanceledException)
+        {
+            return all.IsSet;
+        }
+    }
 
-    public bool WaitUntilAllMeasure(TimeSpan limit) => _allMeasure.Wait(limit);
+    public bool WaitUntilAllRun(TimeSpan limit, CancellationToken stop) => Wait(_allRun, limit, stop);
 
-    public bool WaitUntilAllLeft(TimeSpan limit) => _allLeft.Wait(limit);
+    public bool WaitUntilAllMeasure(TimeSpan limit, CancellationToken stop) => Wait(_allMeasure, limit, stop);
 
-    public bool WaitUntilAllEnded(TimeSpan limit) => _allEnded.Wait(limit);
+    public bool WaitUntilAllLeft(TimeSpan limit, CancellationToken stop) => Wait(_allLeft, limit, stop);
+
+    public bool WaitUntilAllEnded(TimeSpan limit, CancellationToken stop = default) => Wait(_allEnded, limit, stop);
 
     public void Stop()
     {

@@ -54,6 +54,9 @@ public sealed record WorkerRun
     /// <summary>Whether the run was stopped before all rounds were done.</summary>
     public bool IsPartial { get; init; }
 
+    /// <summary>Whether the run was given up because a worker stood still. The last round says in what.</summary>
+    public bool IsStuck { get; init; }
+
     /// <summary>Operations per second of each round that was complete, in order.</summary>
     public IReadOnlyList<double> Rates => [.. Rounds.Where(static r => !r.IsPartial).Select(static r => r.Rate)];
 }

@@ -45,7 +45,7 @@ public sealed record WorkerRunSpec
     /// <value>At least 1.</value>
     public int? MinThreads { get; init; }
 
-    /// <summary>How long the end of operations is waited for, after the window.</summary>
+    /// <summary>How long the end of an operation is waited for. When one has not ended then, the run is given up, with what was measured before.</summary>
     /// <value>More than zero. The default is 20 seconds.</value>
     public TimeSpan DrainLimit { get; init; } = TimeSpan.FromSeconds(20);
 

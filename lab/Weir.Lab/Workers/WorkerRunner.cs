@@ -62,13 +62,20 @@ public sealed class WorkerRunner
         CanaryReading after;
         int repeats = 0;
         int coldRounds = 0;
+        bool isStuck = false;
         try
         {
             await workload.SetupAsync(_spec, cancellationToken).ConfigureAwait(false);
             _observer?.WarmingUp();
             warm = await WarmUpAsync(workload, cancellationToken).ConfigureAwait(false);
             after = _canary();
-            while (rounds.Count < _spec.Rounds && !cancellationToken.IsCancellationRequested)
+            if (warm.Stuck is not null)
+            {
+                isStuck = true;
+                rounds.Add(RoundOf(warm.Stuck, 1, begin, after, workload));
+            }
+
+            while (!isStuck && rounds.Count < _spec.Rounds && !cancellationToken.IsCancellationRequested)
             {
                 int round = rounds.Count + 1;
                 CanaryReading before = after;
@@ -76,14 +83,15 @@ public sealed class WorkerRunner
                 WindowOutcome outcome = await WindowAsync(workload, new WindowPlan(round, _spec.Duration, warm.Batches), cancellationToken).ConfigureAwait(false);
                 WorkerRound result = RoundOf(outcome, round, begin, before, workload);
                 after = _canary();
-                if (!(before.IsQuiet && after.IsQuiet) && repeats < _spec.MostRepeats && !outcome.IsPartial)
+                isStuck = outcome.IsStuck;
+                if (!(before.IsQuiet && after.IsQuiet) && repeats < _spec.MostRepeats && !outcome.IsPartial && !isStuck)
                 {
                     repeats++;
                     continue;
                 }
 
                 // By the condition, never by the rate: code that became old enough in this round is compiled in the next.
-                if (RunChecks.WasCompiling(result) && coldRounds < MostColdRounds && _spec.LongestWarmUp > TimeSpan.Zero && !outcome.IsPartial)
+                if (RunChecks.WasCompiling(result) && coldRounds < MostColdRounds && _spec.LongestWarmUp > TimeSpan.Zero && !outcome.IsPartial && !isStuck)
                 {
                     coldRounds++;
                     continue;
@@ -112,6 +120,7 @@ public sealed class WorkerRunner
             ClockCostNanoseconds = Clock.MeasureReadCost(),
             WasSteady = warm.WasSteady,
             IsPartial = rounds.Count < _spec.Rounds || rounds.Any(static r => r.IsPartial),
+            IsStuck = isStuck,
         };
         return run with { Troubles = RunChecks.Troubles(run), Warnings = RunChecks.Warnings(run) };
     }
@@ -131,7 +140,11 @@ public sealed class WorkerRunner
     private async Task<WarmUpEnd> WarmUpAsync(IWorkload workload, CancellationToken cancellationToken)
     {
         Dictionary<string, int> batches = _spec.Groups.ToDictionary(static g => g.Name, static _ => 1);
-        await CallOftenAsync(workload, batches, cancellationToken).ConfigureAwait(false);
+        if (await CallOftenAsync(workload, batches, cancellationToken).ConfigureAwait(false) is { } stuck)
+        {
+            return new WarmUpEnd(batches, false, stuck);
+        }
+
         long start = Stopwatch.GetTimestamp();
         double lastRate = 0;
         int quiet = 0;
@@ -143,6 +156,11 @@ public sealed class WorkerRunner
             // All that a round does, so that nothing of the lab itself is compiled in a round either.
             CanaryReading canary = Canary.Read(2);
             WindowOutcome outcome = await WindowAsync(workload, new WindowPlan(0, WarmUpWindow, batches), cancellationToken).ConfigureAwait(false);
+            if (outcome.IsStuck)
+            {
+                return new WarmUpEnd(batches, false, outcome);
+            }
+
             double rate = outcome.Rate;
             _ = RoundOf(outcome, 0, start, canary, workload);
             quiet = outcome.Resources.CompiledMethods == 0 ? quiet + 1 : 0;
@@ -170,8 +188,8 @@ public sealed class WorkerRunner
     }
 
     // What the lab itself does once a round would be compiled for good in the thirtieth round or so. So it is called that often before the first one. The runtime counts calls from 100 ms
-    // after code was new, in two stages: once to measure it and once to keep it. Only where operations are short: one of a second makes a window of a second.
-    private async Task CallOftenAsync(IWorkload workload, Dictionary<string, int> batches, CancellationToken cancellationToken)
+    // after code was new, in two stages: once to measure it and once to keep it. Only where operations are short: one of a second makes a window of a second. Returns the window in which a worker stood still.
+    private async Task<WindowOutcome?> CallOftenAsync(IWorkload workload, Dictionary<string, int> batches, CancellationToken cancellationToken)
     {
         long start = Stopwatch.GetTimestamp();
         foreach (int calls in CompilerCalls)
@@ -180,20 +198,27 @@ public sealed class WorkerRunner
             {
                 if (_spec.LongestWarmUp == TimeSpan.Zero || cancellationToken.IsCancellationRequested)
                 {
-                    return;
+                    return null;
                 }
 
                 long before = Stopwatch.GetTimestamp();
                 WindowOutcome outcome = await WindowAsync(workload, new WindowPlan(0, ShortWindow, batches), cancellationToken).ConfigureAwait(false);
+                if (outcome.IsStuck)
+                {
+                    return outcome;
+                }
+
                 _ = RoundOf(outcome, 0, start, default, workload);
                 if (Stopwatch.GetElapsedTime(before) > LongShortWindow || Stopwatch.GetElapsedTime(start) > CompilerPatience)
                 {
-                    return;
+                    return null;
                 }
             }
 
             await CompilerRest.WaitAsync(LongestRest, cancellationToken).ConfigureAwait(false);
         }
+
+        return null;
     }
 
     private async Task<WindowOutcome> WindowAsync(IWorkload workload, WindowPlan plan, CancellationToken cancellationToken)
@@ -208,7 +233,7 @@ public sealed class WorkerRunner
         {
             try
             {
-                end.SetResult(WindowRunner.Run(_spec, workload, plan, cancellationToken));
+                end.SetResult(WindowRunner.Run(_spec, workload, plan, cancellationToken, what => _observer?.Waiting(what)));
             }
             catch (Exception error)
             {
@@ -259,5 +284,5 @@ public sealed class WorkerRunner
         };
     }
 
-    private sealed record WarmUpEnd(IReadOnlyDictionary<string, int> Batches, bool WasSteady);
+    private sealed record WarmUpEnd(IReadOnlyDictionary<string, int> Batches, bool WasSteady, WindowOutcome? Stuck = null);
 }

@@ -1,3 +1,5 @@
+using BenchmarkDotNet.Toolchains;
+using BenchmarkDotNet.Toolchains.Results;
 using Weir.Cli.Bench;
 using Weir.Cli.Hosting;
 using Weir.Cli.Tests.Support;
@@ -36,5 +38,36 @@ public class BenchArgumentsTests
         Assert.Equal(1, result.ExitCode);
         Assert.Equal("weir: no benchmark was run; without --quiet or --json BenchmarkDotNet says why.\n", result.Error);
         Assert.Empty(result.Out);
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task Bench_Help_HasTheOptionsOfThisProgramToo()
+    {
+        LoadResult result = await new CliUnderTest().RunAsync("bench --help");
+
+        Assert.All(["--workers", "--export", "--out", "--json", "--quiet"], option => Assert.Contains($"  {option} ", result.Out, StringComparison.Ordinal));
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task Bench_FilesThatCannotBeWritten_AreToldBefore()
+    {
+        using TemporaryFile file = new("");
+
+        LoadResult result = await new CliUnderTest().RunAsync($"bench --filter *.NoSuchBenchmark --out {file.Path}/in");
+
+        Assert.Equal(1, result.ExitCode);
+        Assert.StartsWith($"weir: '{file.Path}/in/", result.Error, StringComparison.Ordinal);
+        Assert.Contains("cannot be written", result.Error, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void MissingResults_BuildThatTookTooLong_SaysSoOnceForAll()
+    {
+        string reason = MissingResults.ReasonOf(BuildResult.Failure(GenerateResult.Success(ArtifactsPaths.Empty, []), "The configured timeout 00:02:00 was reached!\nMore."));
+
+        Assert.Equal("it could not be built: The configured timeout 00:02:00 was reached! A longer time is given with --buildTimeout SECONDS.", reason);
+        Assert.Equal(
+            ["A.X and 1 more have no result: it could not be built.", "B.Y has no result: other"],
+            MissingResults.Of([("A.X", "it could not be built."), ("B.Y", "other"), ("A.Z", "it could not be built.")]));
     }
 }

@@ -107,6 +107,23 @@ public class CompareTests
         Assert.NotEqual(measured.Arms[0].Rounds[0].Operations, compared.Arms[1].Rounds[0].Operations);
     }
 
+    [Theory(Timeout = 90_000)]
+    [InlineData(null)]
+    [InlineData("[1/5000]")]
+    public async Task BaselineCheck_IsStopped_EndsAsInterrupted(string? stopsAt)
+    {
+        using TemporaryDirectory directory = new();
+        ResultFile baseline = Result(1) with { Command = "run", Arguments = [.. "run yield --workers 4 --rounds 5000 --duration 20ms".Split(' ')], Settings = new Dictionary<string, string>() };
+        await File.WriteAllTextAsync(directory.File("a.json"), ResultJson.Write(baseline), TestContext.Current.CancellationToken);
+        await new CliUnderTest().RunAsync($"baseline save y {directory.File("a.json")} --dir {directory.File("store")}");
+        CliUnderTest cli = new() { UseProcesses = true, StopsAt = stopsAt, Stop = new CancellationToken(stopsAt is null) };
+
+        LoadResult result = await cli.RunAsync($"baseline check y --dir {directory.File("store")} --across duration,isolate,rounds,seed,knobs");
+
+        Assert.True(result.ExitCode == 130, result.Error);
+        Assert.Contains("weir: stopped", result.Error, StringComparison.Ordinal);
+    }
+
     [Fact(Timeout = 120_000)]
     public async Task Compare_TwoWorkloads_AreMeasuredInTurns()
     {

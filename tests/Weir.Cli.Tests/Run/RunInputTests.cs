@@ -14,6 +14,9 @@ public class RunInputTests
     [InlineData("run noop --workers 1,2", "--workers must be a whole number from 1 to 4,096; it is '1,2'.")]
     [InlineData("run noop --duration 1", "--duration must be a time from 10 ms to 3600 s such as 1s; it is '1'.")]
     [InlineData("run noop --rounds 0", "--rounds must be a whole number from 1 to 10,000; it is '0'.")]
+    [InlineData("run noop --timeout 5", "--timeout must be a time from 100 ms to 3600 s such as 20s; it is '5'.")]
+    [InlineData("scale noop --timeout 0s", "--timeout must be a time from 100 ms to 3600 s such as 20s; it is '0s'.")]
+    [InlineData("compare noop noop --timeout 2h", "--timeout must be a time from 100 ms to 3600 s such as 20s; it is '2h'.")]
     [InlineData("run noop --grain 1ms", "--grain needs the workload cpu, io or delay; noop has no grain.")]
     [InlineData("run cpu --grain 0s", "--grain must be a time from 1 us to 10 s such as 10us; it is '0s'.")]
     [InlineData("run noop --rate 0", "--rate must be a number of operations per second from 0.1 to 10,000,000 such as 1000/s; it is '0'.")]
@@ -56,5 +59,30 @@ public class RunInputTests
 
         Assert.Equal(1, result.ExitCode);
         Assert.Equal($"weir: --method must be one static method without parameters, or with a CancellationToken, as Namespace.Class.Method; '{method}' is {found} in Weir.Cli.Tests.\n", result.Error);
+    }
+
+    [Theory(Timeout = 30_000)]
+    [InlineData("run noop")]
+    [InlineData("scale noop")]
+    [InlineData("compare noop noop")]
+    [InlineData("hash --input DIR/in --files 1 --size 1KiB --cache warm")]
+    [InlineData("doctor")]
+    [InlineData("load --count 1")]
+    public async Task Command_FilesThatCannotBeWritten_AreToldBeforeItMeasures(string arguments)
+    {
+        using TemporaryDirectory directory = new();
+        await File.WriteAllTextAsync(directory.File("file"), "", TestContext.Current.CancellationToken);
+        string command = arguments.Replace("DIR", directory.Path, StringComparison.Ordinal);
+        string taken = directory.File($"weir-{arguments.Split(' ')[0]}.json");
+        Directory.CreateDirectory(taken);
+
+        LoadResult inAFile = await new CliUnderTest().RunAsync($"{command} --export md --out {directory.File("file")}/in");
+        LoadResult overADirectory = await new CliUnderTest().RunAsync($"{command} --export json --out {directory.Path}");
+
+        Assert.Equal((1, 1), (inAFile.ExitCode, overADirectory.ExitCode));
+        Assert.Matches($"^weir: '{directory.File("file")}/in/.*' cannot be written: .*\n$", inAFile.Error);
+        Assert.Matches($"^weir: '{taken}' cannot be written: .*\n$", overADirectory.Error);
+        Assert.Empty(inAFile.Out + overADirectory.Out);
+        Assert.Equal([taken, directory.File("file")], Directory.EnumerateFileSystemEntries(directory.Path).Order(StringComparer.Ordinal).Reverse());
     }
 }

@@ -1,7 +1,7 @@
 using System.Globalization;
-using Spectre.Console;
 using Weir.Cli.Hosting;
 using Weir.Cli.Output;
+using Weir.Cli.Results.Tables;
 using Weir.Lab.Resources;
 
 namespace Weir.Cli.Load.Report;
@@ -11,51 +11,29 @@ internal static class LoadTable
 {
     private const string Nothing = "-";
     private const long Million = 1_000_000;
-
-    // More than any table needs: a narrower console would break its lines in the middle of numbers.
-    private const int Width = 400;
+    private const string Runtime = "runtime";
 
     public static void Write(LoadReport report, CliHost host)
     {
-        Table table = new Table().Border(TableBorder.Simple);
-        foreach ((string title, Func<LoadRow, string> cell) in Columns(report))
-        {
-            TableColumn column = new(new Text(title, new Style(decoration: Decoration.Bold))) { NoWrap = true };
-            table.AddColumn(title == "runtime" ? column : column.RightAligned());
-        }
-
-        foreach (LoadRow row in report.Rows)
-        {
-            table.AddRow(Columns(report).Select(column => new Text(row.IsMeasured || column.Title == "runtime" ? column.Cell(row) : Nothing)));
-        }
-
-        WriteTable(table, host);
+        TableText.Write(
+            Table.Of(
+                "Runtimes",
+                1,
+                report.Rows,
+                [.. Columns(report).Select(static column => (column.Title, (Func<LoadRow, string?>)(row => row.IsMeasured || column.Title == Runtime ? column.Cell(row) : Nothing)))]),
+            host);
+        host.Out.WriteLine();
         foreach (string line in Legend(report))
         {
             host.Out.WriteLine(line);
         }
     }
 
-    // Through text, because the table comes with empty lines and with spaces at the ends of the others.
-    private static void WriteTable(Table table, CliHost host)
-    {
-        using StringWriter text = new();
-        IAnsiConsole console = Consoles.Create(text, host.OutIsTerminal);
-        console.Profile.Width = Width;
-        console.Write(table);
-        foreach (string line in text.ToString().Split('\n').Select(static line => line.TrimEnd()).Where(static line => line.Length > 0))
-        {
-            host.Out.WriteLine(line);
-        }
-
-        host.Out.WriteLine();
-    }
-
     private static List<(string Title, Func<LoadRow, string> Cell)> Columns(LoadReport report)
     {
         List<(string, Func<LoadRow, string>)> columns =
         [
-            ("runtime", static row => row.Name + (row.Result.IsPartial ? " (partial)" : "")),
+            (Runtime, static row => row.Name + (row.Result.IsPartial ? " (partial)" : "")),
             ("items/s", static row => Numbers.Scaled(row.Result.Rate.Median)),
             ("[min..max]", static row => $"[{Numbers.Scaled(row.Result.Rate.Min, row.Result.Rate.Max)}]"),
             ("ns/item", static row => Numbers.Short(row.Result.NanosecondsPerItem.Median)),

@@ -7,6 +7,9 @@ namespace Weir.Cli.Results.Tables;
 /// <param name="Labels">How many columns at the left are names; the others are figures.</param>
 internal sealed record Table(string Title, IReadOnlyList<string> Columns, IReadOnlyList<IReadOnlyList<string>> Rows, int Labels = 1)
 {
+    /// <summary>The head of a column that names a row too, though it is a number.</summary>
+    public const string Workers = "workers";
+
     /// <summary>A table of some things: a column that nothing has a text for is left out.</summary>
     /// <typeparam name="T">The type of the things.</typeparam>
     /// <param name="title">What it shows.</param>

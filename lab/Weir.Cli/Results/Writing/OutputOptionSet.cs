@@ -32,8 +32,11 @@ internal sealed class OutputOptionSet
         command.Add(_strict);
     }
 
-    /// <exception cref="BadInputException">A value cannot be used.</exception>
-    public OutputSettings Read(ParseResult parsed)
+    /// <summary>Reads them, and makes sure that the files can be written: what is measured for minutes is not lost because of a directory.</summary>
+    /// <param name="parsed">The command line.</param>
+    /// <param name="command">The command that the result is called after; <see langword="null"/> for the one that was given.</param>
+    /// <exception cref="BadInputException">A value cannot be used, or a file cannot be written.</exception>
+    public OutputSettings Read(ParseResult parsed, string? command = null)
     {
         Given? export = _export.Find(parsed, static _ => null);
         string[] forms = FormsOf(export);
@@ -44,7 +47,9 @@ internal sealed class OutputOptionSet
             throw directory.Bad("a directory");
         }
 
-        return new OutputSettings(parsed.GetValue(_json), forms, directory?.Text ?? ".", parsed.GetValue(_quiet), parsed.GetValue(_strict));
+        OutputSettings settings = new(parsed.GetValue(_json), forms, directory?.Text ?? ".", parsed.GetValue(_quiet), parsed.GetValue(_strict));
+        ResultOutput.CheckCanExport(settings, command ?? parsed.CommandResult.Command.Name);
+        return settings;
     }
 
     /// <summary>The forms that a value names, each once.</summary>

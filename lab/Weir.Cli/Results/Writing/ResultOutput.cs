@@ -51,9 +51,39 @@ internal static class ResultOutput
         }
     }
 
+    /// <summary>Makes sure that the files of a command can be written, before it measures for long.</summary>
+    /// <exception cref="BadInputException">One cannot be written.</exception>
+    public static void CheckCanExport(OutputSettings settings, string command)
+    {
+        if (settings.Exports.Count == 0)
+        {
+            return;
+        }
+
+        CheckCanWrite(Path.Combine(settings.Directory, $".weir-{command}-{Environment.ProcessId}"));
+        foreach (string form in settings.Exports.Where(static f => f != LatencyFiles.Form))
+        {
+            CheckCanWrite(Path.Combine(settings.Directory, $"weir-{command}.{form}"));
+        }
+    }
+
+    /// <summary>Makes sure that a file can be written, and leaves the one that is there as it is.</summary>
+    /// <exception cref="BadInputException">It cannot be written.</exception>
+    public static void CheckCanWrite(string path) => Writing(path, static path =>
+    {
+        bool isNew = !File.Exists(path);
+        File.Open(path, FileMode.OpenOrCreate, FileAccess.Write).Dispose();
+        if (isNew)
+        {
+            File.Delete(path);
+        }
+    });
+
     /// <summary>Writes a file, and makes its directory.</summary>
     /// <exception cref="BadInputException">It cannot be written.</exception>
-    public static void WriteFile(string path, string text)
+    public static void WriteFile(string path, string text) => Writing(path, path => File.WriteAllText(path, text));
+
+    private static void Writing(string path, Action<string> write)
     {
         try
         {
@@ -62,7 +92,7 @@ internal static class ResultOutput
                 Directory.CreateDirectory(directory);
             }
 
-            File.WriteAllText(path, text);
+            write(path);
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {

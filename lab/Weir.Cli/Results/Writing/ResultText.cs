@@ -1,16 +1,12 @@
-using Spectre.Console;
 using Weir.Cli.Hosting;
 using Weir.Cli.Output;
 using Weir.Cli.Results.Tables;
-using Table = Weir.Cli.Results.Tables.Table;
 
 namespace Weir.Cli.Results.Writing;
 
 /// <summary>Writes a result for people at a terminal, or for a file that people read.</summary>
 internal static class ResultText
 {
-    // More than any table needs: a narrower console would break its lines in the middle of numbers.
-    private const int Width = 400;
     private const int MostSentences = 4;
 
     public static void Write(ResultFile result, CliHost host)
@@ -31,7 +27,7 @@ internal static class ResultText
         foreach (Table table in ResultTables.Summary(result))
         {
             output.WriteLine();
-            Write(table, host);
+            TableText.Write(table, host);
         }
 
         output.WriteLine();
@@ -72,30 +68,4 @@ internal static class ResultText
     public static string Sentence(ComparisonRecord c) => FormattableString.Invariant(
         $"VERDICT  {c.Arm} is {c.Verdict} {(c.Verdict is "EQUIVALENT" ? "to" : c.Verdict is "INCONCLUSIVE" ? "against" : "than")} {c.Against}: {c.Ratio:0.000}x [{c.Interval}], p = {Numbers.Short(c.P)} (margin {c.Margin * 100:0.#} %, alpha {c.Alpha * 100:0.#} %)")
         + (c.Note is null ? "" : "; " + c.Note);
-
-    private static void Write(Table table, CliHost host)
-    {
-        host.Out.WriteLine(table.Title);
-        Spectre.Console.Table drawn = new() { Border = TableBorder.Simple };
-        for (int i = 0; i < table.Columns.Count; i++)
-        {
-            TableColumn column = new(Markup.Escape(table.Columns[i]));
-            drawn.AddColumn(i < table.Labels ? column.LeftAligned() : column.RightAligned());
-        }
-
-        foreach (IReadOnlyList<string> row in table.Rows)
-        {
-            drawn.AddRow([.. row.Select(static cell => cell is "SLOWER" ? $"[red]{cell}[/]" : cell is "FASTER" ? $"[green]{cell}[/]" : Markup.Escape(cell))]);
-        }
-
-        // Through text, because the table comes with empty lines and with spaces at the ends of the others.
-        using StringWriter text = new();
-        IAnsiConsole console = Consoles.Create(text, host.OutIsTerminal);
-        console.Profile.Width = Width;
-        console.Write(drawn);
-        foreach (string line in text.ToString().Split('\n').Select(static line => line.TrimEnd()).Where(static line => line.Length > 0))
-        {
-            host.Out.WriteLine(line);
-        }
-    }
 }
