@@ -145,7 +145,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return Done.Left;
             }
 
-            if (_pace.IsTiny && run.Keepable is { } keepable && keepable.TryKeepTurn() is var keptAs and not 0)
+            if (_pace.IsTiny && run.Keepable is { } keepable && !keepable.IsAt(run.Ceiling) && keepable.TryKeepTurn() is var keptAs and not 0)
             {
                 return RunKeeping(keepable, keptAs);
             }

@@ -171,6 +171,28 @@ public class TurnTests
     }
 
     [Fact(Timeout = 20_000)]
+    public async Task TinyItems_ForAConsumerThatIsBehind_LeaveTheirThread()
+    {
+        Pump<int, int, PendingResult<int>, SelectorCall<int, int>, StreamSink<int>> pump = null!;
+        await using OrderedOutput<int> output = new(1, 5_000, sink =>
+        {
+            PumpSettings settings = new() { Limit = 1, ErrorMode = ErrorMode.FailFast, Executor = _executor };
+            pump = new(SourceOf.Enumerable(Lazy(20_000)), new SelectorCall<int, int>(static (x, _) => new ValueTask<int>(x)), new StreamSink<int>(sink), settings);
+            pump.Start(1, default);
+            return pump;
+        });
+        for (int i = 0; i < 20_000; i++)
+        {
+            ValueTask<bool> step = output.MoveNextAsync();
+            _executor.RunAll();
+            Assert.True(await step);
+            Assert.Equal(i, output.Current);
+        }
+
+        Assert.False(await output.MoveNextAsync());
+    }
+
+    [Fact(Timeout = 20_000)]
     public void KeptTurn_DuringAnItem_CanBeTakenAway()
     {
         LazySource<int> source = new(Lazy(10));
