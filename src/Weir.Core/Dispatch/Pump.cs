@@ -94,6 +94,9 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
 
     protected abstract int KnownCount { get; }
 
+    /// <summary>Whether no more than the first item has been read.</summary>
+    public bool HasReadOne => NextIndex <= 1;
+
     protected abstract long NextIndex { get; }
 
     /// <summary>Starts the run with its first worker, on a thread of the executor and never on the caller's.</summary>

@@ -169,9 +169,12 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
             IsSampling = false;
             long now = Stopwatch.GetTimestamp();
             _reading = now - _sliceStarted;
-            if (_work > 0)
+
+            // How long the work of the very first item takes nobody knows. If it was long in coming, the next one may as well be read meanwhile.
+            float work = _work == 0 && run.HasReadOne ? _reading : _work;
+            if (work > 0)
             {
-                run.ConsiderHelp(_driveStarted, now, _work);
+                run.ConsiderHelp(_driveStarted, now, work);
             }
         }
 

@@ -7,8 +7,8 @@ namespace Weir.Core.Dispatch;
 /// <content>Sources that workers take turns to read.</content>
 internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 {
-    // About what it takes to leave and to be called again.
-    private static readonly long LongestSpin = Stopwatch.Frequency / 50_000;
+    // What it takes to leave and to be called again, when the machine is slow at it.
+    private static readonly long LongestSpin = Stopwatch.Frequency / 20_000;
 
     /// <summary>From here to the end of the item somebody else may read, so this is the moment to call one who does.</summary>
     private void TurnWasGivenUp()

@@ -119,7 +119,7 @@ public class TurnTests
         run.Start();
         _executor.RunOne();
 
-        // The first two are needed to learn how long they take.
+        // The first ones are needed to learn how long they take.
         Assert.True(helpersAtWork >= 15, $"A helper was on its way during {helpersAtWork} of 20 items.");
         _executor.RunAll();
         Assert.Equal(Enumerable.Range(0, 20), await run.Task);
