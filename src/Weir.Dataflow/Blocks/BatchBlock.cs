@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Cores;
 using Weir.Dataflow.Links;
@@ -15,7 +16,7 @@ public sealed class BatchBlock<T> : IPropagatorBlock<T, T[]>, IReceivableSourceB
 
     /// <summary>A block with default options.</summary>
     /// <param name="batchSize">How many messages make a batch, from 1.</param>
-    /// <exception cref="ArgumentOutOfRangeException">The batch size is not positive or greater than BoundedCapacity, or the time is not positive.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">The batch size is not positive or greater than BoundedCapacity.</exception>
     public BatchBlock(int batchSize)
         : this(batchSize, BlockOptions.None(), null, null)
     {
@@ -25,7 +26,7 @@ public sealed class BatchBlock<T> : IPropagatorBlock<T, T[]>, IReceivableSourceB
     /// <param name="batchSize">How many messages make a batch, from 1.</param>
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
-    /// <exception cref="ArgumentOutOfRangeException">The batch size is not positive or greater than BoundedCapacity, or the time is not positive.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">The batch size is not positive or greater than BoundedCapacity.</exception>
     public BatchBlock(int batchSize, GroupingDataflowBlockOptions dataflowBlockOptions)
         : this(batchSize, BlockOptions.Of(dataflowBlockOptions), null, null)
     {
@@ -33,11 +34,13 @@ public sealed class BatchBlock<T> : IPropagatorBlock<T, T[]>, IReceivableSourceB
 
     /// <summary>A block that also hands out a batch that is not full when its first message has waited for some time.</summary>
     /// <param name="batchSize">How many messages make a batch, from 1.</param>
-    /// <param name="flushAfter">How long the first message of a batch waits at most; positive.</param>
+    /// <param name="flushAfter">
+    /// How long the first message of a batch waits at most, in a source if the block is not greedy; positive and at most 4294967294 ms (49.7 days).
+    /// </param>
     /// <param name="timeProvider">The clock.</param>
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
-    /// <exception cref="ArgumentOutOfRangeException">The batch size is not positive or greater than BoundedCapacity, or the time is not positive.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">The batch size is not positive or greater than BoundedCapacity, or the time is out of its range.</exception>
     public BatchBlock(int batchSize, TimeSpan flushAfter, TimeProvider timeProvider, GroupingDataflowBlockOptions dataflowBlockOptions)
         : this(batchSize, BlockOptions.Of(dataflowBlockOptions), flushAfter, timeProvider ?? throw new ArgumentNullException(nameof(timeProvider)))
     {
@@ -108,6 +111,7 @@ public sealed class BatchBlock<T> : IPropagatorBlock<T, T[]>, IReceivableSourceB
     public IDisposable LinkTo(ITargetBlock<T[]> target) => LinkTo(target, LinkDefaults.Options);
 
     /// <inheritdoc/>
+    [OverloadResolutionPriority(1)]
     public IDisposable LinkTo(ITargetBlock<T[]> target, DataflowLinkOptions linkOptions) => _core.Source.LinkTo(target, linkOptions);
 
     /// <summary>Links this block to a target for the messages that satisfy a predicate.</summary>

@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Cores;
 using Weir.Dataflow.Links;
@@ -72,6 +73,7 @@ public sealed class BatchedJoinBlock<T1, T2, T3> : IReceivableSourceBlock<Tuple<
     public IDisposable LinkTo(ITargetBlock<Tuple<IList<T1>, IList<T2>, IList<T3>>> target) => LinkTo(target, LinkDefaults.Options);
 
     /// <inheritdoc/>
+    [OverloadResolutionPriority(1)]
     public IDisposable LinkTo(ITargetBlock<Tuple<IList<T1>, IList<T2>, IList<T3>>> target, DataflowLinkOptions linkOptions) => _core.Source.LinkTo(target, linkOptions);
 
     /// <summary>Links this block to a target for the messages that satisfy a predicate.</summary>

@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Cores;
 using Weir.Dataflow.Links;
@@ -60,6 +61,7 @@ public sealed class JoinBlock<T1, T2> : IReceivableSourceBlock<Tuple<T1, T2>>
     public IDisposable LinkTo(ITargetBlock<Tuple<T1, T2>> target) => LinkTo(target, LinkDefaults.Options);
 
     /// <inheritdoc/>
+    [OverloadResolutionPriority(1)]
     public IDisposable LinkTo(ITargetBlock<Tuple<T1, T2>> target, DataflowLinkOptions linkOptions) => _core.Source.LinkTo(target, linkOptions);
 
     /// <summary>Links this block to a target for the messages that satisfy a predicate.</summary>

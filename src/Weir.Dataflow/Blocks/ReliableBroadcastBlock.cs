@@ -17,7 +17,11 @@ public sealed class ReliableBroadcastBlock<T> : ITargetBlock<T>
     private readonly Lock _lock = new();
     private readonly Func<T, T>? _clone;
     private readonly ActionCore<T> _core;
-    private ITargetBlock<T>[] _links = [];
+    private readonly List<Link> _links = [];
+
+    /// <summary>The links as an array, until they change.</summary>
+    private Link[]? _snapshot;
+    private bool _propagates;
 
     /// <summary>A block with default options.</summary>
     /// <param name="cloningFunction">Makes the copy that a target gets; null hands out the message itself.</param>
@@ -47,22 +51,37 @@ public sealed class ReliableBroadcastBlock<T> : ITargetBlock<T>
     public IDisposable LinkTo(ITargetBlock<T> target, bool propagateCompletion = false)
     {
         ArgumentNullException.ThrowIfNull(target);
+        Link link = new(target, propagateCompletion);
+        bool first;
         lock (_lock)
         {
-            _links = [.. _links, target];
+            _links.Add(link);
+            _snapshot = null;
+            first = propagateCompletion && !_propagates;
+            _propagates |= propagateCompletion;
         }
 
-        if (propagateCompletion)
+        if (Completion.IsCompleted)
+        {
+            if (Unlink(link) && propagateCompletion)
+            {
+                Protocol.PropagateOnceComplete(Completion, target);
+            }
+
+            return Unlinker.Nothing;
+        }
+
+        if (first)
         {
             Completion.ContinueWith(
-                static (task, state) => Protocol.Propagate(task, (IDataflowBlock)state!),
-                target,
+                static (_, block) => ((ReliableBroadcastBlock<T>)block!).PropagateEnd(),
+                this,
                 CancellationToken.None,
                 TaskContinuationOptions.ExecuteSynchronously | TaskContinuationOptions.DenyChildAttach,
                 TaskScheduler.Default);
         }
 
-        return new Links.Unlinker(() => Unlink(target));
+        return new Unlinker(() => Unlink(link));
     }
 
     /// <summary>Gives the block a message if it takes it now.</summary>
@@ -96,11 +115,11 @@ public sealed class ReliableBroadcastBlock<T> : ITargetBlock<T>
 
     private async Task PublishAsync(T item)
     {
-        ITargetBlock<T>[] links = Volatile.Read(ref _links);
+        Link[] links = Snapshot();
         Task<bool>[] sends = new Task<bool>[links.Length];
         for (int i = 0; i < links.Length; i++)
         {
-            sends[i] = links[i].SendAsync(_clone is null ? item : _clone(item), _core.Options.Token);
+            sends[i] = links[i].Target.SendAsync(_clone is null ? item : _clone(item), _core.Options.Token);
         }
 
         for (int i = 0; i < sends.Length; i++)
@@ -112,15 +131,48 @@ public sealed class ReliableBroadcastBlock<T> : ITargetBlock<T>
         }
     }
 
-    private void Unlink(ITargetBlock<T> target)
+    private Link[] Snapshot()
     {
         lock (_lock)
         {
-            int index = Array.FindIndex(_links, link => ReferenceEquals(link, target));
-            if (index >= 0)
+            return _snapshot ??= [.. _links];
+        }
+    }
+
+    /// <summary>The block is complete: those that are still linked learn of it, if their link says so.</summary>
+    private void PropagateEnd()
+    {
+        Link[] links;
+        lock (_lock)
+        {
+            links = [.. _links];
+            _links.Clear();
+            _snapshot = null;
+        }
+
+        foreach (Link link in links)
+        {
+            if (link.Propagates)
             {
-                _links = [.. _links[..index], .. _links[(index + 1)..]];
+                Protocol.Propagate(Completion, link.Target);
             }
         }
+    }
+
+    private bool Unlink(Link link)
+    {
+        lock (_lock)
+        {
+            _snapshot = null;
+            return _links.Remove(link);
+        }
+    }
+
+    /// <summary>A target may be linked more than once: each time is a link of its own.</summary>
+    private sealed class Link(ITargetBlock<T> target, bool propagates)
+    {
+        public ITargetBlock<T> Target { get; } = target;
+
+        public bool Propagates { get; } = propagates;
     }
 }

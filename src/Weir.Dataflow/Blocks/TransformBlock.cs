@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Cores;
 using Weir.Dataflow.Links;
@@ -121,6 +122,7 @@ public sealed class TransformBlock<TInput, TOutput> : IPropagatorBlock<TInput, T
     public IDisposable LinkTo(ITargetBlock<TOutput> target) => LinkTo(target, LinkDefaults.Options);
 
     /// <inheritdoc/>
+    [OverloadResolutionPriority(1)]
     public IDisposable LinkTo(ITargetBlock<TOutput> target, DataflowLinkOptions linkOptions) => _core.Source.LinkTo(target, linkOptions);
 
     /// <summary>Links this block to a target for the messages that satisfy a predicate.</summary>

@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Cores;
 using Weir.Dataflow.Links;
@@ -81,6 +82,7 @@ public sealed class WriteOnceBlock<T> : IPropagatorBlock<T, T>, IReceivableSourc
     public IDisposable LinkTo(ITargetBlock<T> target) => LinkTo(target, LinkDefaults.Options);
 
     /// <inheritdoc/>
+    [OverloadResolutionPriority(1)]
     public IDisposable LinkTo(ITargetBlock<T> target, DataflowLinkOptions linkOptions) => _core.LinkTo(target, linkOptions);
 
     /// <summary>Links this block to a target for the messages that satisfy a predicate.</summary>

@@ -44,9 +44,9 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
 
         if (flushAfter is { } time)
         {
-            if (time <= TimeSpan.Zero)
+            if (time <= TimeSpan.Zero || time > BatchTimer.Longest)
             {
-                throw new ArgumentOutOfRangeException(nameof(flushAfter), "The time must be positive.");
+                throw new ArgumentOutOfRangeException(nameof(flushAfter), time, "The time must be positive and at most 4294967294 ms, which is 49.7 days.");
             }
 
             _timer = new BatchTimer(this.Flush, time, timeProvider!);
@@ -125,7 +125,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
             else
             {
                 _triggered = true;
-                after = PostponedNewNeedsLock();
+                after = BeginFetchNeedsLock();
             }
         }
 
@@ -211,11 +211,22 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
         Source.Complete(exceptions);
     }
 
-    /// <summary>The timer: the batch that was begun when it was set, if it is still being filled.</summary>
+    /// <summary>The timer: the batch that was begun when it was set, if it is still being filled, or what waits in its sources since then.</summary>
     private void Flush()
     {
         GateOwner? key = Gate.Enter();
-        Leave(key, IsDeclining ? null : MakePartOrFailNeedsLock());
+        IAfterLock? after = null;
+        if (!IsDeclining && Options.Greedy)
+        {
+            after = MakePartOrFailNeedsLock();
+        }
+        else if (!IsDeclining && PostponedNeedsLock is { Count: > 0 })
+        {
+            _triggered = true;
+            after = BeginFetchNeedsLock();
+        }
+
+        Leave(key, after);
     }
 
     /// <summary>For where nobody asked for the batch, and so nobody can be told that there is no memory for it.</summary>

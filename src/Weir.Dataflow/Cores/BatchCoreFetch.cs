@@ -12,8 +12,10 @@ internal sealed partial class BatchCore<T> : IAfterLock
 {
     private bool _fetching;
 
-    /// <summary>A smaller batch was asked for when there was nothing to make it of.</summary>
+    /// <summary>A smaller batch was asked for when there was nothing to make it of: it is made of what comes first.</summary>
     private bool _triggered;
+
+    protected override bool TakesByPullNeedsLock => _triggered;
 
     public void AfterLock()
     {
@@ -36,7 +38,18 @@ internal sealed partial class BatchCore<T> : IAfterLock
 
     protected override IAfterLock? PostponedNewNeedsLock()
     {
-        if (_fetching || Options.Greedy || !CanFetchNeedsLock())
+        if (Options.Greedy)
+        {
+            return null;
+        }
+
+        BatchCore<T>? fetch = BeginFetchNeedsLock();
+        return PostponedNeedsLock!.Count > 1 || _timer is null ? fetch : fetch is null ? _timer : new AfterBoth(_timer, fetch);
+    }
+
+    private BatchCore<T>? BeginFetchNeedsLock()
+    {
+        if (_fetching || !CanFetchNeedsLock())
         {
             return null;
         }
@@ -49,7 +62,7 @@ internal sealed partial class BatchCore<T> : IAfterLock
     {
         if (!Options.Greedy)
         {
-            return PostponedNewNeedsLock();
+            return BeginFetchNeedsLock();
         }
 
         if (!_triggered || IsDeclining)
@@ -74,8 +87,10 @@ internal sealed partial class BatchCore<T> : IAfterLock
         int tried = 0;
         try
         {
-            while (TryTakeOffers(offers, out bool part))
+            bool any = false;
+            while (TryTakeOffers(offers, any, out bool part))
             {
+                any = true;
                 FetchFrom(offers, part, ref tried);
                 offers.Clear();
                 tried = 0;
@@ -88,8 +103,12 @@ internal sealed partial class BatchCore<T> : IAfterLock
     }
 
     /// <summary>Takes the offers of which a batch may be made now. If there are too few, the fetch is over.</summary>
-    private bool TryTakeOffers(List<PostponedOffer<T>?> offers, out bool part)
+    /// <param name="offers">Where they go.</param>
+    /// <param name="any">Whether this fetch has taken others: then the time of those that are left begins.</param>
+    /// <param name="part">Whether they may be fewer than the batch size.</param>
+    private bool TryTakeOffers(List<PostponedOffer<T>?> offers, bool any, out bool part)
     {
+        IAfterLock? after = null;
         GateOwner? key = Gate.Enter();
         try
         {
@@ -98,6 +117,7 @@ internal sealed partial class BatchCore<T> : IAfterLock
             if (!CanFetchNeedsLock())
             {
                 _fetching = false;
+                after = any && PostponedNeedsLock is { Count: > 0 } ? _timer : null;
                 return false;
             }
 
@@ -113,7 +133,7 @@ internal sealed partial class BatchCore<T> : IAfterLock
         }
         finally
         {
-            Leave(key, null);
+            Leave(key, after);
         }
     }
 

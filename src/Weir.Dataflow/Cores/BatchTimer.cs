@@ -5,6 +5,9 @@ namespace Weir.Dataflow.Cores;
 /// <summary>Says when the first message of a batch has waited long enough.</summary>
 internal sealed class BatchTimer : IAfterLock, IDisposable
 {
+    /// <summary>What a timer can be set to.</summary>
+    public static readonly TimeSpan Longest = TimeSpan.FromMilliseconds(uint.MaxValue - 1);
+
     private readonly Action _flush;
     private readonly TimeSpan _after;
     private readonly TimeProvider _timeProvider;

@@ -8,6 +8,10 @@ namespace Weir.Dataflow.Cores;
 /// <remarks>A worker, or an asynchronous call that a worker started and that is not done yet, counts as one of the degree of parallelism.</remarks>
 internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem, IAfterLock
 {
+    /// <summary>
+    /// Where whoever made the last worker came from. Forgotten when the block rests: it may hold anything. With several workers that happens under a lock (the
+    /// state that they share), unless it is the pool's own context.
+    /// </summary>
     private ExecutionContext? _context;
     private volatile bool _dropped;
 
@@ -52,7 +56,19 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     /// <summary>A message came and finds no worker.</summary>
     public void AfterLock()
     {
-        _context = ExecutionContext.Capture();
+        ExecutionContext? context = ExecutionContext.Capture();
+        if (IsSerial || Sync.Work.IsPools(context))
+        {
+            _context = context;
+        }
+        else
+        {
+            lock (_parallel!)
+            {
+                _context = context;
+            }
+        }
+
         QueueWorker(again: false, here: IsBounded);
     }
 
@@ -143,6 +159,19 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
             finally
             {
                 Leave(key, null);
+            }
+        }
+    }
+
+    /// <summary>A worker of several has come to rest: if it was the last, the context is nobody's.</summary>
+    private void ForgetContext(ParallelState state)
+    {
+        if (!Sync.Work.IsPools(_context))
+        {
+            lock (state)
+            {
+                // Whoever begins a worker is counted before he brings his context.
+                _context = state.Busy == 0 ? null : _context;
             }
         }
     }

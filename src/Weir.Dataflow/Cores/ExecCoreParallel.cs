@@ -172,6 +172,11 @@ internal abstract partial class ExecCore<T> : IWorksAlone
             }
 
             Leave(key, null);
+            if (rests)
+            {
+                ForgetContext(state);
+            }
+
             return rests;
         }
 
@@ -184,6 +189,7 @@ internal abstract partial class ExecCore<T> : IWorksAlone
             return false;
         }
 
+        ForgetContext(state);
         if (IsDeclining)
         {
             Recheck();

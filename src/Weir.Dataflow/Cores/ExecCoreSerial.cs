@@ -262,6 +262,7 @@ internal abstract partial class ExecCore<T>
             bool rests = queue.IsEmpty;
             if (rests)
             {
+                _context = null;
                 Volatile.Write(ref _active, 0);
             }
 
@@ -270,11 +271,14 @@ internal abstract partial class ExecCore<T>
         }
 
         Steps.Pass(Step.FoundNothing, Self);
+        ExecutionContext? context = _context;
+        _context = null;
         Volatile.Write(ref _active, 0);
         Steps.Pass(Step.SaidIdle, Self);
         ProcessBarrier.Heavy();
         if (!queue.IsEmpty && Interlocked.CompareExchange(ref _active, 1, 0) == 0)
         {
+            _context = context;
             return false;
         }
 

@@ -60,6 +60,7 @@ internal sealed partial class SourceCore<T>
         GateOwner? key = _gate.Enter();
         _offerQueued = false;
         bool again = failure is null && QueueOfferNeedsLock();
+        _context = again ? _context : null;
         bool finish = TryFinishNeedsLock();
         _gate.Exit(key);
         FinishIf(finish);

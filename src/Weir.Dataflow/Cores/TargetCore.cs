@@ -63,6 +63,9 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
     /// <summary>Whether <see cref="Finished"/> calls blocks other than this one.</summary>
     protected virtual bool EndReachesOthers => false;
 
+    /// <summary>Whether pending sends are taken by a pull only, which tells when nothing more can be taken.</summary>
+    protected virtual bool TakesByPullNeedsLock => false;
+
     /// <summary>Whether messages are taken when they are offered. Else they are postponed, and the heir fetches them.</summary>
     protected virtual bool TakesOffersNeedsLock => true;
 

@@ -159,7 +159,7 @@ internal abstract partial class TargetCore<T>
 
         SendWaiter<T>? taken = null;
         IAfterLock? after = null;
-        if (!_pulling && !_isLimited && MayPullNeedsLock() && _postponed.First is SendWaiter<T> first)
+        if (!_pulling && !_isLimited && MayPullNeedsLock() && _postponed.First is SendWaiter<T> first && !TakesByPullNeedsLock)
         {
             // The message of a pending send, without coming back for it.
             after = TakeNeedsLock(first.Value!);

@@ -16,6 +16,9 @@ internal static class Work
     public static bool IsIn(ExecutionContext? context, TaskScheduler scheduler) =>
         context is null || (scheduler == TaskScheduler.Default && context == (PoolContext ??= ExecutionContext.Capture()));
 
+    /// <summary>Whether a context is the one in which the pool begins each work item, as far as that is known: then it holds nothing of anybody's.</summary>
+    public static bool IsPools(ExecutionContext? context) => context is null || context == PoolContext;
+
     /// <summary>Queues to the pool, or as a task to the block's scheduler.</summary>
     /// <param name="item">What to do.</param>
     /// <param name="scheduler">The block's scheduler.</param>

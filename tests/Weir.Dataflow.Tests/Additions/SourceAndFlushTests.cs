@@ -112,6 +112,41 @@ public class SourceAndFlushTests
     }
 
     [Fact(Timeout = Limit)]
+    public async Task Flush_NotGreedy_TakesWhatHasWaitedThatLong()
+    {
+        var clock = new ManualTimeProvider();
+        var block = new BatchBlock<int>(3, TimeSpan.FromSeconds(5), clock, new GroupingDataflowBlockOptions { Greedy = false });
+        Task<bool>[] sent = [block.SendAsync(1), block.SendAsync(2)];
+        clock.Advance(TimeSpan.FromSeconds(4));
+        Never.True(() => block.OutputCount > 0);
+        clock.Advance(TimeSpan.FromSeconds(1));
+        Assert.Equal([1, 2], (await Eventually.Result(block.ReceiveAsync())).Order());
+        Assert.All(await Eventually.Result(Task.WhenAll(sent)), Assert.True);
+        clock.Advance(TimeSpan.FromSeconds(60));
+
+        // Nothing waited, so nothing was asked for that the next message would be.
+        sent = [block.SendAsync(3), block.SendAsync(4), block.SendAsync(5), block.SendAsync(6)];
+        Assert.Equal(3, (await Eventually.Result(block.ReceiveAsync())).Length);
+        Never.True(() => block.OutputCount > 0);
+        Eventually.True(() => { clock.Advance(TimeSpan.FromSeconds(1)); return block.OutputCount > 0; });
+        Assert.Single(await Eventually.Result(block.ReceiveAsync()));
+        Assert.All(await Eventually.Result(Task.WhenAll(sent)), Assert.True);
+    }
+
+    [Fact]
+    public void Flush_TimeOutOfRange_ThrowsAtTheCall()
+    {
+        TimeSpan longest = TimeSpan.FromMilliseconds(4294967294);
+        _ = new BatchBlock<int>(2, longest, TimeProvider.System, new GroupingDataflowBlockOptions());
+        foreach (TimeSpan wrong in (TimeSpan[])[TimeSpan.Zero, TimeSpan.FromTicks(-1), Timeout.InfiniteTimeSpan, longest + TimeSpan.FromMilliseconds(1), TimeSpan.MaxValue])
+        {
+            ArgumentOutOfRangeException e = Assert.Throws<ArgumentOutOfRangeException>(
+                () => new BatchBlock<int>(2, wrong, TimeProvider.System, new GroupingDataflowBlockOptions()));
+            Assert.Equal("flushAfter", e.ParamName);
+        }
+    }
+
+    [Fact(Timeout = Limit)]
     public async Task Flush_BlockEnded_LeavesNoTimer()
     {
         var clock = new ManualTimeProvider();
@@ -122,6 +157,44 @@ public class SourceAndFlushTests
         await Eventually.Done(block.Completion);
         Eventually.Equal(0, () => clock.ArmedTimers);
         Eventually.Equal(0, () => clock.LiveTimers);
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task ReliableBroadcast_LinkDisposed_EndsNothing(bool faults)
+    {
+        var block = new ReliableBroadcastBlock<int>(null);
+        var gone = new ProbeTarget<int>();
+        var twice = new ProbeTarget<int>();
+        block.LinkTo(gone, propagateCompletion: true).Dispose();
+        block.LinkTo(twice);
+        IDisposable second = block.LinkTo(twice, propagateCompletion: true);
+        var stays = new ProbeTarget<int>();
+        block.LinkTo(stays, propagateCompletion: true);
+        second.Dispose();
+        second.Dispose();
+        Assert.True(block.Post(1));
+        Eventually.Equal(1, () => stays.Ids.Length);
+        if (faults)
+        {
+            ((IDataflowBlock)block).Fault(new FormatException());
+        }
+        else
+        {
+            block.Complete();
+        }
+
+        await Eventually.Status(stays.Completion);
+        Assert.Equal(faults, stays.Fault is not null);
+        Assert.Equal([1], twice.Accepted);
+        Assert.Empty(gone.Ids);
+        Never.True(() => gone.Completion.IsCompleted || twice.Completion.IsCompleted);
+        Assert.Throws<FormatException>(() => block.LinkTo(new ThrowingTarget<int>(), propagateCompletion: true));
+        var late = new ProbeTarget<int>();
+        block.LinkTo(late, propagateCompletion: true);
+        Assert.Equal(faults, late.Fault is not null);
+        Assert.Equal(faults ? 0 : 1, late.Completes);
     }
 
     [Fact(Timeout = Limit)]

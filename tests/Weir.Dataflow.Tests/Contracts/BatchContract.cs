@@ -74,6 +74,22 @@ public abstract class BatchContract<TBlocks> : Contract<TBlocks> where TBlocks :
         Assert.Equal(Enumerable.Range(10_001, 2000), block.Receive());
     }
 
+    [Theory(Timeout = Limit)]
+    [InlineData(1)]
+    [InlineData(2)]
+    public async Task TriggerBatch_FullWithPendingSends_MakesABatchOfWhatComes(int sends)
+    {
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(3, new GroupingDataflowBlockOptions { BoundedCapacity = 3 });
+        Post(block, 1, 3);
+        Task<bool>[] sent = [.. Enumerable.Range(10, sends).Select(i => block is BatchBlock<int> own ? own.SendAsync(i) : block.SendAsync(i))];
+        Trigger(block);
+        await Eventually.Gives([1, 2, 3], block.ReceiveAsync());
+        await Eventually.Gives([.. Enumerable.Range(10, sends)], block.ReceiveAsync());
+        Assert.All(await Eventually.Result(Task.WhenAll(sent)), Assert.True);
+        Post(block, 20, 21);
+        Never.True(() => block.Output() > 0);
+    }
+
     [Fact(Timeout = Limit)]
     public async Task TriggerBatch_Ended_DoesNothing()
     {

@@ -8,6 +8,9 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
 {
     private static readonly DataflowLinkOptions Prepend = new() { Append = false };
 
+    /// <summary>Whether a block whose head went to a link that was made within the head's offer goes on with the next.</summary>
+    protected virtual bool GoesOnAfterLinkInOffer => true;
+
     [Theory]
     [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
     public void LinkTo_TwoTargets_TheFirstLinkedGetsAll(BlockKind kind)
@@ -32,6 +35,48 @@ public abstract class LinkContract<TBlocks> : Contract<TBlocks> where TBlocks : 
         Feed(subject, 3);
         Eventually.Sequence([1L, 2, 3], () => second.Ids);
         Assert.Empty(first.Ids);
+    }
+
+    [Theory]
+    [MemberData(nameof(Kinds.Queueing), MemberType = typeof(Kinds))]
+    public void LinkTo_AppendFalseFromWithinAnOffer_GetsTheHead(BlockKind kind)
+    {
+        Subject subject = Blocks.Create(kind);
+        ProbeTarget<object>[] added = [new(ProbeTarget<object>.Decline), new()];
+        int next = 0;
+        var target = new ProbeTarget<object>((_, _) =>
+        {
+            if (next < added.Length)
+            {
+                subject.Output.LinkTo(added[next++], Prepend);
+            }
+
+            return DataflowMessageStatus.Declined;
+        });
+        added[0].Answer = target.Answer;
+        subject.Output.LinkTo(target);
+        Feed(subject, 2);
+        Eventually.Sequence(GoesOnAfterLinkInOffer ? [1L, 2] : [1L], () => added[1].Ids);
+    }
+
+    [Theory]
+    [MemberData(nameof(Kinds.Sources), MemberType = typeof(Kinds))]
+    public void LinkTo_ManyTargets_EachIsFoundAgain(BlockKind kind)
+    {
+        Subject subject = Blocks.Create(kind);
+        ProbeTarget<object>[] targets = [.. Enumerable.Range(0, 30).Select(static _ => new ProbeTarget<object>(ProbeTarget<object>.Decline))];
+        IDisposable[] links = [.. targets.Select(t => subject.Output.LinkTo(t))];
+        subject.Output.LinkTo(targets[20]);
+        links[10].Dispose();
+        links[25].Dispose();
+        subject.Output.LinkTo(targets[25]);
+        Feed(subject, 1);
+        Eventually.Equal(1, () => targets[25].Ids.Length);
+        Assert.Empty(targets[10].Ids);
+
+        // Linked twice: the second link comes as a source of its own.
+        Assert.Equal(2, targets[20].Offers.Select(static o => o.Source).Distinct().Count());
+        Assert.Same(targets[0].Last.Source, targets[25].Last.Source);
     }
 
     [Theory]

@@ -151,6 +151,34 @@ public abstract class ParallelContract<TBlocks> : Contract<TBlocks> where TBlock
         Assert.Equal(Enumerable.Range(0, 500), output.Select(int.Parse).Order());
     }
 
+    [Theory(Timeout = Limit)]
+    [InlineData(true, -1)]
+    [InlineData(false, -1)]
+    [InlineData(true, 1_000_000)]
+    [InlineData(false, 1_000_000)]
+    public async Task Many_UnorderedArraysAndLists_StayTogether(bool array, int bound)
+    {
+        const int Each = 500;
+        const int Calls = 100;
+        IPropagatorBlock<int, int> block = Blocks.Many<int, int>(
+            i => array ? Enumerable.Repeat(i, Each).ToArray() : Enumerable.Repeat(i, Each).ToList(),
+            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 4, EnsureOrdered = false, BoundedCapacity = bound });
+        for (int i = 0; i < Calls; i++)
+        {
+            block.Post(i);
+        }
+
+        block.Complete();
+        var seen = new List<int>();
+        await foreach (int item in block.Receivable().ReceiveAllAsync())
+        {
+            seen.Add(item);
+        }
+
+        Assert.Equal(Each * Calls, seen.Count);
+        Assert.Equal(Calls - 1, seen.Skip(1).Zip(seen).Count(static p => p.First != p.Second));
+    }
+
     [Fact(Timeout = Limit)]
     public async Task AsyncTransform_OrderedAndFinishedBackwards_ComesOutInOrder()
     {

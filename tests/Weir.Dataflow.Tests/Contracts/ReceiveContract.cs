@@ -212,6 +212,17 @@ public abstract class ReceiveContract<TBlocks> : Contract<TBlocks> where TBlocks
     }
 
     [Fact]
+    public void TryReceiveAll_TheList_IsTheCallersToChange()
+    {
+        IPropagatorBlock<int, int> block = Blocks.Buffer<int>();
+        block.Post(1);
+        Assert.True(block.Receivable().TryReceiveAll(out IList<int>? items));
+        items.Add(2);
+        items.RemoveAt(0);
+        Assert.Equal([2], items);
+    }
+
+    [Fact]
     public void TryReceiveAll_Reserved_TakesNothing()
     {
         IReceivableSourceBlock<int> block = Filled(1, 2);

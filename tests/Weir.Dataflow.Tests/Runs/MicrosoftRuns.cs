@@ -14,7 +14,10 @@ public sealed class MicrosoftPostponing : PostponeContract<MicrosoftBlocks>;
 
 public sealed class MicrosoftSources : SourceProtocolContract<MicrosoftBlocks>;
 
-public sealed class MicrosoftLinks : LinkContract<MicrosoftBlocks>;
+public sealed class MicrosoftLinks : LinkContract<MicrosoftBlocks>
+{
+    protected override bool GoesOnAfterLinkInOffer => false;
+}
 
 public sealed class MicrosoftPropagation : PropagationContract<MicrosoftBlocks>;
 
