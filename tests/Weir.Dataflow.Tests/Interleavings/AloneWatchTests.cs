@@ -1,8 +1,12 @@
 using Weir.Dataflow.Cores;
+using Weir.Dataflow.Tests.Probes;
 
 namespace Weir.Dataflow.Tests.Interleavings;
 
-/// <summary>When one worker stops being alone. The watch's own thread may look as well, so each test ends what it begins.</summary>
+/// <summary>
+/// When one worker stops being alone. The watch's own thread may look as well, and have found what a test's look does not find any more: so each test ends what
+/// it begins, and waits for the end.
+/// </summary>
 public class AloneWatchTests
 {
     private const int Enough = AloneWatch.FewMessages;
@@ -17,6 +21,7 @@ public class AloneWatchTests
         Assert.True(AloneWatch.Begin(block));
         block.Claimed = claimed;
         AloneWatch.Tick();
+        Eventually.Equal(1, () => block.Ends);
         Assert.False(block.Parallel.IsLed);
         AloneWatch.Tick();
         Assert.Equal(1, block.Ends);
@@ -60,12 +65,12 @@ public class AloneWatchTests
         Block block = new(busy: true);
         Assert.True(AloneWatch.Begin(block));
         AloneWatch.Tick();
-        Assert.Equal(1, block.Ends);
+        Eventually.Equal(1, () => block.Ends);
         Assert.False(block.Parallel.IsWatched);
         Assert.True(block.Parallel.TryLead(1));
         Assert.True(AloneWatch.Begin(block));
         AloneWatch.Tick();
-        Assert.Equal(2, block.Ends);
+        Eventually.Equal(2, () => block.Ends);
     }
 
     private static void End(Block block)
@@ -73,7 +78,7 @@ public class AloneWatchTests
         block.Step = 0;
         AloneWatch.Tick();
         AloneWatch.Tick();
-        Assert.Equal(1, block.Ends);
+        Eventually.Equal(1, () => block.Ends);
         Assert.False(block.Parallel.IsWatched);
     }
 
@@ -111,8 +116,8 @@ public class AloneWatchTests
 
         public void EndAlone()
         {
-            Interlocked.Increment(ref _ends);
             Parallel.TryEndLead(Parallel.Leader);
+            Interlocked.Increment(ref _ends);
         }
     }
 }
