@@ -31,11 +31,8 @@ internal sealed record ArmRecord
     [JsonIgnore]
     public string Label => $"{Name} x {Workers}";
 
-    /// <summary>The spread of the rounds' rates per second.</summary>
+    /// <summary>The rates per second of the rounds. Its median is the arm's rate wherever one figure is shown.</summary>
     public Spread Rate() => Spread.Of(Counted.Select(static r => r.Rate));
-
-    /// <summary>All operations divided by all time.</summary>
-    public double RateOfTotals() => Counted.Sum(static r => (double)r.Operations) / Counted.Sum(static r => r.Seconds);
 
     /// <summary>The mean of a figure over the rounds that have it.</summary>
     public double? Mean(Func<RoundRecord, double?> figure) => Counted.Select(figure).OfType<double>().ToArray() is { Length: > 0 } values ? values.Average() : null;

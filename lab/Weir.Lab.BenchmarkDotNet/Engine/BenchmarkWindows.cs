@@ -41,9 +41,6 @@ internal sealed class BenchmarkWindows
 
     public bool HasCount => Count is not null;
 
-    /// <summary>Operations per second of a window.</summary>
-    public static double RateOf(WindowOutcome outcome) => outcome.IsCounted ? outcome.Operations / outcome.Seconds : outcome.Rate;
-
     /// <summary>One call of each worker.</summary>
     public BenchmarkWindow Once() => Window(_workload, timed: false, _spec.Duration, 1);
 

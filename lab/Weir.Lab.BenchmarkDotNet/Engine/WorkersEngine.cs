@@ -174,7 +174,7 @@ internal sealed class WorkersEngine : IEngine
         InFlightDepth depth = DepthOf(outcome);
         _parameters.IterationCleanupAction?.Invoke();
         CollectIfForced();
-        double rate = Math.Max(BenchmarkWindows.RateOf(outcome), double.Epsilon) * OperationsPerInvoke;
+        double rate = Math.Max(outcome.Rate, double.Epsilon) * OperationsPerInvoke;
         if (kept is not null)
         {
             kept.Add(outcome with { InFlight = depth });

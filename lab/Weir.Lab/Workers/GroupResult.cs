@@ -5,8 +5,8 @@ namespace Weir.Lab.Workers;
 /// <summary>What the workers of a group did in a window.</summary>
 /// <param name="Name">The name of the group.</param>
 /// <param name="Workers">How many workers it has.</param>
-/// <param name="Operations">How many operations they completed.</param>
-/// <param name="Rate">Operations per second, summed over the workers.</param>
+/// <param name="Operations">How many operations they began in the window and completed.</param>
+/// <param name="Rate">Operations per second: the sum of the workers' rates.</param>
 /// <param name="SampleEvery">Of how many operations one was timed: 1 for all.</param>
 /// <param name="Fairness">How evenly the operations are spread over the workers.</param>
 public sealed record GroupResult(string Name, int Workers, long Operations, double Rate, int SampleEvery, Fairness Fairness);

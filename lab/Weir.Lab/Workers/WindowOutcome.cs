@@ -9,6 +9,8 @@ internal sealed record WindowOutcome
 {
     public required long Begin { get; init; }
 
+    public required long End { get; init; }
+
     public required double Seconds { get; init; }
 
     public required IReadOnlyList<WorkerSlot> Slots { get; init; }
@@ -65,7 +67,7 @@ internal sealed record WindowOutcome
                 group.Key,
                 workers.Length,
                 workers.Sum(static w => w.Operations),
-                workers.Sum(static w => w.Rate),
+                IsCounted ? workers.Sum(static w => w.Operations) / Seconds : workers.Sum(static w => w.Rate),
                 group.First().Batch,
                 Fairness.Of([.. workers.Select(static w => w.Rate)], workers.Max(static w => w.LongestGap)));
         }),
@@ -74,12 +76,19 @@ internal sealed record WindowOutcome
     private WorkerCount Count(WorkerSlot slot)
     {
         ref readonly WorkerTally tally = ref slot.Tally;
+        double seconds = IsPaced ? PacedSeconds()
+            : IsCounted && tally.LastEnd > tally.Start ? Clock.Nanoseconds(tally.Start, tally.LastEnd) / 1e9
+            : Seconds;
         return new WorkerCount(
             slot.Context.Group,
             slot.Context.Worker,
             tally.Operations,
-            IsPaced ? PacedSeconds() : tally.End > tally.Start ? Clock.Nanoseconds(tally.Start, tally.End) / 1e9 : Seconds,
-            TimeSpan.FromTicks(Clock.Nanoseconds(0, tally.LongestGap) / TimeSpan.NanosecondsPerTick));
+            seconds,
+            TimeSpan.FromTicks(Clock.Nanoseconds(0, tally.LongestGap) / TimeSpan.NanosecondsPerTick))
+        {
+            // With a rate or a number of operations it is given which ones count; otherwise the window cuts through some.
+            Work = IsPaced || IsCounted ? tally.Operations : WindowWork.Of(tally, slot.Batch, Begin, End),
+        };
     }
 
     // Operations of the window may end after it, when the rate is more than can be done: then that time counts too.

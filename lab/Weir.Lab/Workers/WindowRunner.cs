@@ -32,6 +32,7 @@ internal sealed class WindowRunner : IDisposable
     private readonly List<TimelinePoint> _timeline = [];
     private readonly List<string> _troubles = [];
     private readonly Action<string>? _waiting;
+    private (long Operations, double Second, TimeSpan Pause) _slice;
     private bool _isComplete;
     private bool _isStuck;
 
@@ -110,14 +111,15 @@ internal sealed class WindowRunner : IDisposable
         }
         else if (_pacer is null)
         {
-            ExpectAll(_state.WaitUntilAllRun, "start");
+            ExpectAll(_state.WaitUntilAllRun, "end its first operation");
             _state.InFlight.Reset();
             before = ResourceSample.TakeRunning();
-            begin = Stopwatch.GetTimestamp();
-            _state.Phase = WindowPhase.Measure;
-            ExpectAll(_state.WaitUntilAllMeasure, "end its first operation");
+            _state.BeginMeasuring();
+            begin = _state.Begin;
             Watch(begin, before);
-            seconds = Stopwatch.GetElapsedTime(begin).TotalSeconds;
+            Extend(begin);
+            _state.EndMeasuring();
+            seconds = Math.Max(1, Clock.Nanoseconds(begin, _state.End)) / 1e9;
             after = ResourceSample.TakeRunning();
         }
         else
@@ -207,24 +209,12 @@ internal sealed class WindowRunner : IDisposable
         }
 
         TimeSpan slice = _plan.HasTimeline ? TimeSpan.FromTicks(Math.Max(_plan.Duration.Ticks / Slices, ShortestSlice.Ticks)) : _plan.Duration;
-        long operations = 0;
-        double second = 0;
-        TimeSpan pause = before.GcPause;
+        (_slice.Operations, _slice.Pause) = (Executed(), before.GcPause);
         for (TimeSpan next = slice; !_cancellation.IsCancellationRequested; next += slice)
         {
             TimeSpan end = next < _plan.Duration ? next : _plan.Duration;
             WaitFor(end - Stopwatch.GetElapsedTime(begin));
-            double now = Stopwatch.GetElapsedTime(begin).TotalSeconds;
-            long done = _slots.Sum(static s => s.Tally.Operations);
-            TimeSpan paused = GC.GetTotalPauseDuration();
-            _timeline.Add(new TimelinePoint(
-                now,
-                (done - operations) / Math.Max(now - second, 1e-9),
-                paused - pause,
-                ThreadPool.ThreadCount,
-                ThreadPool.PendingWorkItemCount,
-                _pacer?.InFlight.Depth ?? _state.InFlight.Depth));
-            (operations, second, pause) = (done, now, paused);
+            EndSlice(begin);
             if (end == _plan.Duration)
             {
                 _isComplete = !_cancellation.IsCancellationRequested;
@@ -232,6 +222,34 @@ internal sealed class WindowRunner : IDisposable
             }
         }
     }
+
+    // Of operations as long as the window, each worker ends at least one in it and begins another: there is a latency of each.
+    private void Extend(long begin)
+    {
+        if (!_isStuck && !_cancellation.IsCancellationRequested && !_state.WaitUntilAllMeasure(TimeSpan.Zero, default))
+        {
+            ExpectAll(_state.WaitUntilAllMeasure, "end an operation in the window");
+            EndSlice(begin);
+        }
+    }
+
+    private void EndSlice(long begin)
+    {
+        double now = Stopwatch.GetElapsedTime(begin).TotalSeconds;
+        long done = Executed();
+        TimeSpan paused = GC.GetTotalPauseDuration();
+        _timeline.Add(new TimelinePoint(
+            now,
+            (done - _slice.Operations) / Math.Max(now - _slice.Second, 1e-9),
+            paused - _slice.Pause,
+            ThreadPool.ThreadCount,
+            ThreadPool.PendingWorkItemCount,
+            _pacer?.InFlight.Depth ?? _state.InFlight.Depth));
+        _slice = (done, now, paused);
+    }
+
+    // All that have ended: those that count begin in the window, and of long ones none might end in it.
+    private long Executed() => _slots.Sum(static s => s.Tally.Executed);
 
     private double SecondsOfAll() =>
         Math.Max(1, Clock.Nanoseconds(_slots.Min(static s => s.Tally.Start), _slots.Max(static s => s.Tally.LastEnd))) / 1e9;
@@ -246,7 +264,6 @@ internal sealed class WindowRunner : IDisposable
         bool all = true;
         if (_pacer is null)
         {
-            _state.Phase = WindowPhase.Leave;
             ExpectAll(_state.WaitUntilAllLeft, "end its last operation");
             _state.Stop();
         }
@@ -263,6 +280,7 @@ internal sealed class WindowRunner : IDisposable
     private WindowOutcome Outcome(long begin, double seconds, InFlightDepth inFlight, ResourceUse use, ResourceUse whole) => new()
     {
         Begin = begin,
+        End = _state.End,
         Seconds = seconds,
         Slots = _slots,
         IsPaced = _pacer is not null,

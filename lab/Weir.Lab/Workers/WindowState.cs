@@ -10,6 +10,7 @@ internal sealed class WindowState : IDisposable
     private readonly ManualResetEventSlim _allMeasure = new();
     private readonly ManualResetEventSlim _allLeft = new();
     private readonly ManualResetEventSlim _allEnded = new();
+    private readonly TimeProvider _clock;
     private int _waiting;
     private int _starting;
     private int _toMeasure;
@@ -19,8 +20,9 @@ internal sealed class WindowState : IDisposable
     // Read by all workers between operations and written three times: all others stay away from its cache line.
     private PaddedPhase _phase;
 
-    public WindowState(int workers, InFlightMeter inFlight)
+    public WindowState(int workers, InFlightMeter inFlight, TimeProvider? clock = null)
     {
+        _clock = clock ?? TimeProvider.System;
         InFlight = inFlight;
         _waiting = workers;
         _starting = workers;
@@ -38,6 +40,29 @@ internal sealed class WindowState : IDisposable
     {
         get => (WindowPhase)Volatile.Read(ref _phase.Value);
         set => Volatile.Write(ref _phase.Value, (int)value);
+    }
+
+    /// <summary>When what the workers do began to count.</summary>
+    public long Begin { get; private set; }
+
+    /// <summary>When it ceased to count.</summary>
+    public long End { get; private set; }
+
+    /// <summary>The time now, in units of <see cref="System.Diagnostics.Stopwatch.GetTimestamp"/>.</summary>
+    public long Now() => _clock.GetTimestamp();
+
+    /// <summary>From here on it counts what the workers do.</summary>
+    public void BeginMeasuring()
+    {
+        Begin = Now();
+        Phase = WindowPhase.Measure;
+    }
+
+    /// <summary>It counts no more; the workers go on until each has ended what was under way.</summary>
+    public void EndMeasuring()
+    {
+        End = Now();
+        Phase = WindowPhase.Leave;
     }
 
     /// <summary>A thread is there, and waits until the gate is opened for all at once.</summary>

@@ -15,10 +15,13 @@ public sealed record WorkerRound
     /// <summary>How long the window was.</summary>
     public required double Seconds { get; init; }
 
-    /// <summary>How many operations all workers completed in it.</summary>
+    /// <summary>How many operations all workers began in it and completed: those whose latencies are in the percentiles.</summary>
     public required long Operations { get; init; }
 
-    /// <summary>Operations per second: the sum of what each worker did in its own part of the window, while all were running.</summary>
+    /// <summary>
+    /// Operations per second: what all workers did in the window divided by its length, where an operation that was under way at the window's beginning or end counts by the
+    /// share of its time that lies in the window. With a rate, the starts of the window by the time in which they were done.
+    /// </summary>
     public required double Rate { get; init; }
 
     /// <summary>How many operations were completed before, in and after the window.</summary>

@@ -34,7 +34,7 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
     /// <summary>Whether an asynchronous loop has to give up its thread for a moment.</summary>
     public bool MustYield => !IsPaced && (window.Phase == WindowPhase.Ramp || _tally.Mark - _tally.Yielded > YieldAfter);
 
-    public void HasYielded() => _tally.Yielded = _tally.Mark = Stopwatch.GetTimestamp();
+    public void HasYielded() => _tally.Yielded = _tally.Mark = window.Now();
 
     /// <summary>How many operations to do next; 0 to end.</summary>
     public int Next()
@@ -89,6 +89,7 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
                 _tally.LongestGap = gap;
             }
 
+            _tally.LastStart = _tally.Mark;
             _tally.LastEnd = after;
             if (Time)
             {
@@ -127,7 +128,7 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
 
         FirstError ??= error;
         _tally.Failures++;
-        _tally.Mark = Stopwatch.GetTimestamp();
+        _tally.Mark = window.Now();
         return window.Phase != WindowPhase.Stop;
     }
 
@@ -148,23 +149,35 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
 
     private int NextOutside(WindowPhase phase)
     {
+        if (phase == WindowPhase.Ramp)
+        {
+            return NextOfRamp();
+        }
+
         SayRunning();
         if (phase == WindowPhase.Stop)
         {
             return 0;
         }
 
-        if (phase == WindowPhase.Leave)
+        if (!_tally.HasLeft)
         {
-            if (!_tally.HasLeft)
-            {
-                Leave();
-            }
-
-            return Batch;
+            Leave();
         }
 
-        _tally.Mark = Stopwatch.GetTimestamp();
+        return Batch;
+    }
+
+    private int NextOfRamp()
+    {
+        // Workers that have just begun are in step; once each has ended an operation they are where a run of any length would find them.
+        if (_tally.Executed + _tally.Failures > 0)
+        {
+            SayRunning();
+        }
+
+        _tally.FirstDone = _tally.Executed;
+        _tally.FirstStart = _tally.Mark = window.Now();
         return Batch;
     }
 
@@ -181,19 +194,15 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
     {
         SayRunning();
         _tally.IsMeasuring = true;
-        _tally.Start = _tally.Mark = _tally.LastEnd = _tally.Yielded = Stopwatch.GetTimestamp();
+        _tally.FirstDone = _tally.Executed - _tally.FirstDone;
+        _tally.Start = _tally.Mark = _tally.LastStart = _tally.LastEnd = _tally.Yielded = window.Now();
         window.SignalMeasuring();
     }
 
     private void Leave()
     {
         _tally.HasLeft = true;
-        if (_tally.IsMeasuring)
-        {
-            _tally.IsMeasuring = false;
-            _tally.End = _tally.LastEnd;
-        }
-
+        _tally.IsMeasuring = false;
         window.SignalLeft();
     }
 
@@ -204,7 +213,7 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
             return 0;
         }
 
-        _tally.Mark = Stopwatch.GetTimestamp();
+        _tally.Mark = window.Now();
         _tally.Intended = start.Intended;
         if (start.Counts && !_tally.IsMeasuring)
         {

@@ -3,7 +3,7 @@ using System.Runtime.InteropServices;
 namespace Weir.Lab.Workers;
 
 /// <summary>What a worker writes all the time, 128 bytes away from anything that another writes.</summary>
-[StructLayout(LayoutKind.Explicit, Size = 128 + 96 + 128)]
+[StructLayout(LayoutKind.Explicit, Size = 128 + 112 + 128)]
 internal struct WorkerTally
 {
     /// <summary>Operations completed within the measured window.</summary>
@@ -18,13 +18,13 @@ internal struct WorkerTally
     [FieldOffset(144)]
     public long Failures;
 
-    /// <summary>When the worker's part of the window began.</summary>
+    /// <summary>When its operations began to count, which is when the one that was under way at the window's beginning ended.</summary>
     [FieldOffset(152)]
     public long Start;
 
-    /// <summary>When it ended.</summary>
+    /// <summary>When the operations began that were under way at the window's beginning.</summary>
     [FieldOffset(160)]
-    public long End;
+    public long FirstStart;
 
     /// <summary>When the last operation ended, or the next one began.</summary>
     [FieldOffset(168)]
@@ -46,15 +46,23 @@ internal struct WorkerTally
     [FieldOffset(200)]
     public long LastEnd;
 
-    /// <summary>Whether the worker has said that it runs.</summary>
+    /// <summary>How many operations were under way at the window's beginning and completed; until then, how many had been completed before them.</summary>
     [FieldOffset(208)]
+    public long FirstDone;
+
+    /// <summary>When the last counted operations began.</summary>
+    [FieldOffset(216)]
+    public long LastStart;
+
+    /// <summary>Whether the worker has said that it runs.</summary>
+    [FieldOffset(224)]
     public bool IsRunning;
 
     /// <summary>Whether the operations count.</summary>
-    [FieldOffset(209)]
+    [FieldOffset(225)]
     public bool IsMeasuring;
 
     /// <summary>Whether its part of the window is over.</summary>
-    [FieldOffset(210)]
+    [FieldOffset(226)]
     public bool HasLeft;
 }

@@ -26,9 +26,9 @@ internal static class ResultTables
             arms,
             ("arm", static a => a.Name),
             (Table.Workers, static a => Numbers.Grouped(a.Workers)),
-            ($"{result.Unit}/s", static a => Rate(a.RateOfTotals())),
+            ($"{result.Unit}/s", static a => Rate(a.Rate().Median)),
             ("lowest..highest", static a => Range(a.Rate())),
-            ("mean of rounds", static a => Rate(a.Counted.Average(static r => r.Rate))),
+            ("mean of rounds", static a => a.Counted.Any(static r => r.Bytes is not null) ? Rate(a.Counted.Average(static r => r.Rate)) : null),
             ("MB/s", static a => a.Mean(static r => r.Bytes / r.Seconds / 1e6) is { } rate ? Numbers.Short(rate) : null),
             ("rounds", static a => Numbers.Grouped(a.Counted.Count)),
             ("fairness (least..most)", static a => Fairness(a)),
@@ -69,9 +69,9 @@ internal static class ResultTables
             1,
             pairs,
             ("workers (threads)", static p => Numbers.Grouped(p.Workers)),
-            ("async mode", static p => FormattableString.Invariant($"{p.Async.RateOfTotals():0.00000}")),
-            ("sync mode", static p => FormattableString.Invariant($"{p.Sync.RateOfTotals():0.00000}")),
-            ("ratio (sync/async)", static p => FormattableString.Invariant($"{p.Sync.RateOfTotals() / p.Async.RateOfTotals():0.00}")));
+            ("async mode", static p => FormattableString.Invariant($"{p.Async.Rate().Median:0.00000}")),
+            ("sync mode", static p => FormattableString.Invariant($"{p.Sync.Rate().Median:0.00000}")),
+            ("ratio (sync/async)", static p => FormattableString.Invariant($"{p.Sync.Rate().Median / p.Async.Rate().Median:0.00}")));
     }
 
     /// <summary>The percentiles of each arm, from the start of an operation, and where there is a rate, from when it should have started.</summary>
