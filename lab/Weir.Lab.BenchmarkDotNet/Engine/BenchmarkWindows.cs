@@ -7,7 +7,6 @@ internal sealed class BenchmarkWindows
 {
     private const string Group = WorkerRunSpec.DefaultGroup;
     private readonly Workload _workload;
-    private readonly Workload _empty;
     private readonly WorkerRunSpec _spec;
     private int _batch = 1;
     private bool _isFixed;
@@ -18,8 +17,6 @@ internal sealed class BenchmarkWindows
         Workers = workers;
         Count = count;
         _workload = new Workload("benchmark", _ => operation);
-        Operation nothing = IsAsync ? Operation.OfAsync(static () => default(ValueTask)) : Operation.Of(static () => { });
-        _empty = new Workload("empty", _ => nothing);
         _spec = new WorkerRunSpec
         {
             Workload = "benchmark",
@@ -48,12 +45,7 @@ internal sealed class BenchmarkWindows
     public BenchmarkWindow Measured(bool timed, TimeSpan? duration = null) => Window(_workload, timed, duration ?? _spec.Duration, Count);
 
     /// <summary>Bytes that a window itself allocates, whatever is measured in it.</summary>
-    public long OwnBytes()
-    {
-        // Again, because the first one allocates what is then there.
-        Window(_empty, timed: true, _spec.Duration, 1).Run();
-        return Window(_empty, timed: true, _spec.Duration, 1).Run().Whole.AllocatedBytes;
-    }
+    public long OwnBytes() => IdleWindow.Bytes(_spec, IsAsync ? new HashSet<string> { Group } : [], HasCount ? 1 : null, CancellationToken.None);
 
     /// <summary>From here on all windows are alike.</summary>
     public void Fix() => _isFixed = true;

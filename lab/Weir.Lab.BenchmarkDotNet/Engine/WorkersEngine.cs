@@ -207,7 +207,7 @@ internal sealed class WorkersEngine : IEngine
 
         long executed = Math.Max(1, outcomes.Sum(static o => o.Executed)) * OperationsPerInvoke;
         ResourceUse use = outcomes.Aggregate(default(ResourceUse), static (sum, o) => sum + o.Whole);
-        long bytes = Math.Max(0, use.AllocatedBytes - (own * windows));
+        long bytes = Math.Max(0, outcomes.Sum(static o => o.Bytes) - (own * windows));
         ResultTransport.Send(_parameters.BenchmarkName, ResultOf(outcomes, (double)bytes / executed));
         if (_parameters.MeasureExtraStats)
         {

@@ -19,7 +19,12 @@ internal sealed class AsyncOperation<TCall>(TCall call) : Operation(isAsync: tru
                 slot.HasYielded();
             }
 
-            int count = slot.IsPaced ? await slot.NextStartAsync().ConfigureAwait(false) : slot.Next();
+            if (slot.IsPaced)
+            {
+                await slot.StartIsDueAsync().ConfigureAwait(false);
+            }
+
+            int count = slot.IsPaced ? slot.Take() : slot.Next();
             if (count == 0)
             {
                 return;
@@ -67,7 +72,12 @@ internal sealed class AsyncOperation<TCall, T>(TCall call) : Operation(isAsync: 
                 slot.HasYielded();
             }
 
-            int count = slot.IsPaced ? await slot.NextStartAsync().ConfigureAwait(false) : slot.Next();
+            if (slot.IsPaced)
+            {
+                await slot.StartIsDueAsync().ConfigureAwait(false);
+            }
+
+            int count = slot.IsPaced ? slot.Take() : slot.Next();
             if (count == 0)
             {
                 return;

@@ -48,6 +48,9 @@ internal sealed partial class Pacer : IDisposable
     /// <summary>How late starts became due. It is the generator's own error.</summary>
     public LatencyHistogram Lateness { get; } = new();
 
+    /// <summary>Bytes that its thread has allocated; known when it has stopped.</summary>
+    public long OwnBytes { get; private set; }
+
     /// <summary>When the first counted start is due.</summary>
     public long CountsFrom { get; private set; }
 
@@ -151,6 +154,8 @@ internal sealed partial class Pacer : IDisposable
             TimeSpan left = Stopwatch.GetElapsedTime(Stopwatch.GetTimestamp(), DueAt(next));
             PreciseSleep.For(left < LongestSleep ? left : LongestSleep);
         }
+
+        OwnBytes = GC.GetAllocatedBytesForCurrentThread();
     }
 
     private bool TryEmit(long index, long due, long now)

@@ -36,6 +36,15 @@ internal sealed record WindowOutcome
     /// <summary>What was used from before the first operation until after the last, in the window or not; the allocations are exact.</summary>
     public required ResourceUse Whole { get; init; }
 
+    /// <summary>
+    /// Bytes that were allocated from before the first operation until after the last, exactly, without those of the window's own thread, of the pacer, and of waiting for its starts. What the workers need to
+    /// be there is in it: <see cref="IdleWindow"/> says how much that is.
+    /// </summary>
+    public long Bytes { get; init; }
+
+    /// <summary>The groups whose operations are awaited.</summary>
+    public IReadOnlySet<string> AsyncGroups { get; init; } = new HashSet<string>();
+
     public required IReadOnlyList<TimelinePoint> Timeline { get; init; }
 
     public required IReadOnlyList<string> Troubles { get; init; }

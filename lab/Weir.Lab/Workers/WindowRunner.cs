@@ -91,6 +91,7 @@ internal sealed class WindowRunner : IDisposable
     {
         Start();
         ResourceSample first = ResourceSample.Take();
+        AllocationSample allocated = AllocationSample.Take();
         _state.Phase = _plan.Count is null ? WindowPhase.Ramp : WindowPhase.Measure;
         _state.InFlight.Reset();
         _state.OpenGate();
@@ -140,8 +141,9 @@ internal sealed class WindowRunner : IDisposable
         double cores = use.Cpu.TotalSeconds / Stopwatch.GetElapsedTime(_plan.Count is null ? begin : opened).TotalSeconds;
         InFlightDepth inFlight = Depth();
         Finish();
+        long bytes = AllocationSample.Take().OfOthersSince(allocated) - (_pacer?.OwnBytes ?? 0) - _slots.Sum(static s => s.Tally.OwnBytes);
         ResourceSample last = ResourceSample.Take();
-        return Outcome(begin, seconds, inFlight, use, ResourceUse.Between(first, last)) with { Cores = cores };
+        return Outcome(begin, seconds, inFlight, use, ResourceUse.Between(first, last)) with { Cores = cores, Bytes = bytes };
     }
 
     private void Start()
@@ -294,6 +296,7 @@ internal sealed class WindowRunner : IDisposable
         Resources = use,
         Cores = 0,
         Whole = whole,
+        AsyncGroups = _slots.Where((_, i) => _operations[i].IsAsync).Select(static s => s.Context.Group).ToHashSet(),
         Timeline = _timeline,
         Troubles = _troubles,
         IsPartial = !_isComplete,

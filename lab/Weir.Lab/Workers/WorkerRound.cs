@@ -51,7 +51,7 @@ public sealed record WorkerRound
     /// <summary>What the process used in the window.</summary>
     public required ResourceUse Resources { get; init; }
 
-    /// <summary>Bytes that all threads allocated for an operation, the lab's own workers included.</summary>
+    /// <summary>Bytes that all threads allocated for an operation, without what the lab itself allocates: its threads' bytes are subtracted, and those of an idle window with as many workers.</summary>
     public required double BytesPerOperation { get; init; }
 
     /// <summary>The slices of the window.</summary>

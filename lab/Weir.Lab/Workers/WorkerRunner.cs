@@ -81,7 +81,7 @@ public sealed class WorkerRunner
                 CanaryReading before = after;
                 _observer?.RoundStarted(round, _spec.Rounds);
                 WindowOutcome outcome = await WindowAsync(workload, new WindowPlan(round, _spec.Duration, warm.Batches), cancellationToken).ConfigureAwait(false);
-                WorkerRound result = RoundOf(outcome, round, begin, before, workload);
+                WorkerRound result = RoundOf(outcome, round, begin, before, workload, warm.IdleBytes);
                 after = _canary();
                 isStuck = outcome.IsStuck;
                 if (!(before.IsQuiet && after.IsQuiet) && repeats < _spec.MostRepeats && !outcome.IsPartial && !isStuck)
@@ -142,12 +142,13 @@ public sealed class WorkerRunner
         Dictionary<string, int> batches = _spec.Groups.ToDictionary(static g => g.Name, static _ => 1);
         if (await CallOftenAsync(workload, batches, cancellationToken).ConfigureAwait(false) is { } stuck)
         {
-            return new WarmUpEnd(batches, false, stuck);
+            return new WarmUpEnd(batches, false, Stuck: stuck);
         }
 
         long start = Stopwatch.GetTimestamp();
         double lastRate = 0;
         int quiet = 0;
+        long? idle = null;
 
         // A round in which code is compiled is no round at all, so more time goes into that than into a steady rate.
         TimeSpan longest = _spec.LongestWarmUp > TimeSpan.Zero ? _spec.LongestWarmUp + CompilerPatience : TimeSpan.Zero;
@@ -158,7 +159,7 @@ public sealed class WorkerRunner
             WindowOutcome outcome = await WindowAsync(workload, new WindowPlan(0, WarmUpWindow, batches), cancellationToken).ConfigureAwait(false);
             if (outcome.IsStuck)
             {
-                return new WarmUpEnd(batches, false, outcome);
+                return new WarmUpEnd(batches, false, Stuck: outcome);
             }
 
             double rate = outcome.Rate;
@@ -171,9 +172,10 @@ public sealed class WorkerRunner
             }
 
             TimeSpan elapsed = Stopwatch.GetElapsedTime(start);
+            idle ??= await OnItsOwnThreadAsync(() => IdleWindow.Bytes(_spec, outcome.AsyncGroups, null, cancellationToken)).ConfigureAwait(false);
             if (steady || (quiet >= 2 && elapsed >= _spec.LongestWarmUp) || elapsed >= longest)
             {
-                return new WarmUpEnd(batches, steady);
+                return new WarmUpEnd(batches, steady, idle.Value);
             }
 
             if (quiet == 0)
@@ -184,7 +186,7 @@ public sealed class WorkerRunner
             lastRate = rate;
         }
 
-        return new WarmUpEnd(batches, false);
+        return new WarmUpEnd(batches, false, idle ?? 0);
     }
 
     // What the lab itself does once a round would be compiled for good in the thirtieth round or so. So it is called that often before the first one. The runtime counts calls from 100 ms
@@ -228,12 +230,17 @@ public sealed class WorkerRunner
         GC.WaitForPendingFinalizers();
         GC.Collect();
         await workload.BeginRoundAsync(cancellationToken).ConfigureAwait(false);
-        TaskCompletionSource<WindowOutcome> end = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        return await OnItsOwnThreadAsync(() => WindowRunner.Run(_spec, workload, plan, cancellationToken, what => _observer?.Waiting(what))).ConfigureAwait(false);
+    }
+
+    private static Task<T> OnItsOwnThreadAsync<T>(Func<T> run)
+    {
+        TaskCompletionSource<T> end = new(TaskCreationOptions.RunContinuationsAsynchronously);
         Thread thread = new(() =>
         {
             try
             {
-                end.SetResult(WindowRunner.Run(_spec, workload, plan, cancellationToken, what => _observer?.Waiting(what)));
+                end.SetResult(run());
             }
             catch (Exception error)
             {
@@ -242,10 +249,10 @@ public sealed class WorkerRunner
         })
         { IsBackground = true, Name = "Weir lab window", Priority = ThreadPriority.AboveNormal };
         thread.Start();
-        return await end.Task.ConfigureAwait(false);
+        return end.Task;
     }
 
-    private static WorkerRound RoundOf(WindowOutcome outcome, int round, long begin, CanaryReading canary, IWorkload workload)
+    private static WorkerRound RoundOf(WindowOutcome outcome, int round, long begin, CanaryReading canary, IWorkload workload, long idleBytes = 0)
     {
         List<string> troubles = [.. outcome.Troubles];
         if (outcome.Failures > 0)
@@ -276,7 +283,7 @@ public sealed class WorkerRunner
             InFlight = outcome.InFlight,
             Pacing = outcome.Pacing,
             Resources = outcome.Resources,
-            BytesPerOperation = (double)outcome.Whole.AllocatedBytes / Math.Max(1, outcome.Executed),
+            BytesPerOperation = (double)Math.Max(0, outcome.Bytes - idleBytes) / Math.Max(1, outcome.Executed),
             Timeline = outcome.Timeline,
             Canary = canary,
             Troubles = troubles,
@@ -284,5 +291,5 @@ public sealed class WorkerRunner
         };
     }
 
-    private sealed record WarmUpEnd(IReadOnlyDictionary<string, int> Batches, bool WasSteady, WindowOutcome? Stuck = null);
+    private sealed record WarmUpEnd(IReadOnlyDictionary<string, int> Batches, bool WasSteady, long IdleBytes = 0, WindowOutcome? Stuck = null);
 }

@@ -61,12 +61,38 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
         return Take();
     }
 
-    /// <summary>Waits for the next start that is due, without a thread. 1, or 0 to end.</summary>
-    public async ValueTask<int> NextStartAsync()
+    /// <summary>Ends when the next start is due, which <see cref="Take"/> then takes. The loop awaits it itself: a method between them would allocate for each start.</summary>
+    public Task StartIsDueAsync()
     {
         SayRunning();
-        await pacer!.Starts.WaitAsync().ConfigureAwait(false);
-        return Take();
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        Task due = pacer!.Starts.WaitAsync();
+        _tally.OwnBytes += GC.GetAllocatedBytesForCurrentThread() - before;
+        return due;
+    }
+
+    /// <summary>Takes the start that is due. 1, or 0 to end.</summary>
+    public int Take()
+    {
+        if (!pacer!.TryTake(out PacedStart start))
+        {
+            return 0;
+        }
+
+        _tally.Mark = window.Now();
+        _tally.Intended = start.Intended;
+        if (start.Counts && !_tally.IsMeasuring)
+        {
+            _tally.Start = _tally.LastEnd = pacer.CountsFrom;
+        }
+
+        _tally.IsMeasuring = start.Counts;
+        if (start.Counts)
+        {
+            pacer.Started(_tally.Mark - start.Intended);
+        }
+
+        return 1;
     }
 
     /// <summary>Operations are done that were not timed.</summary>
@@ -204,28 +230,5 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
         _tally.HasLeft = true;
         _tally.IsMeasuring = false;
         window.SignalLeft();
-    }
-
-    private int Take()
-    {
-        if (!pacer!.TryTake(out PacedStart start))
-        {
-            return 0;
-        }
-
-        _tally.Mark = window.Now();
-        _tally.Intended = start.Intended;
-        if (start.Counts && !_tally.IsMeasuring)
-        {
-            _tally.Start = _tally.LastEnd = pacer.CountsFrom;
-        }
-
-        _tally.IsMeasuring = start.Counts;
-        if (start.Counts)
-        {
-            pacer.Started(_tally.Mark - start.Intended);
-        }
-
-        return 1;
     }
 }

@@ -3,7 +3,7 @@ using System.Runtime.InteropServices;
 namespace Weir.Lab.Workers;
 
 /// <summary>What a worker writes all the time, 128 bytes away from anything that another writes.</summary>
-[StructLayout(LayoutKind.Explicit, Size = 128 + 112 + 128)]
+[StructLayout(LayoutKind.Explicit, Size = 128 + 120 + 128)]
 internal struct WorkerTally
 {
     /// <summary>Operations completed within the measured window.</summary>
@@ -54,15 +54,19 @@ internal struct WorkerTally
     [FieldOffset(216)]
     public long LastStart;
 
-    /// <summary>Whether the worker has said that it runs.</summary>
+    /// <summary>Bytes that waiting for starts allocated.</summary>
     [FieldOffset(224)]
+    public long OwnBytes;
+
+    /// <summary>Whether the worker has said that it runs.</summary>
+    [FieldOffset(232)]
     public bool IsRunning;
 
     /// <summary>Whether the operations count.</summary>
-    [FieldOffset(225)]
+    [FieldOffset(233)]
     public bool IsMeasuring;
 
     /// <summary>Whether its part of the window is over.</summary>
-    [FieldOffset(226)]
+    [FieldOffset(234)]
     public bool HasLeft;
 }
