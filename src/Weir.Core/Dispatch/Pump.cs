@@ -258,6 +258,9 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
 
     protected abstract void Complete(CancellationToken? cancelledBy, FailureLog? failures);
 
+    /// <summary>In place of a completion that threw, or could not be reached.</summary>
+    protected abstract void CompleteBroken(Exception error);
+
     [Conditional("DEBUG")]
     private void AssertInvariants()
     {

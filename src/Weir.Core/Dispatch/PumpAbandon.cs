@@ -83,7 +83,19 @@ internal abstract partial class Pump
     {
         for (PumpWorker? worker = Volatile.Read(ref _created); worker is not null; worker = worker.NextCreated)
         {
-            if (worker.TryAbandon(status, error, out bool isOrphan))
+            bool isOrphan = true;
+            bool abandoned = true;
+            try
+            {
+                abandoned = worker.TryAbandon(status, error, out isOrphan);
+            }
+            catch (Exception e)
+            {
+                // Taken from its worker, and then there was no memory to record it or no thread to replace its own. It will not end by itself any more.
+                _broken ??= e;
+            }
+
+            if (abandoned)
             {
                 bool finish;
                 using (_gate.Hold())

@@ -18,11 +18,17 @@ internal abstract partial class Pump
         }
     }
 
+    /// <summary>Whether a failure has stopped the run.</summary>
+    public bool HasFailed => _over && _cancelledBy is null && _failures?.Single is not null;
+
     /// <summary>What an item ended as that answers to the run's cancelled token.</summary>
     public ItemStatus StoppedAs { get; private set; }
 
     /// <summary>The error of such an item.</summary>
     public Exception? StoppedError { get; private set; }
+
+    /// <summary>What went wrong outside of user code, and has to reach whoever waits for the run.</summary>
+    private Exception? _broken;
 
     /// <summary>The user's sequence threw: the run ends in every mode. What it throws after a stop is its answer to the cancelled token.</summary>
     public void SourceFailed(Exception error)
@@ -119,32 +125,41 @@ internal abstract partial class Pump
         _otherCallerToken.Unregister();
     }
 
+    /// <summary>Ends the run. Never throws, because nobody looks at the task: whatever goes wrong here reaches whoever waits for the run.</summary>
     private async Task FinishAsync()
     {
-        Unlink();
         try
         {
-            ValueTask disposing = DisposeSourceAsync();
-            if (!disposing.IsCompletedSuccessfully)
+            Unlink();
+            try
             {
-                await disposing.ConfigureAwait(false);
+                ValueTask disposing = DisposeSourceAsync();
+                if (!disposing.IsCompletedSuccessfully)
+                {
+                    await disposing.ConfigureAwait(false);
+                }
             }
+            catch (Exception e)
+            {
+                if (!_over)
+                {
+                    Failures.AddSource(e);
+                }
+            }
+
+            CloseDelays();
+            for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
+            {
+                worker.Retire();
+            }
+
+            _settings.OnEnd?.Invoke();
         }
         catch (Exception e)
         {
-            if (!_over)
-            {
-                Failures.AddSource(e);
-            }
+            // No user code gets here, but that of a clock, and there may be no memory.
+            _broken ??= e;
         }
-
-        CloseDelays();
-        for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
-        {
-            worker.Retire();
-        }
-
-        _settings.OnEnd?.Invoke();
 
         // The awaiting code may run right here, which a pool thread that was started for this run and has nothing left to do can afford.
         // A dedicated thread cannot.
@@ -160,7 +175,19 @@ internal abstract partial class Pump
 
     private void CompleteRun()
     {
-        CancellationToken? cancelledBy = _cancelledBy;
-        Complete(cancelledBy, _failures);
+        if (_broken is null || _cancelledBy is not null || _failures?.Single is not null)
+        {
+            try
+            {
+                Complete(_cancelledBy, _failures);
+                return;
+            }
+            catch (Exception e)
+            {
+                _broken = e;
+            }
+        }
+
+        CompleteBroken(_broken);
     }
 }

@@ -67,6 +67,8 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     protected override void Complete(CancellationToken? cancelledBy, FailureLog? failures) =>
         Sink.Complete(new RunEnd(cancelledBy, failures, Source.NextIndex, Source.LeftOver()));
 
+    protected override void CompleteBroken(Exception error) => Sink.Complete(RunEnd.Broken(error));
+
     /// <summary>Puts an item aside until its next attempt.</summary>
     /// <returns>False when the run is over.</returns>
     public bool TryDelay(TItem item, long index, Repetition repetition, long dueAt)

@@ -91,8 +91,14 @@ internal abstract partial class Pump
                 _before = null;
             }
 
-            await run.CallPauseHookAsync(hook).ConfigureAwait(false);
-            _done.SetResult();
+            try
+            {
+                await run.CallPauseHookAsync(hook).ConfigureAwait(false);
+            }
+            finally
+            {
+                _done.SetResult();
+            }
         }
     }
 }

@@ -63,6 +63,9 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
     {
     }
 
+    /// <summary>The worker cannot go on: what it has claimed beyond the items that it began is given back.</summary>
+    protected abstract void DropClaimed();
+
     /// <summary>Works until there is nothing to do or something to wait for.</summary>
     /// <returns>Whether the worker waits, so that its thread is free to run another one.</returns>
     protected abstract bool Step();
@@ -109,8 +112,9 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
             }
             catch (Exception e)
             {
-                // No user code gets here. Should the engine itself fail, the run fails with it and does not hang.
+                // User code gets here by a list that was changed only. Should the engine itself fail, the run fails with it and does not hang.
                 run.EngineFailed(e);
+                current.DropClaimed();
                 run.TryLeave(current, LeaveReason.Exhausted);
                 return;
             }

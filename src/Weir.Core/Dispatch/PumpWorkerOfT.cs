@@ -74,6 +74,15 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         return done == Done.Waits;
     }
 
+    protected override void DropClaimed()
+    {
+        StopsExecuting();
+        if (!_chunk.IsEmpty)
+        {
+            run.Source.GiveBack(_chunk.TakeRest(_chunk.Position));
+        }
+    }
+
     /// <summary>Takes up what the worker was waiting for.</summary>
     private Done Continue()
     {
@@ -374,7 +383,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
-    /// <summary>Waits for something that is not the item's call.</summary>
+    /// <summary>Waits for something that is not the item's call. What it throws is the engine's own fault, and ends the run.</summary>
     private Done Aside(Task task)
     {
         _aside = task;

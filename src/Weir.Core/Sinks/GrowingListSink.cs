@@ -15,5 +15,5 @@ internal readonly struct GrowingListSink<TResult>(ListCompletion<TResult> comple
 
     public void Unsuccessful(long index, ItemStatus status, Exception? error) => _completion.Skip(index);
 
-    public void Complete(RunEnd end) => _completion.Complete(end, _segments.ToList((int)end.Claimed));
+    public void Complete(RunEnd end) => _completion.Complete(end, _segments);
 }

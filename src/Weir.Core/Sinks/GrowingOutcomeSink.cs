@@ -16,5 +16,6 @@ internal readonly struct GrowingOutcomeSink<TResult>(OutcomeCompletion<TResult> 
     public void Unsuccessful(long index, ItemStatus status, Exception? error) =>
         _segments[index] = ItemOutcome<TResult>.Without(status, error);
 
-    public void Complete(RunEnd end) => _completion.Complete(end, [.. _segments.ToList((int)end.Claimed)]);
+    public void Complete(RunEnd end) =>
+        _completion.Complete(end, _segments, static (end, segments) => segments.ToArray((int)end.Claimed));
 }

@@ -23,6 +23,9 @@ internal interface ISink<TResult>
     /// <summary>An item ended without a result.</summary>
     void Unsuccessful(long index, ItemStatus status, Exception? error);
 
-    /// <summary>The run is over: no other call comes after this one.</summary>
+    /// <summary>
+    /// The run is over: no other call comes after this one, unless it throws. Then it is called once more, with <see cref="RunEnd.Broken"/>, so that whoever waits for the run
+    /// learns of it.
+    /// </summary>
     void Complete(RunEnd end);
 }

@@ -31,14 +31,10 @@ internal sealed class ListCompletion<TResult> : TaskCompletionSource<List<TResul
         }
     }
 
-    /// <summary>Completes with results that were gathered elsewhere, because the count was not known.</summary>
-    public void Complete(RunEnd end, List<TResult> slots)
-    {
-        List = slots;
-        Complete(end);
-    }
-
-    public void Complete(RunEnd end)
+    /// <summary>Completes the caller's task.</summary>
+    /// <param name="end">The end of the run.</param>
+    /// <param name="segments">Where the results lie, when the count was not known: joined only when somebody gets them.</param>
+    public void Complete(RunEnd end, Segments<TResult>? segments = null)
     {
         if (end.Cancelled is { } token)
         {
@@ -50,6 +46,7 @@ internal sealed class ListCompletion<TResult> : TaskCompletionSource<List<TResul
         }
         else
         {
+            List = segments?.ToList((int)end.Claimed) ?? List;
             CloseGaps(end);
             if (end.Failures?.Collected is { } failures)
             {
@@ -77,7 +74,7 @@ internal sealed class ListCompletion<TResult> : TaskCompletionSource<List<TResul
         {
             gaps.Sort();
             Span<TResult> slots = CollectionsMarshal.AsSpan(List);
-            int to = (int)gaps[0];
+            int to = (int)Math.Min(gaps[0], end.Claimed);
             int gap = 0;
             for (int from = to; from < end.Claimed; from++)
             {

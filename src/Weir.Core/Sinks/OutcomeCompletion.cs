@@ -5,10 +5,14 @@ internal sealed class OutcomeCompletion<TResult>(int count) : TaskCompletionSour
 {
     public ItemOutcome<TResult>[] Outcomes { get; private set; } = count > 0 ? new ItemOutcome<TResult>[count] : [];
 
-    /// <summary>Completes with outcomes that were gathered elsewhere, because the count was not known.</summary>
-    public void Complete(RunEnd end, ItemOutcome<TResult>[] outcomes)
+    /// <summary>Completes with outcomes that lie elsewhere. They are gathered only when somebody gets them.</summary>
+    public void Complete<TState>(RunEnd end, TState state, Func<RunEnd, TState, ItemOutcome<TResult>[]> gather)
     {
-        Outcomes = outcomes;
+        if (end.Cancelled is null && end.Failures?.Single is null)
+        {
+            Outcomes = gather(end, state);
+        }
+
         Complete(end);
     }
 

@@ -9,4 +9,13 @@ internal sealed record RunEnd(
     CancellationToken? Cancelled,
     FailureLog? Failures,
     long Claimed,
-    IEnumerable<(long First, int Count)> LeftOver);
+    IEnumerable<(long First, int Count)> LeftOver)
+{
+    /// <summary>The end of a run that could not be completed as it should, for lack of memory as a rule: whoever waits for the run gets the exception.</summary>
+    public static RunEnd Broken(Exception error)
+    {
+        FailureLog log = new(ErrorMode.FailFast);
+        log.AddSource(error);
+        return new RunEnd(null, log, 0, []);
+    }
+}

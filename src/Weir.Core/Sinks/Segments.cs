@@ -31,15 +31,26 @@ internal sealed class Segments<T>
     {
         List<T> list = new(count);
         CollectionsMarshal.SetCount(list, count);
-        Span<T> left = CollectionsMarshal.AsSpan(list);
+        CopyTo(CollectionsMarshal.AsSpan(list));
+        return list;
+    }
+
+    /// <summary>The same as an array.</summary>
+    public T[] ToArray(int count)
+    {
+        T[] array = new T[count];
+        CopyTo(array);
+        return array;
+    }
+
+    private void CopyTo(Span<T> left)
+    {
         for (int segment = 0; left.Length > 0; segment++)
         {
             int length = Math.Min(left.Length, First << segment);
             _segments[segment]?.AsSpan(0, length).CopyTo(left);
             left = left[length..];
         }
-
-        return list;
     }
 
     private T[] Add(int segment)

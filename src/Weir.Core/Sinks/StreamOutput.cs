@@ -32,6 +32,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     private bool _waiting;
     private RunEnd? _end;
     private bool _tailed;
+    private bool _toldEnd;
 
     /// <summary>Creates the output of one run.</summary>
     /// <param name="limit">How many items are in flight at once.</param>
@@ -59,7 +60,15 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     /// </summary>
     public (int Count, Func<long, TResult> Make)? Missing { get; init; }
 
+    /// <summary>The token of the call, after whose cancellation nothing is handed out any more.</summary>
+    public CancellationToken CallToken { get; init; }
+
+    /// <summary>The token of the enumeration, likewise.</summary>
+    public CancellationToken EnumerationToken { get; init; }
+
     protected Lock Gate { get; } = new();
+
+    private bool IsCancelled => CallToken.IsCancellationRequested || EnumerationToken.IsCancellationRequested;
 
     protected int Window => _window;
 
@@ -105,11 +114,11 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         bool wake;
         using (Gate.Hold())
         {
-            _end = end;
+            _end ??= end;
             wake = TakeWaiterNeedsLock();
         }
 
-        _ended.SetResult();
+        _ended.TrySetResult();
         if (wake)
         {
             _signal.SetResult(true);
@@ -118,7 +127,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
 
     public ValueTask<bool> MoveNextAsync()
     {
-        if (_takenNext < _takenCount)
+        if (_takenNext < _takenCount && !IsCancelled)
         {
             HandOut();
             return new ValueTask<bool>(true);
@@ -230,6 +239,14 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     /// <returns>Null when the consumer has to wait; it is noted as waiting then.</returns>
     private ValueTask<bool>? Step()
     {
+        if (IsCancelled && !_toldEnd && !_run!.HasFailed)
+        {
+            // What has been computed stays where it is until the disposal, which also waits for what still runs.
+            CancellationToken token = CallToken.IsCancellationRequested ? CallToken : EnumerationToken;
+            _run.Cancel(token);
+            return ValueTask.FromCanceled<bool>(token);
+        }
+
         RunEnd? end;
         using (Gate.Hold())
         {
@@ -260,6 +277,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
 
         if (end is not null)
         {
+            _toldEnd = true;
             return AtEnd(end);
         }
 

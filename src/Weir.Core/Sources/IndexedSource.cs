@@ -33,7 +33,16 @@ internal abstract class IndexedSource<T>(int count) : Source<T>
             int seen = Interlocked.CompareExchange(ref _next, next + take, next);
             if (seen == next)
             {
-                Fill(ref chunk, next, take);
+                try
+                {
+                    Fill(ref chunk, next, take);
+                }
+                catch
+                {
+                    Lose(next, take);
+                    throw;
+                }
+
                 return ClaimResult.Claimed;
             }
 

@@ -9,7 +9,7 @@ namespace Weir.Core.Sources;
 /// </summary>
 /// <remarks>
 /// <para>
-/// Items enter their lanes in source order, because whoever reads the inner source holds a turn while doing so; the user's key function runs
+/// Items enter their lanes in source order, because whoever reads the inner source holds a turn while doing so; the user's key function, and the hash and the equality of keys, run
 /// under that turn and under no lock. An item whose lane becomes free is given back like any other, so any worker can claim it.
 /// </para>
 /// <para>
@@ -35,8 +35,8 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     private readonly int _mostWaiting = Math.Max(1, mostWaiting);
     private Turn _turn;
 
-    // Only for the holder of the turn. The keys are those of the items that were read and have not entered, which follow one another.
-    private readonly TKey[] _keys = new TKey[inner is IndexedSource<T> ? MostAtOnce : 1];
+    // Only for the holder of the turn, as is the table of lanes. Those of the items that were read and have not entered, which follow one another.
+    private readonly Lane<T>[] _next = new Lane<T>[inner is IndexedSource<T> ? MostAtOnce : 1];
     private int _keyed;
     private ExceptionDispatchInfo? _keyFailure;
     private Chunk<T> _rest;
@@ -166,7 +166,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
 
                 if (_keyed == 0)
                 {
-                    _keyFailure!.Throw();
+                    _keyFailure?.Throw();
                 }
 
                 chunk = _rest;
@@ -194,12 +194,23 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     /// <returns>Whether some of them may start at once, which the chunk has then.</returns>
     private bool Enter(ref Chunk<T> chunk)
     {
-        if (_keyed == 0)
+        scoped ReadOnlySpan<T> items;
+        try
         {
-            AskForKeys(ref chunk);
+            items = chunk.Items;
+            if (_keyed == 0)
+            {
+                FindLanes(items, chunk.FirstIndex);
+            }
+        }
+        catch
+        {
+            // They stay what they are: read, and never run.
+            _rest = chunk.TakeRest(0);
+            Volatile.Write(ref _restAt, _rest.FirstIndex);
+            throw;
         }
 
-        ReadOnlySpan<T> items = chunk.Items;
         int count = _keyed;
         int entered = 0;
         int waits = 0;
@@ -208,7 +219,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
             AssertInvariants();
             for (; entered < count; entered++)
             {
-                Lane<T> lane = _lanes.Get(_keys[entered]);
+                Lane<T> lane = _next[entered];
                 long index = chunk.FirstIndex + entered;
                 if (!lane.EnterOrWaitNeedsLock(perLane, items[entered], index))
                 {
@@ -223,7 +234,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
 
         int done = entered + waits;
         _keyed = count - done;
-        Array.Copy(_keys, done, _keys, 0, _keyed);
+        Array.Copy(_next, done, _next, 0, _keyed);
         _rest.Clear();
         if (done < chunk.Count)
         {
@@ -244,35 +255,31 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         return entered > 0;
     }
 
-    /// <summary>Asks for the keys of the items in order. Those before one whose key cannot be had still run.</summary>
-    private void AskForKeys(ref Chunk<T> chunk)
+    /// <summary>Asks for the keys of the items in order, and finds their lanes. Those before one whose key or lane cannot be had still run.</summary>
+    private void FindLanes(ReadOnlySpan<T> items, long first)
     {
-        ReadOnlySpan<T> items = chunk.Items;
+        Debug.Assert(Volatile.Read(ref _turn) != 0, "The lanes are found by the holder of the turn.");
         try
         {
+            _lanes.MakeRoom();
             for (; _keyed < items.Length; _keyed++)
             {
                 TKey key = keyOf(items[_keyed]);
                 if (key is null)
                 {
-                    throw new InvalidOperationException($"The key of the item at index {chunk.FirstIndex + _keyed} is null.");
+                    throw new InvalidOperationException($"The key of the item at index {first + _keyed} is null.");
                 }
 
-                _keys[_keyed] = key;
+                _next[_keyed] = _lanes.Get(key);
             }
         }
         catch (Exception e)
         {
             _keyFailure = ExceptionDispatchInfo.Capture(e);
-            if (_keyed > 0)
+            if (_keyed == 0)
             {
-                return;
+                throw;
             }
-
-            // They stay what they are: read, and never run.
-            _rest = chunk.TakeRest(0);
-            Volatile.Write(ref _restAt, _rest.FirstIndex);
-            throw;
         }
     }
 

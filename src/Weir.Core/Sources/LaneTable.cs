@@ -2,7 +2,7 @@ namespace Weir.Core.Sources;
 
 /// <summary>
 /// The lanes by their keys. Idle ones stay for a while, because most keys come again: as many as there are busy ones, and some dozens. Not safe for several threads,
-/// but for lanes that become idle meanwhile.
+/// but for lanes that become idle meanwhile. Runs the user's hash and equality, which may throw.
 /// </summary>
 /// <param name="count">How many items there are in all; -1 when that is not known.</param>
 /// <param name="comparer">What makes two keys one.</param>
@@ -17,18 +17,23 @@ internal sealed class LaneTable<T, TKey>(int count, IEqualityComparer<TKey>? com
     private readonly List<(TKey Key, Lane<T> Lane)> _busy = [];
     private int _sweepAt = FewLanes;
 
-    /// <summary>The indices of the items that wait.</summary>
-    public IEnumerable<long> Waiting => _lanes.Values.SelectMany(static lane => lane.Waiting);
+    /// <summary>The indices of the items that wait. A sweep that threw has left the lanes in which some may wait where it had put them.</summary>
+    public IEnumerable<long> Waiting =>
+        (_busy.Count > 0 ? _busy.Select(static busy => busy.Lane) : _lanes.Values).SelectMany(static lane => lane.Waiting);
+
+    /// <summary>Lets go of idle lanes when there are many. Not while somebody has a lane that nothing has entered yet.</summary>
+    public void MakeRoom()
+    {
+        if (_lanes.Count >= _sweepAt)
+        {
+            Sweep();
+        }
+    }
 
     public Lane<T> Get(TKey key)
     {
         if (!_lanes.TryGetValue(key, out Lane<T>? lane))
         {
-            if (_lanes.Count >= _sweepAt)
-            {
-                Sweep();
-            }
-
             lane = _spare.TryPop(out Lane<T>? spare) ? spare : new Lane<T>();
             _lanes.Add(key, lane);
         }

@@ -12,6 +12,9 @@ internal abstract class Source<T>
     private Stack<Chunk<T>>? _stash;
     private volatile bool _hasStash;
 
+    // Made by the first claim that throws.
+    private List<(long First, int Count)>? _lost;
+
     /// <summary>The run's token, which ends waits for the next item. Set before the first claim.</summary>
     public virtual CancellationToken CancellationToken { get; set; }
 
@@ -119,9 +122,9 @@ internal abstract class Source<T>
     /// <summary>Tells the source that a worker is done with a chunk, so that it may use the chunk's memory again.</summary>
     public virtual void Release(ref Chunk<T> chunk) => chunk.Clear();
 
-    /// <summary>The index ranges, in order, of the items that were given back and never claimed again. For the end of a stopped run.</summary>
+    /// <summary>The index ranges, in order, of the items that were claimed and given back, or lost by a claim that threw. For the end of a stopped run.</summary>
     public virtual IEnumerable<(long First, int Count)> LeftOver() =>
-        _stash is null ? [] : _stash.Select(static c => (c.FirstIndex, c.Count)).Order();
+        _stash is null && _lost is null ? [] : (_stash?.Select(static c => (c.FirstIndex, c.Count)) ?? []).Concat(_lost ?? []).Order();
 
     /// <summary>
     /// Takes out the items that came back for another attempt and never got it: they were attempted, so that nobody may take them for items that never ran. For the end of a stopped run.
@@ -160,18 +163,29 @@ internal abstract class Source<T>
 
     protected abstract ClaimResult TryClaimNext(ref Chunk<T> chunk, int max, long ceiling);
 
+    /// <summary>Notes that a claim threw after it had moved on beyond its items: nobody will run them.</summary>
+    protected void Lose(long first, int count)
+    {
+        List<(long First, int Count)> lost = Volatile.Read(ref _lost) ?? Interlocked.CompareExchange(ref _lost, [], null) ?? _lost;
+        using (LockHold.HoldMonitor(lost))
+        {
+            lost.Add((first, count));
+        }
+    }
+
     private bool TryTakeStashed(ref Chunk<T> chunk)
     {
         Stack<Chunk<T>> stash = _stash!;
         using (LockHold.HoldMonitor(stash))
         {
-            if (!stash.TryPop(out Chunk<T> rest))
+            if (!stash.TryPeek(out Chunk<T> rest))
             {
                 return false;
             }
 
-            // One item only: whatever was given back has a neighbour that takes long.
+            // One item only: whatever was given back has a neighbour that takes long. Taken off once it is read, which throws when the caller's list was changed.
             chunk.SetSingle(rest.Items[0], rest.FirstIndex, rest.Repetition);
+            stash.Pop();
             if (rest.Count > 1)
             {
                 stash.Push(rest.TakeRest(1));

@@ -25,6 +25,6 @@ internal readonly struct ObservedSink<TResult, TSink>(TSink inner, RunObservatio
     public void Complete(RunEnd end)
     {
         TSink sink = _inner;
-        observation.End(end, () => sink.Complete(end));
+        observation.End(end, sink.Complete);
     }
 }

@@ -81,7 +81,7 @@ internal sealed class RunObservation
     public RunSample Sample() => _pump!.Sample();
 
     /// <summary>The run is over. Its completion follows the last reports.</summary>
-    public void End(RunEnd end, Action complete) => _ = EndAsync(end, complete);
+    public void End(RunEnd end, Action<RunEnd> complete) => _ = EndAsync(end, complete);
 
     public static string OutcomeOf(RunEnd end) =>
         end.Cancelled is not null ? "cancelled" : end.Failures?.Single is not null || end.Failures?.Collected is not null ? "failed" : "completed";
@@ -92,25 +92,44 @@ internal sealed class RunObservation
 
     private static long StartedOf(RunSample sample) => sample.Succeeded + sample.Unsuccessful + sample.InFlight + sample.Delayed;
 
-    private async Task EndAsync(RunEnd end, Action complete)
+    private async Task EndAsync(RunEnd end, Action<RunEnd> complete)
+    {
+        // A listener that throws changes no outcome, and keeps nobody else from learning of the end.
+        RunSample sample = Sample();
+        if (_isMetered)
+        {
+            Quietly(() => WeirMeter.End(this, sample, _time.GetElapsedTime(_started), OutcomeOf(end)));
+        }
+
+        Quietly(() => Trace?.End(sample, end));
+        try
+        {
+            await Task.WhenAll(_progress?.EndAsync() ?? Task.CompletedTask, _metrics?.EndAsync() ?? Task.CompletedTask).ConfigureAwait(false);
+        }
+        catch (Exception)
+        {
+            // A clock of the user's.
+        }
+
+        try
+        {
+            complete(end);
+        }
+        catch (Exception e)
+        {
+            complete(RunEnd.Broken(e));
+        }
+    }
+
+    private static void Quietly(Action tell)
     {
         try
         {
-            RunSample sample = Sample();
-            if (_isMetered)
-            {
-                WeirMeter.End(this, sample, _time.GetElapsedTime(_started), OutcomeOf(end));
-            }
-
-            Trace?.End(sample, end);
-            if (_progress is not null || _metrics is not null)
-            {
-                await Task.WhenAll(_progress?.EndAsync() ?? Task.CompletedTask, _metrics?.EndAsync() ?? Task.CompletedTask).ConfigureAwait(false);
-            }
+            tell();
         }
-        finally
+        catch (Exception)
         {
-            complete();
+            // What a listener throws is not the run's.
         }
     }
 

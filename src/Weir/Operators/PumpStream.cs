@@ -4,7 +4,7 @@ namespace Weir.Operators;
 
 /// <summary>A stream that is cold: each enumeration is a run of its own, started at its first step.</summary>
 internal sealed class PumpStream<TResult>(
-    int limit, int capacity, bool ordered, Func<StreamOutput<TResult>, CancellationToken, IRunHandle> start) : IAsyncEnumerable<TResult>
+    int limit, int capacity, bool ordered, Func<StreamOutput<TResult>, CancellationToken, IRunHandle> start, CancellationToken callToken) : IAsyncEnumerable<TResult>
 {
     /// <summary>See <see cref="StreamOutput{TResult}.Missing"/>.</summary>
     public (int Count, Func<long, TResult> Make)? Missing { get; init; }
@@ -13,7 +13,7 @@ internal sealed class PumpStream<TResult>(
     {
         Func<StreamOutput<TResult>, IRunHandle> startRun = output => start(output, cancellationToken);
         return ordered
-            ? new OrderedOutput<TResult>(limit, capacity, startRun) { Missing = Missing }
-            : new UnorderedOutput<TResult>(limit, capacity, startRun) { Missing = Missing };
+            ? new OrderedOutput<TResult>(limit, capacity, startRun) { Missing = Missing, CallToken = callToken, EnumerationToken = cancellationToken }
+            : new UnorderedOutput<TResult>(limit, capacity, startRun) { Missing = Missing, CallToken = callToken, EnumerationToken = cancellationToken };
     }
 }

@@ -218,7 +218,8 @@ public sealed class AutoRuntime : IExecutionRuntime
                     options,
                     cancellationToken,
                     enumeratorToken);
-            })
+            },
+            cancellationToken)
         {
             Missing = (count, static index => ((int)index, default)),
         };

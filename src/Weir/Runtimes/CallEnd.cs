@@ -47,10 +47,11 @@ internal class CallEnd(RuntimeCalls calls)
         {
             _ended = true;
             timer = _deadline;
+            _deadline = null;
         }
 
-        timer?.Dispose();
         calls.Remove(this);
+        timer?.Dispose();
     }
 
     private void Expire()

@@ -26,5 +26,8 @@ internal sealed class DirectStream<TItem, TResult>(
         {
             yield return (index, await call.RunOneAsync(index).ConfigureAwait(false));
         }
+
+        caller.ThrowIfCancellationRequested();
+        enumeratorToken.ThrowIfCancellationRequested();
     }
 }

@@ -91,7 +91,8 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
             StreamCapacity,
             preserveOrder,
             (output, enumeratorToken) => Start(
-                RuntimeSource.Of(items, count), count, processor, new OutcomeStreamSink<TResult>(output), processOptions, cancellationToken, enumeratorToken))
+                RuntimeSource.Of(items, count), count, processor, new OutcomeStreamSink<TResult>(output), processOptions, cancellationToken, enumeratorToken),
+            cancellationToken)
         {
             Missing = (count, static index => ((int)index, default)),
         };
@@ -119,7 +120,8 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
                 KeyedSource<TItem, TKey> source = new(RuntimeSource.Of(items, count), keySelector, null, processOptions.MaxPerPartition, count);
                 LaneSink<TResult, OutcomeStreamSink<TResult>> sink = new(new OutcomeStreamSink<TResult>(output), source);
                 return Start(source, count, processor, sink, processOptions, cancellationToken, enumeratorToken);
-            })
+            },
+            cancellationToken)
         {
             Missing = (count, static index => ((int)index, default)),
         };

@@ -168,6 +168,12 @@ public class StreamOutputTests
 
         public bool Abandoned { get; private set; }
 
+        public bool HasFailed { get; set; }
+
+        public CancellationToken? CancelledBy { get; private set; }
+
+        public void Cancel(CancellationToken by) => CancelledBy = by;
+
         public void Abandon() => Abandoned = true;
 
         public void Release() => Releases++;

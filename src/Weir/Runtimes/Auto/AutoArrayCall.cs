@@ -46,12 +46,17 @@ internal sealed class AutoArrayCall<TItem, TResult>(
             return;
         }
 
+        completion.Complete(end, this, static (_, call) => call.WithGivenUp());
+    }
+
+    private ItemOutcome<TResult>[] WithGivenUp()
+    {
         ItemOutcome<TResult>[] outcomes = [.. Slots];
-        foreach ((long index, ItemOutcome<TResult> outcome) in _givenUp)
+        foreach ((long index, ItemOutcome<TResult> outcome) in _givenUp!)
         {
             outcomes[index] = outcome;
         }
 
-        completion.Complete(end, outcomes);
+        return outcomes;
     }
 }

@@ -19,6 +19,7 @@ internal abstract class AutoCall<TItem, TResult>(
     private readonly Stack<ItemRange<TItem, TResult>> _free = new();
     private readonly ItemRange<TItem, TResult>?[] _spares = new ItemRange<TItem, TResult>?[Spares * SpareStride];
     private RunSample _forgotten;
+    private bool _hasEnded;
 
     public Func<TItem, CancellationToken, ValueTask<TResult>> Processor => processor;
 
@@ -110,7 +111,13 @@ internal abstract class AutoCall<TItem, TResult>(
         }
 
         Set();
-        ended(this);
+        if (!_hasEnded)
+        {
+            // Once only, also when the completion throws and is called again.
+            _hasEnded = true;
+            ended(this);
+        }
+
         CompleteSink(end);
     }
 

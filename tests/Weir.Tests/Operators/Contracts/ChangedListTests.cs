@@ -1,0 +1,94 @@
+using Weir.Tests.Operators.Support;
+
+namespace Weir.Tests.Operators.Contracts;
+
+/// <summary>A list or key that goes wrong while the run is on: one exception, and no result that nobody computed.</summary>
+public class ChangedListTests
+{
+    private static readonly ParallelRunOptions Collecting = new() { MaxDegreeOfParallelism = 3, ErrorMode = ErrorMode.CollectAndContinue };
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [InlineData(OperatorFamily.List, true, false)]
+    [InlineData(OperatorFamily.List, false, false)]
+    [InlineData(OperatorFamily.List, true, true)]
+    [InlineData(OperatorFamily.List, false, true)]
+    [InlineData(OperatorFamily.BatchList, false, false)]
+    [InlineData(OperatorFamily.BatchList, false, true)]
+    public async Task List_ChangesItsLength_LeavesTheResultsOfItemsThatRan(OperatorFamily family, bool grows, bool suspends)
+    {
+        for (int round = 0; round < 20; round++)
+        {
+            List<int> items = [.. Enumerable.Range(1, 1_000)];
+            int changeAt = 50 + (round * 20);
+            int succeeded = 0;
+            Task<List<int>> running = family.RunAsync(
+                TestSource.Over(items),
+                async (item, _) =>
+                {
+                    if (suspends && item % 10 == 0)
+                    {
+                        await Task.Yield();
+                    }
+
+                    if (item == changeAt && grows)
+                    {
+                        items.Add(-1);
+                    }
+                    else if (item == changeAt)
+                    {
+                        items.RemoveRange(500, 500);
+                    }
+
+                    Interlocked.Increment(ref succeeded);
+                    return item;
+                },
+                Collecting);
+            ItemsFailedException<int> e = await Assert.ThrowsAsync<ItemsFailedException<int>>(() => running.WithinAsync());
+            Assert.Equal(succeeded, e.Results.Count);
+            Assert.DoesNotContain(0, e.Results);
+            Assert.Equal(e.Results.Order(), e.Results);
+            Assert.All(e.Failures, static f => Assert.Contains("changed while the run was reading it", f.Error.Message, StringComparison.Ordinal));
+        }
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [MemberData(nameof(Cases.All), MemberType = typeof(Cases))]
+    public async Task Key_WhoseHashThrows_LeavesTheResultsOfItemsThatRan(OperatorFamily family, SourceKind kind)
+    {
+        foreach (bool inEquality in new[] { false, true })
+        {
+            int succeeded = 0;
+            TestSource source = TestSource.Of(kind, 500);
+            Task<List<int>> running = family.RunKeyedAsync(
+                source,
+                (item, _) =>
+                {
+                    Interlocked.Increment(ref succeeded);
+                    return new(item + 1);
+                },
+                item => new Key(item, inEquality),
+                Collecting);
+            Exception e = await Assert.ThrowsAnyAsync<Exception>(() => running.WithinAsync());
+            ItemsFailedException? all = e as ItemsFailedException;
+            Assert.Equal("key", Assert.IsType<TestException>(all is null ? e : Assert.Single(all.Failures).Error).Message);
+            if (all is ItemsFailedException<int> typed)
+            {
+                Assert.Equal(Enumerable.Range(1, succeeded), typed.Results);
+                Assert.Equal(106, succeeded);
+            }
+
+            source.AssertUsedWell();
+        }
+    }
+
+    private sealed class Key(int item, bool throwsInEquality)
+    {
+        private int Item => item;
+
+        public override int GetHashCode() => item == 106 && !throwsInEquality ? throw new TestException("key") : (item + 1) / 2;
+
+        // Item 106 has the hash of item 105's key here.
+        public override bool Equals(object? obj) =>
+            throwsInEquality && (item == 106 || obj is Key { Item: 106 }) ? throw new TestException("key") : ReferenceEquals(this, obj);
+    }
+}
