@@ -4,6 +4,7 @@ namespace Weir.Core.Dispatch;
 internal abstract partial class Pump
 {
     private int _delayed;
+    private int _cancelledItems;
 
     /// <summary>Whether so many items wait for another attempt that no new one is started: what waits is kept in memory.</summary>
     protected bool HasBacklog => Volatile.Read(ref _delayed) >= 1024 + (4 * (long)Limit);
@@ -15,6 +16,30 @@ internal abstract partial class Pump
         using (_gate.Hold())
         {
             _delayed++;
+        }
+    }
+
+    /// <summary>Counts an item that ended because the run was stopped: it is cancelled then, and has not failed.</summary>
+    public void CountStopped() => CountStopped(1);
+
+    private void CountStopped(int count)
+    {
+        if (StoppedAs == ItemStatus.Cancelled)
+        {
+            Interlocked.Add(ref _cancelledItems, count);
+        }
+    }
+
+    /// <summary>Told when the run was stopped while items waited for another attempt.</summary>
+    /// <param name="waited">How many waited.</param>
+    /// <param name="attempted">How many of these and of those that were due had been attempted, and so ended.</param>
+    protected void EndDelayed(int waited, int attempted)
+    {
+        CountStopped(attempted);
+        using (_gate.Hold())
+        {
+            _delayed -= waited;
+            _past.Unsuccessful += attempted;
         }
     }
 

@@ -104,14 +104,23 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         }
 
         // Those that wait, and those that are due and that nobody claimed any more: one question for both, which is whether the item was ever attempted.
+        int waited = 0;
         foreach (Chunk<TItem> item in _delays.Close())
         {
             Source.GiveBack(item);
+            waited++;
         }
 
+        int attempted = 0;
         foreach (long index in Source.TakeAttempted())
         {
             Sink.Unsuccessful(index, StoppedAs, StoppedError);
+            attempted++;
+        }
+
+        if (waited + attempted > 0)
+        {
+            EndDelayed(waited, attempted);
         }
     }
 }

@@ -38,6 +38,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         {
             // The answer to our own cancellation, not an error.
             _unsuccessful++;
+            run.CountStopped();
             run.Sink.Unsuccessful(index, run.StoppedAs, run.StoppedError);
             return Done.Ready;
         }
@@ -77,6 +78,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 if (!run.TryDelay(_item!, index, new Repetition(made, decision.Delay, deadline), Math.Min(due, deadline)))
                 {
                     _unsuccessful++;
+                    run.CountStopped();
                     run.Sink.Unsuccessful(index, run.StoppedAs, run.StoppedError);
                 }
 

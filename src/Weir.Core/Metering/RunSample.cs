@@ -12,6 +12,9 @@ internal record struct RunSample
     /// <summary>Items that ended without a result: failed, timed out or cancelled.</summary>
     public long Unsuccessful { get; set; }
 
+    /// <summary>Those of the unsuccessful items that were cancelled because the run was stopped.</summary>
+    public long Cancelled { get; set; }
+
     /// <summary>Items claimed from the source and not yet ended.</summary>
     public int InFlight { get; set; }
 

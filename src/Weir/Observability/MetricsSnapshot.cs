@@ -27,7 +27,7 @@ public sealed record MetricsSnapshot
     /// <summary>Items that have ended with a result.</summary>
     public required long ItemsCompleted { get; init; }
 
-    /// <summary>Items that have ended without a result: failed, timed out or cancelled.</summary>
+    /// <summary>Items that have failed or ran out of time. Those that were cancelled because the run was stopped are none.</summary>
     public required long TotalFailures { get; init; }
 
     /// <summary>Attempts beyond each item's first that were decided on.</summary>
@@ -48,7 +48,7 @@ public sealed record MetricsSnapshot
     /// <summary>Items that have ended with a result, per second since the start.</summary>
     public double ItemsPerSecond => Elapsed > TimeSpan.Zero ? ItemsCompleted / Elapsed.TotalSeconds : 0;
 
-    /// <summary>The part of the items that have ended which have no result.</summary>
+    /// <summary>The part of the items that have ended, apart from cancelled ones, which have failed.</summary>
     /// <value>From 0 to 1; 0 when none has ended.</value>
     public double ErrorRate => ItemsCompleted + TotalFailures == 0 ? 0 : (double)TotalFailures / (ItemsCompleted + TotalFailures);
 }

@@ -9,7 +9,7 @@ public sealed record ProgressSnapshot
     /// <summary>Items that have ended with a result.</summary>
     public required long ItemsCompleted { get; init; }
 
-    /// <summary>Items that have ended without a result: failed, timed out or cancelled.</summary>
+    /// <summary>Items that have failed or ran out of time. Those that were cancelled because the run was stopped are none.</summary>
     public required long ErrorCount { get; init; }
 
     /// <summary>How many items there are; batches, for operators of batches. <see langword="null"/> when nobody knows before the end.</summary>

@@ -140,7 +140,7 @@ internal sealed class RunObservation
         {
             ItemsStarted = StartedOf(sample),
             ItemsCompleted = sample.Succeeded,
-            ErrorCount = sample.Unsuccessful,
+            ErrorCount = sample.Unsuccessful - sample.Cancelled,
             TotalItems = _total,
             Elapsed = _time.GetElapsedTime(_started),
             IsFinal = isFinal,
@@ -158,7 +158,7 @@ internal sealed class RunObservation
             WaitingForRetry = sample.Delayed,
             ItemsStarted = StartedOf(sample),
             ItemsCompleted = sample.Succeeded,
-            TotalFailures = sample.Unsuccessful,
+            TotalFailures = sample.Unsuccessful - sample.Cancelled,
             TotalRetries = sample.Retries,
             ThrottleEvents = sample.Throttles,
             DrainEvents = sample.Drains,

@@ -135,6 +135,56 @@ public class MetricsTests
     }
 
     [Fact(Timeout = 30_000)]
+    public async Task FinalSample_OneFailureThatCancelsTheOthers_CountsOneFailure()
+    {
+        using Gate gate = new();
+        ConcurrencyProbe probe = new();
+        Task run = Enumerable.Range(0, 16).SelectParallelAsync(
+            async (x, token) =>
+            {
+                using (probe.Enter())
+                {
+                    await gate.WaitAsync();
+                    await (x == 7 ? Task.FromException(new FormatException()) : Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token));
+                    return x;
+                }
+            },
+            Options with { MaxDegreeOfParallelism = 16 });
+        await probe.InsideAsync(16);
+        gate.Open();
+        await Assert.ThrowsAsync<FormatException>(() => run);
+        MetricsSnapshot last = await LastAsync();
+        Assert.Equal((16, 0, 1), (last.ItemsStarted, last.ItemsCompleted, last.TotalFailures));
+        Assert.Equal((0, 0L, 0, 1.0), (last.ActiveWorkers, last.QueueDepth, last.WaitingForRetry, last.ErrorRate));
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task FinalSample_OfARunStoppedWhileItemsWaitForARetry_SaysThatNoneWaits()
+    {
+        using CancellationTokenSource stop = new();
+        int failures = 0;
+        TaskCompletionSource all = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        Task run = Enumerable.Range(0, 10).SelectParallelAsync<int, int>(
+            (_, _) =>
+            {
+                if (Interlocked.Increment(ref failures) == 10)
+                {
+                    all.SetResult();
+                }
+
+                throw new FormatException();
+            },
+            Options with { MaxDegreeOfParallelism = 10, MaxRetries = 1, IsTransient = static _ => true, BaseDelay = TimeSpan.FromHours(1), MaxDelay = TimeSpan.FromHours(2) },
+            stop.Token);
+        await all.Task;
+        await stop.CancelAsync();
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => run);
+        MetricsSnapshot last = await LastAsync();
+        Assert.Equal((10, 0, 0), (last.ItemsStarted, last.ItemsCompleted, last.WaitingForRetry));
+        Assert.Equal((0, 0L), (last.ActiveWorkers, last.QueueDepth));
+    }
+
+    [Fact(Timeout = 30_000)]
     public async Task Callback_ThatNeverReturns_DelaysTheEndByItsTimeoutAndNoMore()
     {
         TaskCompletionSource never = new();
