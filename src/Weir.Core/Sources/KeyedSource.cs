@@ -258,7 +258,6 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     /// <summary>Asks for the keys of the items in order, and finds their lanes. Those before one whose key or lane cannot be had still run.</summary>
     private void FindLanes(ReadOnlySpan<T> items, long first)
     {
-        Debug.Assert(Volatile.Read(ref _turn) != 0, "The lanes are found by the holder of the turn.");
         try
         {
             _lanes.MakeRoom();
