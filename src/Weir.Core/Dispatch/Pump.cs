@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
+using System.Runtime.CompilerServices;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
 
@@ -29,7 +30,8 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     private int _limit;
     private int _live;
     private int _queued;
-    private RunSample _past;
+    // What workers did that the run has forgotten, made by the first one that it forgets.
+    private StrongBox<RunSample>? _pastOrNone;
     private volatile bool _over;
     private bool _throttled;
     private bool _finished;
@@ -76,6 +78,8 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     public bool HasTooMany => Volatile.Read(ref _live) - Volatile.Read(ref _limit) is var over && over > 0 && !(over == 1 && IsLent);
 
     public PumpSettings Settings => _settings;
+
+    private ref RunSample Past => ref (_pastOrNone ??= new StrongBox<RunSample>()).Value;
 
     protected abstract bool IsExhausted { get; }
 
@@ -226,7 +230,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     {
         using (_gate.Hold())
         {
-            RunSample sample = _past;
+            RunSample sample = _pastOrNone?.Value ?? default;
             for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
             {
                 worker.AddTo(ref sample);

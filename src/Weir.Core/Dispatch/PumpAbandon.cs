@@ -38,9 +38,9 @@ internal abstract partial class Pump
         PumpWorker successor = CreateWorker();
         using (_gate.Hold())
         {
-            orphan.AddTo(ref _past);
-            _past.InFlight = 0;
-            _past.Abandoned++;
+            orphan.AddTo(ref Past);
+            Past.InFlight = 0;
+            Past.Abandoned++;
             UnlinkNeedsLock(orphan);
             successor.NextCreated = _created;
             Volatile.Write(ref _created, successor);
@@ -101,7 +101,7 @@ internal abstract partial class Pump
                 using (_gate.Hold())
                 {
                     _live--;
-                    _past.Abandoned += isOrphan ? 1 : 0;
+                    Past.Abandoned += isOrphan ? 1 : 0;
                     finish = TryFinishNeedsLock();
                 }
 

@@ -39,7 +39,7 @@ internal abstract partial class Pump
         using (_gate.Hold())
         {
             _delayed -= waited;
-            _past.Unsuccessful += attempted;
+            Past.Unsuccessful += attempted;
         }
     }
 
