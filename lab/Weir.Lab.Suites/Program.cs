@@ -3,6 +3,13 @@ using Weir.Lab.Suites.Auto;
 using Weir.Lab.Suites.Ratios;
 using Weir.Lab.Suites.SelfChecks;
 using Weir.Lab.Suites.Workloads;
+using Weir.Lab.Suites.Young;
+
+if (args is [YoungCommand.Name, ..])
+{
+    // First of all: in the processes that it starts, nothing may have run before.
+    return await YoungCommand.Create().Parse(args).InvokeAsync();
+}
 
 // Before any child process starts, so that all of them spin the same number of times.
 SpinWork.Publish();

@@ -249,7 +249,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         int started = _chunk.Position;
         try
         {
-            return RunItems();
+            return Youth.IsOver ? RunGrownItems(int.MaxValue) : RunYoung();
         }
         catch (Exception e)
         {
@@ -263,91 +263,6 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             _chunk.Position = position + 1;
             return Fail(_chunk.FirstIndex + position, ItemStatus.Failed, e);
         }
-    }
-
-    /// <summary>
-    /// The loop that everything else is about. It has no handler of its own, because the position would then live in memory and its increment
-    /// cost more than all the rest; instead the position is stored, and never loaded, once an item.
-    /// </summary>
-    private Done RunItems()
-    {
-        Pump<TItem, TResult, TPending, TCall, TSink> pump = run;
-        ReadOnlySpan<TItem> items = _chunk.Items;
-        long first = _chunk.FirstIndex;
-        TCall call = pump.Call;
-        TSink sink = pump.Sink;
-        CancellationToken token = pump.Token;
-        bool isFirst = _chunk.Repetition is null;
-        int position = _chunk.Position;
-        int started = position;
-        TPending place = default;
-        Span<TResult> slots = TSink.HasSlots ? sink.Slots(first, items.Length) : default;
-        for (; position < items.Length; position++)
-        {
-            _chunk.Position = position;
-            if (pump.IsOver)
-            {
-                pump.Source.GiveBack(_chunk.TakeRest(position));
-                break;
-            }
-
-            // In a local, and stored only when it has not completed: a store to the heap costs a write barrier an item.
-            TPending pending;
-            if (TCall.InvokesInPlace)
-            {
-                call.InvokeInPlace(items[position], first + position, isFirst, token, ref place);
-                if (place.IsCompletedSuccessfully)
-                {
-                    if (TSink.HasSlots)
-                    {
-                        slots[position] = place.GetResult();
-                    }
-                    else
-                    {
-                        sink.Succeeded(first + position, place.GetResult());
-                    }
-
-                    continue;
-                }
-
-                pending = place;
-            }
-            else
-            {
-                pending = call.Invoke(items[position], first + position, isFirst, token);
-            }
-
-            if (!pending.IsCompleted)
-            {
-                _succeeded += position - started;
-                _pending = pending;
-                _index = first + position;
-                if (pump.Recovery is not null)
-                {
-                    Keep(items[position]);
-                }
-
-                GiveBackFrom(position + 1);
-                return WaitForCall();
-            }
-
-            if (TSink.HasSlots)
-            {
-                slots[position] = pending.GetResult();
-            }
-            else
-            {
-                sink.Succeeded(first + position, pending.GetResult());
-            }
-        }
-
-        _succeeded += position - started;
-        if (!_chunk.IsEmpty)
-        {
-            _chunk.Position = position;
-        }
-
-        return Done.Ready;
     }
 
     /// <summary>Lets others run what comes after an item that takes long.</summary>

@@ -1,0 +1,104 @@
+using System.Diagnostics;
+using Weir.Lab.Resources;
+using Weir.Lab.Suites.Ratios;
+using static System.FormattableString;
+
+namespace Weir.Lab.Suites.Young;
+
+/// <summary>What <c>young</c> does: each arm in a fresh process, in turns, and the page.</summary>
+/// <param name="output">Where the tables go.</param>
+/// <param name="progress">Where progress and errors go.</param>
+internal sealed class YoungRun(TextWriter output, TextWriter progress)
+{
+    /// <summary>Measures an arm in this process and writes the reading.</summary>
+    public static async Task<int> MeasureHereAsync(string key, TextWriter output, TextWriter errors)
+    {
+        YoungArm? arm = YoungArms.All.FirstOrDefault(arm => arm.Key == key);
+        if (arm is null)
+        {
+            await errors.WriteLineAsync($"No arm is called {key}; they are {string.Join("; ", YoungArms.All.Select(static arm => arm.Key))}.");
+            return 1;
+        }
+
+        YoungReading reading = await YoungReading.MeasureAsync(arm.Prepare(), (long)arm.Items * (arm.Items + 1));
+        await output.WriteLineAsync(reading.ToString());
+        return 0;
+    }
+
+    /// <summary>Runs and gives the exit code: 1 for wrong input, 3 when an arm's process fails.</summary>
+    public async Task<int> RunAsync(int rounds, IReadOnlyList<string> only, FileInfo? page, CancellationToken cancellationToken)
+    {
+        YoungArm[] arms = [.. YoungArms.All.Where(arm => only.Count == 0 || only.Contains(arm.Work))];
+        if (arms.Length == 0)
+        {
+            await progress.WriteLineAsync($"--only knows {string.Join("; ", YoungArms.All.Select(static arm => arm.Work).Distinct())}.");
+            return 1;
+        }
+
+        if (page is not null && (page.Directory is not { Exists: true } || Directory.Exists(page.FullName)))
+        {
+            await progress.WriteLineAsync($"{page} is not a file in a folder that exists.");
+            return 1;
+        }
+
+        double noiseBefore = Surroundings.Noise();
+        Dictionary<string, List<YoungReading>> readings = arms.ToDictionary(static arm => arm.Key, static _ => new List<YoungReading>());
+        for (int round = 0; round < rounds; round++)
+        {
+            for (int i = 0; i < arms.Length; i++)
+            {
+                YoungArm arm = arms[(i + round) % arms.Length];
+                if (await MeasureInAProcessAsync(arm, cancellationToken) is not { } reading)
+                {
+                    return 3;
+                }
+
+                readings[arm.Key].Add(reading);
+            }
+
+            await progress.WriteLineAsync(Invariant($"round {round + 1} of {rounds}"));
+        }
+
+        double noiseAfter = Surroundings.Noise();
+        string provenance = Invariant(
+            $"Measured at commit {await Surroundings.CommitAsync()}; {Surroundings.Machine()}; noise {noiseBefore:P1} before, {noiseAfter:P1} after; {rounds} rounds.");
+        provenance += Math.Max(noiseBefore, noiseAfter) > Canary.QuietVariation ? " **The machine was not quiet: repeat this before believing it.**" : "";
+        string text = YoungPage.Render(provenance, arms, readings, page is { Exists: true } ? await File.ReadAllTextAsync(page.FullName, cancellationToken) : "");
+        await output.WriteLineAsync(text);
+        if (page is not null)
+        {
+            await File.WriteAllTextAsync(page.FullName, text, cancellationToken);
+        }
+
+        return 0;
+    }
+
+    private async Task<YoungReading?> MeasureInAProcessAsync(YoungArm arm, CancellationToken cancellationToken)
+    {
+        string[] arguments = [YoungCommand.Name, "--arm", arm.Key];
+        ProcessStartInfo start = Path.GetFileNameWithoutExtension(Environment.ProcessPath) == "dotnet"
+            ? new(Environment.ProcessPath!, [Environment.GetCommandLineArgs()[0], .. arguments])
+            : new(Environment.ProcessPath!, arguments);
+        start.RedirectStandardOutput = true;
+        using Process process = Process.Start(start)!;
+        try
+        {
+            string line = await process.StandardOutput.ReadToEndAsync(cancellationToken);
+            await process.WaitForExitAsync(cancellationToken);
+            if (process.ExitCode == 0)
+            {
+                return YoungReading.Parse(line.Trim());
+            }
+        }
+        finally
+        {
+            if (!process.HasExited)
+            {
+                process.Kill();
+            }
+        }
+
+        await progress.WriteLineAsync($"{arm.Key} failed with exit code {process.ExitCode}.");
+        return null;
+    }
+}

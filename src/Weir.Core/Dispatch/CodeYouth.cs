@@ -1,0 +1,58 @@
+namespace Weir.Core.Dispatch;
+
+/// <summary>
+/// Says how long a piece of code is young: not yet compiled with what the runtime learns by running it. Until then two compilations of it take turns, one that is
+/// optimized from the first call and one that learns.
+/// </summary>
+/// <remarks>
+/// The runtime does not say what it has compiled. It counts calls, 30 of them twice, each time after a tenth of a second in which nothing new was compiled. So code has grown up
+/// after some time in which it was called often enough. Nothing depends on it but speed, so threads may count wrongly.
+/// </remarks>
+internal sealed class CodeYouth(TimeProvider time)
+{
+    /// <summary>How many items are run to learn.</summary>
+    public const int Lesson = 16;
+
+    // One call in so many is for learning.
+    private const int Turns = 16;
+
+    // A period is a sixty-fourth of a second. It counts when the code was run to learn this often in it.
+    private const int PeriodsPerSecond = 64;
+    private const int FewestInPeriod = 8;
+    private const int Periods = 40;
+
+    private readonly long _ticks = Math.Max(1, time.TimestampFrequency / PeriodsPerSecond);
+    private int _calls;
+    private int _lessons;
+    private int _grown;
+    private long _period;
+
+    /// <summary>Whether the code is no longer young.</summary>
+    public bool IsOver { get; private set; }
+
+    /// <summary>Whether this call is one to learn. Call it once for each, while the code is young.</summary>
+    public bool IsTurnToLearn()
+    {
+        if (++_calls % Turns != 0)
+        {
+            return false;
+        }
+
+        if (++_lessons >= FewestInPeriod)
+        {
+            Look(time.GetTimestamp() / _ticks);
+        }
+
+        return true;
+    }
+
+    private void Look(long period)
+    {
+        if (period != _period)
+        {
+            _period = period;
+            _lessons = 0;
+            IsOver = ++_grown >= Periods;
+        }
+    }
+}

@@ -1,0 +1,110 @@
+using System.Runtime.CompilerServices;
+
+namespace Weir.Core.Dispatch;
+
+/// <content>The items of a chunk, one after the other.</content>
+internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
+{
+    // One for each combination of types, as compiled code is.
+    private static readonly CodeYouth Youth = new(TimeProvider.System);
+
+    /// <summary>Optimized from the first call, but for good without what the runtime learns while code runs: above all which delegate it is.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveOptimization)]
+    private Done RunYoungItems() => RunItems(int.MaxValue);
+
+    /// <summary>Slow at first, and faster than any other once the runtime has learned and compiled it anew.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private Done RunGrownItems(int most) => RunItems(most);
+
+    /// <summary>A program that has just started: nearly all items in the loop that is optimized already, and a few in the one that has to be run to become so.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private Done RunYoung() => Youth.IsTurnToLearn() ? RunGrownItems(CodeYouth.Lesson) : RunYoungItems();
+
+    /// <summary>
+    /// The loop that everything else is about. It has no handler of its own, because the position would then live in memory and its increment
+    /// cost more than all the rest; instead the position is stored, and never loaded, once an item.
+    /// </summary>
+    /// <param name="most">How many items at most.</param>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private Done RunItems(int most)
+    {
+        Pump<TItem, TResult, TPending, TCall, TSink> pump = run;
+        ReadOnlySpan<TItem> items = _chunk.Items;
+        long first = _chunk.FirstIndex;
+        TCall call = pump.Call;
+        TSink sink = pump.Sink;
+        CancellationToken token = pump.Token;
+        bool isFirst = _chunk.Repetition is null;
+        int position = _chunk.Position;
+        int started = position;
+        TPending place = default;
+        Span<TResult> slots = TSink.HasSlots ? sink.Slots(first, items.Length) : default;
+        int end = most < items.Length - position ? position + most : items.Length;
+        for (; position < end; position++)
+        {
+            _chunk.Position = position;
+            if (pump.IsOver)
+            {
+                pump.Source.GiveBack(_chunk.TakeRest(position));
+                break;
+            }
+
+            // In a local, and stored only when it has not completed: a store to the heap costs a write barrier an item.
+            TPending pending;
+            if (TCall.InvokesInPlace)
+            {
+                call.InvokeInPlace(items[position], first + position, isFirst, token, ref place);
+                if (place.IsCompletedSuccessfully)
+                {
+                    if (TSink.HasSlots)
+                    {
+                        slots[position] = place.GetResult();
+                    }
+                    else
+                    {
+                        sink.Succeeded(first + position, place.GetResult());
+                    }
+
+                    continue;
+                }
+
+                pending = place;
+            }
+            else
+            {
+                pending = call.Invoke(items[position], first + position, isFirst, token);
+            }
+
+            if (!pending.IsCompleted)
+            {
+                _succeeded += position - started;
+                _pending = pending;
+                _index = first + position;
+                if (pump.Recovery is not null)
+                {
+                    Keep(items[position]);
+                }
+
+                GiveBackFrom(position + 1);
+                return WaitForCall();
+            }
+
+            if (TSink.HasSlots)
+            {
+                slots[position] = pending.GetResult();
+            }
+            else
+            {
+                sink.Succeeded(first + position, pending.GetResult());
+            }
+        }
+
+        _succeeded += position - started;
+        if (!_chunk.IsEmpty)
+        {
+            _chunk.Position = position;
+        }
+
+        return Done.Ready;
+    }
+}
