@@ -29,11 +29,13 @@ internal abstract partial class Pump
 
     /// <summary>What went wrong outside of user code, and has to reach whoever waits for the run.</summary>
     private Exception? _broken;
+    private int _sourceFailed;
 
     /// <summary>The user's sequence threw: the run ends in every mode. What it throws after a stop is its answer to the cancelled token.</summary>
     public void SourceFailed(Exception error)
     {
-        if (_over)
+        // Who reads next before the run stops may be told of the same failure once more.
+        if (_over || Interlocked.Exchange(ref _sourceFailed, 1) != 0)
         {
             return;
         }

@@ -34,7 +34,6 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     // One at least: a source that may keep no item waiting could never be read, not even to learn that it has none.
     private readonly int _mostWaiting = Math.Max(1, mostWaiting);
     private Turn _turn;
-    private volatile bool _failed;
 
     // Only for the holder of the turn, as is the table of lanes. Those of the items that were read and have not entered, which follow one another.
     private readonly Lane<T>[] _next = new Lane<T>[inner is IndexedSource<T> ? MostAtOnce : 1];
@@ -67,7 +66,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     protected override bool IsTurnTaken =>
         _turn.IsTaken || IsFull || (IsRead && Volatile.Read(ref _waiting) > 0);
 
-    protected override bool IsDrained => _failed || (IsRead && Volatile.Read(ref _waiting) == 0);
+    protected override bool IsDrained => IsRead && Volatile.Read(ref _waiting) == 0;
 
     private bool IsRead => _inner.IsExhausted && Volatile.Read(ref _restAt) == NoRest;
 
@@ -88,8 +87,6 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         }
         catch
         {
-            // Which ends the run. Nobody is to ask again, and be told of the same failure once more.
-            _failed = true;
             _turn.GiveUp();
             throw;
         }
@@ -150,8 +147,6 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         }
         catch
         {
-            // Which ends the run. Nobody is to ask again, and be told of the same failure once more.
-            _failed = true;
             _turn.GiveUp();
             throw;
         }
