@@ -94,7 +94,7 @@ public sealed class LastingCallTests : IDisposable
     {
         using var gate = new Probes.Gate();
         var release = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        const int count = 20_000;
+        const int count = 4_000;
         int done = 0;
         var block = new ActionBlock<int>(
             i =>
@@ -132,7 +132,7 @@ public sealed class LastingCallTests : IDisposable
             int degree = random.Next(2, 9);
             bool ordered = random.Next(2) == 0;
             int often = random.Next(2, 400);
-            int count = random.Next(1, 20_000);
+            int count = random.Next(1, 4_000);
             string kind = ((string[])["action", "transform", "many"])[random.Next(3)];
             ExecutionDataflowBlockOptions options = Options(degree, random.Next(3) switch { 0 => 1, 1 => random.Next(2, 100), _ => -1 }, ordered);
             options.TaskScheduler = random.Next(2) == 0 ? TaskScheduler.Default : options.TaskScheduler;
@@ -149,7 +149,7 @@ public sealed class LastingCallTests : IDisposable
                     switch (((i * 7919) + salt) % often)
                     {
                         case 0:
-                            Thread.SpinWait(20_000);
+                            Thread.SpinWait(2_000);
                             break;
                         case 1:
                             await Task.Yield();
