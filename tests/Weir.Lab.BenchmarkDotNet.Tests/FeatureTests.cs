@@ -166,4 +166,15 @@ public class FeatureTests
         Assert.Equal("-", run.Cell("Locked", 2, "Allocated/op"));
         Assert.Equal("1.0000", run.Cell("Throwing", 2, "Exceptions"));
     }
+
+    // Few operations, so that a single exception too many shows.
+    [Fact(Timeout = Limit)]
+    public async Task Exceptions_OfAFewOperations_AreTheirsAlone()
+    {
+        using BenchmarkRun run = await BenchmarkRun.InProcessAsync(
+            typeof(PlainBenchmarks), "--filter", "*Throwing*", "--job", "dry", "--workers", "2", "--exceptions");
+
+        run.AssertAllSucceeded();
+        Assert.Equal("1.0000", run.Cell("Throwing", 2, "Exceptions"));
+    }
 }

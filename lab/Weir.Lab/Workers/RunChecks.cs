@@ -28,7 +28,9 @@ internal static class RunChecks
         troubles.AddRange(run.Rounds.SelectMany(static r => r.Troubles.Select(t => Invariant($"Round {r.Round}: {t}"))));
         double seconds = run.Rounds.Sum(static r => r.Seconds);
         double compiling = run.Rounds.Sum(static r => r.Resources.CompilationTime.TotalSeconds);
-        if (compiling > seconds * JitShare)
+
+        // A run that was given up has no figures that this could spoil: it stood still while everything was new.
+        if (!run.IsStuck && compiling > seconds * JitShare)
         {
             long methods = run.Rounds.Sum(static r => r.Resources.CompiledMethods);
             troubles.Add(Invariant($"{methods} methods were compiled while it was measured, for {compiling / seconds:P1} of the time: the code was not warm."));
@@ -89,7 +91,7 @@ internal static class RunChecks
             warnings.Add(Invariant($"The processor quota of the control group was used up in {throttled:N0} periods."));
         }
 
-        if (!run.WasSteady && !run.IsPartial)
+        if (!run.WasSteady && !run.IsPartial && !run.IsStuck)
         {
             warnings.Add("The rate was not steady when the warm-up ended.");
         }
