@@ -81,6 +81,7 @@ public class RuntimeKeyStreamTests
             },
             static x => x % 10 != 9 ? -1 : x));
         await othersDone.Task.WithinAsync("the items of other keys");
+        await hot.ArrivedAsync(1).WithinAsync("an item of the hot key");
         Assert.Equal(1, hot.Arrived);
         hot.Open();
         Assert.Equal(RuntimeRun.Count(500), (await drained).Select(static o => o.Index).Order());

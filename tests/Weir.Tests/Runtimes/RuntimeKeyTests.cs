@@ -73,6 +73,7 @@ public class RuntimeKeyTests
 
         // Nine items in ten wait for the gate, one after the other, and none of the others is behind them.
         await othersDone.Task.WithinAsync("the items of other keys");
+        await hot.ArrivedAsync(1).WithinAsync("an item of the hot key");
         Assert.Equal(1, hot.Arrived);
         hot.Open();
         Assert.All(await call, static (o, x) => Assert.Equal(x, o.Value));
