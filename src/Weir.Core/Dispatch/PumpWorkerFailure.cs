@@ -20,6 +20,19 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         _repetition = _chunk.Repetition;
     }
 
+    /// <summary>Remembers an item of the chunk, unless it is in a list that has shrunk: the run is over then, and the item gets no other attempt.</summary>
+    private void KeepAt(int position)
+    {
+        try
+        {
+            Keep(_chunk.Items[position]);
+        }
+        catch (InvalidOperationException changed)
+        {
+            run.SourceFailed(changed);
+        }
+    }
+
     /// <summary>What the worker waited for has ended. It catches what user code throws, so that only the engine itself can have failed in it; the run must not seem to have succeeded then.</summary>
     private Done EndAside()
     {

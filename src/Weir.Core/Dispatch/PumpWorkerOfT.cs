@@ -257,7 +257,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             _succeeded += position - started;
             if (run.Recovery is not null)
             {
-                Keep(_chunk.Items[position]);
+                KeepAt(position);
             }
 
             _chunk.Position = position + 1;

@@ -94,16 +94,16 @@ internal sealed class RunObservation
 
     private async Task EndAsync(RunEnd end, Action<RunEnd> complete)
     {
-        // A listener that throws changes no outcome, and keeps nobody else from learning of the end.
-        RunSample sample = Sample();
-        if (_isMetered)
-        {
-            Quietly(() => WeirMeter.End(this, sample, _time.GetElapsedTime(_started), OutcomeOf(end)));
-        }
-
-        Quietly(() => Trace?.End(sample, end));
+        // A listener that throws, or memory that is not there, changes no outcome, and keeps nobody else from learning of the end.
         try
         {
+            RunSample sample = Sample();
+            if (_isMetered)
+            {
+                Quietly(() => WeirMeter.End(this, sample, _time.GetElapsedTime(_started), OutcomeOf(end)));
+            }
+
+            Quietly(() => Trace?.End(sample, end));
             await Task.WhenAll(_progress?.EndAsync() ?? Task.CompletedTask, _metrics?.EndAsync() ?? Task.CompletedTask).ConfigureAwait(false);
         }
         catch (Exception)

@@ -59,6 +59,27 @@ public class ChangedListTests
         }
     }
 
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task List_ShrinksInAnItemThatFailsAndMayBeTriedAgain_KeepsThatItemsFailure()
+    {
+        List<int> items = [.. Enumerable.Range(0, 1_000)];
+        ItemsFailedException e = await Assert.ThrowsAsync<ItemsFailedException<int>>(() => items.SelectParallelAsync<int, int>(
+            (item, _) =>
+            {
+                if (item == 300)
+                {
+                    items.Clear();
+                    throw new TimeoutException("300");
+                }
+
+                return new ValueTask<int>(item);
+            },
+            new() { MaxDegreeOfParallelism = 1, ErrorMode = ErrorMode.CollectAndContinue, MaxRetries = 2, BaseDelay = TimeSpan.Zero }).WithinAsync());
+        ItemFailure own = Assert.Single(e.Failures, static f => f.Index == 300);
+        Assert.Equal("300", own.Error.Message);
+        Assert.Contains(e.Failures, static f => f.Error.Message.Contains("changed while the run was reading it", StringComparison.Ordinal));
+    }
+
     [Theory(Timeout = Selectors.Timeout)]
     [MemberData(nameof(Cases.All), MemberType = typeof(Cases))]
     public async Task Key_WhoseHashThrows_LeavesTheResultsOfItemsThatRan(OperatorFamily family, SourceKind kind)
