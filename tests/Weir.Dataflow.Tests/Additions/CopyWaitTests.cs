@@ -5,7 +5,7 @@ namespace Weir.Dataflow.Tests.Additions;
 /// <summary>Those who wait for the message of a BroadcastBlock or a WriteOnceBlock: each gets a copy.</summary>
 public class CopyWaitTests
 {
-    private const int Limit = 30_000;
+    private const int Limit = Eventually.Limit;
 
     public static TheoryData<bool> Kinds => [true, false];
 

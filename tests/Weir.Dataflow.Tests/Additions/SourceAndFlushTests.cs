@@ -6,7 +6,7 @@ namespace Weir.Dataflow.Tests.Additions;
 /// <summary>Do the blocks that Microsoft does not have do what they promise?</summary>
 public class SourceAndFlushTests
 {
-    private const int Limit = 30_000;
+    private const int Limit = Eventually.Limit;
 
     [Fact(Timeout = Limit)]
     public async Task From_Sequence_GivesItAndEnds()

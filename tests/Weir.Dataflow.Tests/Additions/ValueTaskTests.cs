@@ -5,7 +5,7 @@ namespace Weir.Dataflow.Tests.Additions;
 /// <summary>Do the ValueTask members answer as their Task twins do, without allocating?</summary>
 public class ValueTaskTests
 {
-    private const int Limit = 30_000;
+    private const int Limit = Eventually.Limit;
 
     [Fact(Timeout = Limit)]
     public async Task SendValueAsync_Full_WaitsForRoom()

@@ -4,7 +4,7 @@ namespace Weir.Dataflow.Tests.Blocks;
 public abstract class Contract<TBlocks> where TBlocks : BlockFactory, new()
 {
     /// <summary>Milliseconds after which a test that hangs is a test that failed.</summary>
-    protected const int Limit = 30_000;
+    protected const int Limit = Probes.Eventually.Limit;
 
     protected TBlocks Blocks { get; } = new();
 }

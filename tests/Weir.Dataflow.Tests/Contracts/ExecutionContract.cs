@@ -43,7 +43,7 @@ public abstract class ExecutionContract<TBlocks> : Contract<TBlocks> where TBloc
                 for (int i = 1; i <= 50; i++)
                 {
                     block.Post(i);
-                    SpinWait.SpinUntil(() => seen.Count == i, TimeSpan.FromSeconds(10));
+                    SpinWait.SpinUntil(() => seen.Count == i, Eventually.Patience);
                 }
 
                 posted.SetResult();

@@ -63,7 +63,7 @@ public abstract class ParallelContract<TBlocks> : Contract<TBlocks> where TBlock
             {
                 if (i % Short == Short - 2)
                 {
-                    Assert.True(next.Wait(TimeSpan.FromSeconds(20)));
+                    Assert.True(next.Wait(Eventually.Patience));
                 }
                 else if (i % Short == Short - 1)
                 {

@@ -12,7 +12,7 @@ public abstract class DifferentialContract<TBlocks> : Contract<TBlocks> where TB
     private const int Attempts = 3;
 
     // Milliseconds. The last is for machines that are so busy that their pool hardly runs.
-    private static readonly int[] Patience = [50, 300, 3_000];
+    private static readonly int[] Patience = [50, 300, 10_000];
 
     // Each attempt of a failing program waits for what never comes, so the search for a shorter one is ended.
     private static readonly TimeSpan ShrinkTime = TimeSpan.FromSeconds(15);

@@ -1,5 +1,4 @@
 using Weir.Dataflow.Cores;
-using Weir.Dataflow.Links;
 using Weir.Dataflow.Tests.Probes;
 
 namespace Weir.Dataflow.Tests.Interleavings;
@@ -11,8 +10,7 @@ namespace Weir.Dataflow.Tests.Interleavings;
 [Collection(nameof(AloneTests))]
 public sealed class AloneTests : IDisposable
 {
-    private const int Limit = 60_000;
-    private const int Burst = 20_000;
+    private const int Limit = Eventually.Limit;
 
     private readonly long _short = ParallelState.ShortTicks;
     private readonly long _long = ParallelState.LongTicks;
@@ -29,58 +27,16 @@ public sealed class AloneTests : IDisposable
         var block = new ActionBlock<int>(
             _ =>
             {
-                if (IsAlone(state) || gate.Arrived > 0)
+                if (Lone.Is(state) || gate.Arrived > 0)
                 {
                     gate.Pass();
                 }
             },
             new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 2 });
-        state = StateOf(block);
-        PostUntil(block, () => gate.Arrived > 0);
+        state = Lone.StateOf(block);
+        Lone.PostUntil(block, () => gate.Arrived > 0);
         gate.AwaitArrivals(2);
         Never.True(() => gate.Arrived > 2);
-        gate.Open();
-        block.Complete();
-        await Eventually.Done(block.Completion);
-        Assert.Equal(0, state.Busy);
-    }
-
-    [Theory(Timeout = Limit)]
-    [InlineData(2)]
-    [InlineData(8)]
-    public async Task Call_BlocksWithNobodyElseAtWorkAndAStarvedPool_HoldsNothingUp(int degree)
-    {
-        using var pool = new StarvedPool();
-        using var gate = new Probes.Gate();
-        ParallelState? state = null;
-        int held = 0;
-        int after = 0;
-        var block = new ActionBlock<int>(
-            _ =>
-            {
-                if (Volatile.Read(ref held) != 0)
-                {
-                    Interlocked.Increment(ref after);
-                }
-                else if (IsAlone(state) && state is { Busy: 1, Standby: 0 } && Interlocked.Exchange(ref held, 1) == 0)
-                {
-                    gate.Pass();
-                }
-            },
-            new ExecutionDataflowBlockOptions
-            {
-                MaxDegreeOfParallelism = degree,
-                TaskScheduler = new ThreadScheduler(),
-            });
-        state = StateOf(block);
-        PostUntil(block, () => gate.Arrived > 0);
-        int before = Volatile.Read(ref after);
-        for (int i = 0; i < 100; i++)
-        {
-            Assert.True(block.Post(i));
-        }
-
-        Eventually.True(() => Volatile.Read(ref after) >= before + 100);
         gate.Open();
         block.Complete();
         await Eventually.Done(block.Completion);
@@ -96,7 +52,7 @@ public sealed class AloneTests : IDisposable
         var block = new ActionBlock<int>(
             _ =>
             {
-                if (!IsAlone(state) && Volatile.Read(ref started) == 0)
+                if (!Lone.Is(state) && Volatile.Read(ref started) == 0)
                 {
                     return Task.CompletedTask;
                 }
@@ -105,8 +61,8 @@ public sealed class AloneTests : IDisposable
                 return pending.Task;
             },
             new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 2 });
-        state = StateOf(block);
-        PostUntil(block, () => Volatile.Read(ref started) > 0);
+        state = Lone.StateOf(block);
+        Lone.PostUntil(block, () => Volatile.Read(ref started) > 0);
         Eventually.Equal(2, () => Volatile.Read(ref started));
         Never.True(() => Volatile.Read(ref started) > 2);
         pending.SetResult();
@@ -121,33 +77,13 @@ public sealed class AloneTests : IDisposable
         int thrown = 0;
         ParallelState? state = null;
         var block = new TransformBlock<int, int>(
-            i => IsAlone(state) && Interlocked.Increment(ref thrown) > 0 ? throw new InvalidOperationException("No.") : i,
+            i => Lone.Is(state) && Interlocked.Increment(ref thrown) > 0 ? throw new InvalidOperationException("No.") : i,
             new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 2 });
-        state = StateOf(block);
-        PostUntil(block, () => Volatile.Read(ref thrown) > 0);
+        state = Lone.StateOf(block);
+        Lone.PostUntil(block, () => Volatile.Read(ref thrown) > 0);
         Assert.Equal(TaskStatus.Faulted, await Eventually.Status(block.Completion));
         Assert.Equal("No.", block.Completion.Exception!.InnerException!.Message);
         Eventually.Equal(0, () => state.Busy);
         Assert.Equal(0, block.InputCount);
     }
-
-    private static bool IsAlone(ParallelState? state) => state is { IsLed: true };
-
-    private static ParallelState StateOf(object block) => ((IWorksAlone)((ICoreTarget<int>)block).Core).Parallel;
-
-    private static void PostUntil(ITargetBlock<int> block, Func<bool> isDone) =>
-        Assert.True(
-            SpinWait.SpinUntil(
-                () =>
-                {
-                    // Long enough for whoever else has come to leave again.
-                    for (int i = 0; i < Burst && !isDone(); i++)
-                    {
-                        block.Post(i);
-                    }
-
-                    return isDone();
-                },
-                TimeSpan.FromSeconds(20)),
-            "No worker was ever alone.");
 }

@@ -54,7 +54,7 @@ public class AloneWatchTests
                 AloneWatch.Tick();
                 return block.Helps > 0 || block.Ends > 0;
             },
-            TimeSpan.FromSeconds(20));
+            Eventually.Patience);
         Assert.True(block.Helps > 0 || block.Ends > 0);
         End(block);
     }

@@ -21,7 +21,7 @@ public class FallbackTests
     public void IsWorthIt_BarrierOfSomeTime_UpToTenMicroseconds(long ticks, long frequency, bool expected) =>
         Assert.Equal(expected, ProcessBarrier.IsWorthIt(ticks, frequency));
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 600_000)]
     public async Task Contracts_WithoutProcessBarrier_Hold()
     {
         if (!ProcessBarrier.IsAvailable)

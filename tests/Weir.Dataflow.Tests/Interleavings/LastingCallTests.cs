@@ -7,7 +7,7 @@ namespace Weir.Dataflow.Tests.Interleavings;
 [Collection(nameof(AloneTests))]
 public sealed class LastingCallTests : IDisposable
 {
-    private const int Limit = 60_000;
+    private const int Limit = Eventually.Limit;
     private const int Every = 37;
 
     private readonly long _short = ParallelState.ShortTicks;

@@ -8,7 +8,7 @@ namespace Weir.Dataflow.Tests.Interleavings;
 /// </summary>
 public class LimitTests
 {
-    private const int Limit = 30_000;
+    private const int Limit = Eventually.Limit;
 
     private static GroupingDataflowBlockOptions OneGroup => new() { MaxNumberOfGroups = 1 };
 
@@ -41,7 +41,7 @@ public class LimitTests
     [Fact(Timeout = Limit)]
     public async Task BatchedJoin_TargetsRaceForTheLastPlaces_EveryAcceptedMessageComesOut()
     {
-        for (int round = 0; round < 300; round++)
+        foreach (int _ in Rounds.UpTo(300))
         {
             var block = new BatchedJoinBlock<int, int>(2, new GroupingDataflowBlockOptions { MaxNumberOfGroups = 3 });
             using var start = new Barrier(2);

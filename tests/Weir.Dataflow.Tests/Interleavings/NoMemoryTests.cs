@@ -8,7 +8,7 @@ namespace Weir.Dataflow.Tests.Interleavings;
 [Collection(nameof(Steps))]
 public class NoMemoryTests
 {
-    private const int Limit = 60_000;
+    private const int Limit = Eventually.Limit;
     private const int Posts = 100;
 
     public static TheoryData<string> Inputs => ["Action", "ActionBounded", "Buffer", "BufferWaitedFor", "Batch", "BatchLimited", "Join", "JoinBounded", "BatchedJoin", "Transform"];
@@ -18,7 +18,8 @@ public class NoMemoryTests
     public async Task Post_NoMemory_ThrowsAndTheBlockGoesOn(string kind)
     {
         var seen = new ConcurrentQueue<int>();
-        (ITargetBlock<Item> target, IDataflowBlock whole, Task end) = Create(kind, seen);
+        var posted = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        (ITargetBlock<Item> target, IDataflowBlock whole, Task end) = Create(kind, seen, posted.Task);
         int refused = 0;
         Steps.Passing = (step, who) =>
         {
@@ -50,12 +51,13 @@ public class NoMemoryTests
                     },
                     CancellationToken.None,
                     TaskCreationOptions.LongRunning,
-                    TaskScheduler.Default).WaitAsync(TimeSpan.FromSeconds(20));
+                    TaskScheduler.Default).WaitAsync(Eventually.Patience);
             }
         }
         finally
         {
             Steps.Passing = null;
+            posted.SetResult();
         }
 
         Assert.NotEqual(0, thrown);
@@ -108,7 +110,7 @@ public class NoMemoryTests
 
     private static bool Concerns(Type type) => type == typeof(Item) || (type.IsArray && Concerns(type.GetElementType()!)) || (type.IsGenericType && type.GenericTypeArguments.Any(Concerns));
 
-    private static (ITargetBlock<Item> Target, IDataflowBlock Whole, Task End) Create(string kind, ConcurrentQueue<int> seen)
+    private static (ITargetBlock<Item> Target, IDataflowBlock Whole, Task End) Create(string kind, ConcurrentQueue<int> seen, Task posted)
     {
         var bounded = new ExecutionDataflowBlockOptions { BoundedCapacity = 1000 };
         var grouping = new GroupingDataflowBlockOptions { BoundedCapacity = kind.EndsWith("Bounded", StringComparison.Ordinal) ? 1000 : -1, MaxNumberOfGroups = kind == "BatchLimited" ? 1000 : -1 };
@@ -123,14 +125,14 @@ public class NoMemoryTests
                 return (transform, transform, Drain(transform, seen.Enqueue));
             case "Buffer":
                 var buffer = new BufferBlock<Item>();
-                return (buffer, buffer, DrainLater(buffer, i => seen.Enqueue(i.Value)));
+                return (buffer, buffer, DrainLater(buffer, posted, i => seen.Enqueue(i.Value)));
             case "BufferWaitedFor":
                 var waited = new BufferBlock<Item>();
                 return (waited, waited, Drain(waited, i => seen.Enqueue(i.Value)));
             case "Batch":
             case "BatchLimited":
                 var batch = new BatchBlock<Item>(3, grouping);
-                return (batch, batch, DrainLater(batch, b => Array.ForEach(b, i => seen.Enqueue(i.Value))));
+                return (batch, batch, DrainLater(batch, posted, b => Array.ForEach(b, i => seen.Enqueue(i.Value))));
             case "Join":
             case "JoinBounded":
                 var join = new JoinBlock<int, Item>(grouping);
@@ -139,10 +141,10 @@ public class NoMemoryTests
                     join.Target1.Post(i);
                 }
 
-                return (join.Target2, join, DrainLater(join, i => seen.Enqueue(i.Item2.Value)));
+                return (join.Target2, join, DrainLater(join, posted, i => seen.Enqueue(i.Item2.Value)));
             default:
                 var batched = new BatchedJoinBlock<int, Item>(7);
-                return (batched.Target2, batched, DrainLater(batched, t =>
+                return (batched.Target2, batched, DrainLater(batched, posted, t =>
                 {
                     foreach (Item i in t.Item2)
                     {
@@ -152,12 +154,10 @@ public class NoMemoryTests
         }
     }
 
-    private static async Task DrainLater<T>(IReceivableSourceBlock<T> block, Action<T> each)
+    /// <summary>Receives nothing before all is posted, so that queues grow.</summary>
+    private static async Task DrainLater<T>(IReceivableSourceBlock<T> block, Task posted, Action<T> each)
     {
-        // Nothing is received before the end, so that queues grow.
-        await Task.Yield();
-        Eventually.True(() => Steps.Passing is not null);
-        Eventually.True(static () => Steps.Passing is null);
+        await posted;
         await Drain(block, each);
     }
 

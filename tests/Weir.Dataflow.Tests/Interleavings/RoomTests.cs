@@ -8,7 +8,7 @@ namespace Weir.Dataflow.Tests.Interleavings;
 [Collection(nameof(Steps))]
 public class RoomTests
 {
-    private const int Limit = 60_000;
+    private const int Limit = Eventually.Limit;
     private const int Capacity = 16;
 
     /// <summary>C: the worker counts the room. A: it asks whether anybody waits. W: the sender says that it waits. L: it looks at the count again.</summary>
@@ -28,7 +28,7 @@ public class RoomTests
         var block = new ActionBlock<int>(
             _ =>
             {
-                calls.Wait(TimeSpan.FromSeconds(20));
+                calls.Wait(Eventually.Patience);
                 Interlocked.Increment(ref done);
             },
             new ExecutionDataflowBlockOptions { BoundedCapacity = Capacity });

@@ -1,5 +1,6 @@
 #if DEBUG
 using Weir.Dataflow.Sync;
+using Weir.Dataflow.Tests.Probes;
 
 namespace Weir.Dataflow.Tests.Interleavings;
 
@@ -15,13 +16,13 @@ internal sealed class Turns(params Step[] points) : IDisposable
         if (!_open && points.Contains(step))
         {
             _arrived.Add(step);
-            _go.Wait(TimeSpan.FromSeconds(20));
+            _go.Wait(Eventually.Patience);
         }
     }
 
     public void Await(Step step)
     {
-        Assert.True(_arrived.TryTake(out Step arrived, TimeSpan.FromSeconds(20)), $"Nobody came to {step}.");
+        Assert.True(_arrived.TryTake(out Step arrived, Eventually.Patience), $"Nobody came to {step}.");
         Assert.Equal(step, arrived);
     }
 

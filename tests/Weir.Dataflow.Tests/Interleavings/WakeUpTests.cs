@@ -8,7 +8,7 @@ namespace Weir.Dataflow.Tests.Interleavings;
 [Collection(nameof(Steps))]
 public class WakeUpTests
 {
-    private const int Limit = 60_000;
+    private const int Limit = Eventually.Limit;
 
     /// <summary>S: the writer stores. L: it looks whether the worker is active. I: the worker says that it is idle. Q: it looks at the queue again.</summary>
     [Theory(Timeout = Limit)]

@@ -8,7 +8,7 @@ namespace Weir.Dataflow.Tests.Issues;
 /// <summary>dotnet/runtime 99564, 101907: what waits leave behind; and that nothing needs a finalizer.</summary>
 public class LeakTests
 {
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = Eventually.Limit)]
     public async Task Waits_ThatEnded_LeaveNothingOnTheToken_99564_101907()
     {
         using var cancel = new CancellationTokenSource();

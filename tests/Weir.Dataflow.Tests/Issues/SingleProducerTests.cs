@@ -8,14 +8,14 @@ namespace Weir.Dataflow.Tests.Issues;
 /// </summary>
 public class SingleProducerTests
 {
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = Eventually.Limit)]
     [InlineData(true, 1)]
     [InlineData(false, 1)]
     [InlineData(false, 2)]
     public async Task Complete_WhileTheWorkerGoesToRest_Completes(bool singleProducer, int degree)
     {
         var options = new ExecutionDataflowBlockOptions { SingleProducerConstrained = singleProducer, MaxDegreeOfParallelism = degree };
-        for (int round = 0; round < 20_000; round++)
+        foreach (int round in Rounds.UpTo(20_000))
         {
             int seen = 0;
             var block = new ActionBlock<int>(_ => Interlocked.Increment(ref seen), options);

@@ -1,28 +1,49 @@
+using Weir.Dataflow.Tests.Probes;
+
 namespace Weir.Dataflow.Tests.Issues;
 
 /// <summary>dotnet/runtime 123432: a reader that races with the writer could see null.</summary>
 public class WriteOnceRaceTests
 {
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = Eventually.Limit)]
     public async Task TryReceive_RacingWithPost_NeverSeesNull_123432()
     {
-        for (int round = 0; round < 500; round++)
-        {
-            var block = new WriteOnceBlock<string>(null);
-            using var start = new Barrier(2);
-            Task<string?> reader = Task.Run<string?>(() =>
-            {
-                start.SignalAndWait();
-                string? seen;
-                while (!block.TryReceive(null, out seen))
-                {
-                }
+        WriteOnceBlock<string>? current = null;
+        string? seen = null;
+        using var turn = new Barrier(2);
 
-                return seen;
-            });
-            start.SignalAndWait();
-            block.Post("a");
-            Assert.Equal("a", await reader);
+        // A thread of its own: those of the pool may all be taken, and each round would wait for one.
+        Task reading = Task.Factory.StartNew(
+            () =>
+            {
+                while (true)
+                {
+                    turn.SignalAndWait();
+                    if (current is not { } block)
+                    {
+                        return;
+                    }
+
+                    // Gives its processor away after some looks: the writer may be waiting for it.
+                    SpinWait.SpinUntil(() => block.TryReceive(null, out seen));
+                    turn.SignalAndWait();
+                }
+            },
+            CancellationToken.None,
+            TaskCreationOptions.LongRunning,
+            TaskScheduler.Default);
+        foreach (int _ in Rounds.UpTo(500))
+        {
+            seen = null;
+            current = new WriteOnceBlock<string>(null);
+            turn.SignalAndWait();
+            current.Post("a");
+            turn.SignalAndWait();
+            Assert.Equal("a", seen);
         }
+
+        current = null;
+        turn.SignalAndWait();
+        await Eventually.Done(reading);
     }
 }

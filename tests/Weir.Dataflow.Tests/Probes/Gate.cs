@@ -3,7 +3,8 @@ namespace Weir.Dataflow.Tests.Probes;
 /// <summary>Holds a delegate inside a block until the test opens it, and tells when the delegate has come.</summary>
 public sealed class Gate : IDisposable
 {
-    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
+    // Longer than what the test waits for meanwhile, and shorter than the test.
+    private static readonly TimeSpan Patience = Eventually.Patience * 2;
     private readonly ManualResetEventSlim _open = new();
     private int _arrived;
 

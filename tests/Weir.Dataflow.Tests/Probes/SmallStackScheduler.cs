@@ -33,7 +33,7 @@ public sealed class SmallStackScheduler : TaskScheduler, IDisposable
             },
             StackBytes);
         thread.Start();
-        Assert.True(thread.Join(TimeSpan.FromSeconds(20)), "The thread does not come back.");
+        Assert.True(thread.Join(Eventually.Patience), "The thread does not come back.");
         Assert.Null(failure);
     }
 

@@ -291,7 +291,7 @@ public sealed class RandomNetwork : IDisposable
     {
         try
         {
-            return await task.WaitAsync(TimeSpan.FromSeconds(15));
+            return await task.WaitAsync(Eventually.Patience);
         }
         catch (TimeoutException)
         {
