@@ -1,9 +1,19 @@
+using Weir.Core;
+using Weir.Core.Threads;
+
 namespace Weir.Dataflow.Cores;
 
 /// <summary>
-/// Looks every millisecond at the blocks in which one worker leads: whether that one is inside a call that lasts, or that waits for a later one. One thread for the
-/// process, not of the pool, whose threads may all be inside such calls; it ends when there has been nothing to look at for a while.
+/// Looks every millisecond at the blocks in which one worker leads: whether that one is inside a call that lasts, or that waits for a later one. On the watch's thread of
+/// the process, not on the pool's, which may all be inside such calls; so nothing of the user's may run here (see <see cref="IWorksAlone"/>).
 /// </summary>
+/// <remarks>
+/// A worker stores how far it is with plain stores, and the looks at that need no fence: what a look does not see yet, the next one does, and one help too many does no harm.
+/// Two things would not be made good by a later look, and are fenced. A worker that takes the lead asks whether its block is watched, while the watch drops the block and
+/// then asks who leads: both fence themselves (<see cref="ParallelState.TryLead(int)"/>, and here), so one sees the other. A writer stores a message and asks whether a
+/// worker is wanted, while somebody takes the lead away and then asks whether there are messages: the writer does so for every message and pays nothing, so the other
+/// one has all processors fence.
+/// </remarks>
 internal static class AloneWatch
 {
     /// <summary>Fewer messages than this between two looks: then the calls are not short, or there is so little to do that it does not matter.</summary>
@@ -13,10 +23,11 @@ internal static class AloneWatch
     private const int Moment = 100;
 
     private static readonly TimeSpan Period = TimeSpan.FromMilliseconds(1);
-    private static readonly TimeSpan Idle = TimeSpan.FromSeconds(10);
     private static readonly object Watch = new();
     private static readonly List<IWorksAlone> Alone = [];
-    private static bool _runs;
+
+    /// <summary>Set while there is anything to look at.</summary>
+    private static readonly WatchTimer Timer = new(static _ => Tick(), null);
 
     /// <summary>From now on one worker leads.</summary>
     /// <returns>Whether the block is watched; false when there is no thread to be had.</returns>
@@ -28,34 +39,29 @@ internal static class AloneWatch
             return true;
         }
 
-        lock (Watch)
+        using (LockHold.HoldMonitor(Watch))
         {
             if (state.IsWatched)
             {
                 return true;
             }
 
-            if (!_runs)
+            try
             {
-                try
+                Alone.Add(block);
+                if (Alone.Count == 1)
                 {
-                    new Thread(Run) { IsBackground = true, Name = "Weir dataflow watch" }.UnsafeStart();
-                    _runs = true;
-                }
-                catch (Exception e) when (e is OutOfMemoryException or ThreadStartException)
-                {
-                    return false;
+                    Timer.Change(Period, Period);
                 }
             }
+            catch (Exception e) when (e is OutOfMemoryException or ThreadStartException)
+            {
+                Alone.Remove(block);
+                return false;
+            }
 
-            state.IsWatched = true;
             state.Now.Seen = block.Claimed;
-            Alone.Add(block);
-            if (Alone.Count == 1)
-            {
-                Monitor.Pulse(Watch);
-            }
-
+            state.IsWatched = true;
             return true;
         }
     }
@@ -65,7 +71,7 @@ internal static class AloneWatch
     {
         List<IWorksAlone>? over = null;
         List<IWorksAlone>? slow = null;
-        lock (Watch)
+        using (LockHold.HoldMonitor(Watch))
         {
             for (int i = Alone.Count - 1; i >= 0; i--)
             {
@@ -82,12 +88,18 @@ internal static class AloneWatch
                     Alone.RemoveAt(Alone.Count - 1);
                 }
             }
+
+            if (Alone.Count == 0)
+            {
+                Timer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+            }
         }
 
-        // Outside the lock: a worker is queued to the user's scheduler.
+        // Between "not watched any more" and "who leads?".
+        Interlocked.MemoryBarrier();
         over?.ForEach(static block => block.EndAlone());
         Thread.SpinWait(Moment);
-        lock (Watch)
+        using (LockHold.HoldMonitor(Watch))
         {
             foreach (IWorksAlone block in Alone)
             {
@@ -99,26 +111,5 @@ internal static class AloneWatch
         }
 
         slow?.ForEach(static block => block.Accompany());
-    }
-
-    private static void Run()
-    {
-        while (true)
-        {
-            lock (Watch)
-            {
-                if (Alone.Count > 0)
-                {
-                    Monitor.Wait(Watch, Period);
-                }
-                else if (!Monitor.Wait(Watch, Idle) && Alone.Count == 0)
-                {
-                    _runs = false;
-                    return;
-                }
-            }
-
-            Tick();
-        }
     }
 }

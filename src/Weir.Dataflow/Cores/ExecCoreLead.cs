@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Weir.Core.Threads;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
@@ -25,7 +26,7 @@ internal abstract partial class ExecCore<T>
 
     long IWorksAlone.Claimed => _queue!.ReadCount;
 
-    void IWorksAlone.Accompany() => Accompany(_parallel!);
+    void IWorksAlone.Accompany() => Accompany(_parallel!, byWatch: true);
 
     void IWorksAlone.EndAlone()
     {
@@ -44,7 +45,7 @@ internal abstract partial class ExecCore<T>
         while (leader != 0 && !state.TryEndLead(leader));
 
         ProcessBarrier.Heavy();
-        Help(_queue!);
+        Help(_queue!, byWatch: true);
     }
 
     /// <summary>A worker begins, or begins again.</summary>
@@ -60,8 +61,22 @@ internal abstract partial class ExecCore<T>
             return false;
         }
 
+        if (AloneWatch.Begin(this))
+        {
+            return true;
+        }
+
         // Without the watch a call that lasts might hold up what comes after it.
-        return AloneWatch.Begin(this) || !state.TryEndLead(me);
+        bool leads = !state.TryEndLead(me);
+        HelpAfterLead(_queue!);
+        return leads;
+    }
+
+    /// <summary>Another worker for what came while there was a leader: whoever stored that saw the lead and brought none.</summary>
+    private void HelpAfterLead(InputQueue<T> queue)
+    {
+        ProcessBarrier.Heavy();
+        Help(queue);
     }
 
     /// <summary>From several workers to one that leads, or back.</summary>
@@ -95,7 +110,7 @@ internal abstract partial class ExecCore<T>
         {
             state.IsShort = false;
             leads = !state.TryEndLead(me);
-            Help(queue);
+            HelpAfterLead(queue);
         }
         else if (window > ParallelState.LastingTicks)
         {
@@ -106,12 +121,12 @@ internal abstract partial class ExecCore<T>
     }
 
     /// <summary>Somebody stands by, beside the leader.</summary>
-    private void Accompany(ParallelState state)
+    private void Accompany(ParallelState state, bool byWatch = false)
     {
         state.Lasted();
         if (Volatile.Read(ref state.Standby) == 0)
         {
-            Help(_queue!, led: true);
+            Help(_queue!, led: true, byWatch);
         }
     }
 
@@ -134,6 +149,7 @@ internal abstract partial class ExecCore<T>
                 state.IsShort = false;
                 state.Short = -ManyWindows;
                 standing = Standing.Free;
+                ProcessBarrier.Heavy();
             }
 
             Help(queue, led: true);
@@ -191,5 +207,32 @@ internal abstract partial class ExecCore<T>
         state.Taken = claimed - state.Now.TakenAt < FewBetween ? state.Taken + 1 : 0;
         state.Now.TakenAt = claimed;
         return state.Taken >= OftenInARow;
+    }
+
+    /// <summary>Queues a worker from a thread that the user's scheduler may hold up.</summary>
+    private sealed class Joining(ExecCore<T> core) : IThreadPoolWorkItem
+    {
+        private int _begun;
+
+        public void Begin()
+        {
+            try
+            {
+                SpareThreads.Queue(this);
+            }
+            catch (Exception e) when (e is OutOfMemoryException or ThreadStartException)
+            {
+                // It may still be in their line, for the next one that starts.
+                ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+            }
+        }
+
+        void IThreadPoolWorkItem.Execute()
+        {
+            if (Interlocked.Exchange(ref _begun, 1) == 0)
+            {
+                core.QueueWorker(again: false);
+            }
+        }
     }
 }

@@ -43,9 +43,21 @@ internal abstract partial class ExecCore<T> : IWorksAlone
     private bool IsDrainedParallelNeedsLock() => _parallel!.Busy == 0 && (_queue is null || _queue.IsEmpty);
 
     /// <summary>Another worker, if there is something for it and there may be one.</summary>
-    private void Help(InputQueue<T> queue, bool led = false)
+    /// <param name="queue">The messages.</param>
+    /// <param name="led">Whether also beside a leader.</param>
+    /// <param name="byWatch">Whether this is the watch's thread, on which no scheduler of the user's is called.</param>
+    private void Help(InputQueue<T> queue, bool led = false, bool byWatch = false)
     {
-        if (!queue.IsEmpty && _parallel!.TryJoin(led))
+        if (queue.IsEmpty || !_parallel!.TryJoin(led))
+        {
+            return;
+        }
+
+        if (byWatch && !Options.OnDefaultScheduler)
+        {
+            new Joining(this).Begin();
+        }
+        else
         {
             QueueWorker(again: false);
         }
@@ -146,7 +158,9 @@ internal abstract partial class ExecCore<T> : IWorksAlone
                     return;
                 }
 
+                // While one led, whoever stored a message brought nobody: see to it that the second of them does not wait for the first.
                 leads = Begins(state, me);
+                isFirst = true;
             }
         }
     }

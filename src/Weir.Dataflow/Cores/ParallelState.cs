@@ -113,7 +113,7 @@ internal sealed class ParallelState(int parallelism)
     /// <summary>One less, whoever stays.</summary>
     public void Rest() => Interlocked.Decrement(ref Now.Word);
 
-    /// <summary>Takes the lead, if nobody has it.</summary>
+    /// <summary>Takes the lead, if nobody has it. A full fence, before whatever the new leader asks next.</summary>
     public bool TryLead(int worker)
     {
         if ((Interlocked.Or(ref Now.Word, Led) & Led) != 0)
@@ -121,7 +121,7 @@ internal sealed class ParallelState(int parallelism)
             return false;
         }
 
-        Volatile.Write(ref Now.Leader, worker);
+        Interlocked.Exchange(ref Now.Leader, worker);
         return true;
     }
 

@@ -22,39 +22,6 @@ public sealed class AloneStarvedTests : IDisposable
     public async Task Call_BlocksWithNobodyElseAtWorkAndAStarvedPool_HoldsNothingUp(int degree)
     {
         using var pool = new StarvedPool();
-        using var gate = new Probes.Gate();
-        ParallelState? state = null;
-        int held = 0;
-        int after = 0;
-        var block = new ActionBlock<int>(
-            _ =>
-            {
-                if (Volatile.Read(ref held) != 0)
-                {
-                    Interlocked.Increment(ref after);
-                }
-                else if (Lone.Is(state) && state is { Busy: 1, Standby: 0 } && Interlocked.Exchange(ref held, 1) == 0)
-                {
-                    gate.Pass();
-                }
-            },
-            new ExecutionDataflowBlockOptions
-            {
-                MaxDegreeOfParallelism = degree,
-                TaskScheduler = new ThreadScheduler(),
-            });
-        state = Lone.StateOf(block);
-        Lone.PostUntil(block, () => gate.Arrived > 0);
-        int before = Volatile.Read(ref after);
-        for (int i = 0; i < 100; i++)
-        {
-            Assert.True(block.Post(i));
-        }
-
-        Eventually.True(() => Volatile.Read(ref after) >= before + 100);
-        gate.Open();
-        block.Complete();
-        await Eventually.Done(block.Completion);
-        Assert.Equal(0, state.Busy);
+        await Lone.CallLasts(degree);
     }
 }

@@ -44,6 +44,44 @@ public sealed class AloneTests : IDisposable
     }
 
     [Fact(Timeout = Limit)]
+    public async Task Call_BlocksAndSoDoesTheSchedulerOfAnotherBlock_IsJoinedByOneMore()
+    {
+        using var gate = new Probes.Gate();
+        var scheduler = new GatedScheduler(gate);
+        ParallelState? state = null;
+        int armed = 0;
+        var other = new ActionBlock<int>(
+            _ =>
+            {
+                if (Volatile.Read(ref armed) != 0)
+                {
+                    gate.Pass();
+                }
+                else if (Lone.Is(state))
+                {
+                    scheduler.Hold();
+                    Volatile.Write(ref armed, 1);
+                    gate.Pass();
+                }
+            },
+            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 8, TaskScheduler = scheduler });
+        state = Lone.StateOf(other);
+        Lone.PostUntil(other, () => Volatile.Read(ref armed) != 0);
+        for (int i = 0; i < 100; i++)
+        {
+            other.Post(i);
+        }
+
+        Eventually.True(() => scheduler.Held > 0, "The watch brought nobody.");
+        await Lone.CallLasts(degree: 2);
+        Assert.InRange(scheduler.Held, 1, 8);
+        gate.Open();
+        other.Complete();
+        await Eventually.Done(other.Completion);
+        Assert.Equal(0, state.Busy);
+    }
+
+    [Fact(Timeout = Limit)]
     public async Task Call_ReturnsPendingTaskWhileAlone_IsJoinedByOneMore()
     {
         var pending = new TaskCompletionSource();

@@ -40,6 +40,7 @@ public class FallbackTests
         try
         {
             var start = new ProcessStartInfo(Environment.GetEnvironmentVariable("DOTNET_HOST_PATH") ?? "dotnet") { RedirectStandardOutput = true };
+            start.Environment.Remove("WEIR_STRESS");
             string[] arguments =
             [
                 "exec", "--runtimeconfig", file, Path.Combine(folder, name + ".dll"), "-noColor", "-class", typeof(FallbackTests).FullName!,

@@ -17,6 +17,45 @@ internal static class Lone
 
     public static void PostUntil(TransformBlock<int, int> block, Func<bool> isDone) => PostUntil(block, () => block.InputCount, isDone);
 
+    /// <summary>A call lasts while nobody else is at work in its block: the others are done all the same.</summary>
+    public static async Task CallLasts(int degree)
+    {
+        using var gate = new Probes.Gate();
+        ParallelState? state = null;
+        int held = 0;
+        int after = 0;
+        var block = new ActionBlock<int>(
+            _ =>
+            {
+                if (Volatile.Read(ref held) != 0)
+                {
+                    Interlocked.Increment(ref after);
+                }
+                else if (Is(state) && state is { Busy: 1, Standby: 0 } && Interlocked.Exchange(ref held, 1) == 0)
+                {
+                    gate.Pass();
+                }
+            },
+            new ExecutionDataflowBlockOptions
+            {
+                MaxDegreeOfParallelism = degree,
+                TaskScheduler = new ThreadScheduler(),
+            });
+        state = StateOf(block);
+        PostUntil(block, () => gate.Arrived > 0);
+        int before = Volatile.Read(ref after);
+        for (int i = 0; i < 100; i++)
+        {
+            Assert.True(block.Post(i));
+        }
+
+        Eventually.True(() => Volatile.Read(ref after) >= before + 100);
+        gate.Open();
+        block.Complete();
+        await Eventually.Done(block.Completion);
+        Assert.Equal(0, state.Busy);
+    }
+
     private static void PostUntil(ITargetBlock<int> block, Func<int> waiting, Func<bool> isDone) =>
         Eventually.True(
             () =>
