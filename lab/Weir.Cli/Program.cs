@@ -1,5 +1,11 @@
 using System.Runtime.InteropServices;
 using Weir.Cli.Hosting;
+using Weir.Lab.Suites;
+
+if (await SuiteCommands.MeasureYoungAsync(args) is { } code)
+{
+    return code;
+}
 
 using CancellationTokenSource stop = new();
 

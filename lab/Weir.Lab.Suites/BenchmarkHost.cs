@@ -8,11 +8,6 @@ namespace Weir.Lab.Suites;
 /// <summary>Runs the suites from any program.</summary>
 public static class BenchmarkHost
 {
-    /// <summary>Runs the benchmarks that the arguments choose, and writes to the console.</summary>
-    /// <param name="arguments">BenchmarkDotNet's own arguments, and <c>--workers</c>.</param>
-    /// <returns>0 when all of them have a result, 3 when one has none, as when its arms do unequal work, and 1 for an argument that cannot be used, or that no benchmark answers to.</returns>
-    public static int Run(string[] arguments) => Run(arguments, config: null, static _ => { }, CancellationToken.None);
-
     /// <summary>Runs the benchmarks that the arguments choose, with a configuration of one's own.</summary>
     /// <param name="arguments">BenchmarkDotNet's own arguments, and <c>--workers</c>.</param>
     /// <param name="config">Loggers, exporters and what else is used; <see langword="null"/> for BenchmarkDotNet's defaults.</param>

@@ -1,5 +1,6 @@
 using Weir.Lab.Suites.Page;
 using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.Verbs;
 
 namespace Weir.Lab.Suites.Tests;
 
@@ -90,19 +91,19 @@ public class RatiosTests
         using StringWriter progress = new();
         int code = await new RatiosRun(TextWriter.Null, progress).RunAsync(["*CoreDelay*"], rounds: 9, new FileInfo(page));
         Assert.Equal(1, code);
-        Assert.Equal($"{page} is not a file in a folder that exists.{Environment.NewLine}", progress.ToString());
+        Assert.Equal($"--output must be a file in a folder that exists; {page} is none.{Environment.NewLine}", progress.ToString());
     }
 
     [Theory]
-    [InlineData("ratios", "--rounds", "-1")]
-    [InlineData("ratios", "--rounds", "many")]
-    [InlineData("ratios", "--round", "3")]
-    [InlineData("ratios", "--suites", "nothing")]
-    public void Parse_WrongArguments_IsAnError(params string[] args) => Assert.NotEmpty(RatiosCommand.Create().Parse(args).Errors);
+    [InlineData("--rounds", "-1")]
+    [InlineData("--rounds", "many")]
+    [InlineData("--round", "3")]
+    [InlineData("--suites", "nothing")]
+    public void Parse_WrongArguments_IsAnError(params string[] args) => Assert.NotEmpty(RatiosCommand.Create(TextWriter.Null, TextWriter.Null).Parse(args).Errors);
 
     [Fact]
     public void Parse_SeveralFilters_TakesThemAll() =>
-        Assert.Empty(RatiosCommand.Create().Parse(["ratios", "--filter", "*Core*", "*Batching*", "--rounds", "3"]).Errors);
+        Assert.Empty(RatiosCommand.Create(TextWriter.Null, TextWriter.Null).Parse(["--filter", "*Core*", "*Batching*", "--rounds", "3"]).Errors);
 
     private static ArmResult Arm(string name, params (int Round, double Time)[] samples) => Arm(name, false, samples);
 

@@ -10,7 +10,7 @@ public class ResultPageTests
     {
         string page = new ResultPage("").Render();
         Assert.Contains("## Sync items, limit 8", page, StringComparison.Ordinal);
-        Assert.Contains("Not measured yet: `dotnet run -c Release --project lab/Weir.Lab.Suites -- ratios --filter '*CoreYieldBenchmarks*'", page, StringComparison.Ordinal);
+        Assert.Contains("Not measured yet: `dotnet run -c Release --project lab/Weir.Cli -- ratios --filter '*CoreYieldBenchmarks*'", page, StringComparison.Ordinal);
     }
 
     [Fact]

@@ -8,6 +8,7 @@ using Weir.Cli.Load;
 using Weir.Cli.Page;
 using Weir.Cli.Processes;
 using Weir.Cli.Run;
+using Weir.Lab.Suites;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Hosting;
@@ -76,6 +77,11 @@ internal static class WeirApp
             DoctorCommand.Create(host),
             MeasureCommand.Create(host),
         };
+        foreach (Command command in SuiteCommands.Create(host.Out, host.Error))
+        {
+            root.Subcommands.Add(command);
+        }
+
         root.SetAction(parsed => new HelpAction().Invoke(parsed));
         return root;
     }

@@ -9,7 +9,7 @@ namespace Weir.Lab.Suites.Auto;
 /// <summary>The page of results of the auto runtime. All of it is generated.</summary>
 internal static class AutoPage
 {
-    public const string Command = "dotnet run -c Release --project lab/Weir.Lab.Suites -- auto --output docs/results/auto.md";
+    public const string Command = "dotnet run -c Release --project lab/Weir.Cli -- auto-table --output docs/results/auto.md";
 
     public static string Render(string provenance, IReadOnlyList<AutoFinding> findings)
     {

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Weir.Lab.Resources;
+using Weir.Lab.Suites.Page;
 using Weir.Lab.Suites.Ratios;
 using Weir.Lab.Trials;
 using Weir.Lab.Work;
@@ -27,10 +28,9 @@ internal sealed class AutoRun(TextWriter output, TextWriter progress)
             return 1;
         }
 
-        // Before minutes of measuring, not after.
-        if (page is not null && (page.Directory is not { Exists: true } || Directory.Exists(page.FullName)))
+        if (PageFile.Refuse(page) is { } refusal)
         {
-            await progress.WriteLineAsync($"{page} is not a file in a folder that exists.");
+            await progress.WriteLineAsync(refusal);
             return 1;
         }
 
@@ -61,9 +61,8 @@ internal sealed class AutoRun(TextWriter output, TextWriter progress)
         }
 
         double noiseAfter = Surroundings.Noise();
-        string provenance = Invariant(
-            $"Measured at commit {await Surroundings.CommitAsync()}; {Surroundings.Machine()}; noise {noiseBefore:P1} before, {noiseAfter:P1} after; {rounds} rounds of windows of {Window.TotalMilliseconds:0} ms; {Stopwatch.GetElapsedTime(start).TotalSeconds:0} s in all.");
-        provenance += Math.Max(noiseBefore, noiseAfter) > Canary.QuietVariation ? " **The machine was not quiet: repeat this before believing it.**" : "";
+        string provenance = Surroundings.Provenance(
+            await Surroundings.CommitAsync(), "", noiseBefore, noiseAfter, Invariant($"{rounds} rounds of windows of {Window.TotalMilliseconds:0} ms; {Stopwatch.GetElapsedTime(start).TotalSeconds:0} s in all"));
         string text = AutoPage.Render(provenance, findings);
         await output.WriteLineAsync(text);
         if (page is not null)

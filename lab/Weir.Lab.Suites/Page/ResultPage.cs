@@ -11,7 +11,7 @@ namespace Weir.Lab.Suites.Page;
 /// </summary>
 internal sealed partial class ResultPage
 {
-    public const string Command = "dotnet run -c Release --project lab/Weir.Lab.Suites -- ratios";
+    public const string Command = "dotnet run -c Release --project lab/Weir.Cli -- ratios";
 
     private readonly SuiteSet _set;
     private readonly Dictionary<string, string> _measured;

@@ -12,8 +12,9 @@ namespace Weir.Lab.Suites.Ratios;
 /// <param name="progress">Where progress and errors go.</param>
 internal sealed class RatiosRun(TextWriter output, TextWriter progress)
 {
-    /// <summary>Runs and gives the exit code: 1 for wrong input, 3 when the arms of a case do unequal work.</summary>
-    public async Task<int> RunAsync(IReadOnlyList<string> filters, int rounds, FileInfo? page, SuiteSet? set = null)
+    /// <summary>Runs and gives the exit code: 1 for wrong input, 3 when the arms of a case do unequal work, 130 when it was stopped. The suites that were measured until then are written.</summary>
+    public async Task<int> RunAsync(
+        IReadOnlyList<string> filters, int rounds, FileInfo? page, SuiteSet? set = null, CancellationToken cancellationToken = default)
     {
         IReadOnlyList<IGrouping<Type, SuiteCatalog.ParameterSet>> selected = SuiteCatalog.Select(filters, set);
         if (selected.Count == 0)
@@ -29,19 +30,18 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
             return 1;
         }
 
-        // Before minutes of measuring, not after.
-        if (page is not null && (page.Directory is not { Exists: true } || Directory.Exists(page.FullName)))
+        if (PageFile.Refuse(page) is { } refusal)
         {
-            await progress.WriteLineAsync($"{page} is not a file in a folder that exists.");
+            await progress.WriteLineAsync(refusal);
             return 1;
         }
 
-        ResultPage result = new(page is { Exists: true } ? await File.ReadAllTextAsync(page.FullName) : "", sets[0]);
+        ResultPage result = new(PageFile.Read(page), sets[0]);
         if (rounds > 0)
         {
             try
             {
-                await MeasureAsync(selected, rounds, result);
+                await MeasureAsync(selected, rounds, result, cancellationToken);
             }
             catch (UnequalWorkException exception)
             {
@@ -52,19 +52,24 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
 
         if (page is not null)
         {
-            await File.WriteAllTextAsync(page.FullName, result.Render());
+            await File.WriteAllTextAsync(page.FullName, result.Render(), CancellationToken.None);
             await progress.WriteLineAsync($"Wrote {page}.");
+        }
+
+        if (cancellationToken.IsCancellationRequested)
+        {
+            await progress.WriteLineAsync("Stopped; suites that were not finished are left as they were.");
+            return 130;
         }
 
         return 0;
     }
 
-    private async Task MeasureAsync(IReadOnlyList<IGrouping<Type, SuiteCatalog.ParameterSet>> selected, int rounds, ResultPage page)
+    private async Task MeasureAsync(IReadOnlyList<IGrouping<Type, SuiteCatalog.ParameterSet>> selected, int rounds, ResultPage page, CancellationToken cancellationToken)
     {
         long start = Stopwatch.GetTimestamp();
-        string machine = Surroundings.Machine();
         string commit = await Surroundings.CommitAsync();
-        double tick = (await TimerTick.MeasureAsync()).TotalMilliseconds;
+        double tick = (await TimerTick.MeasureAsync(cancellationToken: CancellationToken.None)).TotalMilliseconds;
         foreach (IGrouping<Type, SuiteCatalog.ParameterSet> suite in selected)
         {
             double noiseBefore = Surroundings.Noise();
@@ -74,6 +79,11 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
             {
                 foreach (MeasuredCase measured in await parameters.CreateAsync())
                 {
+                    if (cancellationToken.IsCancellationRequested)
+                    {
+                        return;
+                    }
+
                     await progress.WriteLineAsync(Invariant($"{Stopwatch.GetElapsedTime(start).TotalSeconds,6:0.0} s  {suite.Key.Name} {measured.Name}"));
                     Sampler sampler = new(rounds, (arm, patience) =>
                         progress.WriteLine(Invariant($"{Stopwatch.GetElapsedTime(start).TotalSeconds,6:0.0} s  {arm.Name} did not complete in {patience.TotalSeconds:0} s: left out")));
@@ -84,9 +94,8 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
 
             string appendix = last is null ? "" : await last.AppendixAsync();
             double noiseAfter = Surroundings.Noise();
-            string provenance = Invariant(
-                $"Measured at commit {commit}; {machine}; timer tick {tick:0.0} ms; {SpinWork.PerMicrosecond} spins = 1 us; noise {noiseBefore:P1} before, {noiseAfter:P1} after; {rounds} rounds.");
-            provenance += Math.Max(noiseBefore, noiseAfter) > Canary.QuietVariation ? " **The machine was not quiet: repeat this before believing it.**" : "";
+            string provenance = Surroundings.Provenance(
+                commit, Invariant($"timer tick {tick:0.0} ms; {SpinWork.PerMicrosecond} spins = 1 us"), noiseBefore, noiseAfter, Invariant($"{rounds} rounds"));
             string section = SuiteTable.Render(provenance, results) + (appendix.Length == 0 ? "" : $"\n\n{appendix}");
             page.Replace(suite.Key, section);
             await output.WriteLineAsync($"## {SuiteCatalog.Info(suite.Key).Title}\n\n{section}\n");

@@ -25,6 +25,19 @@ internal static class Surroundings
             ]);
     }
 
+    /// <summary>What a page says of where its figures come from.</summary>
+    /// <param name="commit">The commit.</param>
+    /// <param name="settings">What else was measured of the machine; empty for nothing.</param>
+    /// <param name="noiseBefore">How much the canary varied before, as a share.</param>
+    /// <param name="noiseAfter">How much it varied afterwards.</param>
+    /// <param name="extent">How much was measured.</param>
+    public static string Provenance(string commit, string settings, double noiseBefore, double noiseAfter, string extent)
+    {
+        string text = Invariant(
+            $"Measured at commit {commit}; {Machine()};{(settings.Length == 0 ? "" : $" {settings};")} noise {noiseBefore:P1} before, {noiseAfter:P1} after; {extent}.");
+        return Math.Max(noiseBefore, noiseAfter) > Canary.QuietVariation ? text + " **The machine was not quiet: repeat this before believing it.**" : text;
+    }
+
     /// <summary>How much the canary varies, as a share of its mean, over about a fifth of a second.</summary>
     public static double Noise() => Canary.Read(Pieces).Variation;
 

@@ -14,7 +14,7 @@ internal static class CheckPage
     {
         StringBuilder page = new();
         page.Append("# The lab, checked on itself\n\n");
-        page.Append("Made by `dotnet run -c Release --project lab/Weir.Lab.Suites -- lab --output docs/results/lab.md`.\n\n");
+        page.Append("Made by `dotnet run -c Release --project lab/Weir.Cli -- selfcheck --output docs/results/lab.md`.\n\n");
         CanaryReading canary = Canary.Read(CanaryPieces);
         page.Append(Invariant($"Measured at commit {await Surroundings.CommitAsync()}; {Surroundings.Machine()}; timer tick {(await TimerTick.MeasureAsync()).TotalMilliseconds:0.0} ms; canary {canary.Variation:P1} afterwards."));
         page.Append(canary.IsQuiet ? "\n" : " **The machine was not quiet: other programs had a share of its processors.**\n");

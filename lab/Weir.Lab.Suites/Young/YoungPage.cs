@@ -7,7 +7,7 @@ namespace Weir.Lab.Suites.Young;
 /// <summary>The page of results of young code.</summary>
 internal static class YoungPage
 {
-    public const string Command = "dotnet run -c Release --project lab/Weir.Lab.Suites -- young --output docs/results/young.md";
+    public const string Command = "dotnet run -c Release --project lab/Weir.Cli -- young --output docs/results/young.md";
 
     private const string NotesBegin = "<!-- notes -->\n";
     private const string NotesEnd = "<!-- /notes -->\n";

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Weir.Lab.Resources;
+using Weir.Lab.Suites.Page;
 using Weir.Lab.Suites.Ratios;
 using static System.FormattableString;
 
@@ -10,6 +11,12 @@ namespace Weir.Lab.Suites.Young;
 /// <param name="progress">Where progress and errors go.</param>
 internal sealed class YoungRun(TextWriter output, TextWriter progress)
 {
+    /// <summary>The command's name.</summary>
+    public const string Verb = "young";
+
+    /// <summary>Before the key of the arm that a process is started to measure.</summary>
+    public const string Arm = "--arm";
+
     /// <summary>Measures an arm in this process and writes the reading.</summary>
     public static async Task<int> MeasureHereAsync(string key, TextWriter output, TextWriter errors)
     {
@@ -35,9 +42,9 @@ internal sealed class YoungRun(TextWriter output, TextWriter progress)
             return 1;
         }
 
-        if (page is not null && (page.Directory is not { Exists: true } || Directory.Exists(page.FullName)))
+        if (PageFile.Refuse(page) is { } refusal)
         {
-            await progress.WriteLineAsync($"{page} is not a file in a folder that exists.");
+            await progress.WriteLineAsync(refusal);
             return 1;
         }
 
@@ -60,10 +67,9 @@ internal sealed class YoungRun(TextWriter output, TextWriter progress)
         }
 
         double noiseAfter = Surroundings.Noise();
-        string provenance = Invariant(
-            $"Measured at commit {await Surroundings.CommitAsync()}; {Surroundings.Machine()}; noise {noiseBefore:P1} before, {noiseAfter:P1} after; {rounds} rounds.");
-        provenance += Math.Max(noiseBefore, noiseAfter) > Canary.QuietVariation ? " **The machine was not quiet: repeat this before believing it.**" : "";
-        string text = YoungPage.Render(provenance, arms, readings, page is { Exists: true } ? await File.ReadAllTextAsync(page.FullName, cancellationToken) : "");
+        string provenance = Surroundings.Provenance(
+            await Surroundings.CommitAsync(), "", noiseBefore, noiseAfter, Invariant($"{rounds} rounds"));
+        string text = YoungPage.Render(provenance, arms, readings, PageFile.Read(page));
         await output.WriteLineAsync(text);
         if (page is not null)
         {
@@ -75,7 +81,7 @@ internal sealed class YoungRun(TextWriter output, TextWriter progress)
 
     private async Task<YoungReading?> MeasureInAProcessAsync(YoungArm arm, CancellationToken cancellationToken)
     {
-        string[] arguments = [YoungCommand.Name, "--arm", arm.Key];
+        string[] arguments = [Verb, Arm, arm.Key];
         ProcessStartInfo start = Path.GetFileNameWithoutExtension(Environment.ProcessPath) == "dotnet"
             ? new(Environment.ProcessPath!, [Environment.GetCommandLineArgs()[0], .. arguments])
             : new(Environment.ProcessPath!, arguments);

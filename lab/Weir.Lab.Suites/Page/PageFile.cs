@@ -1,0 +1,38 @@
+namespace Weir.Lab.Suites.Page;
+
+/// <summary>The file that a command writes its page to.</summary>
+internal static class PageFile
+{
+    /// <summary>Why the page cannot be written, as a sentence; <see langword="null"/> when it can, or when none is wanted. Asked before minutes of measuring, not after.</summary>
+    public static string? Refuse(FileInfo? page)
+    {
+        if (page is null)
+        {
+            return null;
+        }
+
+        if (page.Directory is not { Exists: true } || Directory.Exists(page.FullName))
+        {
+            return $"--output must be a file in a folder that exists; {page} is none.";
+        }
+
+        try
+        {
+            bool isNew = !page.Exists;
+            File.Open(page.FullName, FileMode.OpenOrCreate, FileAccess.Write).Dispose();
+            if (isNew)
+            {
+                File.Delete(page.FullName);
+            }
+
+            return null;
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            return $"--output must be a file that can be written; {e.Message}";
+        }
+    }
+
+    /// <summary>What is in the page now: empty when there is none.</summary>
+    public static string Read(FileInfo? page) => page is { Exists: true } ? File.ReadAllText(page.FullName) : "";
+}
