@@ -1,3 +1,4 @@
+using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Page;
 using Weir.Lab.Suites.Ratios;
 using Weir.Lab.Suites.Verbs;

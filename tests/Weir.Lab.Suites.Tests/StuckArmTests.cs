@@ -1,5 +1,7 @@
 using BenchmarkDotNet.Attributes;
+using Weir.Lab.Suites.Catalog;
 using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Page;
 using Weir.Lab.Suites.Ratios;
 using Weir.TestKit;

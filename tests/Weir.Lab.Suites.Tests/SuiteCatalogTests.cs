@@ -1,4 +1,4 @@
-using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.Catalog;
 
 namespace Weir.Lab.Suites.Tests;
 

@@ -5,8 +5,9 @@ using BenchmarkDotNet.Loggers;
 using BenchmarkDotNet.Reports;
 using BenchmarkDotNet.Running;
 using BenchmarkDotNet.Toolchains.InProcess.Emit;
+using Weir.Lab.Suites.Catalog;
 using Weir.Lab.Suites.Checking;
-using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.Figures;
 
 namespace Weir.Lab.Suites.Tests;
 

@@ -1,5 +1,5 @@
 using System.Text;
-using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.Figures;
 using Weir.Runtimes;
 using static System.FormattableString;
 using ArmResult = Weir.Lab.Trials.ArmResult;

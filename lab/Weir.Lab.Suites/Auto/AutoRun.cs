@@ -1,7 +1,7 @@
 using System.Diagnostics;
 using Weir.Lab.Resources;
+using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Page;
-using Weir.Lab.Suites.Ratios;
 using Weir.Lab.Trials;
 using Weir.Lab.Work;
 using static System.FormattableString;

@@ -1,6 +1,6 @@
 using BenchmarkDotNet.Attributes;
 using Weir.Lab.Suites.Checking;
-using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.Figures;
 
 namespace Weir.Lab.Suites;
 

@@ -1,5 +1,5 @@
 using BenchmarkDotNet.Attributes;
-using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Workloads;
 
 namespace Weir.Lab.Suites;

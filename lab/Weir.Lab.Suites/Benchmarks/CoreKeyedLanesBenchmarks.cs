@@ -1,7 +1,7 @@
 using BenchmarkDotNet.Attributes;
 using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Peers;
-using Weir.Lab.Suites.Ratios;
 using Weir.Lab.Suites.Workloads;
 using Weir.Runtimes;
 

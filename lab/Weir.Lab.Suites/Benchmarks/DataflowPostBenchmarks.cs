@@ -1,8 +1,8 @@
 using System.Threading.Tasks.Dataflow;
 using BenchmarkDotNet.Attributes;
 using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Peers.Dataflow;
-using Weir.Lab.Suites.Ratios;
 
 namespace Weir.Lab.Suites;
 

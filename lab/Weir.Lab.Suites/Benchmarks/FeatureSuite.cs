@@ -1,6 +1,5 @@
 using BenchmarkDotNet.Attributes;
 using Weir.Lab.Suites.Checking;
-using Weir.Lab.Suites.Ratios;
 using Weir.Lab.Suites.Workloads;
 
 namespace Weir.Lab.Suites;

@@ -1,4 +1,4 @@
-using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Workloads;
 
 namespace Weir.Lab.Suites;

@@ -1,7 +1,7 @@
 using BenchmarkDotNet.Attributes;
 using BenchmarkDotNet.Configs;
 using Weir.Lab.Suites.Checking;
-using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.Figures;
 
 namespace Weir.Lab.Suites;
 

@@ -1,3 +1,5 @@
+using Weir.Lab.Suites.Workloads;
+
 namespace Weir.Lab.Suites.Lasting;
 
 /// <summary>One cell of the grid.</summary>

@@ -1,7 +1,8 @@
 using System.Diagnostics;
 using System.Text;
+using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Peers.Dataflow;
-using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.Workloads;
 using Weir.Lab.Work;
 using static System.FormattableString;
 

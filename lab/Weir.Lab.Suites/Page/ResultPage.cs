@@ -1,7 +1,7 @@
 using System.Text;
 using System.Text.RegularExpressions;
+using Weir.Lab.Suites.Catalog;
 using Weir.Lab.Suites.Checking;
-using Weir.Lab.Suites.Ratios;
 
 namespace Weir.Lab.Suites.Page;
 

@@ -1,5 +1,5 @@
 using System.Text;
-using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.Figures;
 using static System.FormattableString;
 
 namespace Weir.Lab.Suites.Page;

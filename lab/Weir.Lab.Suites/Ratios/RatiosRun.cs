@@ -1,6 +1,8 @@
 using System.Diagnostics;
 using Weir.Lab.Resources;
+using Weir.Lab.Suites.Catalog;
 using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Page;
 using Weir.Lab.Suites.Workloads;
 using static System.FormattableString;

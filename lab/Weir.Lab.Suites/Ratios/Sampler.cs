@@ -1,5 +1,7 @@
 using System.Diagnostics;
+using Weir.Lab.Suites.Catalog;
 using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Figures;
 
 namespace Weir.Lab.Suites.Ratios;
 

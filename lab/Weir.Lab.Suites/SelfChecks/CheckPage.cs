@@ -1,6 +1,6 @@
 using System.Text;
 using Weir.Lab.Resources;
-using Weir.Lab.Suites.Ratios;
+using Weir.Lab.Suites.Figures;
 using static System.FormattableString;
 
 namespace Weir.Lab.Suites.SelfChecks;

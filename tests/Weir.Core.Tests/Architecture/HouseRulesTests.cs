@@ -37,6 +37,9 @@ public partial class HouseRulesTests
     {
         ["Weir.Core"] = ["Locking", "Metering", "Threads", "Sources", "Sinks", "Dispatch"],
         ["Weir.Dataflow"] = ["Sync", "Links", "Waiters", "Cores", "Blocks"],
+        ["Weir.Lab"] = ["Work", "Latency", "Resources", "Statistics", "Scaling", "Trials", "Workers"],
+        ["Weir.Lab.Suites"] =
+            ["Workloads", "Peers", "Checking", "Figures", "Lasting", "Benchmarks", "Catalog", "Page", "Ratios", "Auto", "Young", "SelfChecks", "Verbs"],
     };
 
     private static readonly string Root = Repository.Root;
@@ -72,6 +75,8 @@ public partial class HouseRulesTests
 
     public static TheoryData<string> ProjectsWithFolders() => [.. Folders.Keys];
 
+    public static TheoryData<string> LibrariesWithFolders() => [.. Folders.Keys.Where(static p => !p.StartsWith("Weir.Lab", StringComparison.Ordinal))];
+
     [Theory]
     [MemberData(nameof(ProjectsWithFolders))]
     public void Folders_References_GoOneWay(string project)
@@ -95,13 +100,13 @@ public partial class HouseRulesTests
     }
 
     [Theory]
-    [MemberData(nameof(ProjectsWithFolders))]
-    public void Folders_Root_HasNoTypes(string project) => Assert.Empty(Directory.EnumerateFiles(Path.Combine(Root, "src", project), "*.cs"));
+    [MemberData(nameof(LibrariesWithFolders))]
+    public void Folders_Root_HasNoTypes(string project) => Assert.Empty(Directory.EnumerateFiles(FolderOf(project), "*.cs"));
 
     [Theory]
     [MemberData(nameof(ProjectsWithFolders))]
     public void Folders_OfTheProject_AreThoseOfTheList(string project) =>
-        Assert.Empty(Directory.EnumerateDirectories(Path.Combine(Root, "src", project)).Select(Path.GetFileName).Except([.. Folders[project], "bin", "obj"]));
+        Assert.Empty(Directory.EnumerateDirectories(FolderOf(project)).Select(Path.GetFileName).Except([.. Folders[project], "bin", "obj"]));
 
     [Fact]
     public void SourceFiles_Length_IsAtMostFourHundredLines() =>
@@ -115,8 +120,10 @@ public partial class HouseRulesTests
     public void PublicTypes_OfTheEngine_AreInTheUsersNamespace() =>
         Assert.All(typeof(ErrorMode).Assembly.GetExportedTypes(), static type => Assert.Equal("Weir", type.Namespace));
 
+    private static string FolderOf(string project) => Path.Combine(Root, project.StartsWith("Weir.Lab", StringComparison.Ordinal) ? "lab" : "src", project);
+
     private static IEnumerable<string> FolderFiles(string project, string folder) =>
-        Directory.EnumerateFiles(Path.Combine(Root, "src", project, folder), "*.cs", SearchOption.AllDirectories);
+        Directory.EnumerateFiles(Path.Combine(FolderOf(project), folder), "*.cs", SearchOption.AllDirectories);
 
     private static IEnumerable<string> References(string project, string kind) =>
         XDocument.Load(Path.Combine(Root, project)).Descendants(kind).Select(static e => e.Attribute("Include")!.Value.Replace('\\', '/'));

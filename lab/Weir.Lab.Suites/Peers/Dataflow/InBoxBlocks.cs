@@ -1,5 +1,5 @@
 using System.Threading.Tasks.Dataflow;
-using Weir.Lab.Suites.Lasting;
+using Weir.Lab.Suites.Workloads;
 
 namespace Weir.Lab.Suites.Peers.Dataflow;
 

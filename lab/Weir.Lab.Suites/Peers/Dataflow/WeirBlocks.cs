@@ -1,5 +1,6 @@
 using System.Threading.Tasks.Dataflow;
-using Weir.Lab.Suites.Lasting;
+using Weir.Dataflow;
+using Weir.Lab.Suites.Workloads;
 
 namespace Weir.Lab.Suites.Peers.Dataflow;
 

@@ -1,4 +1,4 @@
-namespace Weir.Lab.Suites.Lasting;
+namespace Weir.Lab.Suites.Workloads;
 
 /// <summary>The blocks that call a delegate.</summary>
 internal enum BlockKind

@@ -1,6 +1,6 @@
 using static System.FormattableString;
 
-namespace Weir.Lab.Suites.Ratios;
+namespace Weir.Lab.Suites.Figures;
 
 /// <summary>One goal of a case, and its judgement by what was measured.</summary>
 internal sealed class Goal

@@ -1,4 +1,4 @@
-namespace Weir.Lab.Suites.Lasting;
+namespace Weir.Lab.Suites.Workloads;
 
 /// <summary>How a call lasts.</summary>
 internal enum CallKind

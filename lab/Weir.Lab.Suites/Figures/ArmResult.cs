@@ -1,4 +1,4 @@
-namespace Weir.Lab.Suites.Ratios;
+namespace Weir.Lab.Suites.Figures;
 
 /// <summary>All rounds of one arm.</summary>
 /// <param name="Name">The benchmark method.</param>

@@ -1,4 +1,4 @@
-namespace Weir.Lab.Suites.Ratios;
+namespace Weir.Lab.Suites.Figures;
 
 /// <summary>The measured arms of one case: a suite's category with one set of parameters.</summary>
 /// <param name="Name">The parameters and the category.</param>

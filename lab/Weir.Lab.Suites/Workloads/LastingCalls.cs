@@ -1,6 +1,6 @@
 using Weir.Lab.Work;
 
-namespace Weir.Lab.Suites.Lasting;
+namespace Weir.Lab.Suites.Workloads;
 
 /// <summary>Delegates of which some calls last and the others do nothing.</summary>
 internal sealed class LastingCalls(CallKind kind, bool[] lasts, CalibratedSpin spin, WaitThread waits)

@@ -1,6 +1,6 @@
 using static System.FormattableString;
 
-namespace Weir.Lab.Suites.Ratios;
+namespace Weir.Lab.Suites.Figures;
 
 /// <summary>Runs of an arm that were given up.</summary>
 /// <param name="Count">How many, the warm-up's included.</param>

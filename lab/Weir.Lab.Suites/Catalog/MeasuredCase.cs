@@ -1,6 +1,7 @@
 using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Figures;
 
-namespace Weir.Lab.Suites.Ratios;
+namespace Weir.Lab.Suites.Catalog;
 
 /// <summary>One case to measure: the arms of one category of a suite whose parameters are set.</summary>
 /// <param name="Suite">The suite.</param>

@@ -1,6 +1,6 @@
 using static System.FormattableString;
 
-namespace Weir.Lab.Suites.Ratios;
+namespace Weir.Lab.Suites.Figures;
 
 /// <summary>Numbers as the page shows them: three digits that matter, and a unit per value.</summary>
 internal static class Format

@@ -4,7 +4,7 @@ using BenchmarkDotNet.Parameters;
 using BenchmarkDotNet.Running;
 using Weir.Lab.Suites.Checking;
 
-namespace Weir.Lab.Suites.Ratios;
+namespace Weir.Lab.Suites.Catalog;
 
 /// <summary>The suites of an assembly, as BenchmarkDotNet itself sees them: its filter, its parameters, its methods.</summary>
 internal static class SuiteCatalog

@@ -2,7 +2,7 @@ using System.Diagnostics;
 using Weir.Lab.Resources;
 using static System.FormattableString;
 
-namespace Weir.Lab.Suites.Ratios;
+namespace Weir.Lab.Suites.Figures;
 
 /// <summary>Where and of what something was measured: without it a number cannot be compared with another.</summary>
 internal static class Surroundings

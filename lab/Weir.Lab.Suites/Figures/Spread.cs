@@ -1,4 +1,4 @@
-namespace Weir.Lab.Suites.Ratios;
+namespace Weir.Lab.Suites.Figures;
 
 /// <summary>The middle and the ends of some values. Means would let one disturbed round speak for all.</summary>
 internal readonly record struct Spread(double Median, double Low, double High)

@@ -1,4 +1,4 @@
-namespace Weir.Lab.Suites.Ratios;
+namespace Weir.Lab.Suites.Figures;
 
 /// <summary>One arm in one round, per run of the arm.</summary>
 /// <param name="Round">The round, from 0.</param>
