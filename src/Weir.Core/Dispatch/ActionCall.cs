@@ -7,6 +7,11 @@ internal readonly struct ActionCall<TItem>(Func<TItem, CancellationToken, ValueT
 {
     private readonly Func<TItem, CancellationToken, ValueTask> _action = action;
 
+    public bool InvokesInPlace => false;
+
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public PendingNothing Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken) => new(_action(item, cancellationToken));
+
+    public void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PendingNothing pending) =>
+        pending = Invoke(item, index, isFirst, cancellationToken);
 }

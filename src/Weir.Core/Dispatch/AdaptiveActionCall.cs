@@ -7,6 +7,8 @@ internal struct AdaptiveActionCall<TItem>(Func<TItem, CancellationToken, ValueTa
     private readonly Func<TItem, CancellationToken, ValueTask> _action = action;
     private AdaptiveMeter _meter = new(controller);
 
+    public bool InvokesInPlace => false;
+
     public AdaptivePendingNothing Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
     {
         _meter.Begin();
@@ -29,4 +31,7 @@ internal struct AdaptiveActionCall<TItem>(Func<TItem, CancellationToken, ValueTa
         _meter.Completed(cancellationToken);
         return new(task);
     }
+
+    public void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref AdaptivePendingNothing pending) =>
+        pending = Invoke(item, index, isFirst, cancellationToken);
 }

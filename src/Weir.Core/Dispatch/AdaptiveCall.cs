@@ -7,6 +7,8 @@ internal struct AdaptiveCall<TItem, TResult>(Func<TItem, CancellationToken, Valu
     private readonly Func<TItem, CancellationToken, ValueTask<TResult>> _selector = selector;
     private AdaptiveMeter _meter = new(controller);
 
+    public bool InvokesInPlace => false;
+
     public AdaptivePendingResult<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
     {
         _meter.Begin();
@@ -29,4 +31,7 @@ internal struct AdaptiveCall<TItem, TResult>(Func<TItem, CancellationToken, Valu
         _meter.Completed(cancellationToken);
         return new(task);
     }
+
+    public void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref AdaptivePendingResult<TResult> pending) =>
+        pending = Invoke(item, index, isFirst, cancellationToken);
 }

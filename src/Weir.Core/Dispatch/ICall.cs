@@ -4,12 +4,13 @@ namespace Weir.Core.Dispatch;
 /// What a run does with one item. A struct given as a type parameter, so that the run without features compiles to nothing but
 /// the user's delegate.
 /// </summary>
+/// <remarks>No member has a body here, and none is static: what a struct does not have itself cannot be compiled ahead of time.</remarks>
 /// <typeparam name="TItem">The items.</typeparam>
 /// <typeparam name="TPending">How the call says that it is not done yet.</typeparam>
 internal interface ICall<in TItem, TPending>
 {
     /// <summary>Whether the call writes its large pending struct where the worker has it, most of the time only a part of it, because to return it costs more than all the rest.</summary>
-    static virtual bool InvokesInPlace => false;
+    bool InvokesInPlace { get; }
 
     /// <summary>Starts the call.</summary>
     /// <param name="item">The item.</param>
@@ -19,6 +20,5 @@ internal interface ICall<in TItem, TPending>
     TPending Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken);
 
     /// <summary>Does the same, in place. Only when <see cref="InvokesInPlace"/>.</summary>
-    void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref TPending pending) =>
-        throw new System.Diagnostics.UnreachableException();
+    void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref TPending pending);
 }

@@ -29,7 +29,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         _delays = recovery is null ? null : new DelayQueue<TItem>(source, settings.TimeProvider, OnDue);
         Source = source;
         TakesTurns = source.TakesTurns;
-        Keepable = IsGuarded || recovery is not null || WatchesPauses || TCall.InvokesInPlace ? null : source as OneByOneSource<TItem>;
+        Keepable = IsGuarded || recovery is not null || WatchesPauses || call.InvokesInPlace ? null : source as OneByOneSource<TItem>;
         Call = call;
         Sink = sink;
         source.CancellationToken = Token;

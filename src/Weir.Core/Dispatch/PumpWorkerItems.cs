@@ -9,7 +9,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     private static readonly CodeYouth Youth = new(TimeProvider.System);
 
     /// <summary>Optimized from the first call, but for good without what the runtime learns while code runs: above all which delegate it is.</summary>
-    [MethodImpl(MethodImplOptions.AggressiveOptimization)]
+    [MethodImpl(MethodImplOptions.AggressiveOptimization | MethodImplOptions.NoInlining)]
     private Done RunYoungItems() => RunItems(int.MaxValue);
 
     /// <summary>Slow at first, and faster than any other once the runtime has learned and compiled it anew.</summary>
@@ -38,7 +38,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         int position = _chunk.Position;
         int started = position;
         TPending place = default;
-        Span<TResult> slots = TSink.HasSlots ? sink.Slots(first, items.Length) : default;
+        Span<TResult> slots = sink.HasSlots ? sink.Slots(first, items.Length) : default;
         int end = most < items.Length - position ? position + most : items.Length;
         for (; position < end; position++)
         {
@@ -51,12 +51,12 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
             // In a local, and stored only when it has not completed: a store to the heap costs a write barrier an item.
             TPending pending;
-            if (TCall.InvokesInPlace)
+            if (call.InvokesInPlace)
             {
                 call.InvokeInPlace(items[position], first + position, isFirst, token, ref place);
                 if (place.IsCompletedSuccessfully)
                 {
-                    if (TSink.HasSlots)
+                    if (sink.HasSlots)
                     {
                         slots[position] = place.GetResult();
                     }
@@ -89,7 +89,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return WaitForCall();
             }
 
-            if (TSink.HasSlots)
+            if (sink.HasSlots)
             {
                 slots[position] = pending.GetResult();
             }

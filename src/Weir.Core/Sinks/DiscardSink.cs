@@ -7,7 +7,13 @@ internal readonly struct DiscardSink(TaskCompletionSource completion) : ISink<No
 {
     private readonly TaskCompletionSource _completion = completion;
 
+    public bool HasSlots => false;
+
     public long Ceiling => long.MaxValue;
+
+    public Span<Nothing> Slots(long first, int count) => default;
+
+    public long Undelivered(long ended) => 0;
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Succeeded(long index, Nothing result)

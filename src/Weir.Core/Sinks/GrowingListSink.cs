@@ -8,7 +8,13 @@ internal readonly struct GrowingListSink<TResult>(ListCompletion<TResult> comple
     private readonly ListCompletion<TResult> _completion = completion;
     private readonly Segments<TResult> _segments = new();
 
+    public bool HasSlots => false;
+
     public long Ceiling => int.MaxValue;
+
+    public Span<TResult> Slots(long first, int count) => default;
+
+    public long Undelivered(long ended) => 0;
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Succeeded(long index, TResult result) => _segments[index] = result;

@@ -8,7 +8,13 @@ internal readonly struct GrowingOutcomeSink<TResult>(OutcomeCompletion<TResult> 
     private readonly OutcomeCompletion<TResult> _completion = completion;
     private readonly Segments<ItemOutcome<TResult>> _segments = new();
 
+    public bool HasSlots => false;
+
     public long Ceiling => int.MaxValue;
+
+    public Span<TResult> Slots(long first, int count) => default;
+
+    public long Undelivered(long ended) => 0;
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Succeeded(long index, TResult result) => _segments[index] = ItemOutcome<TResult>.Success(result);

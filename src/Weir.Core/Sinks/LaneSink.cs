@@ -8,9 +8,13 @@ internal readonly struct LaneSink<TResult, TSink>(TSink inner, ILanes lanes) : I
 {
     private readonly TSink _inner = inner;
 
+    public bool HasSlots => false;
+
     public long Ceiling => _inner.Ceiling;
 
     public long Undelivered(long ended) => _inner.Undelivered(ended);
+
+    public Span<TResult> Slots(long first, int count) => default;
 
     public void Succeeded(long index, TResult result)
     {

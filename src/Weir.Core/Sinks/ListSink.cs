@@ -9,13 +9,15 @@ internal readonly struct ListSink<TResult>(ListCompletion<TResult> completion) :
     private readonly ListCompletion<TResult> _completion = completion;
     private readonly List<TResult> _list = completion.List;
 
-    public static bool HasSlots => true;
+    public bool HasSlots => true;
 
     public long Ceiling => long.MaxValue;
 
     // The list's own storage is the slot array. Nobody else has the list yet, and it was given its full length before the start.
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public Span<TResult> Slots(long first, int count) => CollectionsMarshal.AsSpan(_list).Slice((int)first, count);
+
+    public long Undelivered(long ended) => 0;
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Succeeded(long index, TResult result) => CollectionsMarshal.AsSpan(_list)[(int)index] = result;

@@ -8,7 +8,13 @@ internal readonly struct OutcomeSink<TResult>(OutcomeCompletion<TResult> complet
     private readonly OutcomeCompletion<TResult> _completion = completion;
     private readonly ItemOutcome<TResult>[] _outcomes = completion.Outcomes;
 
+    public bool HasSlots => false;
+
     public long Ceiling => long.MaxValue;
+
+    public Span<TResult> Slots(long first, int count) => default;
+
+    public long Undelivered(long ended) => 0;
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Succeeded(long index, TResult result) => _outcomes[index] = ItemOutcome<TResult>.Success(result);

@@ -7,11 +7,17 @@ internal readonly struct OutcomeStreamSink<TResult>(StreamOutput<(int Index, Ite
 {
     private readonly StreamOutput<(int Index, ItemOutcome<TResult> Outcome)> _output = output;
 
+    public bool HasSlots => false;
+
     public long Ceiling
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
         get => _output.Ceiling;
     }
+
+    public Span<TResult> Slots(long first, int count) => default;
+
+    public long Undelivered(long ended) => 0;
 
     public void Succeeded(long index, TResult result) => _output.Add(index, ((int)index, ItemOutcome<TResult>.Success(result)));
 

@@ -7,6 +7,8 @@ internal readonly struct StreamSink<TResult>(StreamOutput<TResult> output) : ISi
 {
     private readonly StreamOutput<TResult> _output = output;
 
+    public bool HasSlots => false;
+
     public long Ceiling
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
@@ -14,6 +16,8 @@ internal readonly struct StreamSink<TResult>(StreamOutput<TResult> output) : ISi
     }
 
     public long Undelivered(long ended) => _output.Undelivered(ended);
+
+    public Span<TResult> Slots(long first, int count) => default;
 
     public void Succeeded(long index, TResult result) => _output.Add(index, result);
 

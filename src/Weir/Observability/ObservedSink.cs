@@ -9,7 +9,7 @@ internal readonly struct ObservedSink<TResult, TSink>(TSink inner, RunObservatio
 {
     private readonly TSink _inner = inner;
 
-    public static bool HasSlots => TSink.HasSlots;
+    public bool HasSlots => _inner.HasSlots;
 
     public long Ceiling => _inner.Ceiling;
 

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
@@ -14,6 +15,7 @@ internal sealed class RunObservation
     private readonly PeriodicReport? _metrics;
     private readonly bool _isMetered;
     private Activity? _outer;
+    private bool _isTraced;
     private Pump? _pump;
     private long _started;
 
@@ -22,8 +24,7 @@ internal sealed class RunObservation
         Operation = operation;
         _time = options.TimeProvider;
         _total = total >= 0 ? total : null;
-        _isMetered = WeirMeter.HasListeners;
-        MeasuresCalls = WeirMeter.MeasuresCalls;
+        (_isMetered, MeasuresCalls) = Audience.Shared.IsPossible ? AskMeter() : default;
         if (options.Progress is { OnProgress: { } onProgress } progress)
         {
             _progress = new PeriodicReport(
@@ -48,7 +49,7 @@ internal sealed class RunObservation
 
     /// <summary>Whether anybody watches a run that starts now.</summary>
     public static bool IsWanted(ParallelRunOptions options) =>
-        options.Progress?.OnProgress is not null || options.Metrics?.OnMetricsSample is not null || RunTrace.HasListeners || WeirMeter.HasListeners;
+        options.Progress?.OnProgress is not null || options.Metrics?.OnMetricsSample is not null || (Audience.Shared.IsPossible && AskAll());
 
     /// <summary>Begins to watch. Between this and <see cref="Started"/>, the run's span is the current one.</summary>
     /// <param name="options">The options of the run.</param>
@@ -56,8 +57,12 @@ internal sealed class RunObservation
     /// <param name="total">How many items there are, or -1.</param>
     public static RunObservation Begin(ParallelRunOptions options, string operation, int total)
     {
-        RunObservation observation = new(options, operation, total) { _outer = Activity.Current };
-        observation.Trace = RunTrace.HasListeners ? RunTrace.Start(operation, options, total) : null;
+        RunObservation observation = new(options, operation, total);
+        if (Audience.Shared.IsPossible)
+        {
+            observation.BeginTrace(options, total);
+        }
+
         return observation;
     }
 
@@ -76,7 +81,13 @@ internal sealed class RunObservation
     }
 
     /// <summary>The run has been started: the caller's own span is the current one again.</summary>
-    public void Started() => RunTrace.SetCurrent(_outer);
+    public void Started()
+    {
+        if (_isTraced)
+        {
+            RunTrace.SetCurrent(_outer);
+        }
+    }
 
     public RunSample Sample() => _pump!.Sample();
 
@@ -91,6 +102,24 @@ internal sealed class RunObservation
         Math.Max(0, sample.Claimed - sample.Succeeded - sample.Unsuccessful - sample.InFlight) + sample.Undelivered;
 
     private static long StartedOf(RunSample sample) => sample.Succeeded + sample.Unsuccessful + sample.InFlight + sample.Delayed;
+
+    // The three that ask are methods of their own because to compile them loads what listeners need, and then there may be some: see Audience.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static bool AskAll() => RunTrace.HasListeners || WeirMeter.HasListeners;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static (bool Any, bool OfCalls) AskMeter() => (WeirMeter.HasListeners, WeirMeter.MeasuresCalls);
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void BeginTrace(ParallelRunOptions options, int total)
+    {
+        if (RunTrace.HasListeners)
+        {
+            _isTraced = true;
+            _outer = Activity.Current;
+            Trace = RunTrace.Start(Operation, options, total);
+        }
+    }
 
     private async Task EndAsync(RunEnd end, Action<RunEnd> complete)
     {

@@ -11,7 +11,7 @@ namespace Weir.Policies;
 internal readonly struct PolicyCall<TItem, TResult>(Func<TItem, CancellationToken, ValueTask<TResult>> selector, CallPolicies policies, TimeoutPolicy<TResult>? attemptTimeout)
     : ICall<TItem, PolicyPending<TResult>>
 {
-    public static bool InvokesInPlace => true;
+    public bool InvokesInPlace => true;
 
     public PolicyPending<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken) =>
         !policies.HasHooks ? Attempt(item, cancellationToken)

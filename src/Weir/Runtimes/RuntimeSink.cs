@@ -10,11 +10,17 @@ internal readonly struct RuntimeSink<TResult, TSink>(TSink inner, CallEnd end) :
 {
     private readonly TSink _inner = inner;
 
+    public bool HasSlots => false;
+
     public long Ceiling
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
         get => _inner.Ceiling;
     }
+
+    public Span<TResult> Slots(long first, int count) => default;
+
+    public long Undelivered(long ended) => 0;
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Succeeded(long index, TResult result) => _inner.Succeeded(index, result);

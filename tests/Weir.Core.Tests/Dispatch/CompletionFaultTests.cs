@@ -110,7 +110,13 @@ public class CompletionFaultTests
     /// <summary>A sink whose completion throws at first.</summary>
     private readonly struct ThrowingSink(ThrowingCompletion completion) : ISink<int>
     {
+        public bool HasSlots => false;
+
         public long Ceiling => long.MaxValue;
+
+        public Span<int> Slots(long first, int count) => default;
+
+        public long Undelivered(long ended) => 0;
 
         public void Succeeded(long index, int result)
         {

@@ -36,9 +36,13 @@ public class EngineFaultTests
 
     private readonly struct FaultySink(ListSink<int> inner) : ISink<int>
     {
+        public bool HasSlots => false;
+
         public long Ceiling => long.MaxValue;
 
         public long Undelivered(long ended) => 0;
+
+        public Span<int> Slots(long first, int count) => default;
 
         public void Succeeded(long index, int result)
         {

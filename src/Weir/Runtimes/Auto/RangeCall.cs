@@ -6,6 +6,11 @@ namespace Weir.Runtimes;
 /// <summary>What the engine calls for an item of its own, which is a range of the caller's items.</summary>
 internal readonly struct RangeCall<TItem, TResult> : ICall<ItemRange<TItem, TResult>, RangePending<TItem, TResult>>
 {
+    public bool InvokesInPlace => false;
+
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public RangePending<TItem, TResult> Invoke(ItemRange<TItem, TResult> item, long index, bool isFirst, CancellationToken cancellationToken) => item.Run(cancellationToken);
+
+    public void InvokeInPlace(ItemRange<TItem, TResult> item, long index, bool isFirst, CancellationToken cancellationToken, ref RangePending<TItem, TResult> pending) =>
+        pending = Invoke(item, index, isFirst, cancellationToken);
 }

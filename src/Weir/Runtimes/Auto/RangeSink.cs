@@ -5,7 +5,13 @@ namespace Weir.Runtimes;
 /// <summary>Takes ranges that ended or were given up, and hands their items' outcomes on.</summary>
 internal readonly struct RangeSink<TItem, TResult>(AutoCall<TItem, TResult> call) : ISink<ItemRange<TItem, TResult>>
 {
+    public bool HasSlots => false;
+
     public long Ceiling => call.Ceiling;
+
+    public Span<ItemRange<TItem, TResult>> Slots(long first, int count) => default;
+
+    public long Undelivered(long ended) => 0;
 
     public void Succeeded(long index, ItemRange<TItem, TResult> result) => result.End();
 

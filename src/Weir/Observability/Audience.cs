@@ -1,0 +1,88 @@
+using System.Reflection;
+using Weir.Core;
+using Weir.Core.Threads;
+
+namespace Weir.Observability;
+
+/// <summary>Whether anybody can be listening to spans and instruments, which the library does not make before that.</summary>
+/// <remarks>
+/// The first source of spans of a process costs about ten milliseconds, most of them for the platform's own event sources: too much for the first run of a program that has just begun. Whoever
+/// listens inside the process has loaded the assembly of activities and meters, so while that is not there, a run need not ask. For listeners outside, which find what exists, all is
+/// made a while after the first run, on the thread pool.
+/// </remarks>
+/// <param name="assembly">The simple name of the assembly that listeners need.</param>
+/// <param name="prepare">Makes what can be listened to.</param>
+/// <param name="time">The clock.</param>
+internal sealed class Audience(string assembly, Action prepare, TimeProvider time)
+{
+    /// <summary>How long after the first run the sources are made at the latest.</summary>
+    public static readonly TimeSpan Patience = TimeSpan.FromSeconds(2);
+
+    private const int Unknown = 0;
+    private const int Nobody = 1;
+    private const int Possible = 2;
+
+    private readonly Lock _gate = new();
+    private readonly string _prefix = assembly + ",";
+    private ITimer? _timer;
+    private int _state;
+
+    /// <summary>That of the process.</summary>
+    public static Audience Shared { get; } = new("System.Diagnostics.DiagnosticSource", static () => _ = RunTrace.HasListeners | WeirMeter.HasListeners, TimeProvider.System);
+
+    /// <summary>Whether a run has to ask the sources. False only until there may be somebody.</summary>
+    public bool IsPossible => Volatile.Read(ref _state) switch
+    {
+        Possible => true,
+        Nobody => false,
+        _ => Look(),
+    };
+
+    private bool Look()
+    {
+        using (_gate.Hold())
+        {
+            if (_state == Unknown)
+            {
+                // In this order, so that none is missed in between.
+                AppDomain.CurrentDomain.AssemblyLoad += OnLoad;
+                if (Array.Exists(AppDomain.CurrentDomain.GetAssemblies(), IsTheirs))
+                {
+                    Open();
+                }
+                else if (Interlocked.CompareExchange(ref _state, Nobody, Unknown) == Unknown)
+                {
+                    _timer = WatchTime.For(time).CreateTimer(static audience => ((Audience)audience!).PrepareSoon(), this, Patience, Timeout.InfiniteTimeSpan);
+                }
+            }
+        }
+
+        return Volatile.Read(ref _state) == Possible;
+    }
+
+    private bool IsTheirs(Assembly loaded) => loaded.FullName?.StartsWith(_prefix, StringComparison.Ordinal) == true;
+
+    private void OnLoad(object? sender, AssemblyLoadEventArgs loaded)
+    {
+        if (IsTheirs(loaded.LoadedAssembly))
+        {
+            Open();
+        }
+    }
+
+    // Code of listeners may run in it.
+    private void PrepareSoon() => ThreadPool.UnsafeQueueUserWorkItem(static audience => audience.Prepare(), this, preferLocal: false);
+
+    private void Prepare()
+    {
+        prepare();
+        Open();
+    }
+
+    private void Open()
+    {
+        Volatile.Write(ref _state, Possible);
+        AppDomain.CurrentDomain.AssemblyLoad -= OnLoad;
+        Volatile.Read(ref _timer)?.Dispose();
+    }
+}
