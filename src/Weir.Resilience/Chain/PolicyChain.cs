@@ -209,13 +209,22 @@ public sealed class PolicyChain<TResult>
                 attempt.Entry = EnterGate(token);
             }
 
-            bool waits = !attempt.Entry.IsCompleted;
-            attempt.Lease = await attempt.Entry.ConfigureAwait(false);
-
-            // A circuit that opened while this attempt stood in the queue must stop it: its ticket is of an older generation.
-            if (waits && _breaker is not null && !_breaker.IsCurrent(attempt.Ticket))
+            while (true)
             {
+                bool waits = !attempt.Entry.IsCompleted;
+                attempt.Lease = await attempt.Entry.ConfigureAwait(false);
+
+                // A circuit that opened while this attempt stood in the queue must stop it: its ticket is of an older generation.
+                if (!waits || _breaker is null || _breaker.IsCurrent(attempt.Ticket) || _breaker.TryEnter(out attempt.Ticket))
+                {
+                    break;
+                }
+
+                // What was paid was paid for a start at that moment. An attempt that waits for the circuit pays anew when it may start.
+                attempt.Lease?.Dispose();
+                attempt.Lease = null;
                 attempt.Ticket = await EnterCircuitAsync(token).ConfigureAwait(false);
+                attempt.Entry = EnterGate(token);
             }
 
             // A delay or a wait may end just before it hears of a cancellation: no attempt begins after the end.

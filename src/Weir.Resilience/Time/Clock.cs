@@ -16,7 +16,5 @@ internal readonly struct Clock(TimeProvider provider)
     public TimeSpan ToTimeSpan(long ticks) =>
         ticks <= 0 ? TimeSpan.Zero : new TimeSpan(CeilingDivide((Int128)ticks * TimeSpan.TicksPerSecond, _frequency));
 
-    public double ToSeconds(long ticks) => ticks / (double)_frequency;
-
-    private static long CeilingDivide(Int128 dividend, long divisor) => (long)((dividend + divisor - 1) / divisor);
+    private static long CeilingDivide(Int128 dividend, long divisor) => (long)Int128.Min((dividend + divisor - 1) / divisor, long.MaxValue);
 }

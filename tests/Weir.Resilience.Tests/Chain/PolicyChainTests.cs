@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using Weir.TestKit;
 
 namespace Weir.Resilience.Tests.Chain;
@@ -251,6 +252,40 @@ public class PolicyChainTests
         await Assert.ThrowsAsync<CircuitBreakerOpenException>(() => second);
     }
 
+    // What was paid before the wait for the circuit was a start at that time: five calls of a second apart began together.
+    [Theory(Timeout = 30_000)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task ExecuteAsync_CircuitOpensWhileWaitingForTheRate_PaysAgainWhenItStarts(bool throughAnyGate)
+    {
+        CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 1, SuccessThreshold = 5, TimeProvider = _clock });
+        using LastReadTimeProvider clock = new(_clock);
+        IRateGate gate = new TokenBucket(new RateLimitOptions { TokensPerSecond = 1, BurstCapacity = 1, TimeProvider = clock });
+        PolicyChain<int> chain = Make(new PolicyChainOptions<int>
+        {
+            CircuitBreaker = breaker,
+            RateLimit = throughAnyGate ? new PassingGate(gate) : gate,
+            OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen,
+        });
+        ConcurrentQueue<long> starts = [];
+        Assert.True(breaker.TryEnter(out CircuitTicket ticket));
+        Task<int>[] calls = [.. Enumerable.Range(0, 6).Select(i => chain.ExecuteAsync(_ =>
+        {
+            starts.Enqueue(clock.LastRead);
+            return new ValueTask<int>(i);
+        }).AsTask())];
+        breaker.Failed(ticket);
+        Task all = Task.WhenAll(calls);
+        while (!all.IsCompleted)
+        {
+            await Until.TrueAsync(() => all.IsCompleted || _clock.ArmedTimers > 0);
+            _clock.Advance(Span.Ms(500));
+        }
+
+        Assert.Equal(Enumerable.Range(0, 6), await Task.WhenAll(calls));
+        Assert.InRange(RateBound.Excess(starts, clock.TimestampFrequency, 1, 1), -1, 1e-3);
+    }
+
     [Fact(Timeout = 10_000)]
     public async Task ExecuteAsync_GateRefuses_IsNoFailureForTheBreakerAndProbesComeBack()
     {
@@ -313,6 +348,11 @@ public class PolicyChainTests
     private sealed class RefusingGate : IRateGate
     {
         public ValueTask<IDisposable?> EnterAsync(CancellationToken cancellationToken) => throw new RateLimitRejectedException(TimeSpan.FromSeconds(1));
+    }
+
+    private sealed class PassingGate(IRateGate inner) : IRateGate
+    {
+        public async ValueTask<IDisposable?> EnterAsync(CancellationToken cancellationToken) => await inner.EnterAsync(cancellationToken).ConfigureAwait(false);
     }
 
     private sealed class LeaseGate : IRateGate, IDisposable

@@ -12,51 +12,101 @@ public class TokenBucketPropertyTests
         from burst in Gen.Elements(0, 0, 0.5, 1, 7, 99)
         select new RateLimitOptions { TokensPerSecond = rate, TokensPerOperation = cost, BurstCapacity = cost + burst };
 
-    // Pauses in hundredths of the time of one token, so that every rate meets waiting, bursts and idling. Negative: cancel that one.
-    private static readonly Gen<int> Steps = Gen.Frequency(
-        (6, Gen.Constant(0)), (4, Gen.Choose(1, 300)), (1, Gen.Choose(1_000, 20_000)), (1, Gen.Choose(-200, -1)));
-
-    private static readonly Gen<(RateLimitOptions Options, int[] Steps)> Cases =
-        from options in Options
-        from size in Gen.Choose(1, 150)
-        from steps in Gen.ArrayOf(Steps, size)
-        select (options, steps);
-
-    [Fact]
-    public void Reserve_AnyPlan_NoWindowHoldsMoreThanRateAndBurstAndOrderIsKept() => Check.ForAll(Cases, static c =>
+    /// <summary>What a step of a plan does.</summary>
+    private enum Kind
     {
-        List<Granted> granted = Run(c.Options, c.Steps);
-        double[] starts = [.. granted.Where(static g => !g.Cancelled).Select(static g => g.Start)];
-        for (int first = 0; first < starts.Length; first++)
+        /// <summary>The clock moves, by hundredths of the time of one call.</summary>
+        Move,
+
+        /// <summary>Some calls ask, and wait.</summary>
+        Wait,
+
+        /// <summary>Some calls ask, and do not wait.</summary>
+        Try,
+
+        /// <summary>One that waits is cancelled.</summary>
+        Cancel,
+    }
+
+    private static readonly Gen<(Kind Kind, int Size)> Steps = Gen.Frequency(
+        (5, from size in Gen.Choose(1, 300) select (Kind.Move, size)),
+        (1, from size in Gen.Choose(1_000, 20_000) select (Kind.Move, size)),
+        (5, from size in Gen.Choose(1, 6) select (Kind.Wait, size)),
+        (3, from size in Gen.Choose(1, 6) select (Kind.Try, size)),
+        (2, from size in Gen.Choose(0, 100) select (Kind.Cancel, size)));
+
+    private static readonly Gen<(RateLimitOptions Options, double Tick, (Kind Kind, int Size)[] Steps)> Cases =
+        from options in Options
+        from tick in Gen.Elements(0.0001, 4, 15.6)
+        from size in Gen.Choose(1, 60)
+        from steps in Gen.ArrayOf(Steps, size)
+        select (options, tick, steps);
+
+    [Fact(Timeout = 120_000)]
+    public Task Calls_AnyPlanOnAnyTick_NoWindowHoldsMoreThanRateAndBurstAndAllAreServedInOrder() => Task.Run(() => Check.ForAll(Cases, static c =>
+    {
+        using var run = new BucketRun(c.Options, Span.Ms(c.Tick));
+        foreach ((Kind kind, int size) in c.Steps)
         {
-            for (int last = first; last < starts.Length; last++)
+            switch (kind)
             {
-                Assert.True(last == first || starts[last] >= starts[last - 1] - 1e-7, "A later caller was let in before an earlier one.");
-                double tokens = (last - first + 1) * c.Options.TokensPerOperation;
-                double allowed = (c.Options.TokensPerSecond * (starts[last] - starts[first] + 2e-7)) + c.Options.BurstCapacity;
-                Assert.True(tokens <= allowed + 1e-6, $"{tokens} tokens in {starts[last] - starts[first]} s; {allowed} are allowed.");
+                case Kind.Move:
+                    run.Move(TimeSpan.FromSeconds(size / 100.0 * c.Options.TokensPerOperation / c.Options.TokensPerSecond));
+                    break;
+                case Kind.Wait:
+                    run.Wait(size);
+                    break;
+                case Kind.Try:
+                    run.Try(size);
+                    break;
+                default:
+                    run.Cancel(size);
+                    break;
             }
         }
-    }, cases: 600);
 
-    [Fact]
-    public void Reserve_NothingCancelled_IsAsSoonAsAPlainBucketAllows() => Check.ForAll(Cases, static c =>
+        run.ServeAll();
+        Assert.True(run.Excess() < 1e-3, $"{run.Excess()} tokens too many.");
+        long[] waited = [.. run.StartsOfThoseThatWaited];
+        Assert.Equal(waited.Order(), waited);
+        Assert.Equal((0, 0), (run.Waiting, run.LiveTimers));
+    }, cases: 300));
+
+    // All times are whole milliseconds, which timers keep.
+    private static readonly Gen<(RateLimitOptions Options, int[] Pauses)> ExactCases =
+        from rate in Gen.Elements(0.5, 100, 250, 1_000)
+        from cost in Gen.Elements(1, 2)
+        from burst in Gen.Elements(0, 0, 1, 7, 99)
+        from size in Gen.Choose(1, 100)
+        from pauses in Gen.ArrayOf(Gen.Frequency((6, Gen.Constant(0)), (4, Gen.Choose(1, 3)), (1, Gen.Choose(10, 200))), size)
+        select (new RateLimitOptions { TokensPerSecond = rate, TokensPerOperation = cost, BurstCapacity = cost + burst }, pauses);
+
+    [Fact(Timeout = 120_000)]
+    public Task WaitAsync_TimersThatAreNotLate_StartsAsSoonAsAPlainBucketAllows() => Task.Run(() => Check.ForAll(ExactCases, static c =>
     {
+        using var run = new BucketRun(c.Options, TimeSpan.FromTicks(1));
+        List<double> expected = [];
         double level = c.Options.BurstCapacity;
-        double last = 0;
-        foreach (Granted granted in Run(c.Options, [.. c.Steps.Where(static s => s >= 0)]))
+        double last = run.Seconds;
+        foreach (int pause in c.Pauses)
         {
+            run.Move(Span.Ms(Math.Ceiling(pause * 1_000 / c.Options.TokensPerSecond)));
+
             // The plain bucket: as long as the last caller waits, the next one does; then for as many tokens as are missing.
-            double now = Math.Max(granted.Asked, last);
+            double now = Math.Max(run.Seconds, last);
             level = Math.Min(c.Options.BurstCapacity, level + (c.Options.TokensPerSecond * (now - last)));
             double wait = Math.Max(0, (c.Options.TokensPerOperation - level) / c.Options.TokensPerSecond);
             last = now + wait;
             level = Math.Max(level, c.Options.TokensPerOperation) - c.Options.TokensPerOperation;
-            Assert.InRange(granted.Start, last - 1e-6, last + 1e-6);
+            expected.Add(last);
+            run.Wait(1);
         }
-    }, cases: 600);
 
-    // Rates at which calls do not all look at the clock. Steps: advance by so many ticks; enter so many times, without waiting; or reserve.
+        run.ServeAll();
+        Assert.All(run.StartsOfThoseThatWaited.Zip(expected), static both => Assert.InRange(both.First / (double)TimeSpan.TicksPerSecond, both.Second - 1e-6, both.Second + 1e-6));
+    }, cases: 200));
+
+    // Rates at which calls do not all look at the clock. Steps: advance by so many ticks; enter so many times, without waiting; or ask how long it is.
     private static readonly Gen<(RateLimitOptions Options, (int Kind, int Size)[] Steps)> QuickCases =
         from rate in Gen.Elements(1e6, 7e6, 1e9)
         from burst in Gen.Elements(4_200, 10_000, 150_000)
@@ -96,7 +146,8 @@ public class TokenBucketPropertyTests
 
                     break;
                 default:
-                    granted.Add((Seconds(clock) + bucket.Reserve().Delay.TotalSeconds, 1));
+                    // Whoever asks how long it is settles what was taken without a look at the clock.
+                    _ = bucket.RetryAfter;
                     break;
             }
         }
@@ -139,37 +190,5 @@ public class TokenBucketPropertyTests
         },
         cases: 60);
 
-    private static List<Granted> Run(RateLimitOptions options, int[] steps)
-    {
-        var clock = new ManualTimeProvider();
-        var bucket = new TokenBucket(options with { TimeProvider = clock });
-        List<Granted> granted = [];
-        foreach (int step in steps)
-        {
-            if (step < 0)
-            {
-                int pick = -step - 1;
-                if (pick < granted.Count && !granted[pick].Cancelled && granted[pick].Start > Seconds(clock))
-                {
-                    granted[pick].Cancelled = true;
-                    bucket.Cancel(granted[pick].Reservation);
-                }
-
-                continue;
-            }
-
-            clock.Advance(TimeSpan.FromSeconds(step / 100.0 / options.TokensPerSecond));
-            RateReservation reservation = bucket.Reserve();
-            granted.Add(new Granted(reservation, Seconds(clock), Seconds(clock) + reservation.Delay.TotalSeconds));
-        }
-
-        return granted;
-    }
-
     private static double Seconds(ManualTimeProvider clock) => clock.GetTimestamp() / (double)TimeSpan.TicksPerSecond;
-
-    private sealed record Granted(RateReservation Reservation, double Asked, double Start)
-    {
-        public bool Cancelled { get; set; }
-    }
 }

@@ -104,17 +104,18 @@ public class PolicyOrderTests
     public async Task RateLimit_ManyItemsWait_NoneIsOvertakenByMoreThanAreInFlight()
     {
         ConcurrentQueue<int> order = new();
+        TokenBucket bucket = new(new() { TokensPerSecond = 100, BurstCapacity = 1, TimeProvider = _time });
         Task run = Enumerable.Range(0, 100).ForEachParallelAsync(
             (x, _) =>
             {
                 order.Enqueue(x);
                 return default;
             },
-            Options with { RateLimit = new RateLimitOptions { TokensPerSecond = 100, BurstCapacity = 1 } });
+            Options with { SharedRateLimit = bucket });
         while (!run.IsCompleted)
         {
-            // The clock moves when all in flight wait for it, so that none can be late for another reason.
-            if (_time.ArmedTimers == Math.Min(4, 100 - order.Count))
+            // The clock moves when all in flight wait for their tokens, 10 ms each, so that none can be late for another reason.
+            if (bucket.RetryAfter > TimeSpan.FromMilliseconds(10 * Math.Min(4, 100 - order.Count)))
             {
                 _time.Advance(TimeSpan.FromMilliseconds(1));
             }

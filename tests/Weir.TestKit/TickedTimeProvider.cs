@@ -1,9 +1,7 @@
-using Weir.TestKit;
-
-namespace Weir.Resilience.Tests;
+namespace Weir.TestKit;
 
 /// <summary>A manual clock whose timers fire only on a tick, as those of an operating system do: late, and many at once.</summary>
-internal sealed class TickedTimeProvider(ManualTimeProvider inner, TimeSpan tick) : TimeProvider
+public sealed class TickedTimeProvider(ManualTimeProvider inner, TimeSpan tick) : TimeProvider
 {
     public override long TimestampFrequency => inner.TimestampFrequency;
 
