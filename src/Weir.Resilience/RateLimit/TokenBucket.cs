@@ -124,20 +124,21 @@ public sealed class TokenBucket : IRateGate
 
     private bool TryTake()
     {
-        while (true)
+        // The clock first: between the mark and its exchange there is no time for others.
+        double now = _clock.Now - _origin;
+        double mark = Volatile.Read(ref _mark);
+        while (mark - _reach <= now)
         {
-            double mark = Volatile.Read(ref _mark);
-            double now = _clock.Now - _origin;
-            if (mark - _reach > now)
-            {
-                return false;
-            }
-
-            if (Interlocked.CompareExchange(ref _mark, MarkAfter(mark, now), mark).Equals(mark))
+            double seen = Interlocked.CompareExchange(ref _mark, MarkAfter(mark, now), mark);
+            if (seen.Equals(mark))
             {
                 return true;
             }
+
+            mark = seen;
         }
+
+        return false;
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
