@@ -35,7 +35,7 @@ public sealed class TokenBucket : IRateGate
 
     private readonly Clock _clock;
     private readonly Lock _lock = new();
-    private readonly LinkedList<TaskCompletionSource> _waiting = [];
+    private readonly LinkedList<RateTurn> _waiting = [];
     private readonly QuickTokens? _quick;
     private readonly long _origin;
     private readonly double _cost;
@@ -104,7 +104,7 @@ public sealed class TokenBucket : IRateGate
     /// <returns><see langword="false"/>, and nothing is taken, when it would have to wait: for its tokens, or for those that wait already.</returns>
     public bool TryEnter() => _quick is null ? TryTake() : _quick.TryTake() || TryTakeAndOpen();
 
-    /// <summary>Waits until the caller may make one call, and takes its tokens at that moment: make the call at once.</summary>
+    /// <summary>Waits until the caller may make one call, and takes its tokens at that moment: await it at once, and make the call at once.</summary>
     /// <param name="cancellationToken">Ends the waiting; nothing is taken then.</param>
     /// <returns>A task that has already ended, without an allocation, when there is nothing to wait for.</returns>
     /// <remarks>
@@ -114,13 +114,44 @@ public sealed class TokenBucket : IRateGate
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     public ValueTask WaitAsync(CancellationToken cancellationToken = default) =>
         cancellationToken.IsCancellationRequested ? ValueTask.FromCanceled(cancellationToken)
-        : TryEnter() || Queue() is not { } turn ? ValueTask.CompletedTask
-        : new ValueTask(WaitForAsync(turn, cancellationToken));
+        : TryEnter() || Queue(cancellationToken) is not { } turn ? ValueTask.CompletedTask
+        : new ValueTask(turn.Wait.AsTask());
 
+    /// <inheritdoc/>
+    /// <remarks>A call that waits holds its place, and those behind it, until it is awaited.</remarks>
     ValueTask<IDisposable?> IRateGate.EnterAsync(CancellationToken cancellationToken) =>
         cancellationToken.IsCancellationRequested ? ValueTask.FromCanceled<IDisposable?>(cancellationToken)
-        : TryEnter() || Queue() is not { } turn ? default
-        : new ValueTask<IDisposable?>(WaitForAsync(turn, cancellationToken));
+        : TryEnter() || Queue(cancellationToken) is not { } turn ? default
+        : turn.Wait;
+
+    /// <summary>
+    /// Waits in the queue. Only the first one in it waits for a time, which nobody else moves meanwhile; the others wait to be the first. Whoever leaves calls the next one.
+    /// </summary>
+    internal async Task WaitForAsync(RateTurn turn, CancellationToken cancellationToken)
+    {
+        try
+        {
+            Task ready = IsFirst(turn, out long start) ? TimerDelay.WaitUntilAsync(start, _clock, cancellationToken) : turn.First.Task.WaitAsync(cancellationToken);
+
+            // Never on the stack of the caller, who does not expect to go on before he has begun to wait.
+            await ready.ConfigureAwait(ready.IsCompleted ? ConfigureAwaitOptions.ForceYielding : ConfigureAwaitOptions.None);
+            while (true)
+            {
+                cancellationToken.ThrowIfCancellationRequested();
+                if (TryTakeFirst(turn, out start))
+                {
+                    return;
+                }
+
+                await TimerDelay.WaitUntilAsync(start, _clock, cancellationToken).ConfigureAwait(false);
+            }
+        }
+        catch
+        {
+            Leave(turn);
+            throw;
+        }
+    }
 
     private bool TryTake()
     {
@@ -174,9 +205,9 @@ public sealed class TokenBucket : IRateGate
     }
 
     /// <summary>Takes a place in the queue, or the tokens after all: then there is no place.</summary>
-    private LinkedListNode<TaskCompletionSource>? Queue()
+    private RateTurn? Queue(CancellationToken cancellationToken)
     {
-        LinkedListNode<TaskCompletionSource> turn = new(new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously));
+        RateTurn turn = new(this, cancellationToken);
         lock (_lock)
         {
             AssertInvariantsNeedsLock();
@@ -194,93 +225,66 @@ public sealed class TokenBucket : IRateGate
                 }
             }
 
-            _waiting.AddLast(turn);
+            _waiting.AddLast(turn.Node);
             return turn;
         }
     }
 
-    /// <summary>
-    /// Waits in the queue. Only the first one in it waits for a time, which nobody else moves meanwhile; the others wait to be the first. Whoever leaves calls the next one.
-    /// </summary>
-    private async Task<IDisposable?> WaitForAsync(LinkedListNode<TaskCompletionSource> turn, CancellationToken cancellationToken)
-    {
-        try
-        {
-            if (!IsFirst(turn))
-            {
-                await turn.Value.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
-            }
-
-            while (true)
-            {
-                cancellationToken.ThrowIfCancellationRequested();
-                if (TakeFirst(turn) is not { } start)
-                {
-                    return null;
-                }
-
-                await TimerDelay.WaitUntilAsync(start, _clock, cancellationToken).ConfigureAwait(false);
-            }
-        }
-        catch
-        {
-            Leave(turn);
-            throw;
-        }
-    }
-
-    private bool IsFirst(LinkedListNode<TaskCompletionSource> turn)
+    private bool IsFirst(RateTurn turn, out long start)
     {
         lock (_lock)
         {
-            return _waiting.First == turn;
+            start = _origin + StartTicks(_heldMark);
+            return _waiting.First == turn.Node;
         }
     }
 
     /// <summary>Takes the tokens of the first one in the queue, who leaves it then, or says when he may start.</summary>
-    private long? TakeFirst(LinkedListNode<TaskCompletionSource> turn)
+    private bool TryTakeFirst(RateTurn turn, out long start)
     {
-        TaskCompletionSource? next;
+        RateTurn? next;
         lock (_lock)
         {
             AssertInvariantsNeedsLock();
+            Debug.Assert(_waiting.First == turn.Node, "Only the first one asks.");
+            start = _origin + StartTicks(_heldMark);
             double now = _clock.Now - _origin;
             if (_heldMark - _reach > now)
             {
-                return _origin + StartTicks(_heldMark);
+                return false;
             }
 
             _heldMark = MarkAfter(_heldMark, now);
             next = RemoveNeedsLock(turn);
         }
 
-        next?.TrySetResult();
-        return null;
+        next?.First.TrySetResult();
+        return true;
     }
 
-    private void Leave(LinkedListNode<TaskCompletionSource> turn)
+    private void Leave(RateTurn turn)
     {
-        TaskCompletionSource? next;
+        RateTurn? next;
         lock (_lock)
         {
             AssertInvariantsNeedsLock();
             next = RemoveNeedsLock(turn);
         }
 
-        next?.TrySetResult();
+        next?.First.TrySetResult();
     }
 
     /// <summary>Removes a call from the queue, and opens the bucket to all when it was the last one.</summary>
     /// <returns>Whom to call outside the lock.</returns>
-    private TaskCompletionSource? RemoveNeedsLock(LinkedListNode<TaskCompletionSource> turn)
+    private RateTurn? RemoveNeedsLock(RateTurn turn)
     {
-        if (turn.List is null)
+        if (turn.Node.List is null)
         {
             return null;
         }
 
-        bool wasFirst = _waiting.First == turn;
-        _waiting.Remove(turn);
+        bool wasFirst = _waiting.First == turn.Node;
+        _waiting.Remove(turn.Node);
         if (_waiting.Count == 0)
         {
             Volatile.Write(ref _mark, _heldMark);

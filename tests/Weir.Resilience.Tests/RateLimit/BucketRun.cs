@@ -114,7 +114,12 @@ internal sealed class BucketRun : IDisposable
         Settle();
     }
 
-    private void Settle() => Assert.True(
-        SpinWait.SpinUntil(() => _calls.Count(static c => !c.Start.IsCompleted) == _bucket.Waiting && _clock.ArmedTimers == Math.Min(1, _bucket.Waiting), TimeSpan.FromSeconds(60)),
-        $"{_bucket.Waiting} calls wait, and {_clock.ArmedTimers} timers are armed.");
+    private void Settle() => Assert.True(SpinWait.SpinUntil(IsSettled, TimeSpan.FromSeconds(60)), $"{_bucket.Waiting} calls wait, and {_clock.ArmedTimers} timers are armed.");
+
+    private bool IsSettled()
+    {
+        // The same before and after: nobody was let in meanwhile.
+        int waiting = _bucket.Waiting;
+        return _calls.Count(static c => !c.Start.IsCompleted) == waiting && _clock.ArmedTimers == Math.Min(1, waiting) && _bucket.Waiting == waiting;
+    }
 }

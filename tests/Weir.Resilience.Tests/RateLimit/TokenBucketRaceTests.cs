@@ -14,9 +14,10 @@ public class TokenBucketRaceTests
     [InlineData(100_000, 700, 2.5, 6_000)]
     public async Task Calls_ManyThreads_NoWindowHoldsMoreThanRateAndBurst(int rate, int burst, double cost, int calls)
     {
-        // What a thread read last is when it was let in: the bucket reads the clock for nobody else.
+        // What a thread read last is when it was let in: whoever awaits the gate goes on on the thread that has taken his tokens.
         using var clock = new LastReadTimeProvider(TimeProvider.System);
         var bucket = new TokenBucket(new RateLimitOptions { TokensPerSecond = rate, BurstCapacity = burst, TokensPerOperation = cost, TimeProvider = clock });
+        IRateGate gate = bucket;
         ConcurrentQueue<long> starts = [];
         int left = calls;
         await Task.WhenAll(Enumerable.Range(0, 8).Select(seed => Task.Run(async () =>
@@ -34,14 +35,14 @@ public class TokenBucketRaceTests
                 }
                 else if (kind < 0.8)
                 {
-                    await bucket.WaitAsync().ConfigureAwait(false);
+                    await gate.EnterAsync(CancellationToken.None).ConfigureAwait(false);
                     starts.Enqueue(clock.LastRead);
                 }
                 else
                 {
                     // Some are let in and some are not; whoever is not must call the one behind him.
                     using var cancel = new CancellationTokenSource();
-                    ValueTask wait = bucket.WaitAsync(cancel.Token);
+                    ValueTask<IDisposable?> wait = gate.EnterAsync(cancel.Token);
                     Task cancelling = Task.Run(cancel.Cancel);
                     try
                     {

@@ -1,0 +1,61 @@
+using System.Threading.Tasks.Sources;
+
+namespace Weir.Resilience;
+
+/// <summary>
+/// A place in the queue of a <see cref="TokenBucket"/>. It asks for nothing before somebody awaits it: then the thread that takes the tokens is the one that goes on with the call, and nothing
+/// comes in between.
+/// </summary>
+internal sealed class RateTurn : IValueTaskSource<IDisposable?>
+{
+    private readonly TokenBucket _bucket;
+    private readonly CancellationToken _cancellationToken;
+    private ManualResetValueTaskSourceCore<IDisposable?> _core;
+
+    public RateTurn(TokenBucket bucket, CancellationToken cancellationToken)
+    {
+        _bucket = bucket;
+        _cancellationToken = cancellationToken;
+        Node = new LinkedListNode<RateTurn>(this);
+    }
+
+    /// <summary>The place itself.</summary>
+    public LinkedListNode<RateTurn> Node { get; }
+
+    /// <summary>Ends when this is the first place.</summary>
+    public TaskCompletionSource First { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    public ValueTask<IDisposable?> Wait => new(this, _core.Version);
+
+    IDisposable? IValueTaskSource<IDisposable?>.GetResult(short token) => _core.GetResult(token);
+
+    ValueTaskSourceStatus IValueTaskSource<IDisposable?>.GetStatus(short token) => _core.GetStatus(token);
+
+    void IValueTaskSource<IDisposable?>.OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags)
+    {
+        _core.OnCompleted(continuation, state, token, flags);
+        _ = WaitAsync();
+    }
+
+    private async Task WaitAsync()
+    {
+        Exception? failure = null;
+        try
+        {
+            await _bucket.WaitForAsync(this, _cancellationToken).ConfigureAwait(false);
+        }
+        catch (Exception e)
+        {
+            failure = e;
+        }
+
+        if (failure is null)
+        {
+            _core.SetResult(null);
+        }
+        else
+        {
+            _core.SetException(failure);
+        }
+    }
+}
