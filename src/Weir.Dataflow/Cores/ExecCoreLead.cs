@@ -89,6 +89,8 @@ internal abstract partial class ExecCore<T>
     /// <returns>Whether it leads from now on.</returns>
     private bool Judge(ParallelState state, InputQueue<T> queue, int me, bool leads, long call, long window)
     {
+        state.AwaitsCalls = false;
+
         // Of either, what would be the longer call: a window knows all of them, and a single one no waiting.
         long each = Math.Max(call, window / CallsPerWindow);
         if (!leads)
@@ -118,6 +120,15 @@ internal abstract partial class ExecCore<T>
         }
 
         return leads;
+    }
+
+    /// <summary>A call is pending, with as many others as there may be: each worker leaves after one, so there is nothing to lead.</summary>
+    private static bool AwaitsCalls(ParallelState state, int me, bool leads)
+    {
+        state.AwaitsCalls = true;
+        state.IsShort = false;
+        state.Short = Math.Min(state.Short, 0);
+        return leads && !state.TryEndLead(me);
     }
 
     /// <summary>Somebody stands by, beside the leader.</summary>

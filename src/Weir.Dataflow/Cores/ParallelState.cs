@@ -49,6 +49,9 @@ internal sealed class ParallelState(int parallelism)
     /// <summary>Whether calls were short when they were last judged: then whoever begins to work leads.</summary>
     public volatile bool IsShort;
 
+    /// <summary>Whether as many calls as there may be were pending when one was last looked at.</summary>
+    public bool AwaitsCalls;
+
     /// <summary>How often a leader looks again before it rests.</summary>
     public int Patience;
 

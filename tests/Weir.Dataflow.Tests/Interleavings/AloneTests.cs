@@ -50,15 +50,17 @@ public sealed class AloneTests : IDisposable
         var scheduler = new GatedScheduler(gate);
         ParallelState? state = null;
         int armed = 0;
-        var other = new ActionBlock<int>(
+        ActionBlock<int>? other = null;
+        other = new ActionBlock<int>(
             _ =>
             {
                 if (Volatile.Read(ref armed) != 0)
                 {
                     gate.Pass();
                 }
-                else if (Lone.Is(state))
+                else if (Lone.Is(state) && state is { Busy: 1, Standby: 0 } && other!.InputCount > 0)
                 {
+                    // From here on only the watch brings another worker, for the messages that are left: nothing more is posted.
                     scheduler.Hold();
                     Volatile.Write(ref armed, 1);
                     gate.Pass();
@@ -67,11 +69,6 @@ public sealed class AloneTests : IDisposable
             new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 8, TaskScheduler = scheduler });
         state = Lone.StateOf(other);
         Lone.PostUntil(other, () => Volatile.Read(ref armed) != 0);
-        for (int i = 0; i < 100; i++)
-        {
-            other.Post(i);
-        }
-
         Eventually.True(() => scheduler.Held > 0, "The watch brought nobody.");
         await Lone.CallLasts(degree: 2);
         Assert.InRange(scheduler.Held, 1, 8);
@@ -107,6 +104,36 @@ public sealed class AloneTests : IDisposable
         block.Complete();
         await Eventually.Done(block.Completion);
         Assert.Equal(0, state.Busy);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Calls_AllPending_NobodyLeads()
+    {
+        const int Count = 200;
+        var pending = new ConcurrentQueue<TaskCompletionSource>();
+        ParallelState? state = null;
+        int led = 0;
+        var block = new ActionBlock<int>(
+            _ =>
+            {
+                Interlocked.Add(ref led, Lone.Is(state) ? 1 : 0);
+                var call = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+                pending.Enqueue(call);
+                return call.Task;
+            },
+            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 2 });
+        state = Lone.StateOf(block);
+        Assert.All(Enumerable.Range(0, Count), i => Assert.True(block.Post(i)));
+        for (int i = 0; i < Count; i++)
+        {
+            TaskCompletionSource? call = null;
+            Eventually.True(() => pending.TryDequeue(out call));
+            call!.SetResult();
+        }
+
+        block.Complete();
+        await Eventually.Done(block.Completion);
+        Assert.Equal(0, led);
     }
 
     [Fact(Timeout = Limit)]
