@@ -30,6 +30,20 @@ public class ResourceTests
         Assert.Equal(9, sum.PeakResidentBytes);
     }
 
+    [Fact]
+    public void Room_IsWhatOthersDidNotTake()
+    {
+        Assert.SkipUnless(OperatingSystem.IsLinux(), "Only Linux tells what others take.");
+        TimeSpan all = Environment.ProcessorCount * TimeSpan.FromSeconds(1);
+        ResourceUse use = new() { Elapsed = TimeSpan.FromSeconds(1), CpuUser = all / 4, CpuSystem = all / 8, Kernel = new SystemUse { Idle = all / 8 } };
+
+        Assert.SkipUnless(SystemSample.MachineProcessors == Environment.ProcessorCount, "The process may not use all processors.");
+        Assert.Equal(0.5, use.Room!.Value, 9);
+        Assert.Equal(0.5, (use + use).Room!.Value, 9);
+        Assert.Equal(1, (use with { CpuUser = all }).Room);
+        Assert.Null((use with { Kernel = default }).Room);
+    }
+
     [Fact(Timeout = 10_000)]
     public async Task Take_AllocationsOnAnotherThread_AreCounted()
     {

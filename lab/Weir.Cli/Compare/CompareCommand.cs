@@ -1,4 +1,5 @@
 using System.CommandLine;
+using System.Diagnostics;
 using Weir.Cli.Hosting;
 using Weir.Cli.Page;
 using Weir.Cli.Progress;
@@ -14,18 +15,26 @@ namespace Weir.Cli.Compare;
 /// <summary>The <c>compare</c> command: says whether one thing is faster than another, slower, equal, or that nothing can be said.</summary>
 internal static class CompareCommand
 {
+    private const int MostRounds = 96;
+    private const int MostProcesses = 8;
+    private const string DefaultWithin = "35s";
+
     public static Command Create(CliHost host)
     {
         Argument<string> before = new("A") { Description = "What is compared with: a workload as NAME or NAME:grain=TIME,workers=N,gc=wks, a result file, or @BASELINE. " + RunCommand.Help };
         Argument<string> after = new("B") { Description = "What is compared" };
-        RunOptionSet options = new(isScale: false, rounds: 10, duration: "0.5s");
+        RunOptionSet options = new(isScale: false, rounds: MostRounds, duration: "100ms");
         CompareOptionSet compare = new();
         Setting directory = DirectorySetting();
         OutputOptionSet outputs = new();
         Command command = new(
             "compare",
-            "Compares B with A. Two workloads are measured in turns (ABBA), each round in a process of its own. Exit code 2 when B is slower.") { before, after };
+            "Compares B with A. Two workloads are measured in many short rounds, by pairs of processes that take turns (ABBA), until it is decided. Exit code 2 when B is slower.") { before, after };
+        Setting processes = Setting.Of("--processes", null, "N", $"How many processes each side has. Default {MostProcesses}");
+        Setting within = Setting.Of("--within", null, "TIME", $"When to end, decided or not. Default {DefaultWithin}");
         options.AddTo(command);
+        command.Add(processes.Flag);
+        command.Add(within.Flag);
         compare.AddTo(command);
         command.Add(directory.Flag);
         outputs.AddTo(command);
@@ -48,7 +57,17 @@ internal static class CompareCommand
                     throw new BadInputException("--across is for two stored results; workloads that are measured in turns say themselves what differs.");
                 }
 
-                result = await RunProgress.RunAsync(host, output.Quiet, p => InTurnsAsync(texts, t => options.Read(parsed, t), comparison, arguments, host, p)).ConfigureAwait(false);
+                result = await RunProgress.RunAsync(host, output.Quiet, p => InTurnsAsync(
+                    texts,
+                    t => options.Read(parsed, t),
+                    knobs => new TurnPlan(
+                        processes.Find(parsed, static _ => null)?.WholeNumber(2, 64) ?? MostProcesses,
+                        knobs.Rounds,
+                        (within.Find(parsed, static _ => null) ?? new Given("--within", DefaultWithin)).Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), "35s")),
+                    comparison,
+                    arguments,
+                    host,
+                    p)).ConfigureAwait(false);
             }
             else
             {
@@ -80,8 +99,9 @@ internal static class CompareCommand
         : throw new BadInputException($"'{path}' holds several results; compare needs a file with one.");
 
     private static async Task<ResultFile> InTurnsAsync(
-        string[] texts, Func<string, RunKnobs> read, ComparisonOptions comparison, IReadOnlyList<string> arguments, CliHost host, RunProgress progress)
+        string[] texts, Func<string, RunKnobs> read, Func<RunKnobs, TurnPlan> plan, ComparisonOptions comparison, IReadOnlyList<string> arguments, CliHost host, RunProgress progress)
     {
+        long began = Stopwatch.GetTimestamp();
         RunKnobs[] knobs = [.. texts.Select(read)];
         WorkloadSpec[] specs = [.. knobs.Select(static k => k.Workload)];
 
@@ -90,7 +110,10 @@ internal static class CompareCommand
             : texts[0] != texts[1] ? [texts[0], texts[1]]
             : [$"A: {texts[0]}", $"B: {texts[1]}"];
         WorkerOrder[] orders = [.. knobs.Select((k, i) => k.Order(k.Workload, k.Workers[0], rounds: 1) with { Name = names[i] })];
-        ResultFile result = await new WorkerArms(host, "compare", arguments).MeasureAsync(orders, knobs[0], knobs[0].Rounds, progress).ConfigureAwait(false);
-        return result with { Comparisons = Comparing.All([(result.Arms[1], result.Arms[0])], comparison, interleaved: true) };
+        Turns turns = new(host, plan(knobs[0]), comparison, progress);
+        ResultFile result = await new WorkerArms(host, "compare", arguments)
+            .MeasureInTurnsAsync(orders, knobs[0], o => turns.MeasureAsync(o, began)).ConfigureAwait(false);
+        TurnRound[] rounds = [.. Turns.RoundsOf(result.Arms[0], isCandidate: false), .. Turns.RoundsOf(result.Arms[1], isCandidate: true)];
+        return result with { Comparisons = rounds.Length > 0 ? [Comparing.Turns(result.Arms[1], result.Arms[0], rounds, comparison, turns.Looks, turns.Share)] : [] };
     }
 }

@@ -52,7 +52,6 @@ internal static class HashRound
         using HashWorkers workers = new(order, stop);
         RoundSampler? sampler = null;
         long? deviceBefore = null;
-        MachineLoad? loadBefore = null;
         ResourceSample before = default;
         long elapsed = 0;
         long begun = 0;
@@ -61,7 +60,6 @@ internal static class HashRound
             elapsed = await workers.RunAsync(() =>
             {
                 deviceBefore = DeviceReads.Take();
-                loadBefore = MachineLoad.Take();
                 before = ResourceSample.Take();
                 workers.Open.Reset();
                 sampler = RoundSampler.Start(() => workers.Done);
@@ -96,7 +94,6 @@ internal static class HashRound
             Rate = done / seconds,
             Partial = partial,
             Problem = partial ? null : Problem(order, done, bytes, device),
-            MachineIdle = MachineLoad.IdleBetween(loadBefore, MachineLoad.Take()),
             Open = open,
             OpenMax = workers.Open.Max,
             InFlight = sampled.Average,

@@ -16,12 +16,8 @@ internal sealed class Arms<TOrder>(
     CliHost host, string kind, Func<TOrder, CancellationToken, IAsyncEnumerable<MeasureAnswer>> inThisProcess, string unit, Func<TOrder, IReadOnlyDictionary<string, string>?> variables)
     where TOrder : notnull
 {
-    // Who prints in every operation says the same again and again.
-    private const int MostPrinted = 20;
-
     private readonly List<Finding> _findings = [];
     private readonly HashSet<int> _stuck = [];
-    private int _printed;
     private int _order;
 
     /// <summary>What the measuring processes said about all their rounds, each once.</summary>
@@ -37,6 +33,7 @@ internal sealed class Arms<TOrder>(
     {
         List<RoundRecord>[] measured = [.. arms.Select(static _ => new List<RoundRecord>())];
         int all = arms.Count * turns * rounds;
+        PrintedOnce printed = new(progress);
         for (int turn = 0; turn < turns && !host.Stop.IsCancellationRequested; turn++)
         {
             foreach (int index in TrialOrder.Of(arms.Count, turn))
@@ -55,7 +52,7 @@ internal sealed class Arms<TOrder>(
                 progress.Begin(name, _order, all);
                 int ended = 0;
                 int told = 0;
-                await RunAsync(order, line => Print(line, progress), answer =>
+                await RunAsync(order, printed.Print, answer =>
                 {
                     if (answer.Waiting is { } waiting)
                     {
@@ -88,20 +85,8 @@ internal sealed class Arms<TOrder>(
             }
         }
 
-        if (_printed > MostPrinted)
-        {
-            progress.Say($"weir: what is measured printed {Output.Numbers.Grouped(_printed - MostPrinted)} more lines.");
-        }
-
+        printed.SayRest();
         return measured;
-    }
-
-    private void Print(string line, RunProgress progress)
-    {
-        if (Interlocked.Increment(ref _printed) <= MostPrinted)
-        {
-            progress.Say(line);
-        }
     }
 
     private async Task RunAsync(TOrder order, Action<string> printed, Action<MeasureAnswer> answer)

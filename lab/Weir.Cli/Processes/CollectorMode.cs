@@ -1,6 +1,7 @@
 using System.Runtime;
 using Weir.Cli.Hosting;
 using Weir.Cli.Settings;
+using Weir.Lab.Workers;
 
 namespace Weir.Cli.Processes;
 
@@ -16,14 +17,17 @@ internal static class CollectorMode
     /// <exception cref="BadInputException">It is neither.</exception>
     public static string Read(Given given) => given.OneOf(Words);
 
-    /// <summary>The variables that give a process the collector. The server's number of heaps is fixed, because it would otherwise follow the load, and with it the figures.</summary>
+    /// <summary>
+    /// The variables that give a process the collector, beside those with which it gets warm sooner. The server's number of heaps is fixed, because it would otherwise follow the load, and with it the
+    /// figures.
+    /// </summary>
     /// <param name="mode">The collector; <see langword="null"/> for that of this process.</param>
-    public static IReadOnlyDictionary<string, string>? Variables(string? mode) => mode switch
+    public static IReadOnlyDictionary<string, string> Variables(string? mode) => new Dictionary<string, string>(WorkerRunner.ProcessVariables.Concat(mode switch
     {
-        null => null,
-        Server => new Dictionary<string, string> { ["DOTNET_gcServer"] = "1", ["DOTNET_GCDynamicAdaptationMode"] = "0" },
-        _ => new Dictionary<string, string> { ["DOTNET_gcServer"] = "0" },
-    };
+        null => [],
+        Server => [new("DOTNET_gcServer", "1"), new("DOTNET_GCDynamicAdaptationMode", "0")],
+        _ => [new("DOTNET_gcServer", "0")],
+    }));
 
     /// <summary>Throws when this process has another collector than it was started for.</summary>
     /// <exception cref="BadInputException">It has another, as on a machine with one processor, where there is no server's.</exception>

@@ -3,6 +3,7 @@ using System.Globalization;
 using System.IO.Pipes;
 using System.Text;
 using System.Text.Json;
+using System.Threading.Channels;
 using Weir.Cli.Hash;
 using Weir.Cli.Hosting;
 using Weir.Cli.Results;
@@ -38,9 +39,10 @@ internal static class MeasureCommand
     /// <param name="answer">Gets each round as it ends, and what there is to know at the end.</param>
     /// <param name="printed">Gets each line that the measured code prints.</param>
     /// <param name="stop">Ends it; the round that is under way comes back as partial.</param>
+    /// <param name="words">What it is told meanwhile; <see langword="null"/> for nothing.</param>
     /// <exception cref="InvalidOperationException">It could not measure.</exception>
     public static async Task InNewProcessAsync<TOrder>(
-        string kind, TOrder order, IReadOnlyDictionary<string, string>? variables, Action<MeasureAnswer> answer, Action<string> printed, CancellationToken stop)
+        string kind, TOrder order, IReadOnlyDictionary<string, string>? variables, Action<MeasureAnswer> answer, Action<string> printed, CancellationToken stop, ChannelReader<string>? words = null)
     {
         string? failure = null;
         await SelfProcess.RunAsync(
@@ -49,13 +51,14 @@ internal static class MeasureCommand
             line =>
             {
                 MeasureAnswer said = line.StartsWith(Rate, StringComparison.Ordinal)
-                    ? new MeasureAnswer(Rate: double.Parse(line.AsSpan(Rate.Length), CultureInfo.InvariantCulture))
+                    ? RateOf(line)
                     : JsonSerializer.Deserialize<MeasureAnswer>(line, ResultJson.Line)!;
                 failure ??= said.Failure;
                 answer(said);
             },
             printed,
             variables,
+            words,
             stop).ConfigureAwait(false);
         if (failure is not null && !stop.IsCancellationRequested)
         {
@@ -94,14 +97,15 @@ internal static class MeasureCommand
     {
         string order = await parent.ReadLineAsync(CancellationToken.None).ConfigureAwait(false) ?? "";
         using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(host.Stop);
-        Watch(parent, stop);
+        using TurnGate turns = new();
+        Watch(parent, turns, stop);
         int code = ExitCode.Success;
         try
         {
             IAsyncEnumerable<MeasureAnswer> rounds = kind switch
             {
                 HashCommand.Name => HashRounds.RunAsync(Parse<HashOrder>(order), stop.Token),
-                WorkerKind => WorkerRounds.RunAsync(Parse<WorkerOrder>(order), rate => Tell(answers, rate), what => Tell(answers, new MeasureAnswer(Waiting: what)), stop.Token),
+                WorkerKind => WorkerRounds.RunAsync(Parse<WorkerOrder>(order), answer => Tell(answers, answer), turns, stop.Token),
                 _ => throw new BadInputException($"There is nothing to measure that is called '{kind}'."),
             };
             await foreach (MeasureAnswer answer in rounds.ConfigureAwait(false))
@@ -119,18 +123,20 @@ internal static class MeasureCommand
         return code;
     }
 
-    // A line is the parent's wish to stop, and the end of the pipe the parent's end.
-    private static void Watch(StreamReader parent, CancellationTokenSource stop)
+    // A line is the parent's word about turns or its wish to stop, and the end of the pipe the parent's end.
+    private static void Watch(StreamReader parent, TurnGate turns, CancellationTokenSource stop)
     {
         Thread watch = new(() =>
         {
             try
             {
-                _ = parent.ReadLine();
+                while (turns.Hear(parent.ReadLine()))
+                {
+                }
             }
             catch (Exception e) when (e is IOException or ObjectDisposedException)
             {
-                // The same as its end.
+                // The same as its end, or all is done already.
             }
 
             try
@@ -149,10 +155,18 @@ internal static class MeasureCommand
         watch.Start();
     }
 
-    // Not as JSON: it is written between rounds, and must cost nothing.
-    private static void Tell(Stream answers, double rate) => Tell(answers, Rate + rate.ToString(CultureInfo.InvariantCulture));
+    // A rate not as JSON: it is written between rounds, and must cost nothing.
+    private static void Tell(Stream answers, MeasureAnswer answer) => Tell(answers, answer.Rate is { } rate
+        ? string.Create(CultureInfo.InvariantCulture, $"{Rate}{rate:R} {answer.Room:R}")
+        : JsonSerializer.Serialize(answer, ResultJson.Line));
 
-    private static void Tell(Stream answers, MeasureAnswer answer) => Tell(answers, JsonSerializer.Serialize(answer, ResultJson.Line));
+    private static MeasureAnswer RateOf(string line)
+    {
+        string[] figures = line[Rate.Length..].Split(' ');
+        return new MeasureAnswer(
+            Rate: double.Parse(figures[0], CultureInfo.InvariantCulture),
+            Room: figures[1].Length > 0 ? double.Parse(figures[1], CultureInfo.InvariantCulture) : null);
+    }
 
     private static void Tell(Stream answers, string line)
     {

@@ -3,6 +3,7 @@ using System.IO.Pipes;
 using System.Reflection;
 using System.Security.Cryptography;
 using System.Text;
+using System.Threading.Channels;
 
 namespace Weir.Cli.Processes;
 
@@ -30,6 +31,7 @@ internal static class SelfProcess
     /// <param name="answer">Gets each line that the child answers with.</param>
     /// <param name="printed">Gets each line that the child prints.</param>
     /// <param name="variables">Environment variables that the child gets besides its own.</param>
+    /// <param name="words">Lines that the child is told meanwhile; <see langword="null"/> for none.</param>
     /// <param name="stop">Asks the child to stop. It still may answer; when it does not end, it is killed.</param>
     /// <returns>A task that ends with the child.</returns>
     /// <exception cref="InvalidOperationException">The child ended before it had said everything.</exception>
@@ -39,6 +41,7 @@ internal static class SelfProcess
         Action<string> answer,
         Action<string> printed,
         IReadOnlyDictionary<string, string>? variables,
+        ChannelReader<string>? words,
         CancellationToken stop)
     {
         // Short, because the path of a socket is.
@@ -51,7 +54,7 @@ internal static class SelfProcess
             PrintedLines output = new(child.StandardOutput, printed);
             PrintedLines errors = new(child.StandardError, printed);
             Task ended = child.WaitForExitAsync(CancellationToken.None);
-            bool said = await TalkAsync(pipe, order, answer, child, ended, stop).ConfigureAwait(false);
+            bool said = await TalkAsync(pipe, order, answer, words, child, ended, stop).ConfigureAwait(false);
 
             // A thread that the measured code has left behind would keep the child.
             if (await Task.WhenAny(ended, Task.Delay(EndPatience, CancellationToken.None)).ConfigureAwait(false) != ended)
@@ -70,7 +73,7 @@ internal static class SelfProcess
     }
 
     // Whether the child has said everything.
-    private static async Task<bool> TalkAsync(NamedPipeServerStream pipe, string order, Action<string> answer, Process child, Task ended, CancellationToken stop)
+    private static async Task<bool> TalkAsync(NamedPipeServerStream pipe, string order, Action<string> answer, ChannelReader<string>? words, Process child, Task ended, CancellationToken stop)
     {
         using CancellationTokenSource over = new();
         Task connected = pipe.WaitForConnectionAsync(over.Token);
@@ -83,6 +86,7 @@ internal static class SelfProcess
         try
         {
             await WriteAsync(pipe, order).ConfigureAwait(false);
+            _ = words is null ? Task.CompletedTask : PassOnAsync(pipe, words);
             using CancellationTokenRegistration stopping = stop.UnsafeRegister(_ => _ = StopAsync(pipe, child, ended), null);
             using StreamReader reader = new(pipe, leaveOpen: true);
             while (await reader.ReadLineAsync(CancellationToken.None).ConfigureAwait(false) is { } line)
@@ -101,6 +105,21 @@ internal static class SelfProcess
         }
 
         return false;
+    }
+
+    private static async Task PassOnAsync(NamedPipeServerStream pipe, ChannelReader<string> words)
+    {
+        try
+        {
+            await foreach (string word in words.ReadAllAsync(CancellationToken.None).ConfigureAwait(false))
+            {
+                await WriteAsync(pipe, word).ConfigureAwait(false);
+            }
+        }
+        catch (Exception e) when (e is IOException or ObjectDisposedException or InvalidOperationException)
+        {
+            // The child is gone, which its end tells.
+        }
     }
 
     private static async Task StopAsync(NamedPipeServerStream pipe, Process child, Task ended)

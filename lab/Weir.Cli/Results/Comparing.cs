@@ -25,6 +25,19 @@ internal static class Comparing
         return [.. known.Select((k, i) => Record(k.Arm, k.Against, Comparison.Of(k.Base, k.Rates, k.Options, _ => adjusted[i]), k.Options))];
     }
 
+    /// <summary>Compares two arms whose processes took turns.</summary>
+    /// <param name="arm">What is compared.</param>
+    /// <param name="against">What it is compared with.</param>
+    /// <param name="rounds">The rounds of both.</param>
+    /// <param name="options">Margin and level.</param>
+    /// <param name="looks">How often it was looked whether it is decided.</param>
+    /// <param name="share">The share of alpha that the last look had.</param>
+    public static ComparisonRecord Turns(ArmRecord arm, ArmRecord against, IReadOnlyList<TurnRound> rounds, ComparisonOptions options, int looks, double share)
+    {
+        TurnsComparison compared = TurnsComparison.Of(rounds, options, share);
+        return Record(arm, against, compared.Comparison, options) with { Pairs = compared.Pairs, Looks = looks, RoomSlope = compared.Slope };
+    }
+
     private static double[] Rates(ArmRecord arm) => [.. arm.Counted.Select(static r => r.Rate).Where(static r => r > 0)];
 
     private static ComparisonRecord Record(ArmRecord arm, ArmRecord against, Comparison comparison, ComparisonOptions options) => new()

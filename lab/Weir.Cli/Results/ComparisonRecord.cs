@@ -26,8 +26,17 @@ internal sealed record ComparisonRecord
     /// <summary>Up to which difference two arms count as equal, as a share.</summary>
     public required double Margin { get; init; }
 
-    /// <summary>The level of the test.</summary>
+    /// <summary>The level of the test; the interval's is 1 - alpha.</summary>
     public required double Alpha { get; init; }
+
+    /// <summary>How many pairs of processes took turns; <see langword="null"/> when the rounds were compared, and not processes.</summary>
+    public int? Pairs { get; init; }
+
+    /// <summary>How often it was looked whether it is decided; the interval is so wide that all looks together are wrong no more often than alpha.</summary>
+    public int? Looks { get; init; }
+
+    /// <summary>By how much the rate followed the room that other programs left, when the sides are compared at equal room.</summary>
+    public double? RoomSlope { get; init; }
 
     /// <summary>FASTER, SLOWER, EQUIVALENT or INCONCLUSIVE.</summary>
     public required string Verdict { get; init; }

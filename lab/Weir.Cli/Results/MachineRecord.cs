@@ -1,5 +1,6 @@
 using System.Security.Cryptography;
 using System.Text;
+using Weir.Lab.Latency;
 using Weir.Lab.Resources;
 
 namespace Weir.Cli.Results;
@@ -23,7 +24,10 @@ internal sealed record MachineRecord
 
     public required IReadOnlyDictionary<string, string> Variables { get; init; }
 
-    /// <summary>A short hash of all of the above. Figures with different ones do not compare.</summary>
+    /// <summary>What one reading of the clock costs, in nanoseconds; 0 in results that do not say.</summary>
+    public double ClockNs { get; init; }
+
+    /// <summary>A short hash of all of the above but the clock. Figures with different ones do not compare.</summary>
     public required string Hash { get; init; }
 
     public static MachineRecord Read()
@@ -40,6 +44,7 @@ internal sealed record MachineRecord
             Dotnet = machine.DotNet,
             Gc = machine.Gc,
             Variables = machine.Variables,
+            ClockNs = Clock.MeasureReadCost(),
             Hash = Convert.ToHexStringLower(SHA256.HashData(Encoding.UTF8.GetBytes(all)).AsSpan(0, 3)),
         };
     }

@@ -37,6 +37,15 @@ internal sealed record RoundRecord
     /// <summary>The share of the machine's processor time that nobody used, from 0 to 1.</summary>
     public double? MachineIdle { get; init; }
 
+    /// <summary>The share of the machine's processor time that other programs did not take, from 0 to 1.</summary>
+    public double? Room { get; init; }
+
+    /// <summary>Which of the processes that take turns made it, from 1; <see langword="null"/> where each round has a process of its own, or all have one.</summary>
+    public int? Process { get; init; }
+
+    /// <summary>Which turn of these processes it belongs to, from 1.</summary>
+    public int? Turn { get; init; }
+
     public long AllocatedBytes { get; init; }
 
     public int Gen0 { get; init; }
@@ -126,6 +135,8 @@ internal sealed record RoundRecord
     /// <summary>The same round with what the process and the system counted in it.</summary>
     public RoundRecord With(in ResourceUse use) => this with
     {
+        MachineIdle = use.Kernel.IdleShare,
+        Room = use.Room,
         CpuUserSeconds = use.CpuUser.TotalSeconds,
         CpuSystemSeconds = use.CpuSystem.TotalSeconds,
         AllocatedBytes = use.AllocatedBytes,

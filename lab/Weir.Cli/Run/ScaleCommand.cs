@@ -16,10 +16,10 @@ internal static class ScaleCommand
     public static Command Create(CliHost host)
     {
         Argument<string?> workload = RunCommand.WorkloadArgument();
-        RunOptionSet options = new(isScale: true, rounds: 5, duration: "0.5s");
+        RunOptionSet options = new(isScale: true, rounds: 6, duration: "0.3s");
         Setting fit = Setting.Of("--fit", null, "LAW", "usl (Universal Scalability Law) or none. Default usl");
         OutputOptionSet outputs = new();
-        Command command = new("scale", "Measures a workload with several numbers of workers in turns, each round in a process of its own, and fits the scaling law.") { workload };
+        Command command = new("scale", "Measures a workload with several numbers of workers in turns, in processes that stay, and fits the scaling law.") { workload };
         options.AddTo(command);
         command.Add(fit.Flag);
         outputs.AddTo(command);
@@ -30,7 +30,7 @@ internal static class ScaleCommand
             OutputSettings output = outputs.Read(parsed);
             WorkerOrder[] orders = [.. knobs.Workers.Select(n => knobs.Order(knobs.Workload, n, rounds: 1))];
             WorkerArms arms = new(host, "scale", [.. parsed.Tokens.Select(static t => t.Value)]);
-            ResultFile result = await RunProgress.RunAsync(host, output.Quiet, p => arms.MeasureAsync(orders, knobs, knobs.Rounds, p)).ConfigureAwait(false);
+            ResultFile result = await RunProgress.RunAsync(host, output.Quiet, p => arms.MeasureInTurnsAsync(orders, knobs, o => new ScaleTurns(host, knobs.Rounds, fits, p).MeasureAsync(o))).ConfigureAwait(false);
             return ResultOutput.Write(fits ? Fitted(result) : result, output, host);
         });
         return command;

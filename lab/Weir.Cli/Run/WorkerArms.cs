@@ -22,30 +22,54 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
     private const double LongWarmUp = 3;
     private const double ShortWarmUp = 1;
 
-    /// <summary>Measures.</summary>
+    /// <summary>Measures, each round or each arm in a process of its own.</summary>
     /// <param name="orders">The arms. Those of one name differ in their workers.</param>
     /// <param name="knobs">The settings that they share.</param>
     /// <param name="turns">How many processes each arm gets, one after the other, in turns with the other arms.</param>
     /// <param name="progress">Hears of each round.</param>
     /// <exception cref="OperationCanceledException">It was stopped before any round had ended.</exception>
-    public async Task<ResultFile> MeasureAsync(IReadOnlyList<WorkerOrder> orders, RunKnobs knobs, int turns, RunProgress progress)
+    public Task<ResultFile> MeasureAsync(IReadOnlyList<WorkerOrder> orders, RunKnobs knobs, int turns, RunProgress progress) => MeasureAsync(
+        [
+            .. orders.Select(o => o with
+            {
+                WarmUpSeconds = host.Measure.LongestWarmUp?.TotalSeconds ?? (turns > 1 ? ShortWarmUp : LongWarmUp),
+                MostRepeats = host.Measure.MostRepeats ?? (turns > 1 ? 1 : 3),
+            }),
+        ],
+        Settings(knobs, turns > 1),
+        orders.Sum(o => o.Rounds * turns),
+        async calibrated =>
+        {
+            Arms<WorkerOrder> arms = new(host, MeasureCommand.WorkerKind, static (order, stop) => WorkerRounds.RunAsync(order, tell: null, turns: null, stop), Unit, static order => CollectorMode.Variables(order.Workload.Collector));
+            IReadOnlyList<IReadOnlyList<RoundRecord>> rounds = await arms.MeasureAsync(
+                [.. calibrated.Select(static o => ($"{o.Name} x {o.Workers}", o))], turns, orders[0].Rounds, progress).ConfigureAwait(false);
+            return (rounds, arms.Findings);
+        });
+
+    /// <summary>Measures in processes that stay and take turns.</summary>
+    /// <param name="orders">The arms.</param>
+    /// <param name="knobs">The settings that they share.</param>
+    /// <param name="measure">Measures them.</param>
+    /// <exception cref="OperationCanceledException">It was stopped before any round had ended.</exception>
+    public Task<ResultFile> MeasureInTurnsAsync(
+        IReadOnlyList<WorkerOrder> orders, RunKnobs knobs, Func<IReadOnlyList<WorkerOrder>, Task<(IReadOnlyList<IReadOnlyList<RoundRecord>> Rounds, IReadOnlyList<Finding> Findings)>> measure) => MeasureAsync(
+        [.. orders.Select(o => o with { WarmUpSeconds = host.Measure.LongestWarmUp?.TotalSeconds ?? ShortWarmUp, MostRepeats = 0 })],
+        Settings(knobs, isolated: true),
+        1,
+        measure);
+
+    private async Task<ResultFile> MeasureAsync(
+        IReadOnlyList<WorkerOrder> orders,
+        IReadOnlyDictionary<string, string> settings,
+        int least,
+        Func<IReadOnlyList<WorkerOrder>, Task<(IReadOnlyList<IReadOnlyList<RoundRecord>> Rounds, IReadOnlyList<Finding> Findings)>> measure)
     {
         DateTimeOffset startedAt = host.Measure.Clock.GetLocalNow();
         long start = Stopwatch.GetTimestamp();
         using MachineLock? alone = MachineLock.TryTake();
         Lazy<double> steps = new(CalibratedSpin.MeasureStepsPerSecond);
-        orders =
-        [
-            .. orders.Select(o => o with
-            {
-                Workload = WorkloadCatalog.Calibrated(o.Workload, steps),
-                WarmUpSeconds = host.Measure.LongestWarmUp?.TotalSeconds ?? (turns > 1 ? ShortWarmUp : LongWarmUp),
-                MostRepeats = host.Measure.MostRepeats ?? (turns > 1 ? 1 : 3),
-            }),
-        ];
-        Arms<WorkerOrder> arms = new(host, MeasureCommand.WorkerKind, static (order, stop) => WorkerRounds.RunAsync(order, rate: null, waiting: null, stop), Unit, static order => CollectorMode.Variables(order.Workload.Collector));
-        IReadOnlyList<IReadOnlyList<RoundRecord>> rounds = await arms.MeasureAsync(
-            [.. orders.Select(static o => ($"{o.Name} x {o.Workers}", o))], turns, orders[0].Rounds, progress).ConfigureAwait(false);
+        orders = [.. orders.Select(o => o with { Workload = WorkloadCatalog.Calibrated(o.Workload, steps) })];
+        (IReadOnlyList<IReadOnlyList<RoundRecord>> rounds, IReadOnlyList<Finding> findings) = await measure(orders).ConfigureAwait(false);
         int done = rounds.Sum(static r => r.Count(static x => !x.Partial));
         if (done == 0 && host.Stop.IsCancellationRequested)
         {
@@ -60,11 +84,11 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
             Unit = Unit,
             StartedAt = startedAt,
             Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
-            Partial = done < orders.Sum(o => o.Rounds * turns),
+            Partial = done < least || host.Stop.IsCancellationRequested,
             Machine = MachineRecord.Read(),
-            Settings = Settings(knobs, turns),
+            Settings = settings,
             Arms = [.. orders.Select((o, i) => Arm(o, rounds[i]))],
-            Findings = [.. Finding.Company(alone), .. Problems(orders, rounds), .. arms.Findings.GroupBy(Kind).Select(static g => g.First())],
+            Findings = [.. Finding.Company(alone), .. Problems(orders, rounds), .. findings.GroupBy(Kind).Select(static g => g.First())],
         };
     }
 
@@ -97,13 +121,13 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
         }
     }
 
-    private static Dictionary<string, string> Settings(RunKnobs knobs, int turns)
+    private static Dictionary<string, string> Settings(RunKnobs knobs, bool isolated)
     {
         Dictionary<string, string> settings = new()
         {
             ["duration"] = Numbers.Time(knobs.Duration),
             ["rounds"] = $"{knobs.Rounds}",
-            ["isolate"] = turns > 1 ? "process" : "none",
+            ["isolate"] = isolated ? "process" : "none",
             ["seed"] = $"{knobs.Seed}",
         };
         if (knobs.Groups is { } groups)

@@ -34,6 +34,9 @@ internal sealed record WorkerOrder
     /// <summary>How long the end of an operation is waited for.</summary>
     public double TimeoutSeconds { get; init; } = 20;
 
+    /// <summary>Whether the process stays and waits before each round until it is its turn.</summary>
+    public bool TakesTurns { get; init; }
+
     public int Workers => Groups.Sum(static g => g.Workers);
 
     /// <summary>The same as the measuring core has it.</summary>
@@ -50,6 +53,7 @@ internal sealed record WorkerOrder
         LongestWarmUp = TimeSpan.FromSeconds(WarmUpSeconds),
         DrainLimit = TimeSpan.FromSeconds(TimeoutSeconds),
         Seed = Seed,
+        TakesTurns = TakesTurns,
         Knobs = Workload.Knobs(),
     };
 }

@@ -10,19 +10,22 @@ namespace Weir.Cli.Run;
 /// <summary>The rounds of one order in this process, by the measuring core.</summary>
 internal static class WorkerRounds
 {
+    // As the runner has it, which does such a round again a few times.
+    private const double MostCompiling = 0.05;
+
     /// <summary>Runs the rounds. Their figures come when all have ended, because turning them into text would disturb the next round.</summary>
     /// <param name="order">What to do.</param>
-    /// <param name="rate">Gets the rate of each round at once; <see langword="null"/> when nobody wants it.</param>
-    /// <param name="waiting">Gets what is waited for; <see langword="null"/> when nobody wants it.</param>
+    /// <param name="tell">Gets at once how it goes on; <see langword="null"/> when nobody wants it.</param>
+    /// <param name="turns">Where it waits for its turns, if it takes any.</param>
     /// <param name="stop">Ends it.</param>
-    public static async IAsyncEnumerable<MeasureAnswer> RunAsync(WorkerOrder order, Action<double>? rate, Action<string>? waiting, [EnumeratorCancellation] CancellationToken stop)
+    public static async IAsyncEnumerable<MeasureAnswer> RunAsync(WorkerOrder order, Action<MeasureAnswer>? tell, TurnGate? turns, [EnumeratorCancellation] CancellationToken stop)
     {
         CollectorMode.Verify(order.Workload.Collector);
         IWorkload workload = WorkloadCatalog.Create(order.Workload);
         WorkerRun run;
         try
         {
-            run = await new WorkerRunner(order.Spec(), new Relay(rate, waiting)).RunAsync(workload, stop).ConfigureAwait(false);
+            run = await new WorkerRunner(order.Spec(), tell is null ? null : new RoundTeller(tell, order.TakesTurns ? turns : null)).RunAsync(workload, stop).ConfigureAwait(false);
         }
         catch (OperationCanceledException) when (stop.IsCancellationRequested)
         {
@@ -32,10 +35,15 @@ internal static class WorkerRounds
 
         // What is wrong with a single round has gone with the round.
         string[] troubles = [.. run.Troubles.Where(static t => !t.StartsWith("Round ", StringComparison.Ordinal) && !t.StartsWith("No operation", StringComparison.Ordinal))];
-        bool alone = run.Rounds.Count == 1 && troubles.Length > 0 && !run.IsStuck;
+        bool alone = run.Rounds.Count == 1 && !order.TakesTurns && troubles.Length > 0 && !run.IsStuck;
         foreach (WorkerRound round in run.Rounds)
         {
             RoundRecord record = Record(round);
+            if (order.TakesTurns && round.CompilingShare > MostCompiling && record.Problem is null)
+            {
+                record = record with { Problem = "code was being compiled", Disturbed = true };
+            }
+
             yield return new MeasureAnswer(
                 alone && record.Problem is null && !record.Partial ? record with { Problem = string.Join(" ", troubles), Disturbed = true } : record,
                 IsStuck: run.IsStuck && round == run.Rounds[^1]);
@@ -72,18 +80,4 @@ internal static class WorkerRounds
         CanaryVariation = round.Canary.Variation,
         Timeline = [.. round.Timeline.Select(static p => new Results.TimelinePoint(p.Second, p.Rate, p.GcPause.TotalMilliseconds, p.PoolThreads))],
     }.With(round.Resources) with { AllocatedBytes = (long)(round.BytesPerOperation * round.Operations) };
-
-    private sealed class Relay(Action<double>? rate, Action<string>? waiting) : IRunObserver
-    {
-        // Once before, so that the first round's rate is not the first.
-        public void WarmingUp() => rate?.Invoke(0);
-
-        public void RoundStarted(int round, int rounds)
-        {
-        }
-
-        public void RoundEnded(WorkerRound round, int rounds) => rate?.Invoke(round.Rate);
-
-        public void Waiting(string what) => waiting?.Invoke(what);
-    }
 }

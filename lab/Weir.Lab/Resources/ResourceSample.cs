@@ -6,6 +6,9 @@ namespace Weir.Lab.Resources;
 /// <summary>The process's counters at one moment. The difference of two is a <see cref="ResourceUse"/>.</summary>
 public readonly record struct ResourceSample
 {
+    /// <summary>When it was taken, in units of <see cref="Stopwatch.GetTimestamp"/>.</summary>
+    public long Timestamp { get; init; }
+
     /// <summary>Processor time in user mode since the process started.</summary>
     public TimeSpan CpuUser { get; init; }
 
@@ -62,10 +65,12 @@ public readonly record struct ResourceSample
     private static ResourceSample Take(bool precise)
     {
         using Process process = Process.GetCurrentProcess();
-        SystemSample system = SystemSample.Take();
         Environment.ProcessCpuUsage cpu = Environment.CpuUsage;
+        long timestamp = Stopwatch.GetTimestamp();
+        SystemSample system = SystemSample.Take();
         return new ResourceSample
         {
+            Timestamp = timestamp,
             CpuUser = cpu.UserTime,
             CpuSystem = cpu.PrivilegedTime,
             Collections0 = GC.CollectionCount(0),

@@ -12,6 +12,16 @@ public readonly record struct ResourceUse
     /// <summary>Processor time.</summary>
     public TimeSpan Cpu => CpuUser + CpuSystem;
 
+    /// <summary>How long it was.</summary>
+    public TimeSpan Elapsed { get; init; }
+
+    /// <summary>
+    /// The share of the machine's processor time that other programs did not take: what the process used and what nobody did, from 0 to 1. <see langword="null"/> where the system does not tell.
+    /// </summary>
+    public double? Room => Kernel.Idle is { } idle && SystemSample.MachineProcessors is { } processors && Elapsed > TimeSpan.Zero
+        ? Math.Min(1, (Cpu + idle) / (processors * Elapsed))
+        : null;
+
     /// <summary>Collections of generation 0 only.</summary>
     public int Gen0 { get; init; }
 
@@ -65,6 +75,7 @@ public readonly record struct ResourceUse
         int above1 = after.Collections2 - before.Collections2;
         return new ResourceUse
         {
+            Elapsed = System.Diagnostics.Stopwatch.GetElapsedTime(before.Timestamp, after.Timestamp),
             CpuUser = after.CpuUser - before.CpuUser,
             CpuSystem = after.CpuSystem - before.CpuSystem,
             Gen0 = all - above0,
@@ -95,6 +106,7 @@ public readonly record struct ResourceUse
     /// <returns>The sum.</returns>
     public static ResourceUse Add(ResourceUse left, ResourceUse right) => new()
     {
+        Elapsed = left.Elapsed + right.Elapsed,
         CpuUser = left.CpuUser + right.CpuUser,
         CpuSystem = left.CpuSystem + right.CpuSystem,
         Gen0 = left.Gen0 + right.Gen0,

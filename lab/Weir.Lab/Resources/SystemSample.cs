@@ -10,6 +10,10 @@ public readonly partial record struct SystemSample
     private const int VoluntaryAt = 16;
     private const int InvoluntaryAt = 17;
 
+    /// <summary>How many processors the machine's times are of, which may be more than the process may use; <see langword="null"/> on a system that does not tell.</summary>
+    internal static int? MachineProcessors { get; } = OperatingSystem.IsLinux()
+        && Lines("/proc/stat").Count(static l => l.StartsWith("cpu", StringComparison.Ordinal) && l.Length > 3 && char.IsAsciiDigit(l[3])) is > 0 and int count ? count : null;
+
     /// <summary>How often a thread of the process gave up its processor to wait.</summary>
     public long? VoluntarySwitches { get; init; }
 
@@ -21,6 +25,12 @@ public readonly partial record struct SystemSample
 
     /// <summary>Processor time that the hypervisor gave to others, over all processors of the machine.</summary>
     public TimeSpan? Steal { get; init; }
+
+    /// <summary>Processor time that nobody used, over all processors of the machine.</summary>
+    public TimeSpan? Idle { get; init; }
+
+    /// <summary>Processor time of all processors of the machine, used or not.</summary>
+    public TimeSpan? Processors { get; init; }
 
     /// <summary>How long some task of the machine was waiting for a processor.</summary>
     public TimeSpan? CpuPressure { get; init; }
@@ -43,13 +53,17 @@ public readonly partial record struct SystemSample
             return default;
         }
 
+        // First, because it is compared with what the process has used, which was read just before.
+        (TimeSpan? idle, TimeSpan? steal, TimeSpan? all) = ProcessorTimes(FirstLine("/proc/stat"));
         (long? voluntary, long? involuntary) = Switches();
         return new SystemSample
         {
             VoluntarySwitches = voluntary,
             InvoluntarySwitches = involuntary,
             DeviceReadBytes = Value("/proc/self/io", "read_bytes:"),
-            Steal = StealOf(FirstLine("/proc/stat")),
+            Steal = steal,
+            Idle = idle,
+            Processors = all,
             CpuPressure = PressureOf(FirstLine("/proc/pressure/cpu")),
             IoPressure = PressureOf(FirstLine("/proc/pressure/io")),
             MemoryPressure = PressureOf(FirstLine("/proc/pressure/memory")),
@@ -57,13 +71,15 @@ public readonly partial record struct SystemSample
         };
     }
 
-    /// <summary>The eighth number of the line <c>cpu  user nice system idle iowait irq softirq steal</c>, in hundredths of a second.</summary>
-    internal static TimeSpan? StealOf(string? line)
+    /// <summary>Of the line <c>cpu  user nice system idle iowait irq softirq steal</c>, in hundredths of a second; what follows is counted in user already.</summary>
+    internal static (TimeSpan? Idle, TimeSpan? Steal, TimeSpan? All) ProcessorTimes(string? line)
     {
-        string[] fields = line?.Split(' ', StringSplitOptions.RemoveEmptyEntries) ?? [];
-        return fields is ["cpu", ..] && fields.Length > 8 && long.TryParse(fields[8], CultureInfo.InvariantCulture, out long hundredths)
-            ? TimeSpan.FromMilliseconds(hundredths * 10)
-            : null;
+        const int fields = 8;
+        string[] parts = line?.Split(' ', StringSplitOptions.RemoveEmptyEntries) ?? [];
+        long[] hundredths = parts is ["cpu", ..] ? [.. parts.Skip(1).Take(fields).Select(static f => long.TryParse(f, CultureInfo.InvariantCulture, out long n) ? n : -1)] : [];
+        return hundredths.Length == fields && hundredths.All(static n => n >= 0)
+            ? (TimeSpan.FromMilliseconds((hundredths[3] + hundredths[4]) * 10), TimeSpan.FromMilliseconds(hundredths[7] * 10), TimeSpan.FromMilliseconds(hundredths.Sum() * 10))
+            : (null, null, null);
     }
 
     /// <summary>The total of the line <c>some avg10=.. avg60=.. avg300=.. total=microseconds</c>.</summary>

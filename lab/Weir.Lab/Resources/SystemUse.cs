@@ -15,6 +15,15 @@ public readonly record struct SystemUse
     /// <summary>Processor time that the hypervisor gave to others.</summary>
     public TimeSpan? Steal { get; init; }
 
+    /// <summary>Processor time that nobody used, over all processors of the machine.</summary>
+    public TimeSpan? Idle { get; init; }
+
+    /// <summary>Processor time of all processors of the machine, used or not.</summary>
+    public TimeSpan? Processors { get; init; }
+
+    /// <summary>The share of the machine's processor time that nobody used, from 0 to 1.</summary>
+    public double? IdleShare => Processors > TimeSpan.Zero ? Idle / Processors : null;
+
     /// <summary>How long some task of the machine was waiting for a processor.</summary>
     public TimeSpan? CpuPressure { get; init; }
 
@@ -37,6 +46,8 @@ public readonly record struct SystemUse
         InvoluntarySwitches = after.InvoluntarySwitches - before.InvoluntarySwitches,
         DeviceReadBytes = after.DeviceReadBytes - before.DeviceReadBytes,
         Steal = after.Steal - before.Steal,
+        Idle = after.Idle - before.Idle,
+        Processors = after.Processors - before.Processors,
         CpuPressure = after.CpuPressure - before.CpuPressure,
         IoPressure = after.IoPressure - before.IoPressure,
         MemoryPressure = after.MemoryPressure - before.MemoryPressure,
@@ -59,6 +70,8 @@ public readonly record struct SystemUse
         InvoluntarySwitches = Sum(left.InvoluntarySwitches, right.InvoluntarySwitches),
         DeviceReadBytes = Sum(left.DeviceReadBytes, right.DeviceReadBytes),
         Steal = Sum(left.Steal, right.Steal),
+        Idle = Sum(left.Idle, right.Idle),
+        Processors = Sum(left.Processors, right.Processors),
         CpuPressure = Sum(left.CpuPressure, right.CpuPressure),
         IoPressure = Sum(left.IoPressure, right.IoPressure),
         MemoryPressure = Sum(left.MemoryPressure, right.MemoryPressure),

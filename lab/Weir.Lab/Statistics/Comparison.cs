@@ -19,26 +19,23 @@ public sealed record Comparison(Verdict Verdict, RatioInterval Ratio, double P, 
     {
         options ??= new ComparisonOptions();
         options.Validate();
-        RatioInterval Interval(double level) => options.IsPaired
-            ? HodgesLehmann.PairedRatio(baseline, candidate, level)
-            : HodgesLehmann.Ratio(baseline, candidate, level);
-
-        RatioInterval shown = Interval(options.Level);
+        RatioInterval interval = options.IsPaired
+            ? HodgesLehmann.PairedRatio(baseline, candidate, options.Level)
+            : HodgesLehmann.Ratio(baseline, candidate, options.Level);
         double p = options.IsPaired ? SignedRank.Test(baseline, candidate).P : MannWhitney.Test(baseline, candidate).P;
         p = adjust?.Invoke(p) ?? p;
-        Verdict verdict = Decide(shown.Estimate, p, Interval(1 - (2 * options.Alpha)), options);
-        return new Comparison(verdict, shown, p, Modality.Of(baseline), Modality.Of(candidate));
+        return new Comparison(Decide(interval, p, options), interval, p, Modality.Of(baseline), Modality.Of(candidate));
     }
 
-    // Two one-sided tests at alpha are the same as asking whether the interval of level 1 - 2 alpha lies within the margin.
-    private static Verdict Decide(double ratio, double p, RatioInterval equivalence, ComparisonOptions options)
+    /// <summary>The verdict of an interval and the test that belongs to it. They are of one level, so they never contradict each other.</summary>
+    internal static Verdict Decide(RatioInterval interval, double p, ComparisonOptions options)
     {
         double upper = 1 + options.Margin;
         double lower = 1 / upper;
         bool isSignificant = p < options.Alpha;
-        return isSignificant && ratio > upper ? Verdict.Faster
-            : isSignificant && ratio < lower ? Verdict.Slower
-            : equivalence.IsWithin(lower, upper) ? Verdict.Equivalent
+        return isSignificant && interval.Estimate > upper ? Verdict.Faster
+            : isSignificant && interval.Estimate < lower ? Verdict.Slower
+            : interval.IsWithin(lower, upper) ? Verdict.Equivalent
             : Verdict.Inconclusive;
     }
 }

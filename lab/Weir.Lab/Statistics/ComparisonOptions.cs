@@ -11,9 +11,8 @@ public sealed record ComparisonOptions
     /// <value>More than 0 and less than 0.5. The default is 0.01.</value>
     public double Alpha { get; init; } = 0.01;
 
-    /// <summary>The level of the interval that is shown; decisions use the one that follows from alpha.</summary>
-    /// <value>Between 0 and 1. The default is 0.95.</value>
-    public double Level { get; init; } = 0.95;
+    /// <summary>The level of the interval, which is that of the test: 1 - <see cref="Alpha"/>.</summary>
+    public double Level => 1 - Alpha;
 
     /// <summary>Whether the rounds were measured in pairs, each of the one next to one of the other.</summary>
     public bool IsPaired { get; init; }
@@ -24,7 +23,6 @@ public sealed record ComparisonOptions
     {
         ThrowUnless(Margin is > 0 and < 1, nameof(Margin), Margin, "The margin is more than 0 and less than 1.");
         ThrowUnless(Alpha is > 0 and < 0.5, nameof(Alpha), Alpha, "Alpha is more than 0 and less than 0.5.");
-        ThrowUnless(Level is > 0 and < 1, nameof(Level), Level, "The level is between 0 and 1.");
     }
 
     private static void ThrowUnless(bool fine, string name, double value, string message)

@@ -6,6 +6,12 @@ public interface IRunObserver
     /// <summary>The unmeasured warm-up begins.</summary>
     void WarmingUp();
 
+    /// <summary>Asked before each round, with the warm-up done: whoever measures several things in turns lets it wait here until it is its turn.</summary>
+    /// <param name="round">The number of the round, from 1.</param>
+    /// <param name="cancellationToken">Is cancelled when the run is stopped.</param>
+    /// <returns>Whether to measure the round; otherwise the run is complete with those before it.</returns>
+    ValueTask<bool> MayStartAsync(int round, CancellationToken cancellationToken) => new(true);
+
     /// <summary>A round begins.</summary>
     /// <param name="round">Its number, from 1.</param>
     /// <param name="rounds">How many there are.</param>

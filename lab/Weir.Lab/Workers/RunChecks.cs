@@ -6,6 +6,9 @@ namespace Weir.Lab.Workers;
 internal static class RunChecks
 {
     private const double JitShare = 0.01;
+
+    // Of the many short rounds of a run that takes turns each may have more: all together they have no more than others.
+    private const double JitShareOfTurns = 0.05;
     private const double LatenessShare = 0.10;
     private const double StealShare = 0.01;
     private const double BusyShare = 0.95;
@@ -14,7 +17,7 @@ internal static class RunChecks
     private const long LeastLateness = 200_000;
 
     /// <summary>Whether the compiler was at work for more of a round than goes unnoticed.</summary>
-    public static bool WasCompiling(WorkerRound round) => round.Resources.CompilationTime.TotalSeconds > round.Seconds * JitShare;
+    public static bool WasCompiling(WorkerRound round, WorkerRunSpec spec) => round.CompilingShare > (spec.TakesTurns ? JitShareOfTurns : JitShare);
 
     /// <summary>Why the figures are invalid; none when they are valid.</summary>
     public static List<string> Troubles(WorkerRun run)
@@ -29,8 +32,8 @@ internal static class RunChecks
         double seconds = run.Rounds.Sum(static r => r.Seconds);
         double compiling = run.Rounds.Sum(static r => r.Resources.CompilationTime.TotalSeconds);
 
-        // A run that was given up has no figures that this could spoil: it stood still while everything was new.
-        if (!run.IsStuck && compiling > seconds * JitShare)
+        // A run that was given up has no figures that this could spoil: it stood still while everything was new. Where rounds are many and short, those are left out of which it is true.
+        if (!run.IsStuck && !run.Spec.TakesTurns && compiling > seconds * JitShare)
         {
             long methods = run.Rounds.Sum(static r => r.Resources.CompiledMethods);
             troubles.Add(Invariant($"{methods} methods were compiled while it was measured, for {compiling / seconds:P1} of the time: the code was not warm."));
@@ -69,7 +72,7 @@ internal static class RunChecks
             warnings.Add(Invariant($"{run.Repeats} rounds were done again, because the canary was disturbed around them."));
         }
 
-        if (run.ColdRounds > 0)
+        if (run.ColdRounds > 0 && !run.Spec.TakesTurns)
         {
             warnings.Add(Invariant($"{run.ColdRounds} rounds were done again, because code was still compiled in them."));
         }
@@ -91,7 +94,7 @@ internal static class RunChecks
             warnings.Add(Invariant($"The processor quota of the control group was used up in {throttled:N0} periods."));
         }
 
-        if (!run.WasSteady && !run.IsPartial && !run.IsStuck)
+        if (!run.WasSteady && !run.IsPartial && !run.IsStuck && !run.Spec.TakesTurns)
         {
             warnings.Add("The rate was not steady when the warm-up ended.");
         }

@@ -66,6 +66,9 @@ public sealed record WorkerRound
     /// <summary>Whether the run was stopped in this round.</summary>
     public bool IsPartial { get; init; }
 
+    /// <summary>The share of the round in which the compiler was at work.</summary>
+    public double CompilingShare => Seconds > 0 ? Resources.CompilationTime.TotalSeconds / Seconds : 0;
+
     /// <summary>How many processors were busy on average.</summary>
     public double Cores => Seconds > 0 ? Resources.Cpu.TotalSeconds / Seconds : 0;
 }

@@ -37,6 +37,12 @@ public sealed record WorkerRunSpec
     /// <value>At least 0. The default is 3, for the whole run.</value>
     public int MostRepeats { get; init; } = 3;
 
+    /// <summary>
+    /// Whether the run takes turns with others, in many short rounds (<see cref="IRunObserver.MayStartAsync"/>). They meet the same disturbances, so the canary is not read and no round repeated for it, and
+    /// the rate need not be steady when the warm-up ends.
+    /// </summary>
+    public bool TakesTurns { get; init; }
+
     /// <summary>How long the unmeasured warm-up lasts at most; it ends before, when the rate is steady, and takes up to twice as long while code is being compiled.</summary>
     /// <value>The default is 3 seconds.</value>
     public TimeSpan LongestWarmUp { get; init; } = TimeSpan.FromSeconds(3);

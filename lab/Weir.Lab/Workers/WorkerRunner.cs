@@ -13,11 +13,18 @@ public sealed class WorkerRunner
     private const int MostColdRounds = 3;
     private const double SteadyWithin = 0.05;
     private static readonly TimeSpan WarmUpWindow = TimeSpan.FromMilliseconds(150);
-    private static readonly int[] CompilerCalls = [4, 64, 4, 64];
+    private static readonly int[] CompilerCalls = CompilerRest.IsDelayed ? [4, 64, 4, 64] : [34, 34];
+    private static readonly TimeSpan WarmUpWindowOfTurns = TimeSpan.FromMilliseconds(30);
     private static readonly TimeSpan LongShortWindow = TimeSpan.FromMilliseconds(200);
     private static readonly TimeSpan ShortWindow = TimeSpan.FromMilliseconds(1);
     private static readonly TimeSpan CompilerPatience = TimeSpan.FromSeconds(5);
     private static readonly TimeSpan LongestRest = TimeSpan.FromSeconds(1);
+
+    /// <summary>
+    /// Environment variables with which a process gets warm sooner: the runtime counts calls from the first on, and not only when no new code has been called for 100 ms. The code is compiled as
+    /// without them, only earlier.
+    /// </summary>
+    public static IReadOnlyDictionary<string, string> ProcessVariables { get; } = new Dictionary<string, string> { [CompilerRest.DelayVariable] = "0" };
 
     private readonly WorkerRunSpec _spec;
     private readonly IRunObserver? _observer;
@@ -28,7 +35,7 @@ public sealed class WorkerRunner
     /// <param name="observer">Hears how the run goes on.</param>
     /// <exception cref="ArgumentException">A value of <paramref name="spec"/> is outside its range.</exception>
     public WorkerRunner(WorkerRunSpec spec, IRunObserver? observer = null)
-        : this(spec, observer, static () => Canary.Read(CanaryPieces))
+        : this(spec, observer, spec?.TakesTurns == true ? static () => default : static () => Canary.Read(CanaryPieces))
     {
     }
 
@@ -63,6 +70,8 @@ public sealed class WorkerRunner
         int repeats = 0;
         int coldRounds = 0;
         bool isStuck = false;
+        bool isOver = false;
+        int asked = 0;
         try
         {
             await workload.SetupAsync(_spec, cancellationToken).ConfigureAwait(false);
@@ -78,6 +87,14 @@ public sealed class WorkerRunner
             while (!isStuck && rounds.Count < _spec.Rounds && !cancellationToken.IsCancellationRequested)
             {
                 int round = rounds.Count + 1;
+                // Once for each: a round that is done again has not given up its turn.
+                if (_observer is not null && asked < round && !await _observer.MayStartAsync(round, cancellationToken).ConfigureAwait(false))
+                {
+                    isOver = !cancellationToken.IsCancellationRequested;
+                    break;
+                }
+
+                asked = round;
                 CanaryReading before = after;
                 _observer?.RoundStarted(round, _spec.Rounds);
                 WindowOutcome outcome = await WindowAsync(workload, new WindowPlan(round, _spec.Duration, warm.Batches), cancellationToken).ConfigureAwait(false);
@@ -91,7 +108,7 @@ public sealed class WorkerRunner
                 }
 
                 // By the condition, never by the rate: code that became old enough in this round is compiled in the next.
-                if (RunChecks.WasCompiling(result) && coldRounds < MostColdRounds && _spec.LongestWarmUp > TimeSpan.Zero && !outcome.IsPartial && !isStuck)
+                if (RunChecks.WasCompiling(result, _spec) && coldRounds < MostColdRounds && _spec.LongestWarmUp > TimeSpan.Zero && !outcome.IsPartial && !isStuck)
                 {
                     coldRounds++;
                     continue;
@@ -119,7 +136,7 @@ public sealed class WorkerRunner
             Response = LatencySummary.Merge(rounds.Select(static r => r.Response)),
             ClockCostNanoseconds = Clock.MeasureReadCost(),
             WasSteady = warm.WasSteady,
-            IsPartial = rounds.Count < _spec.Rounds || rounds.Any(static r => r.IsPartial),
+            IsPartial = (rounds.Count < _spec.Rounds && !isOver) || rounds.Any(static r => r.IsPartial),
             IsStuck = isStuck,
         };
         return run with { Troubles = RunChecks.Troubles(run), Warnings = RunChecks.Warnings(run) };
@@ -156,7 +173,7 @@ public sealed class WorkerRunner
         {
             // All that a round does, so that nothing of the lab itself is compiled in a round either.
             CanaryReading canary = Canary.Read(2);
-            WindowOutcome outcome = await WindowAsync(workload, new WindowPlan(0, WarmUpWindow, batches), cancellationToken).ConfigureAwait(false);
+            WindowOutcome outcome = await WindowAsync(workload, new WindowPlan(0, _spec.TakesTurns ? WarmUpWindowOfTurns : WarmUpWindow, batches), cancellationToken).ConfigureAwait(false);
             if (outcome.IsStuck)
             {
                 return new WarmUpEnd(batches, false, Stuck: outcome);
@@ -165,7 +182,7 @@ public sealed class WorkerRunner
             double rate = outcome.Rate;
             _ = RoundOf(outcome, 0, start, canary, workload);
             quiet = outcome.Resources.CompiledMethods == 0 ? quiet + 1 : 0;
-            bool steady = done >= LeastWarmUps && quiet >= 2 && Math.Abs(rate - lastRate) <= lastRate * SteadyWithin;
+            bool steady = done >= LeastWarmUps && quiet >= 2 && (_spec.TakesTurns || Math.Abs(rate - lastRate) <= lastRate * SteadyWithin);
             if (_spec.RatePerSecond is null)
             {
                 batches = outcome.Groups().ToDictionary(static g => g.Name, static g => BatchOf(g.Rate > 0 ? g.Workers * 1e9 / g.Rate : 0));

@@ -134,6 +134,48 @@ public class CompareTests
         Assert.Equal(["A", "B", "B", "A", "B", "A", "A", "B"], order);
     }
 
+    [Fact(Timeout = 120_000)]
+    public async Task Compare_TwoWorkloads_AreMeasuredByProcessesThatStay()
+    {
+        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync("compare yield yield --rounds 8 --processes 2 --duration 20ms --within 90s --json");
+
+        ResultFile compared = ResultJson.Parse(result.Out, "output");
+        Assert.All(compared.Arms, static a => Assert.Equal([1, 2], a.Rounds.Select(static r => r.Process!.Value).Distinct().Order()));
+        int rounds = compared.Arms[0].Rounds.Count;
+        Assert.Contains(rounds, new[] { 4, 8 });
+        Assert.Equal(rounds, compared.Arms[1].Rounds.Count);
+        Assert.Equal(Enumerable.Range(1, 2 * rounds), compared.Arms.SelectMany(static a => a.Rounds).Select(static r => r.Order).Order());
+
+        // On a busy machine code is still being compiled in every round, and none of them counts.
+        Assert.All(compared.Comparisons, static c => Assert.InRange(c.Pairs!.Value, 0, 2));
+        Assert.All(compared.Comparisons, static c => Assert.InRange(c.Looks!.Value, 1, 3));
+        Assert.Contains($"[1/{4 * 2 * 2}] A: yield x ", result.Error, StringComparison.Ordinal);
+    }
+
+    [Theory(Timeout = 90_000)]
+    [InlineData("warming", "stopped before anything was measured")]
+    [InlineData("[3/", "stopped; what was done until then is reported as partial")]
+    public async Task Compare_IsStopped_EndsAsInterrupted(string stopsAt, string said)
+    {
+        CliUnderTest cli = new() { UseProcesses = true, StopsAt = stopsAt == "warming" ? null : stopsAt, Stop = new CancellationToken(stopsAt == "warming") };
+
+        LoadResult result = await cli.RunAsync("compare yield yield --rounds 1000 --processes 2 --duration 20ms --within 10min");
+
+        Assert.True(result.ExitCode == 130, result.Error);
+        Assert.Contains(said, result.Error, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("--processes 1", "--processes must be a whole number from 2 to 64; it is '1'.")]
+    [InlineData("--within 10ms", "--within must be a time from 1 s to ")]
+    public async Task Compare_BadPlan_IsOneClearLine(string arguments, string message)
+    {
+        LoadResult result = await new CliUnderTest().RunAsync($"compare yield yield {arguments}");
+
+        Assert.Equal(1, result.ExitCode);
+        Assert.StartsWith($"weir: {message}", result.Error, StringComparison.Ordinal);
+    }
+
     [Fact]
     public void Compare_OtherMachine_IsADoubt()
     {

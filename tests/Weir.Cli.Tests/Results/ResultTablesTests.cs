@@ -1,5 +1,6 @@
 using Weir.Cli.Results;
 using Weir.Cli.Results.Tables;
+using Weir.Lab.Latency;
 
 namespace Weir.Cli.Tests.Results;
 
@@ -24,6 +25,26 @@ public class ResultTablesTests
         Table table = ResultTables.Modes(Result(Arm("sync", (10, 9, 2), (10, 9, 2)), Arm("async", (10, 3, 4), (10, 3, 4))))!;
 
         Assert.Equal("0.50", Cell(table, "ratio (sync/async)"));
+    }
+
+    [Theory]
+    [InlineData(96, 99.9, 1_000, 25, null)]
+    [InlineData(96, 99, 1_000, 25, null)]
+    [InlineData(100, 99, 1_000, 25, "1 us")]
+    [InlineData(1_000, 99.9, 1_000, 25, "1 us")]
+    [InlineData(1, 50, 1_000, 25, null)]
+    [InlineData(2, 50, 1_000, 25, "1 us")]
+    [InlineData(1_000, 50, 40, 25, "<50 ns")]
+    [InlineData(1_000, 50, 40, 0, "40 ns")]
+    public void Percentile_OfTooFewOrTooShort_IsNotTold(int count, double percentile, int nanoseconds, double clock, string? expected)
+    {
+        LatencyHistogram latency = new();
+        for (int i = 0; i < count; i++)
+        {
+            latency.Record(nanoseconds);
+        }
+
+        Assert.Equal(expected, ResultTables.Percentile(latency, percentile, clock));
     }
 
     private static string Cell(Table table, string head) => table.Rows[0][Array.IndexOf([.. table.Columns], head)];

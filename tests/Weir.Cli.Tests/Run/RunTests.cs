@@ -95,6 +95,31 @@ public class RunTests
         }
     }
 
+    [Fact(Timeout = 120_000)]
+    public async Task Scale_InProcessesThatStay_MeasuresEachNumberAsOften()
+    {
+        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync("scale yield --workers 1,3 --rounds 2 --duration 20ms --fit none --quiet --json");
+
+        Assert.True(FineOrUnfit.Contains(result.ExitCode), result.Error);
+        ResultFile scaled = ResultJson.Parse(result.Out, "output");
+        Assert.All(scaled.Arms, static a => Assert.Equal([1, 2], a.Rounds.Select(static r => r.Process!.Value)));
+        Assert.Equal([1, 2, 3, 4], scaled.Arms.SelectMany(static a => a.Rounds).Select(static r => r.Order).Order());
+    }
+
+    [Fact]
+    public void PeakAtFewest_RateThatOnlyFalls_SaysThatNoLawCanBeFitted()
+    {
+        string? Peak(params double[][] rates) => Cli.Run.ScaleTurns.PeakAtFewest([.. rates.Select(static (r, i) => (1 << i, (IReadOnlyList<double>)r))]);
+
+        Assert.Equal(
+            "Every round with 1 worker was faster than any with more (at least 44.0 M against at most 23.0 M operations/s): the rate only falls, and a law of scaling has no way up to be fitted to. "
+            + "It was ended after 2 rounds each; --fit none measures them all.",
+            Peak([45e6, 44e6], [23e6, 15e6], [12e6, 11e6]));
+        Assert.Null(Peak([45e6], [23e6]));
+        Assert.Null(Peak([45e6, 44e6], [44.5e6, 23e6]));
+        Assert.Null(Peak([45e6, 44e6]));
+    }
+
     [Fact]
     public void Fitted_RatesOfTheLaw_FindsIt()
     {

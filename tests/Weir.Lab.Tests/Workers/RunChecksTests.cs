@@ -34,11 +34,16 @@ public class RunChecksTests
         Run(static r => r with { Resources = r.Resources with { CompiledMethods = 12, CompilationTime = TimeSpan.FromSeconds(0.05) } }) with { IsStuck = true }));
 
     [Theory]
-    [InlineData(0.005, false)]
-    [InlineData(0.05, true)]
-    public void WasCompiling_MoreThanAHundredthOfTheRound(double seconds, bool expected) => Assert.Equal(
-        expected,
-        RunChecks.WasCompiling(Run(r => r with { Resources = r.Resources with { CompilationTime = TimeSpan.FromSeconds(seconds) } }).Rounds[0]));
+    [InlineData(0.005, false, false)]
+    [InlineData(0.05, false, true)]
+    [InlineData(0.04, true, false)]
+    [InlineData(0.06, true, true)]
+    public void WasCompiling_MoreThanAHundredthOfTheRoundOrATwentiethOfATurn(double seconds, bool turns, bool expected)
+    {
+        WorkerRun run = Run(r => r with { Resources = r.Resources with { CompilationTime = TimeSpan.FromSeconds(seconds) } });
+
+        Assert.Equal(expected, RunChecks.WasCompiling(run.Rounds[0], run.Spec with { TakesTurns = turns }));
+    }
 
     [Fact]
     public void ColdRounds_AreSaid() => Assert.Equal(

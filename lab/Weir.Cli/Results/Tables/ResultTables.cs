@@ -99,11 +99,24 @@ internal static class ResultTables
                 ("arm", static r => r.Arm.Name),
                 (Table.Workers, static r => Numbers.Grouped(r.Arm.Workers)),
                 ("from", static r => r.From),
-                .. Percentiles.Select(static p => (FormattableString.Invariant($"p{p:0.#}"), (Func<(ArmRecord Arm, string From, LatencyHistogram Latency), string?>)(r => Nanoseconds(r.Latency.ValueAtPercentile(p))))),
+                .. Percentiles.Select(p => (FormattableString.Invariant($"p{p:0.#}"), (Func<(ArmRecord Arm, string From, LatencyHistogram Latency), string?>)(r => Percentile(r.Latency, p, result.Machine.ClockNs)))),
                 ("max", static r => Nanoseconds(r.Latency.Max)),
                 ("late starts", static r => r.Arm.Counted.Sum(static x => x.LateStarts) is { } late && r.Arm.Counted.Any(static x => x.LateStarts is not null) ? Numbers.Grouped(late) : null),
                 ("dropped", static r => r.Arm.Counted.Sum(static x => x.Dropped) is { } dropped && r.Arm.Counted.Any(static x => x.Dropped is not null) ? Numbers.Grouped(dropped) : null),
             ]);
+    }
+
+    /// <summary>A percentile as a text, if the measurements can tell it.</summary>
+    /// <param name="latency">The latencies.</param>
+    /// <param name="percentile">Which, from 0 to 100.</param>
+    /// <param name="clock">What a reading of the clock costs, in nanoseconds: each latency has one in it.</param>
+    /// <returns>The text, an upper bound where the clock cannot resolve it, and <see langword="null"/> where not one latency lies beyond the percentile: then it would be the greatest one.</returns>
+    internal static string? Percentile(LatencyHistogram latency, double percentile, double clock)
+    {
+        double value = latency.ValueAtPercentile(percentile);
+        return latency.Count * (100 - percentile) < 100 - 1e-6 ? null
+            : value < 2 * clock ? $"<{Nanoseconds(2 * clock)}"
+            : Nanoseconds(value);
     }
 
     /// <summary>The verdicts.</summary>

@@ -111,7 +111,9 @@ internal static class ResultOutput
 
     private static int Code(ResultFile result, bool strict, CliHost host)
     {
-        if (result.Has(FindingLevel.Invalid))
+        // Before anything else: who stops it early knows why it has too few rounds that are valid.
+        bool isStopped = result.Partial && host.Stop.IsCancellationRequested;
+        if (result.Has(FindingLevel.Invalid) && !isStopped)
         {
             host.Error.WriteLine($"weir: the measurement is invalid: {result.Findings.First(static f => f.Level == FindingLevel.Invalid).Text}");
             return ExitCode.Invalid;

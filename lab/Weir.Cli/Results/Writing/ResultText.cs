@@ -66,6 +66,6 @@ internal static class ResultText
 
     /// <summary>A comparison as a sentence.</summary>
     public static string Sentence(ComparisonRecord c) => FormattableString.Invariant(
-        $"VERDICT  {c.Arm} is {c.Verdict} {(c.Verdict is "EQUIVALENT" ? "to" : c.Verdict is "INCONCLUSIVE" ? "against" : "than")} {c.Against}: {c.Ratio:0.000}x [{c.Interval}], p = {Numbers.Short(c.P)} (margin {c.Margin * 100:0.#} %, alpha {c.Alpha * 100:0.#} %)")
+        $"VERDICT  {c.Arm} is {c.Verdict} {(c.Verdict is "EQUIVALENT" ? "to" : c.Verdict is "INCONCLUSIVE" ? "against" : "than")} {c.Against}: {c.Ratio:0.000}x [{c.Interval}], p = {Numbers.Short(c.P)} ({(1 - c.Alpha) * 100:0.##} % interval, margin {c.Margin * 100:0.#} %, alpha {c.Alpha * 100:0.#} %)")
         + (c.Note is null ? "" : "; " + c.Note);
 }

@@ -1,0 +1,27 @@
+using Weir.Cli.Progress;
+
+namespace Weir.Cli.Processes;
+
+/// <summary>Passes on what measured code prints: the first lines, because who prints in every operation says the same again and again.</summary>
+internal sealed class PrintedOnce(RunProgress progress)
+{
+    private const int Most = 20;
+    private int _printed;
+
+    public void Print(string line)
+    {
+        if (Interlocked.Increment(ref _printed) <= Most)
+        {
+            progress.Say(line);
+        }
+    }
+
+    /// <summary>Says how many lines were left out.</summary>
+    public void SayRest()
+    {
+        if (_printed > Most)
+        {
+            progress.Say($"weir: what is measured printed {Output.Numbers.Grouped(_printed - Most)} more lines.");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+using Weir.Lab.Workers;
+
+namespace Weir.Cli.Processes;
+
+/// <summary>Tells how the rounds of a measuring process go on, and lets it wait for its turn.</summary>
+/// <param name="tell">Gets what there is to tell.</param>
+/// <param name="turns">Where it waits before each round; <see langword="null"/> when it takes no turns.</param>
+internal sealed class RoundTeller(Action<MeasureAnswer> tell, TurnGate? turns) : IRunObserver
+{
+    // Once before, so that the first round's answer is not the first.
+    public void WarmingUp() => tell(new MeasureAnswer(Rate: 0));
+
+    public ValueTask<bool> MayStartAsync(int round, CancellationToken cancellationToken)
+    {
+        if (turns is null)
+        {
+            return new ValueTask<bool>(true);
+        }
+
+        if (round == 1)
+        {
+            tell(new MeasureAnswer(IsReady: true));
+        }
+
+        return turns.WaitAsync(cancellationToken);
+    }
+
+    public void RoundStarted(int round, int rounds)
+    {
+    }
+
+    public void RoundEnded(WorkerRound round, int rounds) => tell(new MeasureAnswer(Rate: round.Rate, Room: round.Resources.Room));
+
+    public void Waiting(string what) => tell(new MeasureAnswer(Waiting: what));
+}

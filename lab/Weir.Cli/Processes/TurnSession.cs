@@ -1,0 +1,111 @@
+using System.Threading.Channels;
+using Weir.Cli.Hosting;
+using Weir.Cli.Results;
+using Weir.Cli.Run;
+
+namespace Weir.Cli.Processes;
+
+/// <summary>A measuring process that stays, and makes a round whenever it is told to.</summary>
+internal sealed class TurnSession
+{
+    private readonly TaskCompletionSource<bool> _ready = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly Channel<MeasureAnswer> _ended = Channel.CreateUnbounded<MeasureAnswer>();
+    private readonly Channel<string> _words = Channel.CreateUnbounded<string>();
+    private readonly Action<string> _waiting;
+    private readonly Task _run;
+
+    /// <summary>Starts it.</summary>
+    /// <param name="host">Whether there are processes, and what stops them.</param>
+    /// <param name="order">What it measures.</param>
+    /// <param name="printed">Gets each line that the measured code prints.</param>
+    /// <param name="waiting">Hears what is waited for.</param>
+    public TurnSession(CliHost host, WorkerOrder order, Action<string> printed, Action<string> waiting)
+    {
+        _waiting = waiting;
+        Order = order;
+        Task run = host.Measure.UseProcesses
+            ? MeasureCommand.InNewProcessAsync(MeasureCommand.WorkerKind, order, CollectorMode.Variables(order.Workload.Collector), Hear, printed, host.Stop, _words.Reader)
+            : Task.Run(() => InThisProcessAsync(order, host.Stop), CancellationToken.None);
+        _run = EndAsync(run);
+    }
+
+    /// <summary>What it measures.</summary>
+    public WorkerOrder Order { get; }
+
+    /// <summary>Ends when it is warm. Whether it will make rounds.</summary>
+    public Task<bool> Ready => _ready.Task;
+
+    /// <summary>The rounds with all their figures, and what has to be known about them; when it has ended.</summary>
+    public List<MeasureAnswer> Said { get; } = [];
+
+    /// <summary>Lets it make a round.</summary>
+    /// <returns>How fast it was; <see langword="null"/> when it has ended instead.</returns>
+    public async Task<MeasureAnswer?> NextAsync()
+    {
+        _words.Writer.TryWrite(TurnGate.Go);
+        return await _ended.Reader.WaitToReadAsync(CancellationToken.None).ConfigureAwait(false) && _ended.Reader.TryRead(out MeasureAnswer? answer) ? answer : null;
+    }
+
+    /// <summary>Says that there are enough rounds, and waits for its end.</summary>
+    /// <exception cref="InvalidOperationException">It could not measure.</exception>
+    public async Task EndAsync()
+    {
+        _words.Writer.TryWrite(TurnGate.Enough);
+        _words.Writer.TryComplete();
+        await _run.ConfigureAwait(false);
+    }
+
+    private async Task InThisProcessAsync(WorkerOrder order, CancellationToken stop)
+    {
+        using TurnGate gate = new();
+        Task words = PassOnAsync(gate);
+        await foreach (MeasureAnswer answer in WorkerRounds.RunAsync(order, Hear, gate, stop).ConfigureAwait(false))
+        {
+            Hear(answer);
+        }
+
+        _words.Writer.TryComplete();
+        await words.ConfigureAwait(false);
+    }
+
+    private async Task PassOnAsync(TurnGate gate)
+    {
+        await foreach (string word in _words.Reader.ReadAllAsync(CancellationToken.None).ConfigureAwait(false))
+        {
+            gate.Hear(word);
+        }
+    }
+
+    private async Task EndAsync(Task run)
+    {
+        try
+        {
+            await run.ConfigureAwait(false);
+        }
+        finally
+        {
+            _ready.TrySetResult(false);
+            _ended.Writer.TryComplete();
+        }
+    }
+
+    private void Hear(MeasureAnswer answer)
+    {
+        if (answer.Waiting is { } what)
+        {
+            _waiting(what);
+        }
+        else if (answer.IsReady)
+        {
+            _ready.TrySetResult(true);
+        }
+        else if (answer.Rate is null)
+        {
+            Said.Add(answer);
+        }
+        else if (_ready.Task.IsCompleted)
+        {
+            _ended.Writer.TryWrite(answer);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+using Weir.Cli.Hosting;
+using Weir.Cli.Progress;
+using Weir.Cli.Results;
+using Weir.Cli.Results.Tables;
+using Weir.Cli.Run;
+using Weir.Lab.Resources;
+
+namespace Weir.Cli.Processes;
+
+/// <summary>The processes of several arms, as many of each, which stay and make a round when it is their turn.</summary>
+internal sealed class TurnSessions
+{
+    private const int CanaryPieces = 40;
+    private readonly RunProgress _progress;
+    private readonly PrintedOnce _printed;
+    private readonly int _most;
+    private readonly Func<WorkerOrder, TurnSession> _start;
+    private readonly IReadOnlyList<WorkerOrder> _orders;
+    private readonly int _processes;
+    private readonly List<TurnSession>[] _arms;
+    private readonly Dictionary<TurnSession, List<(int Order, int Turn)>> _places = [];
+    private double _variation;
+    private int _rounds;
+
+    /// <summary>Creates them.</summary>
+    /// <param name="host">Whether there are processes, and what stops them.</param>
+    /// <param name="orders">The arms.</param>
+    /// <param name="processes">How many processes each arm has.</param>
+    /// <param name="most">How many rounds there are at most, for the progress.</param>
+    /// <param name="progress">Hears of each round.</param>
+    public TurnSessions(CliHost host, IReadOnlyList<WorkerOrder> orders, int processes, int most, RunProgress progress)
+    {
+        _progress = progress;
+        _printed = new PrintedOnce(progress);
+        _most = most;
+        _start = order => new TurnSession(
+            host,
+            order with { TakesTurns = true, Rounds = int.MaxValue },
+            _printed.Print,
+            what => progress.Say($"weir: {NameOf(order)}: waiting for a worker to {what}; it is given up at --timeout."));
+        _orders = orders;
+        _processes = processes;
+        _arms = [.. orders.Select(static _ => new List<TurnSession>())];
+    }
+
+    /// <summary>Starts them, all at once, because much of a warm-up is waiting for the compiler, and waits until all are warm.</summary>
+    public async Task WarmUpAsync()
+    {
+        foreach (int arm in Enumerable.Range(0, _processes * _orders.Count).Select(i => i % _orders.Count))
+        {
+            _arms[arm].Add(_start(_orders[arm]));
+        }
+
+        TurnSession[] all = [.. _arms.SelectMany(static a => a)];
+        for (int i = 0; i < all.Length; i++)
+        {
+            _progress.Begin($"warming up {all.Length} processes", i, all.Length);
+            await all[i].Ready.ConfigureAwait(false);
+        }
+
+        _variation = Canary.Read(CanaryPieces).Variation;
+    }
+
+    /// <summary>Makes a round.</summary>
+    /// <param name="arm">The arm.</param>
+    /// <param name="process">Which of its processes, from 0.</param>
+    /// <param name="turn">Which turn it belongs to, from 0.</param>
+    /// <returns>How fast it was; <see langword="null"/> when the process has ended instead.</returns>
+    public async Task<MeasureAnswer?> RoundAsync(int arm, int process, int turn)
+    {
+        if (process >= _arms[arm].Count)
+        {
+            return null;
+        }
+
+        TurnSession session = _arms[arm][process];
+        _progress.Begin(NameOf(session.Order), _rounds, _most);
+        if (await session.NextAsync().ConfigureAwait(false) is not { Rate: { } rate } round)
+        {
+            return null;
+        }
+
+        if (!_places.TryGetValue(session, out List<(int, int)>? places))
+        {
+            _places[session] = places = [];
+        }
+
+        places.Add((++_rounds, turn + 1));
+        _progress.End($"{NameOf(session.Order)}: {ResultTables.Rate(rate)} operations/s", _rounds, _most);
+        return round;
+    }
+
+    /// <summary>Ends them.</summary>
+    /// <returns>The rounds of each arm in the order in which they were made, and what has to be known about them.</returns>
+    /// <exception cref="InvalidOperationException">A process could not measure.</exception>
+    public async Task<(IReadOnlyList<IReadOnlyList<RoundRecord>> Rounds, IReadOnlyList<Finding> Findings)> EndAsync()
+    {
+        TurnSession[] all = [.. _arms.SelectMany(static a => a)];
+        await Task.WhenAll(all.Select(static s => s.EndAsync())).ConfigureAwait(false);
+        _printed.SayRest();
+        _variation = Math.Max(_variation, Canary.Read(CanaryPieces).Variation);
+        Finding[] noise = _variation > Canary.QuietVariation
+            ? [new Finding(FindingLevel.Doubt, FormattableString.Invariant($"The machine was not quiet: the canary varied by {_variation * 100:0.0} % before or after."))]
+            : [];
+        return ([.. _arms.Select(RecordsOf)], [.. noise, .. all.SelectMany(static s => s.Said).SelectMany(static a => a.Findings ?? []).Distinct()]);
+    }
+
+    private static string NameOf(WorkerOrder order) => $"{order.Name} x {order.Workers}";
+
+    private IReadOnlyList<RoundRecord> RecordsOf(List<TurnSession> sessions) =>
+    [
+        .. sessions
+            .SelectMany((session, process) => session.Said.Select(static a => a.Round).OfType<RoundRecord>()
+                .Select((round, i) => _places.GetValueOrDefault(session) is { } places && i < places.Count
+                    ? round with { Order = places[i].Order, Turn = places[i].Turn, Process = process + 1 }
+                    : round with { Order = _rounds + 1, Process = process + 1 }))
+            .OrderBy(static r => r.Order),
+    ];
+}
