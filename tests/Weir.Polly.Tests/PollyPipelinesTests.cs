@@ -17,7 +17,19 @@ public class PollyPipelinesTests
 
     private readonly ManualTimeProvider _time = new();
 
+    private int _completed;
+
     private ParallelRunOptions Options => new() { MaxDegreeOfParallelism = 4, TimeProvider = _time };
+
+    /// <summary>The same, with a count of the items that have ended well.</summary>
+    private ParallelRunOptions Completing => Options with
+    {
+        OnCompleteItemAsync = _ =>
+        {
+            Interlocked.Increment(ref _completed);
+            return default;
+        },
+    };
 
     [Fact(Timeout = Timeout)]
     public async Task Around_Retry_RepeatsTheCallOfEachItem()
@@ -58,8 +70,8 @@ public class PollyPipelinesTests
 
                 return x;
             }),
-            Options);
-        await DriveAsync(run);
+            Completing);
+        await DriveAsync(run, () => Volatile.Read(ref _completed) == 6 && attempts.Count == 10 && _time.ArmedTimers >= 4);
         Assert.Equal(Enumerable.Range(0, 10), await run);
         Assert.Equal(14, attempts.Values.Sum());
         await Guard.UntilAsync(() => Volatile.Read(ref cancelled) == 4, "the end of the slower attempts");
@@ -97,15 +109,17 @@ public class PollyPipelinesTests
     [Fact(Timeout = Timeout)]
     public async Task Around_Timeout_IsTheFailureOfTheItem()
     {
+        int begun = 0;
         ResiliencePipeline pipeline = Builder().AddTimeout(Second).Build();
         Task<ItemOutcome<int>[]> run = Enumerable.Range(0, 4).SelectParallelOutcomesAsync(
             pipeline.Around(async (int x, CancellationToken token) =>
             {
+                Interlocked.Increment(ref begun);
                 await Task.Delay(x % 2 == 0 ? System.Threading.Timeout.InfiniteTimeSpan : TimeSpan.Zero, _time, token);
                 return x;
             }),
-            Options);
-        await DriveAsync(run);
+            Completing);
+        await DriveAsync(run, () => Volatile.Read(ref _completed) == 2 && Volatile.Read(ref begun) == 4);
         ItemOutcome<int>[] outcomes = await run;
         Assert.All([outcomes[0], outcomes[2]], static o => Assert.IsType<TimeoutRejectedException>(o.Error));
         Assert.All([outcomes[1], outcomes[3]], static o => Assert.True(o.IsSuccess));
@@ -186,8 +200,14 @@ public class PollyPipelinesTests
     private ResiliencePipelineBuilder Builder() => new() { TimeProvider = _time };
 
     /// <summary>Moves the clock, while somebody waits for it, until the run ends.</summary>
-    private async Task DriveAsync(Task run)
+    private async Task DriveAsync(Task run, Func<bool>? begun = null)
     {
+        // A strategy's timer is armed before the call that it watches begins, and the clock moves faster than a thread that is held up.
+        if (begun is not null)
+        {
+            await Guard.UntilAsync(begun, "what has to begin before the clock moves");
+        }
+
         Task guarded = run.EndsAsync("a run that the clock drives");
         while (!guarded.IsCompleted)
         {

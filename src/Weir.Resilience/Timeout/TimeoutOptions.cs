@@ -5,7 +5,7 @@ namespace Weir.Resilience;
 public sealed record TimeoutOptions
 {
     /// <summary>The limit.</summary>
-    /// <value>More than zero, at most 2^32 - 2 ms. The default is 30 seconds.</value>
+    /// <value>More than zero, at most 2^32 - 2 ms; <see cref="System.Threading.Timeout.InfiniteTimeSpan"/> for no limit. The default is 30 seconds.</value>
     public TimeSpan Timeout { get; init; } = TimeSpan.FromSeconds(30);
 
     /// <summary>The clock.</summary>
@@ -14,7 +14,7 @@ public sealed record TimeoutOptions
 
     internal void Validate()
     {
-        Require.Positive(Timeout, nameof(Timeout));
+        Require.Positive(Require.NoneIfInfinite(Timeout), nameof(Timeout));
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
     }
 }

@@ -23,6 +23,7 @@ public sealed class TimeoutPolicy<TResult>
     private readonly ConcurrentQueue<TimeoutScope<TResult>> _idle = new();
     private readonly HashSet<TimeoutScope<TResult>>? _open;
     private readonly Action<IThreadPoolWorkItem>? _queue;
+    private readonly bool _hasLimit;
     private TimeoutScope<TResult>? _next;
     private bool _closed;
 
@@ -39,6 +40,7 @@ public sealed class TimeoutPolicy<TResult>
         options ??= new TimeoutOptions();
         options.Validate();
         Limit = options.Timeout;
+        _hasLimit = Require.NoneIfInfinite(Limit) is not null;
         Clock = new Clock(options.TimeProvider);
         LimitTicks = Clock.ToTicks(Limit);
         _queue = queue;
@@ -69,6 +71,11 @@ public sealed class TimeoutPolicy<TResult>
             return ValueTask.FromCanceled<TResult>(cancellationToken);
         }
 
+        if (!_hasLimit)
+        {
+            return CallWithoutLimit(call, state, cancellationToken);
+        }
+
         TimeoutScope<TResult> scope = Rent();
         CancellationToken token = scope.Begin(cancellationToken);
         ValueTask<TResult> pending;
@@ -89,6 +96,18 @@ public sealed class TimeoutPolicy<TResult>
         TResult result = pending.Result;
         scope.EndAtOnce();
         return new ValueTask<TResult>(result);
+    }
+
+    private static ValueTask<TResult> CallWithoutLimit<TState>(Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken cancellationToken)
+    {
+        try
+        {
+            return call(state, cancellationToken);
+        }
+        catch (Exception exception)
+        {
+            return ValueTask.FromException<TResult>(exception);
+        }
     }
 
     /// <summary>Makes a policy that knows its timers, so that a run can end them with itself.</summary>

@@ -246,5 +246,22 @@ public class TimeoutPolicyTests
         Assert.Throws<ArgumentNullException>("call", () => { _ = Make().ExecuteAsync<int>(null!, 0); });
     }
 
+    [Fact(Timeout = 10_000)]
+    public async Task ExecuteAsync_InfiniteTimeSpan_IsNoLimit()
+    {
+        var policy = new TimeoutPolicy<int>(new TimeoutOptions { Timeout = System.Threading.Timeout.InfiniteTimeSpan, TimeProvider = _clock });
+        using var caller = new CancellationTokenSource();
+        var call = new ManualCall();
+        Task<int> pending = policy.ExecuteAsync(static (c, token) => c.Start(token), call, caller.Token).AsTask();
+        Assert.Equal((caller.Token, 0), (call.Token, _clock.LiveTimers));
+        _clock.Advance(TimeSpan.FromDays(100));
+        Assert.False(pending.IsCompleted);
+        call.End(7);
+        Assert.Equal(7, await pending);
+        await Assert.ThrowsAsync<IOException>(() => policy.ExecuteAsync(static (_, _) => throw new IOException(), 0, caller.Token).AsTask());
+        await caller.CancelAsync();
+        Assert.True(policy.ExecuteAsync(static (_, _) => new ValueTask<int>(1), 0, caller.Token).IsCanceled);
+    }
+
     private TimeoutPolicy<int> Make() => new(new TimeoutOptions { Timeout = Limit, TimeProvider = _clock });
 }

@@ -22,12 +22,13 @@ public class MigrationTests
         Task<ItemOutcome<int>[]> run = new[] { 1 }.SelectParallelOutcomesAsync<int, int>(
             async (_, token) =>
             {
-                attempts++;
-                await Task.Delay(2 * Second, _time, token);
+                Task delay = Task.Delay(2 * Second, _time, token);
+                Interlocked.Increment(ref attempts);
+                await delay;
                 throw new TimeoutException();
             },
             new ParallelRunOptions { TimeProvider = _time, MaxRetries = 100, BaseDelay = TimeSpan.Zero, PerItemTimeout = 5 * Second });
-        await _time.DriveAsync(run, Second);
+        await _time.DriveAsync(run, Second, () => Volatile.Read(ref attempts) == 1);
         Assert.Equal(ItemStatus.TimedOut, (await run)[0].Status);
         Assert.InRange(attempts, 1, 3);
     }

@@ -181,14 +181,16 @@ public class PolicyOrderTests
     public async Task CircuitBreaker_ItemLimitOfACallThatHeedsItsToken_CountsAsFailure()
     {
         CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 1, OpenTimeout = Second * 100, TimeProvider = _time });
+        bool begun = false;
         Task<ItemOutcome<int>[]> run = new[] { 1 }.SelectParallelOutcomesAsync(
             async (x, token) =>
             {
+                Volatile.Write(ref begun, true);
                 await Task.Delay(Timeout.InfiniteTimeSpan, _time, token);
                 return x;
             },
             Options with { SharedCircuitBreaker = breaker, PerItemTimeout = Second });
-        await _time.DriveAsync(run, Second);
+        await _time.DriveAsync(run, Second, () => Volatile.Read(ref begun));
         Assert.Equal(ItemStatus.TimedOut, (await run)[0].Status);
         await Guard.UntilAsync(() => breaker.State == CircuitBreakerState.Open, "the circuit that hears of the item's limit");
     }

@@ -25,8 +25,19 @@ internal static class Clocks
     }
 
     /// <summary>Moves the clock, while somebody waits for it, until the task ends.</summary>
-    public static async Task DriveAsync(this ManualTimeProvider clock, Task task, TimeSpan step)
+    /// <param name="clock">The clock.</param>
+    /// <param name="task">The task.</param>
+    /// <param name="step">By how much the clock moves at once.</param>
+    /// <param name="begun">
+    /// What has to happen before the clock moves at all. A limit's timer is armed before the call that it limits begins, and the clock moves faster than a thread that is held up.
+    /// </param>
+    public static async Task DriveAsync(this ManualTimeProvider clock, Task task, TimeSpan step, Func<bool>? begun = null)
     {
+        if (begun is not null)
+        {
+            await Guard.UntilAsync(begun, "what has to begin before the clock moves");
+        }
+
         Task guarded = task.EndsAsync("a run that the clock drives");
         while (!guarded.IsCompleted)
         {
