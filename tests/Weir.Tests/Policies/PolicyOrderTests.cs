@@ -105,6 +105,9 @@ public class PolicyOrderTests
     {
         ConcurrentQueue<int> order = new();
         TokenBucket bucket = new(new() { TokensPerSecond = 100, BurstCapacity = 1, TimeProvider = _time });
+
+        // Nobody gets in without a wait, past one that was claimed before and has not asked yet.
+        Assert.True(bucket.TryEnter());
         Task run = Enumerable.Range(0, 100).ForEachParallelAsync(
             (x, _) =>
             {
