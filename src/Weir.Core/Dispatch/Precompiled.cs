@@ -46,16 +46,5 @@ internal static class Precompiled
     {
         Pump<TItem, TResult, TPending, TCall, TSink> pump = new(SourceOf.Enumerable(items), call, sink, settings);
         pump.Start(1, default);
-        Inherited(new ArraySource<TItem>(items, 0, items.Length));
-    }
-
-    // What a source inherits is found only where it is called on its exact type.
-    private static void Inherited<TItem>(ArraySource<TItem> source)
-    {
-        Chunk<TItem> chunk = default;
-        source.CancellationToken = default;
-        source.Release(ref chunk);
-        _ = source.TakesTurns || source.IsLent || source.IsExhausted || source.LeftOver().Any();
-        _ = source.DisposeAsync().AsTask();
     }
 }
