@@ -82,7 +82,11 @@ internal sealed class Turns(CliHost host, TurnPlan plan, ComparisonOptions optio
                 return false;
             }
 
-            _rounds.Add(new TurnRound(pair, turn, side == 1, rate, round.Room));
+            // What does not count at the end must not decide when to end.
+            if (!round.IsDisturbed)
+            {
+                _rounds.Add(new TurnRound(pair, turn, side == 1, rate, round.Room));
+            }
         }
 
         return true;

@@ -7,9 +7,10 @@ namespace Weir.Cli.Processes;
 /// <param name="Findings">At the end, what has to be known about all of them.</param>
 /// <param name="Rate">How fast a round was whose figures follow later.</param>
 /// <param name="Room">With the rate, the share of the machine's processor time that other programs did not take.</param>
+/// <param name="IsDisturbed">With the rate, whether the round does not count.</param>
 /// <param name="Waiting">What a worker has not done yet that is waited for.</param>
 /// <param name="Failure">Why it can measure nothing.</param>
 /// <param name="IsStuck">Whether the round was given up because a worker stood still.</param>
 /// <param name="IsReady">Whether it is warm, and waits for its first turn.</param>
 internal sealed record MeasureAnswer(
-    RoundRecord? Round = null, IReadOnlyList<Finding>? Findings = null, double? Rate = null, double? Room = null, string? Waiting = null, string? Failure = null, bool IsStuck = false, bool IsReady = false);
+    RoundRecord? Round = null, IReadOnlyList<Finding>? Findings = null, double? Rate = null, double? Room = null, bool IsDisturbed = false, string? Waiting = null, string? Failure = null, bool IsStuck = false, bool IsReady = false);

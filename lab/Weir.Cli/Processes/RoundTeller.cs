@@ -4,8 +4,9 @@ namespace Weir.Cli.Processes;
 
 /// <summary>Tells how the rounds of a measuring process go on, and lets it wait for its turn.</summary>
 /// <param name="tell">Gets what there is to tell.</param>
+/// <param name="mostCompiling">The share of a round in which the compiler may be at work; the round does not count otherwise.</param>
 /// <param name="turns">Where it waits before each round; <see langword="null"/> when it takes no turns.</param>
-internal sealed class RoundTeller(Action<MeasureAnswer> tell, TurnGate? turns) : IRunObserver
+internal sealed class RoundTeller(Action<MeasureAnswer> tell, double mostCompiling, TurnGate? turns) : IRunObserver
 {
     // Once before, so that the first round's answer is not the first.
     public void WarmingUp() => tell(new MeasureAnswer(Rate: 0));
@@ -29,7 +30,8 @@ internal sealed class RoundTeller(Action<MeasureAnswer> tell, TurnGate? turns) :
     {
     }
 
-    public void RoundEnded(WorkerRound round, int rounds) => tell(new MeasureAnswer(Rate: round.Rate, Room: round.Resources.Room));
+    public void RoundEnded(WorkerRound round, int rounds) => tell(new MeasureAnswer(
+        Rate: round.Rate, Room: round.Resources.Room, IsDisturbed: round.IsPartial || round.Troubles.Count > 0 || round.CompilingShare > mostCompiling));
 
     public void Waiting(string what) => tell(new MeasureAnswer(Waiting: what));
 }

@@ -10,9 +10,6 @@ namespace Weir.Cli.Run;
 /// <summary>The rounds of one order in this process, by the measuring core.</summary>
 internal static class WorkerRounds
 {
-    // As the runner has it, which does such a round again a few times.
-    private const double MostCompiling = 0.05;
-
     /// <summary>Runs the rounds. Their figures come when all have ended, because turning them into text would disturb the next round.</summary>
     /// <param name="order">What to do.</param>
     /// <param name="tell">Gets at once how it goes on; <see langword="null"/> when nobody wants it.</param>
@@ -22,10 +19,11 @@ internal static class WorkerRounds
     {
         CollectorMode.Verify(order.Workload.Collector);
         IWorkload workload = WorkloadCatalog.Create(order.Workload);
+        WorkerRunSpec spec = order.Spec();
         WorkerRun run;
         try
         {
-            run = await new WorkerRunner(order.Spec(), tell is null ? null : new RoundTeller(tell, order.TakesTurns ? turns : null)).RunAsync(workload, stop).ConfigureAwait(false);
+            run = await new WorkerRunner(spec, tell is null ? null : new RoundTeller(tell, spec.MostCompiling, order.TakesTurns ? turns : null)).RunAsync(workload, stop).ConfigureAwait(false);
         }
         catch (OperationCanceledException) when (stop.IsCancellationRequested)
         {
@@ -39,7 +37,7 @@ internal static class WorkerRounds
         foreach (WorkerRound round in run.Rounds)
         {
             RoundRecord record = Record(round);
-            if (order.TakesTurns && round.CompilingShare > MostCompiling && record.Problem is null)
+            if (order.TakesTurns && round.CompilingShare > spec.MostCompiling && record.Problem is null)
             {
                 record = record with { Problem = "code was being compiled", Disturbed = true };
             }

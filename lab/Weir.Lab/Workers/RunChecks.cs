@@ -5,10 +5,6 @@ namespace Weir.Lab.Workers;
 /// <summary>Whether the figures of a run can be relied on.</summary>
 internal static class RunChecks
 {
-    private const double JitShare = 0.01;
-
-    // Of the many short rounds of a run that takes turns each may have more: all together they have no more than others.
-    private const double JitShareOfTurns = 0.05;
     private const double LatenessShare = 0.10;
     private const double StealShare = 0.01;
     private const double BusyShare = 0.95;
@@ -17,7 +13,7 @@ internal static class RunChecks
     private const long LeastLateness = 200_000;
 
     /// <summary>Whether the compiler was at work for more of a round than goes unnoticed.</summary>
-    public static bool WasCompiling(WorkerRound round, WorkerRunSpec spec) => round.CompilingShare > (spec.TakesTurns ? JitShareOfTurns : JitShare);
+    public static bool WasCompiling(WorkerRound round, WorkerRunSpec spec) => round.CompilingShare > spec.MostCompiling;
 
     /// <summary>Why the figures are invalid; none when they are valid.</summary>
     public static List<string> Troubles(WorkerRun run)
@@ -33,7 +29,7 @@ internal static class RunChecks
         double compiling = run.Rounds.Sum(static r => r.Resources.CompilationTime.TotalSeconds);
 
         // A run that was given up has no figures that this could spoil: it stood still while everything was new. Where rounds are many and short, those are left out of which it is true.
-        if (!run.IsStuck && !run.Spec.TakesTurns && compiling > seconds * JitShare)
+        if (!run.IsStuck && !run.Spec.TakesTurns && compiling > seconds * run.Spec.MostCompiling)
         {
             long methods = run.Rounds.Sum(static r => r.Resources.CompiledMethods);
             troubles.Add(Invariant($"{methods} methods were compiled while it was measured, for {compiling / seconds:P1} of the time: the code was not warm."));

@@ -121,4 +121,7 @@ public sealed record WorkerRunSpec
         ArgumentOutOfRangeException.ThrowIfLessThan(LongestWarmUp, TimeSpan.Zero, nameof(LongestWarmUp));
         ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(DrainLimit, TimeSpan.Zero, nameof(DrainLimit));
     }
+
+    /// <summary>The share of a round in which the compiler may be at work, before it goes noticed: 1 %, and 5 % of the rounds of a run that takes turns, which are many and short.</summary>
+    public double MostCompiling => TakesTurns ? 0.05 : 0.01;
 }

@@ -1,0 +1,24 @@
+using Weir.Cli.Processes;
+using Weir.Lab.Workers;
+
+namespace Weir.Cli.Tests.Processes;
+
+/// <summary>What is told of a round while others are still to come.</summary>
+public class RoundTellerTests
+{
+    // No share is below nothing, and none is above the whole: what the compiler really does meanwhile has no part in this.
+    [Theory(Timeout = 60_000)]
+    [InlineData(-1, true)]
+    [InlineData(double.MaxValue, false)]
+    public async Task RoundEnded_CompilerWasAtWorkForMoreThanIsAllowed_DoesNotCount(double mostCompiling, bool isDisturbed)
+    {
+        List<MeasureAnswer> told = [];
+        WorkerRunSpec spec = new() { Workload = "noop", Rounds = 2, Duration = TimeSpan.FromMilliseconds(20), LongestWarmUp = TimeSpan.Zero, MostRepeats = 0 };
+        Workload workload = new("noop", static _ => Operation.Of(static () => { }));
+        await new WorkerRunner(spec, new RoundTeller(told.Add, mostCompiling, turns: null)).RunAsync(workload, TestContext.Current.CancellationToken);
+
+        MeasureAnswer[] rounds = [.. told.Where(static t => t.Rate > 0)];
+        Assert.NotEmpty(rounds);
+        Assert.All(rounds, round => Assert.Equal(isDisturbed, round.IsDisturbed));
+    }
+}
