@@ -143,6 +143,27 @@ public class MigrationTests
     }
 
     [Fact]
+    public void PercentAndErrorRate_AreOfItemsThatHaveEnded()
+    {
+        // Of 60 that have started 50 have ended, 10 of these with a failure.
+        ProgressSnapshot progress = new() { ItemsStarted = 60, ItemsCompleted = 40, ErrorCount = 10, TotalItems = 200, Elapsed = Second, IsFinal = false };
+        Assert.Equal(25, progress.PercentComplete);
+        MetricsSnapshot metrics = new()
+        {
+            ActiveWorkers = 10, ConcurrencyLimit = 10, QueueDepth = 0, WaitingForRetry = 0, ItemsStarted = 60, ItemsCompleted = 40, TotalFailures = 10, TotalRetries = 0,
+            ThrottleEvents = 0, DrainEvents = 0, Elapsed = Second, IsFinal = false,
+        };
+        Assert.Equal(0.2, metrics.ErrorRate);
+    }
+
+    [Fact]
+    public void AdaptiveConcurrency_Defaults_AreTheseHere()
+    {
+        AdaptiveConcurrencyOptions options = new();
+        Assert.Equal((1, 200, AdaptiveConcurrencyStrategy.Gradient, 0.95), (options.MinConcurrency, options.MaxConcurrency, options.IncreaseStrategy, options.TargetPercentile));
+    }
+
+    [Fact]
     public void Snapshots_Counts_AreLong()
     {
         string[] counts = [nameof(ProgressSnapshot.ItemsStarted), nameof(ProgressSnapshot.ItemsCompleted), nameof(ProgressSnapshot.ErrorCount)];
