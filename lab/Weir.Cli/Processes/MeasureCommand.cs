@@ -17,6 +17,7 @@ internal static class MeasureCommand
     public const string Name = "measure";
 
     private const string Rate = "rate ";
+    private const string Disturbed = "disturbed";
     private static readonly TimeSpan ConnectPatience = TimeSpan.FromSeconds(10);
 
     /// <summary>The kind of order that the commands over workloads give.</summary>
@@ -50,9 +51,7 @@ internal static class MeasureCommand
             JsonSerializer.Serialize(order, ResultJson.Line),
             line =>
             {
-                MeasureAnswer said = line.StartsWith(Rate, StringComparison.Ordinal)
-                    ? RateOf(line)
-                    : JsonSerializer.Deserialize<MeasureAnswer>(line, ResultJson.Line)!;
+                MeasureAnswer said = AnswerOf(line);
                 failure ??= said.Failure;
                 answer(said);
             },
@@ -156,17 +155,25 @@ internal static class MeasureCommand
     }
 
     // A rate not as JSON: it is written between rounds, and must cost nothing.
-    private static void Tell(Stream answers, MeasureAnswer answer) => Tell(answers, answer.Rate is { } rate
-        ? string.Create(CultureInfo.InvariantCulture, $"{Rate}{rate:R} {answer.Room:R}")
-        : JsonSerializer.Serialize(answer, ResultJson.Line));
+    internal static string LineOf(MeasureAnswer answer) => answer.Rate is { } rate
+        ? string.Create(CultureInfo.InvariantCulture, $"{Rate}{rate:R} {answer.Room:R} {(answer.IsDisturbed ? Disturbed : "")}")
+        : JsonSerializer.Serialize(answer, ResultJson.Line);
 
-    private static MeasureAnswer RateOf(string line)
+    internal static MeasureAnswer AnswerOf(string line)
     {
+        if (!line.StartsWith(Rate, StringComparison.Ordinal))
+        {
+            return JsonSerializer.Deserialize<MeasureAnswer>(line, ResultJson.Line)!;
+        }
+
         string[] figures = line[Rate.Length..].Split(' ');
         return new MeasureAnswer(
             Rate: double.Parse(figures[0], CultureInfo.InvariantCulture),
-            Room: figures[1].Length > 0 ? double.Parse(figures[1], CultureInfo.InvariantCulture) : null);
+            Room: figures[1].Length > 0 ? double.Parse(figures[1], CultureInfo.InvariantCulture) : null,
+            IsDisturbed: figures[2] == Disturbed);
     }
+
+    private static void Tell(Stream answers, MeasureAnswer answer) => Tell(answers, LineOf(answer));
 
     private static void Tell(Stream answers, string line)
     {

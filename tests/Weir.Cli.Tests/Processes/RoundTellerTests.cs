@@ -21,4 +21,15 @@ public class RoundTellerTests
         Assert.NotEmpty(rounds);
         Assert.All(rounds, round => Assert.Equal(isDisturbed, round.IsDisturbed));
     }
+
+    [Theory]
+    [InlineData(12.5, 0.25, true)]
+    [InlineData(1e9, 1.0, false)]
+    [InlineData(3, null, true)]
+    [InlineData(3, null, false)]
+    public void AnswerOf_LineOfARate_IsTheSameAnswer(double rate, double? room, bool isDisturbed)
+    {
+        MeasureAnswer answer = new(Rate: rate, Room: room, IsDisturbed: isDisturbed);
+        Assert.Equal(answer, MeasureCommand.AnswerOf(MeasureCommand.LineOf(answer)));
+    }
 }
