@@ -1,4 +1,5 @@
 using System.CommandLine;
+using Weir.Lab.Suites.Auto;
 using Weir.Lab.Suites.Verbs;
 using Weir.Lab.Suites.Young;
 
@@ -14,8 +15,18 @@ public static class SuiteCommands
     public static IReadOnlyList<Command> Create(TextWriter output, TextWriter errors) =>
     [
         RatiosCommand.Create(output, errors),
-        YoungCommand.Create(output, errors),
-        AutoTableCommand.Create(output, errors),
+        TableCommand.Create(
+            new Command(YoungRun.Verb, "Measures the first calls of a process: code that was compiled a moment ago. Each measurement in a process of its own."),
+            SuiteOptions.Rounds("How many processes each arm is measured in.", 5, 1, 100),
+            "Which work, by its name on the page. Without it, all.",
+            "The page to write, such as docs/results/young.md. Its notes are kept.",
+            new YoungRun(output, errors).RunAsync),
+        TableCommand.Create(
+            new Command("auto-table", "Measures the auto runtime against each fixed runtime, on each kind of work, in turns."),
+            SuiteOptions.Rounds("How often each arm is measured.", 9, 1, 1000),
+            "Which workloads, by their names on the page. Without it, all.",
+            "The page to write, such as docs/results/auto.md.",
+            new AutoRun(output, errors).RunAsync),
         SelfCheckCommand.Create(output, errors),
     ];
 

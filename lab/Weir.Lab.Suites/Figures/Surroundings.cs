@@ -10,20 +10,11 @@ internal static class Surroundings
     private const string Unknown = "unknown";
     private const int Pieces = 200;
 
+    // It does not change while the process lives, and each section of a page asks.
+    private static readonly Lazy<string> TheMachine = new(ReadMachine);
+
     /// <summary>Processor, cores, system, runtime and garbage collector, and the runtime's settings that change results.</summary>
-    public static string Machine()
-    {
-        MachineInfo machine = MachineInfo.Read();
-        return string.Join(
-            ", ",
-            [
-                $"{machine.Cores} cores of {machine.Cpu}",
-                machine.Os,
-                $".NET {machine.DotNet}",
-                $"{machine.Gc} GC",
-                .. machine.Variables.Select(static v => $"{v.Key}={v.Value}"),
-            ]);
-    }
+    public static string Machine() => TheMachine.Value;
 
     /// <summary>What a page says of where its figures come from.</summary>
     /// <param name="commit">The commit.</param>
@@ -47,6 +38,20 @@ internal static class Surroundings
         string? commit = await GitAsync("rev-parse", "--short=10", "HEAD");
         string? changes = await GitAsync("status", "--porcelain", "--", ":/src", ":/lab");
         return commit is null ? Unknown : Invariant($"{commit}{(changes is { Length: > 0 } ? " with changes" : "")}");
+    }
+
+    private static string ReadMachine()
+    {
+        MachineInfo machine = MachineInfo.Read();
+        return string.Join(
+            ", ",
+            [
+                $"{machine.Cores} cores of {machine.Cpu}",
+                machine.Os,
+                $".NET {machine.DotNet}",
+                $"{machine.Gc} GC",
+                .. machine.Variables.Select(static v => $"{v.Key}={v.Value}"),
+            ]);
     }
 
     private static async Task<string?> GitAsync(params string[] arguments)

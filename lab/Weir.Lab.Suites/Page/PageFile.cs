@@ -18,13 +18,7 @@ internal static class PageFile
 
         try
         {
-            bool isNew = !page.Exists;
-            File.Open(page.FullName, FileMode.OpenOrCreate, FileAccess.Write).Dispose();
-            if (isNew)
-            {
-                File.Delete(page.FullName);
-            }
-
+            WritableFile.Check(page.FullName);
             return null;
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)

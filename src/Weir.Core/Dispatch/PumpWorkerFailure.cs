@@ -50,9 +50,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         if (run.IsOver && error is OperationCanceledException && status != ItemStatus.TimedOut)
         {
             // The answer to our own cancellation, not an error.
-            _unsuccessful++;
-            run.CountStopped();
-            run.Sink.Unsuccessful(index, run.StoppedAs, run.StoppedError);
+            EndAsStopped(index);
             return Done.Ready;
         }
 
@@ -90,9 +88,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 long due = time.GetTimestamp() + (long)(decision.Delay.TotalSeconds * time.TimestampFrequency);
                 if (!run.TryDelay(_item!, index, new Repetition(made, decision.Delay, deadline), Math.Min(due, deadline)))
                 {
-                    _unsuccessful++;
-                    run.CountStopped();
-                    run.Sink.Unsuccessful(index, run.StoppedAs, run.StoppedError);
+                    EndAsStopped(index);
                 }
 
                 break;
@@ -113,6 +109,14 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
         _item = default;
         _repetition = null;
+    }
+
+    /// <summary>Records an item that ended because the run was stopped.</summary>
+    private void EndAsStopped(long index)
+    {
+        _unsuccessful++;
+        run.CountStopped();
+        run.Sink.Unsuccessful(index, run.StoppedAs, run.StoppedError);
     }
 
     /// <summary>Records an item that ended without a result, and calls the hook for it.</summary>

@@ -44,8 +44,7 @@ internal abstract partial class ExecCore<T>
         }
         while (leader != 0 && !state.TryEndLead(leader));
 
-        ProcessBarrier.Heavy();
-        Help(_queue!, byWatch: true);
+        HelpAfterLead(_queue!, byWatch: true);
     }
 
     /// <summary>A worker begins, or begins again.</summary>
@@ -73,10 +72,10 @@ internal abstract partial class ExecCore<T>
     }
 
     /// <summary>Another worker for what came while there was a leader: whoever stored that saw the lead and brought none.</summary>
-    private void HelpAfterLead(InputQueue<T> queue)
+    private void HelpAfterLead(InputQueue<T> queue, bool byWatch = false)
     {
         ProcessBarrier.Heavy();
-        Help(queue);
+        Help(queue, byWatch: byWatch);
     }
 
     /// <summary>From several workers to one that leads, or back.</summary>

@@ -1,5 +1,6 @@
 using Weir.Cli.Hosting;
 using Weir.Cli.Page;
+using Weir.Lab;
 
 namespace Weir.Cli.Results.Writing;
 
@@ -69,15 +70,7 @@ internal static class ResultOutput
 
     /// <summary>Makes sure that a file can be written, and leaves the one that is there as it is.</summary>
     /// <exception cref="BadInputException">It cannot be written.</exception>
-    public static void CheckCanWrite(string path) => Writing(path, static path =>
-    {
-        bool isNew = !File.Exists(path);
-        File.Open(path, FileMode.OpenOrCreate, FileAccess.Write).Dispose();
-        if (isNew)
-        {
-            File.Delete(path);
-        }
-    });
+    public static void CheckCanWrite(string path) => Writing(path, WritableFile.Check);
 
     /// <summary>Writes a file, and makes its directory.</summary>
     /// <exception cref="BadInputException">It cannot be written.</exception>
