@@ -51,11 +51,12 @@ internal sealed class ChannelWorkload : IWorkload
 
     private static bool IsConsumer(string group) => group is "consumers" or "c";
 
+    // Waiting and taking are two steps, here and below: WriteAsync and ReadAsync of .NET 10 may lose or double an item when their token is cancelled (dotnet/runtime, issue 132094).
     private async ValueTask WriteAsync(Channel<long> channel, CancellationToken stop)
     {
-        if (!channel.Writer.TryWrite(1))
+        while (!channel.Writer.TryWrite(1))
         {
-            await channel.Writer.WriteAsync(1, stop).ConfigureAwait(false);
+            await channel.Writer.WaitToWriteAsync(stop).ConfigureAwait(false);
         }
 
         Interlocked.Increment(ref _written);
@@ -63,9 +64,10 @@ internal sealed class ChannelWorkload : IWorkload
 
     private async ValueTask<long> ReadAsync(Channel<long> channel, CancellationToken stop)
     {
-        if (!channel.Reader.TryRead(out long item))
+        long item;
+        while (!channel.Reader.TryRead(out item))
         {
-            item = await channel.Reader.ReadAsync(stop).ConfigureAwait(false);
+            await channel.Reader.WaitToReadAsync(stop).ConfigureAwait(false);
         }
 
         Interlocked.Increment(ref _read);

@@ -22,6 +22,6 @@ public sealed class AloneStarvedTests : IDisposable
     public async Task Call_BlocksWithNobodyElseAtWorkAndAStarvedPool_HoldsNothingUp(int degree)
     {
         using var pool = new StarvedPool();
-        await Lone.CallLasts(degree);
+        await Lone.CallLasts(degree, pool);
     }
 }

@@ -18,7 +18,9 @@ internal static class Lone
     public static void PostUntil(TransformBlock<int, int> block, Func<bool> isDone) => PostUntil(block, () => block.InputCount, isDone);
 
     /// <summary>A call lasts while nobody else is at work in its block: the others are done all the same.</summary>
-    public static async Task CallLasts(int degree)
+    /// <param name="degree">The block's parallelism.</param>
+    /// <param name="pool">Threads of the pool that are held meanwhile. They are let go before the end is waited for: whoever awaits a block needs the pool.</param>
+    public static async Task CallLasts(int degree, StarvedPool? pool = null)
     {
         using var gate = new Probes.Gate();
         ParallelState? state = null;
@@ -50,6 +52,7 @@ internal static class Lone
         }
 
         Eventually.True(() => Volatile.Read(ref after) >= before + 100);
+        pool?.Dispose();
         gate.Open();
         block.Complete();
         await Eventually.Done(block.Completion);

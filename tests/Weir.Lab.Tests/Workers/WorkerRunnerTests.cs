@@ -123,10 +123,22 @@ public class WorkerRunnerTests
         Channel<int> channel = Channel.CreateBounded<int>(64);
         long received = 0;
         Workload workload = new("channel", c => c.Group == "producers"
-            ? Operation.OfAsync(() => channel.Writer.WriteAsync(1, c.Stopping))
+            ? Operation.OfAsync(async ValueTask () =>
+            {
+                // Not WriteAsync nor ReadAsync, which may lose an item when their token is cancelled (dotnet/runtime, issue 132094).
+                while (!channel.Writer.TryWrite(1))
+                {
+                    await channel.Writer.WaitToWriteAsync(c.Stopping);
+                }
+            })
             : Operation.OfAsync(async ValueTask<int> () =>
             {
-                int item = await channel.Reader.ReadAsync(c.Stopping);
+                int item;
+                while (!channel.Reader.TryRead(out item))
+                {
+                    await channel.Reader.WaitToReadAsync(c.Stopping);
+                }
+
                 Interlocked.Increment(ref received);
                 return item;
             }))
