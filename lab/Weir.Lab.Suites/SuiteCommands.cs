@@ -1,4 +1,5 @@
 using System.CommandLine;
+using System.Reflection;
 using Weir.Lab.Suites.Auto;
 using Weir.Lab.Suites.Verbs;
 using Weir.Lab.Suites.Young;
@@ -11,8 +12,9 @@ public static class SuiteCommands
     /// <summary>Makes the commands.</summary>
     /// <param name="output">Where tables and pages go.</param>
     /// <param name="errors">Where progress and errors go.</param>
+    /// <param name="program">The program itself, which is started again for what needs a process of its own.</param>
     /// <returns><c>ratios</c>, <c>young</c>, <c>auto-table</c> and <c>selfcheck</c>.</returns>
-    public static IReadOnlyList<Command> Create(TextWriter output, TextWriter errors) =>
+    public static IReadOnlyList<Command> Create(TextWriter output, TextWriter errors, Assembly program) =>
     [
         RatiosCommand.Create(output, errors),
         TableCommand.Create(
@@ -20,14 +22,14 @@ public static class SuiteCommands
             SuiteOptions.Rounds("How many processes each arm is measured in.", 5, 1, 100),
             "Which work, by its name on the page. Without it, all.",
             "The page to write, such as docs/results/young.md. Its notes are kept.",
-            new YoungRun(output, errors).RunAsync),
+            new YoungRun(output, errors, program).RunAsync),
         TableCommand.Create(
             new Command("auto-table", "Measures the auto runtime against each fixed runtime, on each kind of work, in turns."),
             SuiteOptions.Rounds("How often each arm is measured.", 9, 1, 1000),
             "Which workloads, by their names on the page. Without it, all.",
             "The page to write, such as docs/results/auto.md.",
             new AutoRun(output, errors).RunAsync),
-        SelfCheckCommand.Create(output, errors),
+        SelfCheckCommand.Create(output, errors, program),
     ];
 
     /// <summary>

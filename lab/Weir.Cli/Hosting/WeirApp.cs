@@ -77,7 +77,7 @@ internal static class WeirApp
             DoctorCommand.Create(host),
             MeasureCommand.Create(host),
         };
-        foreach (Command command in SuiteCommands.Create(host.Out, host.Error))
+        foreach (Command command in SuiteCommands.Create(host.Out, host.Error, typeof(WeirApp).Assembly))
         {
             root.Subcommands.Add(command);
         }

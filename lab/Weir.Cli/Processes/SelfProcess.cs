@@ -4,6 +4,7 @@ using System.Reflection;
 using System.Security.Cryptography;
 using System.Text;
 using System.Threading.Channels;
+using Weir.Lab;
 
 namespace Weir.Cli.Processes;
 
@@ -155,32 +156,15 @@ internal static class SelfProcess
 
     private static ProcessStartInfo Info(IReadOnlyList<string> arguments, IReadOnlyDictionary<string, string>? variables)
     {
-        ProcessStartInfo info = new()
-        {
-            RedirectStandardInput = true,
-            RedirectStandardOutput = true,
-            RedirectStandardError = true,
-            UseShellExecute = false,
-        };
-        (info.FileName, string[] prefix) = Self();
-        foreach (string argument in prefix.Concat(arguments))
-        {
-            info.ArgumentList.Add(argument);
-        }
-
+        ProcessStartInfo info = OwnProgram.StartInfo(Assembly.GetExecutingAssembly(), arguments);
+        info.RedirectStandardInput = true;
+        info.RedirectStandardOutput = true;
+        info.RedirectStandardError = true;
         foreach ((string name, string value) in variables ?? new Dictionary<string, string>())
         {
             info.Environment[name] = value;
         }
 
         return info;
-    }
-
-    // Inside another program, such as a test, this program is still the assembly beside it.
-    private static (string File, string[] Prefix) Self()
-    {
-        string assembly = Assembly.GetExecutingAssembly().Location;
-        string own = Path.ChangeExtension(assembly, OperatingSystem.IsWindows() ? ".exe" : null)!;
-        return File.Exists(own) ? (own, []) : ("dotnet", [assembly]);
     }
 }

@@ -1,5 +1,4 @@
 using System.Text;
-using System.Text.RegularExpressions;
 using Weir.Lab.Suites.Catalog;
 using Weir.Lab.Suites.Checking;
 
@@ -9,7 +8,7 @@ namespace Weir.Lab.Suites.Page;
 /// The page of results. All of it is generated, but for the text between its <c>notes</c> marks, which is written by hand and kept; and
 /// a section that a run does not measure is kept as it is, with the machine and commit it was measured with.
 /// </summary>
-internal sealed partial class ResultPage
+internal sealed class ResultPage
 {
     public const string Command = "dotnet run -c Release --project lab/Weir.Cli -- ratios";
 
@@ -21,9 +20,8 @@ internal sealed partial class ResultPage
     public ResultPage(string existing, SuiteSet set = SuiteSet.Core)
     {
         _set = set;
-        existing = existing.ReplaceLineEndings("\n");
-        _measured = Blocks(Measured().Matches(existing));
-        _notes = Blocks(Notes().Matches(existing));
+        _measured = PageBlocks.Read(existing, PageBlocks.Measured);
+        _notes = PageBlocks.Read(existing, PageBlocks.Notes);
     }
 
     /// <summary>Puts what was measured of a suite in the place of what was there.</summary>
@@ -54,7 +52,7 @@ internal sealed partial class ResultPage
             page.Append($"\n## {info.Title}\n\n");
             page.Append($"**Goal:** {info.Goal}\n\n");
             page.Append($"**Suite:** `{suite.Name}`, comparing {Arms(suite)}.\n\n");
-            AppendBlock(page, "measured", suite.Name, _measured.GetValueOrDefault(suite.Name, $"Not measured yet: `{Command} --filter '*{suite.Name}*' --output docs/results/{_set.ToString().ToLowerInvariant()}.md`"));
+            PageBlocks.Append(page, PageBlocks.Measured, suite.Name, _measured.GetValueOrDefault(suite.Name, $"Not measured yet: `{Command} --filter '*{suite.Name}*' --output docs/results/{_set.ToString().ToLowerInvariant()}.md`"));
             page.Append('\n');
             AppendNotes(page, suite.Name);
         }
@@ -68,21 +66,5 @@ internal sealed partial class ResultPage
             .GroupBy(static arm => arm.Categories)
             .Select(static arms => string.Join(", ", arms.OrderByDescending(static arm => arm.IsBaseline).Select(static arm => arm.IsBaseline ? $"{arm.Name} (baseline)" : arm.Name))));
 
-    private void AppendNotes(StringBuilder page, string key) => AppendBlock(page, "notes", key, _notes.GetValueOrDefault(key, ""));
-
-    private static void AppendBlock(StringBuilder page, string mark, string key, string text)
-    {
-        page.Append($"<!-- {mark} {key} -->\n");
-        page.Append(text.Length == 0 ? "" : $"{text}\n");
-        page.Append($"<!-- /{mark} -->\n");
-    }
-
-    private static Dictionary<string, string> Blocks(MatchCollection matches) =>
-        matches.ToDictionary(static match => match.Groups["key"].Value, static match => match.Groups["text"].Value.Trim('\n'));
-
-    [GeneratedRegex(@"<!-- measured (?<key>\w+) -->\n(?<text>.*?)<!-- /measured -->", RegexOptions.Singleline)]
-    private static partial Regex Measured();
-
-    [GeneratedRegex(@"<!-- notes (?<key>\w+) -->\n(?<text>.*?)<!-- /notes -->", RegexOptions.Singleline)]
-    private static partial Regex Notes();
+    private void AppendNotes(StringBuilder page, string key) => PageBlocks.Append(page, PageBlocks.Notes, key, _notes.GetValueOrDefault(key, ""));
 }

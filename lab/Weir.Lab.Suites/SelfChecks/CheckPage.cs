@@ -1,26 +1,35 @@
 using System.Text;
 using Weir.Lab.Resources;
 using Weir.Lab.Suites.Figures;
+using Weir.Lab.Suites.Page;
 using static System.FormattableString;
 
 namespace Weir.Lab.Suites.SelfChecks;
 
-/// <summary>The page of the checks.</summary>
-internal static class CheckPage
+/// <summary>The page of the checks. A section that is not measured stays as it is, with the commit that it was measured with.</summary>
+internal sealed class CheckPage(string existing)
 {
+    private const string Command = "dotnet run -c Release --project lab/Weir.Cli -- selfcheck";
     private const int CanaryPieces = 100;
 
-    public static async Task<string> RenderAsync(IReadOnlyList<CheckSection> sections)
+    private readonly Dictionary<string, string> _measured = PageBlocks.Read(existing, PageBlocks.Measured);
+
+    /// <summary>Puts what a check found in the place of what was there.</summary>
+    public async Task ReplaceAsync(SelfCheck check, CheckSection section)
     {
-        StringBuilder page = new();
-        page.Append("# The lab, checked on itself\n\n");
-        page.Append("Made by `dotnet run -c Release --project lab/Weir.Cli -- selfcheck --output docs/results/lab.md`.\n\n");
         CanaryReading canary = Canary.Read(CanaryPieces);
-        page.Append(Invariant($"Measured at commit {await Surroundings.CommitAsync()}; {Surroundings.Machine()}; timer tick {(await TimerTick.MeasureAsync()).TotalMilliseconds:0.0} ms; canary {canary.Variation:P1} afterwards."));
-        page.Append(canary.IsQuiet ? "\n" : " **The machine was not quiet: other programs had a share of its processors.**\n");
-        foreach (CheckSection section in sections)
+        _measured[check.Name] = Invariant($"Goal: {section.Goal} {(section.IsMet ? "Met." : "**Not met.**")}\n\n{section.Table}\n")
+            + Invariant($"Measured at commit {await Surroundings.CommitAsync()}; {Surroundings.Machine()}; timer tick {(await TimerTick.MeasureAsync()).TotalMilliseconds:0.0} ms; canary {canary.Variation:P1} afterwards.")
+            + (canary.IsQuiet ? "" : " **The machine was not quiet: other programs had a share of its processors.**");
+    }
+
+    public string Render(IEnumerable<SelfCheck> checks)
+    {
+        StringBuilder page = new($"# The lab, checked on itself\n\nMade by `{Command} --output docs/results/lab.md`; a section of its own with `--only NAME`.\n");
+        foreach (SelfCheck check in checks)
         {
-            page.Append(Invariant($"\n## {section.Title}\n\nGoal: {section.Goal} {(section.IsMet ? "Met." : "**Not met.**")}\n\n{section.Table}"));
+            page.Append(Invariant($"\n## {check.Title}\n\n"));
+            PageBlocks.Append(page, PageBlocks.Measured, check.Name, _measured.GetValueOrDefault(check.Name, $"Not measured yet: `{Command} --only {check.Name} --output docs/results/lab.md`"));
         }
 
         return page.ToString();

@@ -15,10 +15,10 @@ internal static class OmissionCheck
     private static readonly TimeSpan Call = TimeSpan.FromMilliseconds(0.3);
     private static readonly TimeSpan Stall = TimeSpan.FromMilliseconds(500);
 
-    public static async Task<CheckSection> RunAsync()
+    public static async Task<CheckSection> RunAsync(CancellationToken cancellationToken)
     {
-        WorkerRun closed = await MeasureAsync(null);
-        WorkerRun open = await MeasureAsync(Rate);
+        WorkerRun closed = await MeasureAsync(null, cancellationToken);
+        WorkerRun open = await MeasureAsync(Rate, cancellationToken);
         LatencySummary service = closed.Service!;
         LatencySummary response = open.Response!;
         double factor = (double)response.P99 / Math.Max(1, service.P99);
@@ -28,13 +28,12 @@ internal static class OmissionCheck
             + Row(Invariant($"{Rate:N0} starts a second, from the intended start"), response)
             + Invariant($"\nThe closed loop's p99 is {factor:N0} times too small: in the half second it made one call, in which {Stall.TotalSeconds * Rate:N0} were due. Generator lateness p99 {open.Rounds[0].Pacing!.LatenessP99 / 1e6:0.0} ms, late starts {open.Rounds[0].Pacing!.LateStarts}.\n");
         return new CheckSection(
-            "Coordinated omission",
             Invariant($"a single stall of {Stall.TotalMilliseconds:0} ms in {Length.TotalSeconds:0} s of calls of {Call.TotalMilliseconds:0.0} ms is in the p99 of the intended starts, and not in that of the closed loop (a factor of at least {LeastFactor:0})."),
             table,
             factor >= LeastFactor);
     }
 
-    private static Task<WorkerRun> MeasureAsync(double? rate)
+    private static Task<WorkerRun> MeasureAsync(double? rate, CancellationToken cancellationToken)
     {
         CalibratedSpin call = CalibratedSpin.Of(Call, CalibratedSpin.MeasureStepsPerSecond());
         long start = 0;
@@ -56,7 +55,7 @@ internal static class OmissionCheck
             },
         };
         WorkerRunSpec spec = new() { Workload = workload.Name, RatePerSecond = rate, Duration = Length, Rounds = 1, LongestWarmUp = TimeSpan.Zero };
-        return new WorkerRunner(spec).RunAsync(workload);
+        return new WorkerRunner(spec).RunAsync(workload, cancellationToken);
     }
 
     private static string Row(string name, LatencySummary latency) =>

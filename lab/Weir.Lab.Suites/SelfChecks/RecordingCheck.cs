@@ -28,7 +28,7 @@ internal static class RecordingCheck
             + Invariant($"| reading the clock | {clock:0.0} |\n| reading the clock and recording the difference | {recorded:0.0} |\n| recording alone | {beyond:0.0} |\n")
             + "\nWith BenchmarkDotNet: `dotnet run -c Release --project lab/Weir.Cli -- bench --filter '*RecordingBenchmarks*'`.\n";
         return new CheckSection(
-            "Cost of recording", Invariant($"recording a latency costs at most {MostNanoseconds:0} ns beyond the reading of the clock."), table, beyond <= MostNanoseconds);
+            Invariant($"recording a latency costs at most {MostNanoseconds:0} ns beyond the reading of the clock."), table, beyond <= MostNanoseconds);
     }
 
     private static double NanosecondsOf(Func<long> calls)

@@ -45,7 +45,6 @@ internal static class ScalingCheck
         }
 
         return new CheckSection(
-            "Asynchronous workers inside BenchmarkDotNet",
             Invariant($"`await Task.Yield()` under eight workers does at least {LeastFactor:0} times as much per second as by BenchmarkDotNet alone, which blocks a thread for each call."),
             table,
             many >= LeastFactor * plain);

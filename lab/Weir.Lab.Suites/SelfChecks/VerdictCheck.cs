@@ -1,77 +1,113 @@
-using Weir.Lab.Statistics;
+using System.Reflection;
 using Weir.Lab.Trials;
 using Weir.Lab.Work;
 using static System.FormattableString;
 
 namespace Weir.Lab.Suites.SelfChecks;
 
-/// <summary>How often the same thing twice is called different, and a thing that is a tenth slower is not found.</summary>
-internal static class VerdictCheck
+/// <summary>How often <c>weir compare</c>, as one types it, calls the same thing twice different, and misses one that is a tenth slower, beside a busy neighbour.</summary>
+/// <param name="program">The program that answers <c>compare</c>.</param>
+/// <param name="runs">How often each of the two comparisons is made.</param>
+/// <param name="keep">Where the result of each is kept. Those that are there are not measured again, so that it can be done in parts.</param>
+/// <param name="progress">Where each result is told.</param>
+internal sealed class VerdictCheck(Assembly program, int runs, DirectoryInfo keep, TextWriter progress)
 {
-    private const int Comparisons = 20;
-    private const int Rounds = 60;
-    private const double Slowdown = 0.10;
-    private const int FewestFound = 18;
-    private const int FewestSame = 19;
+    /// <summary>How often each of the two comparisons is made, unless somebody says otherwise.</summary>
+    public const int UsualRuns = 20;
 
-    // Shorter than what the scheduler gives a thread at a time: most rounds are not interrupted, whatever else runs, and ranks do not mind the others.
-    private static readonly TimeSpan Window = TimeSpan.FromMilliseconds(1);
-    private static readonly TimeSpan WarmUp = TimeSpan.FromMilliseconds(60);
-    private static readonly TimeSpan Piece = TimeSpan.FromMicroseconds(20);
+    private const double LeastFound = 0.95;
+    private const double LeastEquivalent = 0.75;
+    private const double MostSeconds = 40;
 
-    public static async Task<CheckSection> RunAsync()
+    private static readonly (string Name, string[] Arguments) Same = ("same", ["compare", "cpu:grain=10us", "cpu:grain=10us"]);
+    private static readonly (string Name, string[] Arguments) Slower = ("slower", ["compare", "cpu:grain=10us", "cpu:grain=11us"]);
+
+    /// <summary>Makes the comparisons in turns.</summary>
+    /// <exception cref="InvalidOperationException">The command came to no result.</exception>
+    public async Task<CheckSection> RunAsync(CancellationToken cancellationToken)
     {
-        double speed = CalibratedSpin.MeasureStepsPerSecond();
-        CalibratedSpin work = CalibratedSpin.Of(Piece, speed);
-        CalibratedSpin slower = new((long)(work.Steps / (1 - Slowdown)));
-        List<Comparison> same = [];
-        List<Comparison> planted = [];
-        for (int i = 0; i < Comparisons; i++)
+        List<KeptVerdict> same = [];
+        List<KeptVerdict> slower = [];
+        for (int i = 1; i <= runs; i++)
         {
-            same.Add(await CompareAsync(work, work));
-            planted.Add(await CompareAsync(work, slower));
+            same.Add(await CompareAsync(Same, i, cancellationToken));
+            slower.Add(await CompareAsync(Slower, i, cancellationToken));
         }
 
-        int notDifferent = same.Count(static c => c.Verdict is Verdict.Equivalent or Verdict.Inconclusive);
-        int found = planted.Count(static c => c.Verdict == Verdict.Slower);
-        string table = "| compared | FASTER | SLOWER | EQUIVALENT | INCONCLUSIVE | median ratio | widest 95 % interval |\n|---|---|---|---|---|---|---|\n"
-            + Row("the same work twice", same) + Row(Invariant($"work that is {Slowdown:P0} slower"), planted);
+        return Section(same, slower);
+    }
+
+    internal static CheckSection Section(IReadOnlyList<KeptVerdict> same, IReadOnlyList<KeptVerdict> slower)
+    {
+        int found = (int)Math.Ceiling(LeastFound * slower.Count);
+        int equivalent = (int)Math.Ceiling(LeastEquivalent * same.Count);
+        bool isMet = Count(slower, "SLOWER") >= found && Count(same, "EQUIVALENT") >= equivalent && Count(same, "FASTER") + Count(same, "SLOWER") + Count(slower, "FASTER") == 0
+            && same.Concat(slower).All(static v => v.Seconds <= MostSeconds);
+        string table = "| command | FASTER | SLOWER | EQUIVALENT | INCONCLUSIVE | median ratio | widest interval | looks | seconds: median | most |\n|---|---|---|---|---|---|---|---|---|---|\n"
+            + Row(Same.Arguments, same) + Row(Slower.Arguments, slower)
+            + Invariant($"\nSeconds of each: {Times(same)}; {Times(slower)}. Measured from {same.Concat(slower).Min(static v => v.StartedAt):u} to {same.Concat(slower).Max(static v => v.StartedAt):u}.\n\n")
+            + Invariant($"Each is the command with its defaults, in processes of its own, while another process keeps {Neighbours} of {Environment.ProcessorCount} processors busy. Pairs of processes take turns (ABBA) in rounds of 100 ms and end when it is decided, with at most three looks ")
+            + "that share an alpha of 1 %, so all looks together claim a difference between equal things in at most 1 of 100 comparisons; interval and test are of this level ([how](../measuring.md#comparing-in-turns)). "
+            + Invariant($"None of {same.Count} wrong shows that fewer than {Math.Min(1, 3.0 / same.Count):P0} are (95 %); the 1 of 100 is shown by a thousand simulated ones (`TurnsComparisonTests`).\n");
         return new CheckSection(
-            "Verdicts",
-            Invariant($"of {Comparisons} comparisons of the same work at least {FewestSame} are EQUIVALENT or INCONCLUSIVE, and of {Comparisons} with a planted slowdown of {Slowdown:P0} at least {FewestFound} are SLOWER. Each has {Rounds} rounds a side of {Window.TotalMilliseconds:0} ms, in turns (ABBA), compared in pairs with a margin of 3 % and alpha 1 %."),
+            Invariant($"of {slower.Count} comparisons with work that is a tenth longer at least {found} are SLOWER, of {same.Count} of the same work at least {equivalent} are EQUIVALENT and none is FASTER or SLOWER, and none takes more than {MostSeconds:0} s."),
             table,
-            notDifferent >= FewestSame && found >= FewestFound);
+            isMet);
     }
 
-    private static async Task<Comparison> CompareAsync(CalibratedSpin baseline, CalibratedSpin candidate)
-    {
-        TrialReport report = await new TrialRunner(new TrialOptions { Trials = Rounds, MinimumWindow = Window, LongestWarmUp = WarmUp })
-            .RunAsync([ArmOf("baseline", baseline), ArmOf("candidate", candidate)]);
-        return Comparison.Of(
-            [.. report.Arms[0].Windows.Select(static w => w.Rate)],
-            [.. report.Arms[1].Windows.Select(static w => w.Rate)],
-            new ComparisonOptions { IsPaired = true });
-    }
+    private static int Neighbours => Math.Max(1, Environment.ProcessorCount / 2);
 
-    private static Trials.Arm ArmOf(string name, CalibratedSpin work)
+    private async Task<KeptVerdict> CompareAsync((string Name, string[] Arguments) command, int number, CancellationToken cancellationToken)
     {
-        PassResult expected = new(1, work.Expect(1));
-        return new Trials.Arm(name, expected, _ => new ValueTask<PassResult>(new PassResult(1, work.Run(1))))
+        DirectoryInfo folder = new(Path.Combine(keep.FullName, Invariant($"{command.Name}-{number:00}")));
+        if (KeptVerdict.Read(folder, command.Arguments) is { } kept)
         {
-            WarmUp = _ =>
+            return kept;
+        }
+
+        cancellationToken.ThrowIfCancellationRequested();
+        using CancellationTokenSource over = new();
+        try
+        {
+            for (int i = 0; i < Neighbours; i++)
             {
-                work.Run(1);
-                return default;
-            },
-        };
+                new Thread(() => Spin(over.Token)) { IsBackground = true, Name = "neighbour" }.Start();
+            }
+
+            (int code, _) = await OwnProgram.RunAsync(program, [.. command.Arguments, "--quiet", "--export", "json", "--out", folder.FullName], cancellationToken);
+            KeptVerdict verdict = KeptVerdict.Read(folder, command.Arguments)
+                ?? throw new InvalidOperationException($"'weir {string.Join(' ', command.Arguments)}' ended with code {code} and no result.");
+            await progress.WriteLineAsync(Invariant($"{command.Name} {number}: {verdict.Name}, {verdict.Ratio:0.000} [{verdict.Low:0.000}..{verdict.High:0.000}], {verdict.Seconds:0} s"));
+            return verdict;
+        }
+        finally
+        {
+            await over.CancelAsync();
+        }
     }
 
-    private static string Row(string name, List<Comparison> comparisons)
+    private static void Spin(CancellationToken over)
     {
-        int Count(Verdict verdict) => comparisons.Count(c => c.Verdict == verdict);
-        RatioInterval widest = comparisons.MaxBy(static c => c.Ratio.Upper / c.Ratio.Lower)!.Ratio;
-        double median = Trials.Spread.Of(comparisons.Select(static c => c.Ratio.Estimate)).Median;
-        return Invariant(
-            $"| {name} | {Count(Verdict.Faster)} | {Count(Verdict.Slower)} | {Count(Verdict.Equivalent)} | {Count(Verdict.Inconclusive)} | {median:0.000} | {widest.Lower:0.00} to {widest.Upper:0.00} |\n");
+        CalibratedSpin work = new(100_000);
+        while (!over.IsCancellationRequested)
+        {
+            Sink.Consume(work.Run(1));
+        }
     }
+
+    private static string Row(string[] arguments, IReadOnlyList<KeptVerdict> verdicts)
+    {
+        KeptVerdict widest = verdicts.MaxBy(static v => v.High / v.Low)!;
+        double Median(Func<KeptVerdict, double> figure) => Trials.Spread.Of(verdicts.Select(figure)).Median;
+        return Invariant(
+            $"| `weir {string.Join(' ', arguments)}` | {Count(verdicts, "FASTER")} | {Count(verdicts, "SLOWER")} | {Count(verdicts, "EQUIVALENT")} | {Count(verdicts, "INCONCLUSIVE")} | {Median(static v => v.Ratio):0.000} | {widest.Low:0.000} to {widest.High:0.000} | {Looks(verdicts)} | {Median(static v => v.Seconds):0.0} | {verdicts.Max(static v => v.Seconds):0.0} |\n");
+    }
+
+    // Such as "1 (13), 2 (5), 3 (2)".
+    private static string Looks(IEnumerable<KeptVerdict> verdicts) =>
+        string.Join(", ", verdicts.GroupBy(static v => v.Looks).OrderBy(static g => g.Key).Select(static g => Invariant($"{g.Key} ({g.Count()})")));
+
+    private static string Times(IEnumerable<KeptVerdict> verdicts) => string.Join(' ', verdicts.Select(static v => Invariant($"{v.Seconds:0}")));
+
+    private static int Count(IEnumerable<KeptVerdict> verdicts, string verdict) => verdicts.Count(v => v.Name == verdict);
 }

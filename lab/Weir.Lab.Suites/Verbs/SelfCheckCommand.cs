@@ -1,4 +1,5 @@
 using System.CommandLine;
+using System.Reflection;
 using Weir.Lab.Suites.Page;
 using Weir.Lab.Suites.SelfChecks;
 using Weir.Lab.Suites.Workloads;
@@ -8,53 +9,87 @@ namespace Weir.Lab.Suites.Verbs;
 /// <summary>The command line of <c>selfcheck</c>: the lab shows on itself what it claims.</summary>
 internal static class SelfCheckCommand
 {
-    public static Command Create(TextWriter output, TextWriter errors)
+    private const int MostRuns = 1000;
+
+    public static Command Create(TextWriter output, TextWriter errors, Assembly program)
     {
-        Option<FileInfo?> page = SuiteOptions.Output("The page to write, such as docs/results/lab.md.");
-        Option<bool> quick = new("--quick") { Description = "Without the part that BenchmarkDotNet builds and runs, which takes a minute or two." };
-        Command command = new("selfcheck", "Shows on the lab itself what it claims: verdicts, coordinated omission, the cost of recording, workers that scale.") { page, quick };
-        command.SetAction((parsed, token) =>
-        {
-            SpinWork.Publish();
-            return Task.Run(() => RunAsync(output, errors, parsed.GetValue(page), parsed.GetValue(quick), token), CancellationToken.None);
-        });
+        Option<string[]> only = SuiteOptions.Names("--only", "Which checks: verdicts, omission, recording, workers. Without it, all.");
+        Option<int> runs = SuiteOptions.Number("--runs", "How often each comparison of the check of verdicts is made, of about 21 s.", VerdictCheck.UsualRuns, 1, MostRuns);
+        Option<DirectoryInfo?> keep = new("--keep") { Description = "Where the results of these comparisons are kept. Those that are there are not made again, so they can be made in parts: --runs 3, then --runs 6." };
+        Option<FileInfo?> page = SuiteOptions.Output("The page to write, such as docs/results/lab.md. Sections of checks that are not run stay as they are.");
+        Command command = new("selfcheck", "Shows on the lab itself what it claims: verdicts (about 15 minutes), coordinated omission, the cost of recording, workers that scale.") { only, runs, keep, page };
+        command.SetAction((parsed, token) => Task.Run(
+            () => RunAsync(output, errors, program, parsed.GetValue(only) ?? [], parsed.GetValue(runs), parsed.GetValue(keep), parsed.GetValue(page), token), CancellationToken.None));
         return command;
     }
 
-    private static async Task<int> RunAsync(TextWriter output, TextWriter errors, FileInfo? page, bool isQuick, CancellationToken cancellationToken)
+    private static async Task<int> RunAsync(
+        TextWriter output, TextWriter errors, Assembly program, string[] only, int runs, DirectoryInfo? keep, FileInfo? page, CancellationToken cancellationToken)
     {
-        if (PageFile.Refuse(page) is { } refusal)
+        DirectoryInfo kept = keep ?? Directory.CreateTempSubdirectory("weir-selfcheck-");
+        try
         {
-            await errors.WriteLineAsync(refusal);
-            return 1;
-        }
-
-        List<CheckSection> sections = [];
-        List<Func<Task<CheckSection>>> checks = [VerdictCheck.RunAsync, OmissionCheck.RunAsync, static () => Task.FromResult(RecordingCheck.Run())];
-        if (!isQuick)
-        {
-            checks.Add(static () => Task.FromResult(ScalingCheck.Run()));
-        }
-
-        foreach (Func<Task<CheckSection>> check in checks)
-        {
-            if (cancellationToken.IsCancellationRequested)
+            SelfCheck[] all = All(new VerdictCheck(program, runs, kept, errors));
+            if (only.FirstOrDefault(name => !all.Any(check => check.Name == name)) is { } unknown)
             {
-                await errors.WriteLineAsync("Stopped; nothing was written.");
-                return 130;
+                await errors.WriteLineAsync($"--only must be one or more of {string.Join(", ", all.Select(static c => c.Name))}; it is '{unknown}'.");
+                return 1;
             }
 
-            sections.Add(await check());
-            await errors.WriteLineAsync($"{sections.Count} of {checks.Count}: {sections[^1].Title}");
+            if (PageFile.Refuse(page) is { } refusal)
+            {
+                await errors.WriteLineAsync(refusal);
+                return 1;
+            }
+
+            SpinWork.Publish();
+            return await RunAsync(output, errors, all, [.. all.Where(c => only.Length == 0 || only.Contains(c.Name))], page, cancellationToken);
+        }
+        finally
+        {
+            if (keep is null)
+            {
+                kept.Delete(recursive: true);
+            }
+        }
+    }
+
+    private static async Task<int> RunAsync(TextWriter output, TextWriter errors, SelfCheck[] all, SelfCheck[] chosen, FileInfo? page, CancellationToken cancellationToken)
+    {
+        CheckPage result = new(PageFile.Read(page));
+        bool areMet = true;
+        foreach (SelfCheck check in chosen)
+        {
+            try
+            {
+                cancellationToken.ThrowIfCancellationRequested();
+                CheckSection section = await check.RunAsync(cancellationToken);
+                areMet &= section.IsMet;
+                await result.ReplaceAsync(check, section);
+                await errors.WriteLineAsync($"{check.Title}: {(section.IsMet ? "met" : "not met")}");
+            }
+            catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
+            {
+                await errors.WriteLineAsync("Stopped; no page was written.");
+                return 130;
+            }
         }
 
-        string text = await CheckPage.RenderAsync(sections);
+        string text = result.Render(all);
         await output.WriteLineAsync(text);
         if (page is not null)
         {
             await File.WriteAllTextAsync(page.FullName, text, CancellationToken.None);
         }
 
-        return sections.TrueForAll(static s => s.IsMet) ? 0 : 2;
+        return areMet ? 0 : 2;
     }
+
+    private static SelfCheck[] All(VerdictCheck verdicts) =>
+    [
+        new("verdicts", "Verdicts", verdicts.RunAsync),
+        new("omission", "Coordinated omission", OmissionCheck.RunAsync),
+        new("recording", "Cost of recording", static _ => Task.FromResult(RecordingCheck.Run())),
+        new("workers", "Asynchronous workers inside BenchmarkDotNet", static _ => Task.FromResult(ScalingCheck.Run())),
+    ];
 }

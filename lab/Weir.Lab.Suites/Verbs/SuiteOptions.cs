@@ -6,22 +6,25 @@ namespace Weir.Lab.Suites.Verbs;
 internal static class SuiteOptions
 {
     /// <summary>How often something is measured.</summary>
-    public static Option<int> Rounds(string description, int usual, int least, int most)
+    public static Option<int> Rounds(string description, int usual, int least, int most) => Number("--rounds", description, usual, least, most);
+
+    /// <summary>A whole number.</summary>
+    public static Option<int> Number(string name, string description, int usual, int least, int most)
     {
-        Option<int> rounds = new("--rounds")
+        Option<int> number = new(name)
         {
             Description = $"{description} Default {usual}.",
             DefaultValueFactory = _ => usual,
         };
-        rounds.Validators.Add(result =>
+        number.Validators.Add(result =>
         {
             // What is no number at all is reported by the parser.
             if (result.Tokens is [{ Value: var text }] && int.TryParse(text, out int value) && (value < least || value > most))
             {
-                result.AddError($"--rounds must be a whole number from {least} to {most:N0}; it is {value}");
+                result.AddError($"{name} must be a whole number from {least} to {most:N0}; it is {value}");
             }
         });
-        return rounds;
+        return number;
     }
 
     /// <summary>Several names.</summary>

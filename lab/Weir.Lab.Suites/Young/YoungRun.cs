@@ -1,4 +1,4 @@
-using System.Diagnostics;
+using System.Reflection;
 using Weir.Lab.Resources;
 using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Page;
@@ -9,7 +9,8 @@ namespace Weir.Lab.Suites.Young;
 /// <summary>What <c>young</c> does: each arm in a fresh process, in turns, and the page.</summary>
 /// <param name="output">Where the tables go.</param>
 /// <param name="progress">Where progress and errors go.</param>
-internal sealed class YoungRun(TextWriter output, TextWriter progress)
+/// <param name="program">The program that answers <see cref="Verb"/>.</param>
+internal sealed class YoungRun(TextWriter output, TextWriter progress, Assembly program)
 {
     /// <summary>The command's name.</summary>
     public const string Verb = "young";
@@ -81,30 +82,13 @@ internal sealed class YoungRun(TextWriter output, TextWriter progress)
 
     private async Task<YoungReading?> MeasureInAProcessAsync(YoungArm arm, CancellationToken cancellationToken)
     {
-        string[] arguments = [Verb, Arm, arm.Key];
-        ProcessStartInfo start = Path.GetFileNameWithoutExtension(Environment.ProcessPath) == "dotnet"
-            ? new(Environment.ProcessPath!, [Environment.GetCommandLineArgs()[0], .. arguments])
-            : new(Environment.ProcessPath!, arguments);
-        start.RedirectStandardOutput = true;
-        using Process process = Process.Start(start)!;
-        try
+        (int code, string line) = await OwnProgram.RunAsync(program, [Verb, Arm, arm.Key], cancellationToken);
+        if (code == 0)
         {
-            string line = await process.StandardOutput.ReadToEndAsync(cancellationToken);
-            await process.WaitForExitAsync(cancellationToken);
-            if (process.ExitCode == 0)
-            {
-                return YoungReading.Parse(line.Trim());
-            }
-        }
-        finally
-        {
-            if (!process.HasExited)
-            {
-                process.Kill();
-            }
+            return YoungReading.Parse(line.Trim());
         }
 
-        await progress.WriteLineAsync($"{arm.Key} failed with exit code {process.ExitCode}.");
+        await progress.WriteLineAsync($"{arm.Key} failed with exit code {code}.");
         return null;
     }
 }

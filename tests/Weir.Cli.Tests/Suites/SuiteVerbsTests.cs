@@ -1,3 +1,5 @@
+using Weir.Cli.Results;
+using Weir.Cli.Tests.Page;
 using Weir.Cli.Tests.Support;
 
 namespace Weir.Cli.Tests.Suites;
@@ -17,6 +19,8 @@ public class SuiteVerbsTests
     [InlineData("young --rounds 0", "weir: --rounds must be a whole number from 1 to 100; it is 0. See 'weir young --help'.")]
     [InlineData("auto-table --rounds 1001", "weir: --rounds must be a whole number from 1 to 1,000; it is 1001. See 'weir auto-table --help'.")]
     [InlineData("selfcheck --slow", "weir: Unrecognized command or argument '--slow'. See 'weir selfcheck --help'.")]
+    [InlineData("selfcheck --runs 0", "weir: --runs must be a whole number from 1 to 1,000; it is 0. See 'weir selfcheck --help'.")]
+    [InlineData("selfcheck --only verdict", "--only must be one or more of verdicts, omission, recording, workers; it is 'verdict'.")]
     [InlineData("ratios --filter *Nothing*", "No suite matches *Nothing*;")]
     [InlineData("selfcheck --output /no/such/folder/page.md", "--output must be a file in a folder that exists; /no/such/folder/page.md is none.")]
     public async Task Arguments_Wrong_GetOneSentenceAndOne(string arguments, string sentence)
@@ -42,5 +46,33 @@ public class SuiteVerbsTests
         LoadResult stopped = await new CliUnderTest { Stop = stop.Token }.RunAsync($"ratios --filter *CoreSyncItems* --output {page}");
         Assert.Equal(130, stopped.ExitCode);
         Assert.Equal(before, await File.ReadAllTextAsync(page, TestContext.Current.CancellationToken));
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task SelfCheck_ResultsThatWereKept_AreOnThePageAndNotMadeAgain()
+    {
+        using TemporaryDirectory directory = new();
+        string keep = Path.Combine(directory.Path, "keep");
+        string page = Path.Combine(directory.Path, "lab.md");
+        await File.WriteAllTextAsync(page, "<!-- measured recording -->\nof old\n<!-- /measured -->\n", TestContext.Current.CancellationToken);
+        Keep("same-01", "10us", "EQUIVALENT", 0.99, 1.01);
+        Keep("slower-01", "11us", "SLOWER", 0.90, 0.92);
+        LoadResult result = await new CliUnderTest().RunAsync($"selfcheck --only verdicts --runs 1 --keep {keep} --output {page}");
+        Assert.Equal(0, result.ExitCode);
+        string text = await File.ReadAllTextAsync(page, TestContext.Current.CancellationToken);
+        Assert.Contains("| `weir compare cpu:grain=10us cpu:grain=10us` | 0 | 0 | 1 | 0 | 1.000 | 0.990 to 1.010 | 2 (1) | 21.5 | 21.5 |", text, StringComparison.Ordinal);
+        Assert.Contains("| `weir compare cpu:grain=10us cpu:grain=11us` | 0 | 1 | 0 | 0 | 0.910 | 0.900 to 0.920 | 2 (1) | 21.5 | 21.5 |", text, StringComparison.Ordinal);
+        Assert.Contains("\nof old\n", text, StringComparison.Ordinal);
+        Assert.Contains("Not measured yet: `dotnet run -c Release --project lab/Weir.Cli -- selfcheck --only omission ", text, StringComparison.Ordinal);
+
+        void Keep(string name, string grain, string verdict, double low, double high) => File.WriteAllText(
+            Path.Combine(Directory.CreateDirectory(Path.Combine(keep, name)).FullName, "weir-compare.json"),
+            ResultJson.Write(SampleResults.Scaling() with
+            {
+                Command = "compare",
+                Arguments = ["compare", "cpu:grain=10us", $"cpu:grain={grain}", "--quiet"],
+                Seconds = 21.5,
+                Comparisons = [new ComparisonRecord { Arm = "B", Against = "A", Ratio = (low + high) / 2, Low = low, High = high, P = 0.001, Margin = 0.03, Alpha = 0.01, Pairs = 8, Looks = 2, Verdict = verdict }],
+            }));
     }
 }

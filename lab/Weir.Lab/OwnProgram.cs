@@ -1,0 +1,46 @@
+using System.Diagnostics;
+using System.Reflection;
+
+namespace Weir.Lab;
+
+/// <summary>Starts a program once more from within, so that what is measured there inherits no thread pool, no heap and no compiled code.</summary>
+public static class OwnProgram
+{
+    /// <summary>How to start it. Inside another program, such as a test, it is still the file beside its assembly.</summary>
+    /// <param name="program">The assembly with the program's entry point.</param>
+    /// <param name="arguments">The arguments.</param>
+    /// <returns>What to start, without a shell.</returns>
+    public static ProcessStartInfo StartInfo(Assembly program, IEnumerable<string> arguments)
+    {
+        ArgumentNullException.ThrowIfNull(program);
+        ArgumentNullException.ThrowIfNull(arguments);
+        string own = Path.ChangeExtension(program.Location, OperatingSystem.IsWindows() ? ".exe" : null)!;
+        return File.Exists(own) ? new(own, arguments) : new("dotnet", [program.Location, .. arguments]);
+    }
+
+    /// <summary>Runs it to its end. Its error output is that of this process.</summary>
+    /// <param name="program">The assembly with the program's entry point.</param>
+    /// <param name="arguments">The arguments.</param>
+    /// <param name="cancellationToken">Kills it.</param>
+    /// <returns>Its exit code, and what it printed.</returns>
+    /// <exception cref="OperationCanceledException">It was killed.</exception>
+    public static async Task<(int ExitCode, string Output)> RunAsync(Assembly program, IEnumerable<string> arguments, CancellationToken cancellationToken)
+    {
+        ProcessStartInfo info = StartInfo(program, arguments);
+        info.RedirectStandardOutput = true;
+        using Process process = Process.Start(info) ?? throw new InvalidOperationException($"{info.FileName} could not be started.");
+        try
+        {
+            string output = await process.StandardOutput.ReadToEndAsync(cancellationToken).ConfigureAwait(false);
+            await process.WaitForExitAsync(cancellationToken).ConfigureAwait(false);
+            return (process.ExitCode, output);
+        }
+        finally
+        {
+            if (!process.HasExited)
+            {
+                process.Kill(entireProcessTree: true);
+            }
+        }
+    }
+}
