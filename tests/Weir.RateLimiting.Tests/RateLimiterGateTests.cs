@@ -5,7 +5,7 @@ namespace Weir.RateLimiting.Tests;
 
 public class RateLimiterGateTests
 {
-    [Fact(Timeout = 10_000)]
+    [Fact(Timeout = 90_000)]
     public async Task EnterAsync_ConcurrencyLimiter_HoldsTheLeaseUntilTheCallHasEnded()
     {
         using var limiter = new ConcurrencyLimiter(new ConcurrencyLimiterOptions { PermitLimit = 1, QueueLimit = 1 });
@@ -25,7 +25,7 @@ public class RateLimiterGateTests
         Assert.Equal(1, limiter.GetStatistics()!.CurrentAvailablePermits);
     }
 
-    [Fact(Timeout = 10_000)]
+    [Fact(Timeout = 90_000)]
     public async Task EnterAsync_Refused_SaysWhenToTryAgain()
     {
         await using var limiter = new TokenBucketRateLimiter(new TokenBucketRateLimiterOptions
@@ -46,7 +46,7 @@ public class RateLimiterGateTests
         }
     }
 
-    [Fact(Timeout = 10_000)]
+    [Fact(Timeout = 90_000)]
     public async Task EnterAsync_EvictedFromTheQueue_IsRefused()
     {
         using var limiter = new ConcurrencyLimiter(new ConcurrencyLimiterOptions { PermitLimit = 1, QueueLimit = 1, QueueProcessingOrder = QueueProcessingOrder.NewestFirst });
@@ -59,7 +59,7 @@ public class RateLimiterGateTests
         (await newer)!.Dispose();
     }
 
-    [Fact(Timeout = 10_000)]
+    [Fact(Timeout = 90_000)]
     public async Task EnterAsync_Cancelled_LeavesTheQueue()
     {
         using var limiter = new ConcurrencyLimiter(new ConcurrencyLimiterOptions { PermitLimit = 2, QueueLimit = 2 });

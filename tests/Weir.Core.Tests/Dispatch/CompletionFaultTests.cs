@@ -15,7 +15,7 @@ public class CompletionFaultTests
         LeftOver,
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [InlineData(Fault.Completion)]
     [InlineData(Fault.Hook)]
     [InlineData(Fault.LeftOver)]
@@ -26,7 +26,7 @@ public class CompletionFaultTests
         Assert.Equal(fault.ToString(), (await Assert.ThrowsAsync<TestException>(() => completion.Task.WithinAsync())).Message);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [InlineData(Fault.Hook)]
     [InlineData(Fault.Completion)]
     public async Task Run_FaultAtTheEndOfACancelledOne_IsCancelled(Fault fault)
@@ -45,7 +45,7 @@ public class CompletionFaultTests
         Assert.Equal(stop.Token, e.CancellationToken);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Stream_FaultAtTheEnd_FaultsItsNextStep()
     {
         Pump? pump = null;

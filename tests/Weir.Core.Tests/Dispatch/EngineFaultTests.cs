@@ -8,7 +8,7 @@ namespace Weir.Core.Tests.Dispatch;
 /// <summary>Should the engine itself fail, the run fails with it, wherever that was.</summary>
 public class EngineFaultTests
 {
-    [Theory(Timeout = 20_000)]
+    [Theory(Timeout = 90_000)]
     [InlineData(ErrorMode.FailFast)]
     [InlineData(ErrorMode.CollectAndContinue)]
     [InlineData(ErrorMode.BestEffort)]

@@ -7,7 +7,7 @@ namespace Weir.Core.Tests.Dispatch;
 /// <summary>The pump under interleavings that the test chooses: nothing here runs but what the test runs.</summary>
 public class PumpTests
 {
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Start_SmallSynchronousBatch_NeverLeavesTheFirstWorker()
     {
         // Only time decides, so code that is not yet compiled may be slow enough to want help: later rounds are not.
@@ -24,7 +24,7 @@ public class PumpTests
         Assert.True(helpers.Count(static n => n == 0) > 150, $"Helpers were called in {helpers.Count(static n => n > 0)} of 200 rounds.");
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Suspension_WithItemsLeft_LetsTheSameThreadStartTheNextWorker()
     {
         ManualExecutor executor = new();
@@ -44,7 +44,7 @@ public class PumpTests
         Assert.Equal(Enumerable.Range(0, 10), await run.Task);
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public void Limit_OfAThousandForThreeItems_MakesThreeWorkers()
     {
         ManualExecutor executor = new();
@@ -55,7 +55,7 @@ public class PumpTests
         Assert.Equal(0, executor.Queued);
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Finish_WithAWorkerStillQueued_DoesNotWaitForIt()
     {
         ManualExecutor executor = new();
@@ -78,7 +78,7 @@ public class PumpTests
         Assert.Equal([0, 1], await run.Task);
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Stop_BeforeTheFirstWorkerHasAThread_EndsTheRunAtOnce()
     {
         ManualExecutor executor = new();
@@ -90,7 +90,7 @@ public class PumpTests
         executor.RunAll();
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task SetLimit_Lower_TakesEffectAsItemsEnd()
     {
         ManualExecutor executor = new();
@@ -112,7 +112,7 @@ public class PumpTests
         await EndAsync(run, items, 7, executor);
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task SetLimit_Higher_StartsMoreAtOnce()
     {
         ManualExecutor executor = new();
@@ -126,7 +126,7 @@ public class PumpTests
         await EndAsync(run, items, 0, executor);
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task LazySource_WorkerThatFindsItBusy_LeavesAndIsCalledAgain()
     {
         ManualExecutor executor = new();
@@ -142,7 +142,7 @@ public class PumpTests
         await EndAsync(run, items, 0, executor);
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Failure_OfOneOfMany_StopsTheOthersAndIsThrown()
     {
         ManualExecutor executor = new();
@@ -167,7 +167,7 @@ public class PumpTests
         Assert.InRange(started, 3, 4);
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Sample_AtTheEnd_CountsEveryItemOnce()
     {
         ManualExecutor executor = new();
@@ -179,7 +179,7 @@ public class PumpTests
         Assert.Equal((40, 10, 0), (sample.Succeeded, sample.Unsuccessful, sample.InFlight));
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task StallWatch_AllWorkersInsideBlockingCalls_StartsMoreUpToTheLimit()
     {
         using Barrier together = new(6);

@@ -13,7 +13,7 @@ public class RecoveryTests
     private readonly ManualTimeProvider _time = new();
     private readonly ManualExecutor _executor = new();
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Retry_WhileAnItemWaits_ItsWorkerRunsTheOthers()
     {
         List<string> calls = [];
@@ -33,7 +33,7 @@ public class RecoveryTests
         Assert.Equal(0, _time.LiveTimers);
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Retry_SeveralTimes_TellsAttemptAndDelayEachTime()
     {
         Script recovery = new(static call => call.Attempt < 4 ? Recovery<int>.Retry(Second * call.Attempt) : Recovery<int>.None);
@@ -49,7 +49,7 @@ public class RecoveryTests
         Assert.Equal([(1, 0), (2, 1), (3, 2), (4, 3)], recovery.Calls.Select(static c => (c.Attempt, (int)c.PreviousDelay.TotalSeconds)));
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Defer_AnyNumberOfTimes_CountsNoAttempt()
     {
         int calls = 0;
@@ -65,7 +65,7 @@ public class RecoveryTests
         Assert.All(recovery.Calls, static c => Assert.Equal(1, c.Attempt));
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Succeed_InPlaceOfAFailure_IsTheItemsResult()
     {
         (_, Task<ItemOutcome<int>[]> task) = Start(
@@ -74,7 +74,7 @@ public class RecoveryTests
         Assert.Equal([0, -1], (await task).Select(static o => o.Value));
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Decision_ThatThrows_IsTheItemsFailure()
     {
         (_, Task<ItemOutcome<int>[]> task) = Start(
@@ -83,7 +83,7 @@ public class RecoveryTests
         Assert.IsType<InvalidTimeZoneException>((await task)[0].Error);
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Stop_WithItemsWaiting_EndsTheRunAndTheyAreCancelled()
     {
         (Pump pump, Task<ItemOutcome<int>[]> task) = Start(
@@ -96,7 +96,7 @@ public class RecoveryTests
         Assert.Equal(0, _time.LiveTimers);
     }
 
-    [Theory(Timeout = 20_000)]
+    [Theory(Timeout = 90_000)]
     [InlineData(false)]
     [InlineData(true)]
     public async Task Stop_WithItemsDueAndNotClaimed_TellsThoseThatWereAttempted(bool seenByAWorker)
@@ -134,7 +134,7 @@ public class RecoveryTests
         Assert.Equal(0, _time.LiveTimers);
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Stop_WithItemsPutOffWithoutAnAttempt_SaysThatTheyNeverRan()
     {
         (Pump pump, Task<ItemOutcome<int>[]> task) = Start(
@@ -145,7 +145,7 @@ public class RecoveryTests
             [ItemStatus.Succeeded, ItemStatus.NotRun, ItemStatus.Succeeded], (await task).Select(static o => o.Status));
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Backlog_WhenEverythingFails_HoldsBackNewItems()
     {
         int calls = 0;
@@ -168,7 +168,7 @@ public class RecoveryTests
         Assert.Equal(10_000 + failed, calls);
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task ItemTimeout_OverSeveralAttempts_IsOneLimitForAll()
     {
         Script recovery = new(static call => call.IsFinal ? Recovery<int>.None : Recovery<int>.Retry(Second * 4));
@@ -189,7 +189,7 @@ public class RecoveryTests
         Assert.Equal(0, _time.LiveTimers);
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task AttemptTimeout_OfACallThatNeverReturns_IsAFailureThatMayBeRepeated()
     {
         int calls = 0;

@@ -12,7 +12,7 @@ public class TurnTests
     private readonly ManualTimeProvider _time = new();
     private readonly ManualExecutor _executor = new();
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Retry_DueWhileTheReaderWaits_TakesItsPlaceAndGivesItBack()
     {
         Channel<int> channel = Channel.CreateUnbounded<int>(new UnboundedChannelOptions { AllowSynchronousContinuations = true });
@@ -42,7 +42,7 @@ public class TurnTests
         Assert.All(await task, static o => Assert.True(o.IsSuccess));
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Reader_WhosePlaceIsLent_GivesItsItemBackAndStartsNothing()
     {
         Channel<int> channel = Channel.CreateUnbounded<int>(new UnboundedChannelOptions { AllowSynchronousContinuations = true });
@@ -72,7 +72,7 @@ public class TurnTests
         Assert.All(await task, static o => Assert.True(o.IsSuccess));
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Reader_WhosePlaceWasLentToAWorkerThatHasNotBegun_LeavesItsItemToThatOne()
     {
         Channel<int> channel = Channel.CreateUnbounded<int>(new UnboundedChannelOptions { AllowSynchronousContinuations = true });
@@ -98,7 +98,7 @@ public class TurnTests
         Assert.All(await task, static o => Assert.True(o.IsSuccess));
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task LongItems_OfALazySource_CallTheNextReaderBeforeTheyRun()
     {
         int helpersAtWork = 0;
@@ -170,7 +170,7 @@ public class TurnTests
         Assert.Equal(calls, run.Pump.Sample().Claimed);
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task TinyItems_ForAConsumerThatIsBehind_LeaveTheirThread()
     {
         Pump<int, int, PendingResult<int>, SelectorCall<int, int>, StreamSink<int>> pump = null!;
@@ -192,7 +192,7 @@ public class TurnTests
         Assert.False(await output.MoveNextAsync());
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public void KeptTurn_DuringAnItem_CanBeTakenAway()
     {
         LazySource<int> source = new(Lazy(10));
@@ -216,7 +216,7 @@ public class TurnTests
         Assert.False(source.IsBusy);
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task KeptTurn_InsideTheSequence_IsNotTakenAway()
     {
         using Gate inside = new();

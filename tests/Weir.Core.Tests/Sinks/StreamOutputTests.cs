@@ -4,7 +4,7 @@ namespace Weir.Core.Tests.Sinks;
 
 public class StreamOutputTests
 {
-    [Theory(Timeout = 20_000)]
+    [Theory(Timeout = 90_000)]
     [InlineData(false)]
     [InlineData(true)]
     public async Task MoveNextAsync_NothingThereYet_WaitsForTheNextResult(bool ordered)
@@ -20,7 +20,7 @@ public class StreamOutputTests
         Assert.False(await output.MoveNextAsync());
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task OrderedOutput_SkippedItems_HoldUpNothing()
     {
         StreamOutput<int> output = Create(ordered: true, 4, 8, new FakeRun());
@@ -33,7 +33,7 @@ public class StreamOutputTests
         Assert.Equal(2, output.Current);
     }
 
-    [Theory(Timeout = 20_000)]
+    [Theory(Timeout = 90_000)]
     [InlineData(false)]
     [InlineData(true)]
     public async Task Ceiling_AsItemsAreHandedOutAndSkipped_RisesByEachOfThem(bool ordered)
@@ -116,7 +116,7 @@ public class StreamOutputTests
         }
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task DisposeAsync_WhileTheRunIsOn_StopsItAndWaitsForItsEnd()
     {
         FakeRun run = new();
@@ -132,7 +132,7 @@ public class StreamOutputTests
         Assert.False(await output.MoveNextAsync());
     }
 
-    [Theory(Timeout = 20_000)]
+    [Theory(Timeout = 90_000)]
     [InlineData(false)]
     [InlineData(true)]
     public async Task Missing_ItemsThatNeverRan_ComeAtTheEnd(bool ordered)

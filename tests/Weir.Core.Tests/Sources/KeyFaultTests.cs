@@ -48,7 +48,7 @@ public class KeyFaultTests
         Assert.Equal(Enumerable.Range(0, 20).Select(static x => ((2L * x) + 1, 1)), source.LeftOver());
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [InlineData(true)]
     [InlineData(false)]
     public async Task ItemEnded_WhileAKeyIsLookedUp_DoesNotWaitForIt(bool inHash)
@@ -60,7 +60,7 @@ public class KeyFaultTests
             if (stops)
             {
                 entered.Set();
-                Assert.True(open.Wait(TimeSpan.FromSeconds(20)));
+                Assert.True(open.Wait(TimeSpan.FromSeconds(60)));
             }
         }
 
@@ -86,7 +86,7 @@ public class KeyFaultTests
             Chunk<int> next = default;
             return source.TryClaim(ref next, 1, long.MaxValue);
         });
-        Assert.True(entered.Wait(TimeSpan.FromSeconds(20)));
+        Assert.True(entered.Wait(TimeSpan.FromSeconds(60)));
 
         // The second item waits for the first, so its end needs the lock of the lanes.
         await Task.Run(() => source.ItemEnded(0)).WithinAsync("the end of an item");

@@ -9,7 +9,7 @@ public abstract class SourceContract
 {
     internal abstract Source<int> Create(int count);
 
-    [Theory(Timeout = 20_000)]
+    [Theory(Timeout = 90_000)]
     [InlineData(0, 1)]
     [InlineData(1, 1)]
     [InlineData(1000, 1)]
@@ -45,7 +45,7 @@ public abstract class SourceContract
         Assert.Equal(count, source.NextIndex);
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task TryClaim_FromManyThreads_GivesEachItemOnce()
     {
         const int count = 20_000;
@@ -258,7 +258,7 @@ public class AsyncSourceTests : SourceContract
 
 public class SuspendingAsyncSourceTests
 {
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task TryClaim_SequenceThatWaits_KeepsTheTurnUntilTheItemIsThere()
     {
         Channel<int> items = Channel.CreateUnbounded<int>();

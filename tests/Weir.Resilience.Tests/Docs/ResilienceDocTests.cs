@@ -14,7 +14,7 @@ public partial class ResilienceDocTests
         Assert.All(examples, example => Assert.Contains(example, code, StringComparison.Ordinal));
     }
 
-    [Fact(Timeout = 10_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Examples_Run_DoWhatTheDocSays()
     {
         CancellationToken token = TestContext.Current.CancellationToken;

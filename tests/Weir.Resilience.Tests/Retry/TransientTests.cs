@@ -75,7 +75,7 @@ public class TransientTests
     [Fact]
     public void IsTransient_Null_IsRefused() => Assert.Throws<ArgumentNullException>("exception", () => Transient.IsTransient(null!));
 
-    [Fact(Timeout = 10_000)]
+    [Fact(Timeout = 90_000)]
     public async Task IsTransient_WhatHttpClientThrows_IsKnown()
     {
         // The exceptions of the platform itself, so that a change of their shape is seen.

@@ -14,7 +14,7 @@ public class MigrationTests
 
     private readonly ManualTimeProvider _time = new();
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task PerItemTimeout_WithRetries_CoversAllAttempts()
     {
         // Each attempt takes 2 s and fails; the item may take 5.
@@ -33,7 +33,7 @@ public class MigrationTests
         Assert.InRange(attempts, 1, 3);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task AttemptTimeout_WithRetries_IsOfOneAttempt()
     {
         int attempts = 0;
@@ -55,7 +55,7 @@ public class MigrationTests
         Assert.InRange(attempts, 4, 101);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task FailureThreshold_WithRetries_CountsAttempts()
     {
         int calls = 0;
@@ -75,7 +75,7 @@ public class MigrationTests
         Assert.IsType<CircuitBreakerOpenException>((await run)[^1].Error);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [InlineData(false, new[] { 0, 1, 2, 0 })]
     [InlineData(true, new[] { 0, 0, 1, 2 })]
     public async Task Retry_AtALimitOfOne_IsPassedByOthersUnlessTheyShareAKey(bool keyed, int[] expected)
@@ -195,7 +195,7 @@ public class MigrationTests
     [InlineData(AdaptiveConcurrencyStrategy.Gradual, 3)]
     public void Strategies_HaveTheseNumbers(AdaptiveConcurrencyStrategy strategy, int number) => Assert.Equal(number, (int)strategy);
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task EventCounters_AreInstrumentsOfTheMeter()
     {
         HashSet<string> instruments = [];
@@ -213,7 +213,7 @@ public class MigrationTests
         Assert.DoesNotContain(EventSource.GetSources(), static source => source.Name.StartsWith("Weir", StringComparison.Ordinal) || source.Name.StartsWith("Rivulet", StringComparison.Ordinal));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Fallback_OfOptionsThatAreShared_IsGivenToEachOperatorByWith()
     {
         ParallelRunOptions shared = new() { ErrorMode = ErrorMode.BestEffort, OnFallback = Fallback.Of(static (_, _) => -1) };
@@ -226,7 +226,7 @@ public class MigrationTests
         await items.ForEachParallelAsync(static (_, _) => throw new FormatException(), shared with { OnFallback = null });
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task SourceList_Grows_FailsTheRun()
     {
         List<int> list = [.. Enumerable.Range(0, 10_000)];
@@ -243,7 +243,7 @@ public class MigrationTests
             new ParallelRunOptions { MaxDegreeOfParallelism = 1 }));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task InfiniteTimeSpan_WhereItMeansNone_IsNone()
     {
         int reports = 0;
@@ -288,7 +288,7 @@ public class MigrationTests
         }
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task BaseDelay_AboveMaxDelay_IsRefusedOnlyWhereThereAreRetries()
     {
         ParallelRunOptions options = new() { BaseDelay = TimeSpan.FromMinutes(10) };
@@ -296,7 +296,7 @@ public class MigrationTests
         Assert.Throws<ArgumentOutOfRangeException>("MaxDelay", () => { _ = new[] { 1 }.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), options with { MaxRetries = 1 }); });
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Refused_Values_AreNamedAtTheCall()
     {
         await Task.CompletedTask;

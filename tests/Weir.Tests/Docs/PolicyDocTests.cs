@@ -17,7 +17,7 @@ public partial class PolicyDocTests
         Assert.Contains(Squeeze(example), code, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 10_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Examples_Run_GiveTheResultsOfTheCalls()
     {
         Assert.Equal(["/a", "/b"], (await PolicyExamples.PoliciesAsync(Urls)).Select(static page => page.Value.Text));

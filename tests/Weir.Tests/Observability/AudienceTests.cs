@@ -28,7 +28,7 @@ public sealed class AudienceTests
         Assert.False(_prepared.Task.IsCompleted);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task IsPossible_NobodyCame_AllIsPreparedAWhileLater()
     {
         Audience audience = Of($"Weir.Listeners.{Guid.NewGuid():N}");

@@ -11,7 +11,7 @@ public class ListenerFaultTests
 {
     public static TheoryData<string> Faults() => ["sample", "started", "stopped", "current", "measurement", "all"];
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Faults))]
     public async Task Listener_ThatThrows_ChangesNoOutcome(string fault)
     {

@@ -29,7 +29,7 @@ public sealed class MeterTests : IDisposable
 
     public void Dispose() => _listener.Dispose();
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Instruments_DuringAndAfterARun_TellWhatHappened()
     {
         await Enumerable.Range(0, 3).SelectParallelAsync(static (x, _) => new ValueTask<int>(x));
@@ -73,7 +73,7 @@ public sealed class MeterTests : IDisposable
         double Grown(string name) => after[name] - before.GetValueOrDefault(name);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Counters_OfRetriesAndPauses_Grow()
     {
         Dictionary<string, double> before = Observe();

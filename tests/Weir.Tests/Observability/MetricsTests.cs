@@ -17,7 +17,7 @@ public class MetricsTests
         Metrics = new MetricsOptions { SampleInterval = Second, OnMetricsSample = s => _samples.Writer.WriteAsync(s) },
     };
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Sample_WhileItemsRunAndWait_HasTheTrueValues()
     {
         // Of six items, 0 has ended, 1 waits for its retry for an hour, 2 to 4 are inside their calls, and 5 has not begun.
@@ -94,7 +94,7 @@ public class MetricsTests
         Assert.Equal(0, _time.LiveTimers);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Sample_OfAStreamWhoseConsumerIsBehind_TellsOfPausesAndOfWhatNobodyHasTaken()
     {
         // A limit of 1 and room for 2: three items end, and the fourth may not begin.
@@ -124,7 +124,7 @@ public class MetricsTests
         Assert.InRange(last.ThrottleEvents - last.DrainEvents, 0, 1);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task FinalSample_OfARunWithFailures_CountsThemOnceEach()
     {
         await Enumerable.Range(0, 10).SelectParallelAsync(
@@ -134,7 +134,7 @@ public class MetricsTests
         Assert.Equal(0.2, last.ErrorRate);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task FinalSample_OneFailureThatCancelsTheOthers_CountsOneFailure()
     {
         using Gate gate = new();
@@ -158,7 +158,7 @@ public class MetricsTests
         Assert.Equal((0, 0L, 0, 1.0), (last.ActiveWorkers, last.QueueDepth, last.WaitingForRetry, last.ErrorRate));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task FinalSample_OfARunStoppedWhileItemsWaitForARetry_SaysThatNoneWaits()
     {
         using CancellationTokenSource stop = new();
@@ -184,7 +184,7 @@ public class MetricsTests
         Assert.Equal((0, 0L), (last.ActiveWorkers, last.QueueDepth));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Callback_ThatNeverReturns_DelaysTheEndByItsTimeoutAndNoMore()
     {
         TaskCompletionSource never = new();

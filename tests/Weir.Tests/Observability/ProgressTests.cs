@@ -17,7 +17,7 @@ public class ProgressTests
         Progress = new ProgressOptions { ReportInterval = 5 * Second, OnProgress = r => _reports.Writer.WriteAsync(r) },
     };
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Reports_WhileItemsRun_TellWhatIsTrueAtThatMoment()
     {
         using Gate first = new();
@@ -61,7 +61,7 @@ public class ProgressTests
         Assert.Equal(0, _time.LiveTimers);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [InlineData("list")]
     [InlineData("lazy list")]
     [InlineData("outcomes")]
@@ -105,7 +105,7 @@ public class ProgressTests
         Assert.False(_reports.Reader.TryRead(out _));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task FinalReport_HoweverTheRunEnds_IsMade()
     {
         await Assert.ThrowsAsync<FormatException>(() => new[] { 1 }.SelectParallelAsync<int, int>(static (_, _) => throw new FormatException(), Options));
@@ -140,7 +140,7 @@ public class ProgressTests
         static (long Completed, long Errors, double? Percent) Tuple(ProgressSnapshot s) => (s.ItemsCompleted, s.ErrorCount, s.PercentComplete);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Callback_ThatNeverReturns_DelaysTheEndByItsTimeoutAndNoMore()
     {
         TaskCompletionSource never = new();
@@ -186,7 +186,7 @@ public class ProgressTests
         never.SetResult();
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Callback_ThatBlocksItsThreadOrThrows_DoesNotHarmTheRun()
     {
         using Gate gate = new();

@@ -30,7 +30,7 @@ public sealed class TracingTests : IDisposable
 
     public void Dispose() => _listener.Dispose();
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Spans_OfARun_AreOneForItAndOneAnItemUnderIt()
     {
         using Activity? outer = Own.StartActivity("outer");
@@ -58,7 +58,7 @@ public sealed class TracingTests : IDisposable
         NoneIsOpen();
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Attempts_OfARetriedItem_AreEventsOfOneSpan()
     {
         ManualTimeProvider time = new();
@@ -82,7 +82,7 @@ public sealed class TracingTests : IDisposable
         NoneIsOpen();
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [InlineData(false)]
     [InlineData(true)]
     public async Task Failures_EndTheirSpansWithTheError(bool adaptive)
@@ -96,7 +96,7 @@ public sealed class TracingTests : IDisposable
         NoneIsOpen();
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Spans_OfCancelledTimedOutAndLeftStreams_AreAllEnded()
     {
         ManualTimeProvider time = new();

@@ -8,7 +8,7 @@ public class PartitionedOperatorTests
 
     public static TheoryData<string> Sources() => ["array", "list", "lazy", "async", "channel"];
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Sources))]
     public async Task SelectParallelAsync_ItemsOfAKey_RunOneAtATimeInSourceOrder(string kind)
     {
@@ -40,7 +40,7 @@ public class PartitionedOperatorTests
         Assert.All(Enumerable.Range(0, 7), key => Assert.Equal(items.Where(x => x % 7 == key), probe.Started(key)));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task SelectParallelAsync_HotKeyThatIsStuck_DoesNotStopTheOthers()
     {
         // Nine of ten items have the hot key, and its first one is stuck: all the others that may be read must run nevertheless.
@@ -64,7 +64,7 @@ public class PartitionedOperatorTests
             Eight);
         for (int i = 0; i < 100; i++)
         {
-            Assert.True(await others.WaitAsync(TimeSpan.FromSeconds(20)));
+            Assert.True(await others.WaitAsync(TimeSpan.FromSeconds(60)));
         }
 
         Assert.False(run.IsCompleted);
@@ -72,7 +72,7 @@ public class PartitionedOperatorTests
         Assert.Equal(Enumerable.Range(0, 1_000), await run);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Partitioned_ManyItemsWaitingForAKey_ReadingStopsAtTheCapacity()
     {
         TaskCompletionSource gate = new(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -110,7 +110,7 @@ public class PartitionedOperatorTests
         Assert.Equal(10_000, read);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task MaxPerPartition_OfTwo_LetsTwoOfAKeyRunAtOnce()
     {
         LaneProbe probe = new();
@@ -119,7 +119,7 @@ public class PartitionedOperatorTests
             (x, _) =>
             {
                 probe.Enter(0, x);
-                Assert.True(pair.SignalAndWait(TimeSpan.FromSeconds(20)));
+                Assert.True(pair.SignalAndWait(TimeSpan.FromSeconds(60)));
                 probe.Leave(0);
                 return default;
             },
@@ -128,7 +128,7 @@ public class PartitionedOperatorTests
         Assert.Equal(2, probe.MostOfOneKey);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [InlineData(false)]
     [InlineData(true)]
     public async Task Streams_WithKeys_GiveEveryResultAndKeepTheOrderPromised(bool ordered)
@@ -150,7 +150,7 @@ public class PartitionedOperatorTests
         Assert.All(Enumerable.Range(0, 5), key => Assert.Equal(seen.Where(x => x % 5 == key).Order(), seen.Where(x => x % 5 == key)));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Failure_OfAnItem_LetsTheNextOfItsKeyRun()
     {
         ItemOutcome<int>[] outcomes = await Enumerable.Range(0, 100).SelectParallelOutcomesAsync(
@@ -165,7 +165,7 @@ public class PartitionedOperatorTests
             o.Index % 4 == 1 ? ItemStatus.Failed : ItemStatus.Succeeded, o.Item.Status));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task PartitionBy_ThrowsOrGivesNull_FailsTheRunAsTheSourceWould()
     {
         await Assert.ThrowsAsync<FormatException>(() => Enumerable.Range(0, 10).SelectParallelAsync<int, int, int>(
@@ -184,7 +184,7 @@ public class PartitionedOperatorTests
             () => { _ = new[] { 1 }.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), static x => x, new() { MaxPerPartition = 0 }); }).ParamName);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task EarlyExit_WithItemsWaitingInLanes_EndsEverything()
     {
         int running = 0;

@@ -16,7 +16,7 @@ public class RunPolicyTests
 
     private ParallelRunOptions Options => new() { MaxDegreeOfParallelism = 4, TimeProvider = _time, BaseDelay = Second };
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Retry_TransientFailures_SucceedsAndCallsTheHooksOncePerItem()
     {
         ConcurrentQueue<string> log = new();
@@ -46,7 +46,7 @@ public class RunPolicyTests
         Assert.Equal(0, _time.LiveTimers);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [InlineData(true, 4)]
     [InlineData(false, 1)]
     public async Task Retry_ByDefault_TriesAgainOnlyWhatThePlatformCallsTransient(bool transient, int expected)
@@ -63,7 +63,7 @@ public class RunPolicyTests
         Assert.Equal(expected, calls);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Retry_Exhausted_ThrowsTheLastError()
     {
         int calls = 0;
@@ -72,7 +72,7 @@ public class RunPolicyTests
         Assert.Equal("call 3", (await Assert.ThrowsAsync<FormatException>(() => Drive(run, Second))).Message);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Retry_AfterTheCallersCancellation_DoesNotHappen()
     {
         using CancellationTokenSource cancel = new();
@@ -91,7 +91,7 @@ public class RunPolicyTests
         Assert.Equal(0, retries);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Fallback_AfterTheLastAttempt_GivesTheResult()
     {
         Task<List<int>> run = Enumerable.Range(0, 4).SelectParallelAsync<int, int>(
@@ -100,7 +100,7 @@ public class RunPolicyTests
         Assert.Equal([0, 1, -2, 3], await Drive(run, Second));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Fallback_OfAnOpenCircuit_IsAskedAndTheBreakerOpensAllTheSame()
     {
         int calls = 0;
@@ -120,7 +120,7 @@ public class RunPolicyTests
         Assert.Equal(195, results.Sum());
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task OpenCircuit_WaitForHalfOpen_DoesNotBurnTheQueue()
     {
         int calls = 0;
@@ -136,7 +136,7 @@ public class RunPolicyTests
                 CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 4, OpenTimeout = Second * 10 },
                 OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen,
             });
-        Assert.True(SpinWait.SpinUntil(() => Volatile.Read(ref calls) >= 4, TimeSpan.FromSeconds(10)));
+        Assert.True(SpinWait.SpinUntil(() => Volatile.Read(ref calls) >= 4, TimeSpan.FromSeconds(60)));
         _time.Advance(Second * 5);
         int before = Volatile.Read(ref calls);
         Assert.InRange(before, 4, 7);
@@ -147,7 +147,7 @@ public class RunPolicyTests
         Assert.Equal(100, outcomes.Count(static o => o.IsSuccess) + outcomes.Count(static o => o.Error is FormatException));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task SharedCircuitBreaker_OpenedByOneRun_IsOpenForTheNext()
     {
         CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 2, TimeProvider = _time });
@@ -165,7 +165,7 @@ public class RunPolicyTests
         Assert.IsType<CircuitBreakerOpenException>(second[0].Error);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Retry_ThroughAnOpenCircuit_SeesIt()
     {
         // Retries pass the breaker again, so an open circuit ends them.
@@ -181,7 +181,7 @@ public class RunPolicyTests
         Assert.Equal(3, calls);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task RateLimit_PerAttempt_IsExactOnTheClock()
     {
         ConcurrentQueue<long> starts = new();
@@ -203,7 +203,7 @@ public class RunPolicyTests
         }
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task AttemptTimeout_OfACallThatIgnoresIt_IsTriedAgain()
     {
         int calls = 0;
@@ -217,7 +217,7 @@ public class RunPolicyTests
         Assert.InRange(calls, 2, 21);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task AttemptTimeout_BehindARateLimit_BeginsWhenTheAttemptMayStart()
     {
         // The fourth waits three seconds for its token, longer than an attempt may last.
@@ -227,7 +227,7 @@ public class RunPolicyTests
         Assert.Equal([0, 1, 2, 3], await Drive(run, Second / 10));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task AttemptTimeout_OfCallsThatIgnoreIt_OpensTheCircuit()
     {
         TaskCompletionSource<int> never = new();

@@ -16,7 +16,7 @@ public class BothWaysTests
 
     private static Table<int> Both => new(1, 2, 3);
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task SelectParallelAsync_OfASourceReadBothWays_ReadsItAsynchronously()
     {
         Assert.Equal(Twice, await Both.SelectParallelAsync(static (x, token) => ValueTwice(x, token)));
@@ -26,7 +26,7 @@ public class BothWaysTests
         Assert.Equal(Twice, await Both.SelectParallelAsync(TaskTwice));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task SelectParallelStreamAsync_OfASourceReadBothWays_ReadsItAsynchronously()
     {
         Assert.Equal(Twice, await Both.SelectParallelStreamAsync(static (x, token) => ValueTwice(x, token)).ToListAsync(sorted: true));
@@ -36,7 +36,7 @@ public class BothWaysTests
         Assert.Equal(Twice, await Both.SelectParallelStreamAsync(TaskTwice).ToListAsync(sorted: true));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task SelectParallelOutcomesAsync_OfASourceReadBothWays_ReadsItAsynchronously()
     {
         Assert.Equal(Twice, (await Both.SelectParallelOutcomesAsync(static (x, token) => ValueTwice(x, token))).Select(static o => o.Value));
@@ -46,7 +46,7 @@ public class BothWaysTests
         Assert.Equal(Twice, (await Both.SelectParallelOutcomesAsync(TaskTwice)).Select(static o => o.Value));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task ForEachParallelAsync_OfASourceReadBothWays_ReadsItAsynchronously()
     {
         Seen seen = new();
@@ -58,7 +58,7 @@ public class BothWaysTests
         Assert.Equal(Items, await seen.AfterAsync(Both.ForEachParallelAsync(seen.TaskAnswer)));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task BatchParallelAsync_OfASourceReadBothWays_ReadsItAsynchronously()
     {
         Assert.Equal(Sums, await Both.BatchParallelAsync(2, static (batch, token) => ValueSum(batch, token)));
@@ -68,7 +68,7 @@ public class BothWaysTests
         Assert.Equal(Sums, await Both.BatchParallelAsync(2, TaskSum));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task BatchParallelStreamAsync_OfASourceReadBothWays_ReadsItAsynchronously()
     {
         Assert.Equal(Sums, await Both.BatchParallelStreamAsync(2, static (batch, token) => ValueSum(batch, token)).ToListAsync(sorted: true));
@@ -78,7 +78,7 @@ public class BothWaysTests
         Assert.Equal(Sums, await Both.BatchParallelStreamAsync(2, TaskSum).ToListAsync(sorted: true));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task SelectParallelAsync_OfASourceReadBothWays_Keyed_ReadsItAsynchronously()
     {
         Assert.Equal(Twice, await Both.SelectParallelAsync(static (x, token) => ValueTwice(x, token), static x => x % 2));
@@ -88,7 +88,7 @@ public class BothWaysTests
         Assert.Equal(Twice, await Both.SelectParallelAsync(TaskTwice, static x => x % 2));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task SelectParallelStreamAsync_OfASourceReadBothWays_Keyed_ReadsItAsynchronously()
     {
         Assert.Equal(Twice, await Both.SelectParallelStreamAsync(static (x, token) => ValueTwice(x, token), static x => x % 2).ToListAsync(sorted: true));
@@ -98,7 +98,7 @@ public class BothWaysTests
         Assert.Equal(Twice, await Both.SelectParallelStreamAsync(TaskTwice, static x => x % 2).ToListAsync(sorted: true));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task SelectParallelOutcomesAsync_OfASourceReadBothWays_Keyed_ReadsItAsynchronously()
     {
         Assert.Equal(Twice, (await Both.SelectParallelOutcomesAsync(static (x, token) => ValueTwice(x, token), static x => x % 2)).Select(static o => o.Value));
@@ -108,7 +108,7 @@ public class BothWaysTests
         Assert.Equal(Twice, (await Both.SelectParallelOutcomesAsync(TaskTwice, static x => x % 2)).Select(static o => o.Value));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task ForEachParallelAsync_OfASourceReadBothWays_Keyed_ReadsItAsynchronously()
     {
         Seen seen = new();
@@ -120,7 +120,7 @@ public class BothWaysTests
         Assert.Equal(Items, await seen.AfterAsync(Both.ForEachParallelAsync(seen.TaskAnswer, static x => x % 2)));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task BatchParallelAsync_OfASourceReadBothWays_Keyed_ReadsItAsynchronously()
     {
         Assert.Equal(Sums, await Both.BatchParallelAsync(2, static (batch, token) => ValueSum(batch, token), static batch => batch.Count));
@@ -130,7 +130,7 @@ public class BothWaysTests
         Assert.Equal(Sums, await Both.BatchParallelAsync(2, TaskSum, static batch => batch.Count));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task BatchParallelStreamAsync_OfASourceReadBothWays_Keyed_ReadsItAsynchronously()
     {
         Assert.Equal(Sums, await Both.BatchParallelStreamAsync(2, static (batch, token) => ValueSum(batch, token), static batch => batch.Count).ToListAsync(sorted: true));

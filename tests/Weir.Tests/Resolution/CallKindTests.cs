@@ -16,7 +16,7 @@ public class CallKindTests
 
     public static TheoryData<string> Runtimes() => ["direct", "concurrent 2", "parallel 2", "auto 2"];
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Sources_OfEachKind_TakeCallsOfEachKind()
     {
         int[] array = [1, 2, 3];
@@ -61,7 +61,7 @@ public class CallKindTests
         Assert.Equal(array, await seen.AfterAsync(Reader().ForEachParallelAsync(seen.TaskNote)));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Calls_ThatFitBothKinds_AreValueTasksAndNotWrapped()
     {
         int[] one = [1];
@@ -94,7 +94,7 @@ public class CallKindTests
         await Assert.ThrowsAsync<FormatException>(() => one.SelectParallelAsync<int, int>(static (_, _) => throw new FormatException()));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Calls_OfThePlatform_AreTakenAsTheyAre()
     {
         string file = Path.GetTempFileName();
@@ -112,7 +112,7 @@ public class CallKindTests
         }
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task TaskCall_FailsOrIsCancelled_IsAsAnyOther()
     {
         int[] one = [1];
@@ -144,7 +144,7 @@ public class CallKindTests
         Assert.Throws<ArgumentNullException>("processor", () => { _ = direct.ProcessManyAsync(one, (Func<int, CancellationToken, Task<int>>)null!); });
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Runtimes))]
     public async Task Runtimes_TakeCallsOfEachKind(string name)
     {
@@ -175,7 +175,7 @@ public class CallKindTests
         Assert.Null(profiles.Find(Weir.Operators.TaskCalls.Selector<int, int>(static (_, _) => Task.FromResult(0))));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Polly_TakesCallsOfEachKind()
     {
         int[] items = [1, 2, 3];

@@ -5,7 +5,7 @@ namespace Weir.Tests.Runtimes;
 /// <summary>What only a concurrent runtime promises: many items in flight on few threads, and threads for items that block all the same.</summary>
 public class ConcurrentRuntimeTests
 {
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task ProcessManyAsync_ThousandsOfWaitingItems_NeedNoThreads()
     {
         await using ConcurrentRuntime runtime = new(5000);
@@ -21,7 +21,7 @@ public class ConcurrentRuntimeTests
         Assert.Equal(RuntimeRun.Count(6000), (await call).Select(static o => o.Value));
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [InlineData(2, 0)]
     [InlineData(8, 0)]
     [InlineData(8, 1000)]
@@ -37,14 +37,14 @@ public class ConcurrentRuntimeTests
         Assert.All(await call, static (o, x) => Assert.Equal(x, o.Value));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task ProcessManyAsync_OneItemBlocksAmongQuickOnes_StallsNoOther()
     {
         await using ConcurrentRuntime runtime = new(4);
         await AssertStallsNoOtherAsync(runtime);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task ProcessManyAsync_ItemCompletedOnAForeignThread_GoesOnOnThePool()
     {
         await using ConcurrentRuntime runtime = new(1);
@@ -71,7 +71,7 @@ public class ConcurrentRuntimeTests
         Assert.True(next!.IsThreadPoolThread);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task ProcessManyAsync_CallerWithASynchronizationContext_ItemsDoNotRunOnIt()
     {
         await using ConcurrentRuntime runtime = new(4);

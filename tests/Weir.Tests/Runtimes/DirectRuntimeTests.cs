@@ -6,7 +6,7 @@ namespace Weir.Tests.Runtimes;
 /// <summary>What only a direct runtime promises: the caller's thread, the items' order, and nothing allocated for an item.</summary>
 public class DirectRuntimeTests
 {
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task ProcessManyAsync_SynchronousItems_RunOnTheCallersThreadInOrder()
     {
         await using DirectRuntime runtime = new();
@@ -22,7 +22,7 @@ public class DirectRuntimeTests
         await call;
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task ProcessManyAsync_ItemThatWaits_WhatComesBeforeItRunsOnTheCaller()
     {
         await using DirectRuntime runtime = new();
@@ -44,7 +44,7 @@ public class DirectRuntimeTests
         Assert.Equal(RuntimeRun.Count(20), ran);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task ProcessManyStreamAsync_SynchronousItems_RunOneForEachStepOnTheCaller()
     {
         await using DirectRuntime runtime = new();
@@ -69,7 +69,7 @@ public class DirectRuntimeTests
         await enumerator.DisposeAsync();
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task ProcessManyAsync_SynchronousItems_AllocateNothingBesideTheOutcomes()
     {
         Assert.SkipWhen(IsDebugBuild(), "Debug builds make async state machines objects of their own.");
@@ -95,7 +95,7 @@ public class DirectRuntimeTests
         Assert.InRange(least, array, array + 600);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task ProcessManyAsync_ItemsThatWaitOneAfterTheOther_DoNotGrowTheStack()
     {
         await using DirectRuntime runtime = new();
@@ -107,7 +107,7 @@ public class DirectRuntimeTests
         Assert.Equal(RuntimeRun.Count(50_000), outcomes.Select(static o => o.Value));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task ProcessManyAsync_BatchTimeoutPassesInASynchronousItem_TheRestNeverRuns()
     {
         TestKit.ManualTimeProvider clock = new();

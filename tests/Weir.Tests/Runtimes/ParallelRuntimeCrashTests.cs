@@ -7,7 +7,7 @@ namespace Weir.Tests.Runtimes;
 /// <summary>Threads that die, and what must not become of anybody's items when they do.</summary>
 public class ParallelRuntimeCrashTests
 {
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task ProcessManyAsync_ThreadIsInterrupted_IsReplacedAndNothingIsLost()
     {
         await using ParallelRuntime runtime = new(2);
@@ -34,7 +34,7 @@ public class ParallelRuntimeCrashTests
         Assert.All(await again, static o => Assert.True(o.IsSuccess));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task ProcessManyAsync_InterruptHitsTheItemsOwnWait_IsThatItemsFailure()
     {
         await using ParallelRuntime runtime = new(1);
@@ -142,7 +142,7 @@ public class ParallelRuntimeCrashTests
         runtime.AssertIdle(8 * Callers * 49, 8 * Callers);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task ProcessManyAsync_OneThreadStuck_NoItemFailsWhileTheOtherIsIdle()
     {
         // A stuck thread has no deadline here, so it is not replaced: everything else runs on the other one.

@@ -95,7 +95,7 @@ public class ParallelRuntimeSharingTests
         Assert.All(othersAtFirstEnd!, static d => Assert.InRange(d, Each / 10, Each));
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [InlineData(2)]
     [InlineData(4)]
     public async Task ProcessManyAsync_OneItemBlocksAmongQuickOnes_StallsNoOther(int workers)
@@ -104,7 +104,7 @@ public class ParallelRuntimeSharingTests
         await ConcurrentRuntimeTests.AssertStallsNoOtherAsync(runtime);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task ProcessManyAsync_CallersOfEverySize_AllGetTheirOwn()
     {
         await using ParallelRuntime runtime = new(2);

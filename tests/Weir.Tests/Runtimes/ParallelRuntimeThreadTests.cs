@@ -8,7 +8,7 @@ namespace Weir.Tests.Runtimes;
 /// <summary>The threads of a parallel runtime: dedicated, started ahead, kept, replaced and ended.</summary>
 public class ParallelRuntimeThreadTests
 {
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Constructor_Threads_AreStartedAhead()
     {
         Assert.SkipUnless(OperatingSystem.IsLinux(), "Threads of a process are listed with their names only there.");
@@ -39,7 +39,7 @@ public class ParallelRuntimeThreadTests
         }
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [InlineData(1)]
     [InlineData(2)]
     [InlineData(4)]
@@ -68,7 +68,7 @@ public class ParallelRuntimeThreadTests
         Assert.Equal(0, runtime.Statistics.ReplacedThreads);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task ProcessManyAsync_ItemsThatSuspend_ComeBackToTheThreadsOfTheTeam()
     {
         await using ParallelRuntime runtime = new(2);
@@ -86,7 +86,7 @@ public class ParallelRuntimeThreadTests
         Assert.All(threads.Keys, static t => Assert.False(t.IsThreadPoolThread));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task ProcessManyAsync_ItemCompletesAnothersWait_DoesNotRunTheOtherCallsItemsInItself()
     {
         // One thread: the item of the second call ends the wait of the first call's item. What the first call does next must not happen
@@ -116,7 +116,7 @@ public class ParallelRuntimeThreadTests
         Assert.All(await first, static o => Assert.True(o.IsSuccess));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task ProcessManyAsync_ThreadsStuckPastTheDeadline_AreReplacedAndEndWhenTheirCallsReturn()
     {
         ManualTimeProvider clock = new();
@@ -156,7 +156,7 @@ public class ParallelRuntimeThreadTests
         Assert.True(await RuntimeRun.UntilAsync(() => stuck.All(static t => !t.IsAlive)));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task DisposeAsync_Threads_AllEnd()
     {
         ParallelRuntime runtime = new(4);
@@ -175,7 +175,7 @@ public class ParallelRuntimeThreadTests
         Assert.True(await RuntimeRun.UntilAsync(() => threads.All(static t => !t.IsAlive)));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task ProcessManyAsync_BatchTimeoutWhileAnotherCallHoldsEveryThread_ReturnsAllTheSame()
     {
         ManualTimeProvider clock = new();

@@ -9,7 +9,7 @@ public class RuntimeArgumentTests
 
     public static TheoryData<string> Cases => RuntimeCases.Every();
 
-    [Theory(Timeout = 10_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ProcessMany_NullArguments_ThrowsAtTheCall(string name)
     {
@@ -20,7 +20,7 @@ public class RuntimeArgumentTests
         Assert.Throws<ArgumentNullException>("processor", () => { _ = runtime.ProcessManyStreamAsync<int, int>([], null!); });
     }
 
-    [Theory(Timeout = 10_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ProcessMany_TimeoutsOutOfRange_ThrowsAtTheCall(string name)
     {
@@ -44,7 +44,7 @@ public class RuntimeArgumentTests
         }
     }
 
-    [Theory(Timeout = 10_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ProcessMany_LongestTimeouts_AreAccepted(string name)
     {
@@ -55,7 +55,7 @@ public class RuntimeArgumentTests
         Assert.All(outcomes, static o => Assert.True(o.IsSuccess));
     }
 
-    [Theory(Timeout = 10_000)]
+    [Theory(Timeout = 90_000)]
     [InlineData(0)]
     [InlineData(-1)]
     [InlineData(int.MinValue)]
@@ -66,7 +66,7 @@ public class RuntimeArgumentTests
         Assert.Throws<ArgumentOutOfRangeException>("workers", () => new ParallelRuntime(limit));
     }
 
-    [Fact(Timeout = 10_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Constructor_OptionsOutOfRange_Throws()
     {
         await Task.CompletedTask;
@@ -87,7 +87,7 @@ public class RuntimeArgumentTests
         Assert.Throws<ArgumentOutOfRangeException>("maxThreads", () => new AutoRuntime(1, 0));
     }
 
-    [Fact(Timeout = 10_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Constructor_Defaults_AreThoseOfTheDocumentation()
     {
         await using DirectRuntime direct = new();

@@ -14,7 +14,7 @@ public class RuntimeBatchTimeoutTests
 
     public static TheoryData<string, RunForm> DetachedCases => RuntimeCases.DetachedForm();
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task BatchTimeout_NothingTakesLong_ChangesNothing(string name, RunForm form)
     {
@@ -26,7 +26,7 @@ public class RuntimeBatchTimeoutTests
         await clock.AssertNoTimersAsync();
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task BatchTimeout_ItemsObeyTheirToken_AreTimedOutAndTheRestNeverRuns(string name, RunForm form)
     {
@@ -38,7 +38,7 @@ public class RuntimeBatchTimeoutTests
         await AssertEndsAsync(name, runtime, clock, gate, call);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task BatchTimeout_ItemsIgnoreTheirToken_AreTimedOutAndTheRestNeverRuns(string name, RunForm form)
     {
@@ -50,7 +50,7 @@ public class RuntimeBatchTimeoutTests
         await AssertEndsAsync(name, runtime, clock, gate, call);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task BatchTimeout_CallersTokenAndItemTimeoutAreSetToo_ChangesNothingOfIt(string name, RunForm form)
     {
@@ -64,7 +64,7 @@ public class RuntimeBatchTimeoutTests
         await AssertEndsAsync(name, runtime, clock, gate, call);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(DetachedCases))]
     public async Task BatchTimeout_ItemBlocksItsThread_IsTimedOutAndTheCallReturns(string name, RunForm form)
     {
@@ -97,7 +97,7 @@ public class RuntimeBatchTimeoutTests
         Assert.All(again, static o => Assert.True(o.IsSuccess));
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task BatchTimeout_StrayItems_LearnThatNobodyWaitsForThem(string name, RunForm form)
     {
@@ -123,7 +123,7 @@ public class RuntimeBatchTimeoutTests
         }
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task BatchTimeout_ItemBlocksWhileItAnswersToItsToken_TheCallReturnsAllTheSame(string name, RunForm form)
     {
@@ -161,7 +161,7 @@ public class RuntimeBatchTimeoutTests
         await passing;
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task BatchTimeout_ItemTimeoutPassesFirst_BothCount(string name, RunForm form)
     {
@@ -183,7 +183,7 @@ public class RuntimeBatchTimeoutTests
         runtime.AssertIdle(0, 2 * limit);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task BatchTimeout_ShortestOfAll_GivesAnOutcomePerItem(string name, RunForm form)
     {

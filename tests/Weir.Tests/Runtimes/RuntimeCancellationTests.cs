@@ -10,7 +10,7 @@ public class RuntimeCancellationTests
 
     public static TheoryData<string> Names => RuntimeCases.Every();
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task Cancel_BeforeTheCall_ThrowsWithTheTokenAndRunsNothing(string name, RunForm form)
     {
@@ -25,7 +25,7 @@ public class RuntimeCancellationTests
         Assert.True(await RuntimeRun.UntilAsync(() => runtime.Statistics.ActiveCalls == 0));
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task Cancel_ItemsObeyTheirToken_ThrowsWithTheTokenAndStartsNothingMore(string name, RunForm form)
     {
@@ -44,7 +44,7 @@ public class RuntimeCancellationTests
         runtime.AssertIdle(0, limit);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task Cancel_ItemsIgnoreTheirToken_AreWaitedFor(string name, RunForm form)
     {
@@ -68,7 +68,7 @@ public class RuntimeCancellationTests
         Assert.Equal(limit, ended);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task Cancel_StuckItemWithATimeLimit_EndsAtTheLimitAllTheSame(string name, RunForm form)
     {
@@ -94,7 +94,7 @@ public class RuntimeCancellationTests
         await clock.AssertNoTimersAsync();
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task Cancel_AfterTheEnd_ChangesNothing(string name, RunForm form)
     {
@@ -107,7 +107,7 @@ public class RuntimeCancellationTests
         runtime.AssertIdle(10, 0);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Names))]
     public async Task Cancel_EitherOfAStreamsTwoTokens_ThrowsWithThatOne(string name)
     {
@@ -133,7 +133,7 @@ public class RuntimeCancellationTests
         }
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task Break_InTheMiddle_CancelsAndAwaitsWhatRuns(string name, RunForm form)
     {
@@ -172,7 +172,7 @@ public class RuntimeCancellationTests
         }
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Names))]
     public async Task Stream_ConsumerThrows_EndsTheRunAndGivesTheConsumersException(string name)
     {
@@ -190,7 +190,7 @@ public class RuntimeCancellationTests
         Assert.True(await RuntimeRun.UntilAsync(() => runtime.Statistics.ActiveCalls == 0));
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Names))]
     public async Task Stream_NotEnumerated_RunsNothingAndKeepsNothingOpen(string name)
     {
@@ -204,7 +204,7 @@ public class RuntimeCancellationTests
         Assert.Equal(0, ran);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Names))]
     public async Task Stream_EnumeratedTwice_IsTwoRuns(string name)
     {
@@ -225,7 +225,7 @@ public class RuntimeCancellationTests
         }
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Names))]
     public async Task Stream_SlowConsumer_HoldsTheRunBack(string name)
     {

@@ -15,7 +15,7 @@ public class RuntimeDisposeTests
 
     public static TheoryData<string> Names => RuntimeCases.Every();
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Names))]
     public async Task DisposeAsync_NewCalls_AreRefused(string name)
     {
@@ -36,7 +36,7 @@ public class RuntimeDisposeTests
         runtime.AssertIdle(0, 0);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task DisposeAsync_RunningCallsWithinTheGracePeriod_FinishUndisturbed(string name, RunForm form)
     {
@@ -63,7 +63,7 @@ public class RuntimeDisposeTests
         runtime.AssertIdle(Items, 0);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task DisposeAsync_ItemsObeyTheirToken_AreCancelledAfterTheGracePeriodAndTheRestNeverRuns(string name, RunForm form)
     {
@@ -75,7 +75,7 @@ public class RuntimeDisposeTests
         await AssertEndsAsync(name, runtime, clock, gate, call);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task DisposeAsync_ItemsIgnoreTheirToken_AreCancelledAfterTheGracePeriodAndTheRestNeverRuns(string name, RunForm form)
     {
@@ -88,7 +88,7 @@ public class RuntimeDisposeTests
         await AssertEndsAsync(name, runtime, clock, gate, call);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(DetachedCases))]
     public async Task DisposeAsync_ItemsBlockTheirThreads_AreCancelledAfterTheGracePeriodAndTheRestNeverRuns(string name, RunForm form)
     {
@@ -106,7 +106,7 @@ public class RuntimeDisposeTests
         await AssertEndsAsync(name, runtime, clock, gate, call);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task DisposeAsync_NoGracePeriod_EndsWhatRunsAtOnce(string name, RunForm form)
     {
@@ -121,7 +121,7 @@ public class RuntimeDisposeTests
         Assert.Equal(Items - limit, outcomes.Count(static o => o.Status == ItemStatus.NotRun));
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Names))]
     public async Task DisposeAsync_TwiceAndAtOnce_BothEnd(string name)
     {
@@ -138,7 +138,7 @@ public class RuntimeDisposeTests
         await clock.AssertNoTimersAsync();
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task DisposeAsync_StreamHalfRead_EndsWithoutItsConsumer(string name, RunForm form)
     {
@@ -171,7 +171,7 @@ public class RuntimeDisposeTests
         await clock.AssertNoTimersAsync();
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Names))]
     public async Task DisposeAsync_OneCallersContinuationBlocks_TheOtherCallsEndAllTheSame(string name)
     {
@@ -197,7 +197,7 @@ public class RuntimeDisposeTests
         await Task.WhenAll(calls);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Names))]
     public async Task DisposeAsync_CallbackOnATokenThrows_EndsAllTheSame(string name)
     {
@@ -216,7 +216,7 @@ public class RuntimeDisposeTests
         Assert.Contains(await call, static o => o.Status == ItemStatus.Cancelled);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task DisposeAsync_WhileCallsStart_GivesEachARefusalOrAllItsOutcomes(string name, RunForm form)
     {

@@ -13,7 +13,7 @@ public class RuntimeItemTimeoutTests
 
     public static TheoryData<string, RunForm> DetachedCases => RuntimeCases.DetachedForm();
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ItemTimeout_NothingTakesLong_ChangesNothing(string name, RunForm form)
     {
@@ -34,7 +34,7 @@ public class RuntimeItemTimeoutTests
         runtime.AssertIdle(500, 0);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ItemTimeout_ItemObeysItsToken_IsTimedOutAndTheOthersRun(string name, RunForm form)
     {
@@ -46,7 +46,7 @@ public class RuntimeItemTimeoutTests
         await AssertOneTimedOutAsync(runtime, clock, gate, call);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ItemTimeout_ItemIgnoresItsToken_IsTimedOutAndTheOthersRun(string name, RunForm form)
     {
@@ -58,7 +58,7 @@ public class RuntimeItemTimeoutTests
         await AssertOneTimedOutAsync(runtime, clock, gate, call);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(DetachedCases))]
     public async Task ItemTimeout_ItemBlocksItsThread_IsTimedOutAndTheOthersRun(string name, RunForm form)
     {
@@ -73,7 +73,7 @@ public class RuntimeItemTimeoutTests
         Assert.InRange(runtime.Statistics.ReplacedThreads, runtime is ParallelRuntime ? 1 : 0, runtime is ConcurrentRuntime ? 0 : 1);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ItemTimeout_EveryItemHangs_AllAreTimedOutOneAfterTheOther(string name, RunForm form)
     {
@@ -94,7 +94,7 @@ public class RuntimeItemTimeoutTests
         Assert.Equal(6, runtime.Statistics.AbandonedWorkers);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ItemTimeout_EndsJustBeforeIt_IsNotTimedOut(string name, RunForm form)
     {
@@ -109,7 +109,7 @@ public class RuntimeItemTimeoutTests
         Assert.All(await call, static o => Assert.True(o.IsSuccess));
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ItemTimeout_CountsFromTheItemsOwnStart_NotFromTheCallsOrTheOneBefore(string name, RunForm form)
     {
@@ -134,7 +134,7 @@ public class RuntimeItemTimeoutTests
         Assert.All(await call, static o => Assert.True(o.IsSuccess, o.ToString()));
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ItemTimeout_StrayEndsLater_ItsResultAndItsExceptionAreLookedAtAndDropped(string name, RunForm form)
     {
@@ -159,7 +159,7 @@ public class RuntimeItemTimeoutTests
         await clock.AssertNoTimersAsync();
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(DetachedCases))]
     public async Task ItemTimeout_StrayThreadReturnsAnAsyncCallLater_ItsOutcomeIsLookedAt(string name, RunForm form)
     {
@@ -186,7 +186,7 @@ public class RuntimeItemTimeoutTests
         Assert.True(await RuntimeRun.UntilAsync(() => stray.Looks == 1), "Nobody looked at the stray outcome.");
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ItemTimeout_CallbackOnTheTokenThrows_HarmsNobody(string name, RunForm form)
     {

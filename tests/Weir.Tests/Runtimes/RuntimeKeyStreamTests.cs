@@ -11,7 +11,7 @@ public class RuntimeKeyStreamTests
 
     public static TheoryData<string> SeveralAtOnce => [.. Several];
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task KeySelector_ItemsOfAKey_RunOneAtATimeAndInOrder(string name)
     {
@@ -55,7 +55,7 @@ public class RuntimeKeyStreamTests
         runtime.AssertIdle(4 * 2 * count, 0);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(SeveralAtOnce))]
     public async Task KeySelector_HotKeyWaits_OtherKeysPassItWithinTheWindow(string name)
     {
@@ -87,7 +87,7 @@ public class RuntimeKeyStreamTests
         Assert.Equal(RuntimeRun.Count(500), (await drained).Select(static o => o.Index).Order());
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task KeySelector_ThrowsOrGivesNull_EndsTheEnumerationWithThat(string name)
     {
@@ -101,7 +101,7 @@ public class RuntimeKeyStreamTests
         Assert.True(await RuntimeRun.UntilAsync(() => runtime.Statistics is { ActiveCalls: 0, InFlight: 0 }));
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(SeveralAtOnce))]
     public async Task KeySelector_ConsumerLeavesEarly_EndsEverything(string name)
     {
@@ -125,7 +125,7 @@ public class RuntimeKeyStreamTests
         Assert.True(await RuntimeRun.UntilAsync(() => runtime.Statistics is { ActiveCalls: 0, InFlight: 0 }));
     }
 
-    [Theory(Timeout = 10_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task Arguments_Wrong_AreNamedAtTheCall(string name)
     {

@@ -13,7 +13,7 @@ public class RuntimeKeyTests
 
     public static TheoryData<string> SeveralAtOnce => [.. Several];
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task KeySelector_ItemsOfAKey_RunOneAtATimeAndInOrder(string name)
     {
@@ -45,7 +45,7 @@ public class RuntimeKeyTests
         runtime.AssertIdle(8000, 0);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(SeveralAtOnce))]
     public async Task KeySelector_HotKeyWaits_AllOtherKeysPassIt(string name)
     {
@@ -79,7 +79,7 @@ public class RuntimeKeyTests
         Assert.All(await call, static (o, x) => Assert.Equal(x, o.Value));
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task KeySelector_ItemsFail_TheNextOfTheirKeyRuns(string name)
     {
@@ -100,7 +100,7 @@ public class RuntimeKeyTests
         runtime.AssertIdle(240, 60);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task KeySelector_ItemRunsOutOfTime_TheNextOfItsKeyStartsThen(string name)
     {
@@ -120,7 +120,7 @@ public class RuntimeKeyTests
         runtime.AssertIdle(19, 1);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task KeySelector_BatchRunsOutOfTime_WhatWaitsForItsKeyNeverRuns(string name)
     {
@@ -137,7 +137,7 @@ public class RuntimeKeyTests
         Assert.Equal(1, gate.Arrived);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task KeySelector_CallerCancels_ThrowsWithTheToken(string name)
     {
@@ -153,7 +153,7 @@ public class RuntimeKeyTests
         Assert.True(await RuntimeRun.UntilAsync(() => runtime.Statistics.ActiveCalls == 0));
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task KeySelector_ThrowsOrGivesNull_EndsTheCall(string name)
     {
@@ -168,7 +168,7 @@ public class RuntimeKeyTests
         Assert.True(await RuntimeRun.UntilAsync(() => runtime.Statistics is { ActiveCalls: 0, InFlight: 0 }));
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(SeveralAtOnce))]
     public async Task MaxPerPartition_TwoOfAKey_RunTogetherAndNoMore(string name)
     {
@@ -190,7 +190,7 @@ public class RuntimeKeyTests
         Assert.All(await call, static o => Assert.True(o.IsSuccess));
     }
 
-    [Theory(Timeout = 10_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task Arguments_Wrong_AreNamedAtTheCall(string name)
     {

@@ -7,7 +7,7 @@ public class RuntimeOutcomeTests
 {
     public static TheoryData<string, RunForm> Cases => RuntimeCases.EveryForm();
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ProcessMany_AnyKindOfList_GivesOneOutcomePerItem(string name, RunForm form)
     {
@@ -23,7 +23,7 @@ public class RuntimeOutcomeTests
         }
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ProcessMany_ItemsThatSuspend_GivesOneOutcomePerItem(string name, RunForm form)
     {
@@ -41,7 +41,7 @@ public class RuntimeOutcomeTests
         runtime.AssertIdle(2000, 0);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ProcessMany_ItemsThatFail_GivesTheirOwnExceptionAndRunsTheOthers(string name, RunForm form)
     {
@@ -70,7 +70,7 @@ public class RuntimeOutcomeTests
         }
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ProcessMany_AllItemsFail_GivesOnlyFailures(string name, RunForm form)
     {
@@ -81,7 +81,7 @@ public class RuntimeOutcomeTests
         runtime.AssertIdle(0, 300);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ProcessMany_ItemCancelsItself_IsAFailureLikeAnyOther(string name, RunForm form)
     {
@@ -94,7 +94,7 @@ public class RuntimeOutcomeTests
         Assert.Equal(19, outcomes.Count(static o => o.IsSuccess));
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ProcessMany_SeveralCallsInARow_GiveEachItsOwn(string name, RunForm form)
     {
@@ -107,7 +107,7 @@ public class RuntimeOutcomeTests
         }
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ProcessMany_SeveralCallersAtOnce_GiveEachItsOwn(string name, RunForm form)
     {
@@ -128,7 +128,7 @@ public class RuntimeOutcomeTests
         runtime.AssertIdle(all.Sum(static o => o.Length), 0);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ProcessMany_ManyInFlight_NeverExceedsTheLimit(string name, RunForm form)
     {
@@ -152,7 +152,7 @@ public class RuntimeOutcomeTests
         Assert.Equal(0, inFlight);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ProcessMany_AsyncItems_ReachTheLimit(string name, RunForm form)
     {
@@ -169,7 +169,7 @@ public class RuntimeOutcomeTests
         runtime.AssertIdle((2 * limit) + 10, 0);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ProcessMany_CallersContext_IsThatOfTheItems(string name, RunForm form)
     {
@@ -184,7 +184,7 @@ public class RuntimeOutcomeTests
         Assert.All(outcomes, static o => Assert.Equal("caller", o.Value));
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ProcessMany_TaskSourceThatThrowsAtOnCompleted_IsThatItemsFailure(string name, RunForm form)
     {
@@ -196,7 +196,7 @@ public class RuntimeOutcomeTests
         runtime.AssertIdle(29, 1);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task ProcessMany_FastItemsThenOneThatNeedsThoseAfterIt_IsNotInTheirWay(string name, RunForm form)
     {

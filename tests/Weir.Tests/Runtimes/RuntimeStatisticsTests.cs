@@ -8,7 +8,7 @@ public class RuntimeStatisticsTests
 {
     public static TheoryData<string, RunForm> Cases => RuntimeCases.EveryForm();
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task Statistics_OverSeveralCalls_AddUp(string name, RunForm form)
     {
@@ -25,7 +25,7 @@ public class RuntimeStatisticsTests
         Assert.Equal(0, runtime.Statistics.ReplacedThreads);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task Statistics_WhileACallRuns_CountWhatHasEnded(string name, RunForm form)
     {
@@ -43,7 +43,7 @@ public class RuntimeStatisticsTests
         runtime.AssertIdle(19, 1);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [InlineData("concurrent 2", false)]
     [InlineData("concurrent 2", true)]
     [InlineData("parallel 2", false)]
@@ -73,7 +73,7 @@ public class RuntimeStatisticsTests
         runtime.AssertIdle(2, 1);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task Statistics_StrayItemsReturnWhileTheirCallGoesOn_AreNotCountedAgain(string name, RunForm form)
     {
@@ -102,7 +102,7 @@ public class RuntimeStatisticsTests
         runtime.AssertIdle(succeeded, 3 - succeeded);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 90_000)]
     public async Task StallWatch_CallsThatEndInEveryWay_KeepsNoneOfThem()
     {
         WeakReference[] tokens = [.. await RunInEveryWayAsync()];

@@ -42,13 +42,13 @@ internal sealed class StarvedPool : IDisposable
         }
 
         // One thread may be the test's own.
-        Assert.True(held.Wait(TimeSpan.FromSeconds(30)), "The pool has its threads.");
+        Assert.True(held.Wait(TimeSpan.FromSeconds(60)), "The pool has its threads.");
     }
 
     /// <summary>Waits with the thread of the test, because the pool has none to go on with.</summary>
     public static T ResultOf<T>(Task<T> run)
     {
-        Assert.True(run.Wait(TimeSpan.FromSeconds(20)), "The run ends.");
+        Assert.True(run.Wait(TimeSpan.FromSeconds(60)), "The run ends.");
         return run.GetAwaiter().GetResult();
     }
 

@@ -131,7 +131,7 @@ public sealed class StarvedPoolTests : IDisposable
                 return new ValueTask<int>(never.Task);
             },
             options);
-        Assert.True(begun.Wait(TimeSpan.FromSeconds(20)), "Both attempts begin.");
+        Assert.True(begun.Wait(TimeSpan.FromSeconds(60)), "Both attempts begin.");
         _pool.HoldAll();
 
         Assert.All(StarvedPool.ResultOf(run), static outcome => Assert.IsType<TimeoutException>(outcome.Error!.InnerException));

@@ -81,7 +81,7 @@ public class AdaptiveControllerTests
         Assert.Equal((2, limit + 1), (controller.Windows, controller.Limit));
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Record_FromManyThreads_ClosesEachWindowOnce()
     {
         AdaptiveController controller = Controller(initial: 32, AdaptiveConcurrencyStrategy.AIMD, static s => s with { Max = 32, Min = 32 });
@@ -93,7 +93,7 @@ public class AdaptiveControllerTests
         Assert.Equal(32, controller.Limit);
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task OnChange_SlowCallback_GetsTheChangesInOrderWithoutGaps()
     {
         List<(int Old, int New)> told = [];
@@ -126,7 +126,7 @@ public class AdaptiveControllerTests
         Assert.Equal([(40, 41), (41, 44)], told);
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task OnChange_CallbackThatThrowsAtOnce_IsCalledAgain()
     {
         TaskCompletionSource second = new(TaskCreationOptions.RunContinuationsAsynchronously);

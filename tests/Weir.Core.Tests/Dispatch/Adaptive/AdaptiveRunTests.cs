@@ -11,7 +11,7 @@ public class AdaptiveRunTests
     private readonly ManualTimeProvider _clock = new();
     private readonly ManualExecutor _executor = new();
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Limit_Lowered_IsKeptFromTheNextCompletionOn()
     {
         // R23: permits taken back one by one, behind the queue for them, took 0.7 s from 32 to 8.
@@ -38,7 +38,7 @@ public class AdaptiveRunTests
         Assert.Equal(0, pump.Sample().InFlight);
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Limit_Raised_IsUsedAtOnce()
     {
         Calls calls = new(300);
@@ -61,7 +61,7 @@ public class AdaptiveRunTests
         Assert.True(controller.Limit > 8);
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Samples_OfARunThatStops_AreNone()
     {
         Calls calls = new(100);
@@ -79,7 +79,7 @@ public class AdaptiveRunTests
         Assert.Equal((0, 32), (controller.Windows, controller.Limit));
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Timeouts_WithCallsThatIgnoreTheirToken_AreFailuresAndCountOnce()
     {
         Calls calls = new(40);
@@ -108,7 +108,7 @@ public class AdaptiveRunTests
         Assert.Equal(8, (await task).Count);
     }
 
-    [Fact(Timeout = 20_000)]
+    [Fact(Timeout = 90_000)]
     public async Task Latency_OfACallThatCompletesAtOnce_IsItsOwn()
     {
         AdaptiveController controller = Controller(1, AdaptiveConcurrencyStrategy.Gradient);
