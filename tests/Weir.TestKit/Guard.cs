@@ -3,7 +3,7 @@ namespace Weir.TestKit;
 /// <summary>Waits that end: a test that would hang fails instead, with a sentence that says what did not happen.</summary>
 public static class Guard
 {
-    private static readonly TimeSpan Limit = TimeSpan.FromSeconds(30);
+    private static readonly TimeSpan Limit = TimeSpan.FromSeconds(60);
 
     public static async Task WithinAsync(this Task task, string what = "the awaited task")
     {
