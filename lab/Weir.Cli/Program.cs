@@ -1,4 +1,5 @@
 using System.Runtime.InteropServices;
+using Weir.Cli.App;
 using Weir.Cli.Hosting;
 using Weir.Lab.Suites;
 

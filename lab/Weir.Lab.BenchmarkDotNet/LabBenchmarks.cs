@@ -2,8 +2,8 @@ using System.Reflection;
 using BenchmarkDotNet.Configs;
 using BenchmarkDotNet.Reports;
 using BenchmarkDotNet.Running;
-using Weir.Lab.Benchmarks.Expansion;
 using Weir.Lab.Benchmarks.Running;
+using Weir.Lab.Benchmarks.Settings;
 
 namespace Weir.Lab.Benchmarks;
 

@@ -1,4 +1,5 @@
 using BenchmarkDotNet.Configs;
+using Weir.Lab.Benchmarks.Settings;
 
 namespace Weir.Lab.Benchmarks;
 
@@ -12,7 +13,7 @@ namespace Weir.Lab.Benchmarks;
 /// those of the throughput: 1 divided by the operations per second of all workers together.
 /// </remarks>
 [AttributeUsage(AttributeTargets.Class | AttributeTargets.Method)]
-public sealed class WorkersAttribute : Attribute, IConfigSource
+public sealed class WorkersAttribute : Attribute, IConfigSource, IWorkerCounts
 {
     /// <summary>Creates the attribute.</summary>
     /// <param name="counts">The numbers of workers. At least one, each at least 1.</param>

@@ -122,7 +122,7 @@ public class FeatureTests
     }
 
     [Fact(Timeout = Limit)]
-    public async Task Jobs_SeveralOnTheCommandLineWithKnobs_AreCrossedWithWorkers()
+    public async Task Jobs_SeveralOnTheCommandLineWithSettings_AreCrossedWithWorkers()
     {
         using BenchmarkRun run = await BenchmarkRun.InProcessAsync(
             typeof(PlainBenchmarks), "--filter", "*Allocate*", "--job", "short", "--iterationTime", "10", "--outliers", "DontRemove", "--workers", "1", "2");

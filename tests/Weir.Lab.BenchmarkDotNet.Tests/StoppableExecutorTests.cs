@@ -1,7 +1,7 @@
 using BenchmarkDotNet.Toolchains;
 using BenchmarkDotNet.Toolchains.Parameters;
 using BenchmarkDotNet.Toolchains.Results;
-using Weir.Lab.Benchmarks.Expansion;
+using Weir.Lab.Benchmarks.Settings;
 using Weir.Lab.Benchmarks.Net10;
 
 namespace Weir.Lab.Benchmarks.Tests;

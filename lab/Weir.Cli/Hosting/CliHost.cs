@@ -1,6 +1,3 @@
-using Weir.Cli.Load;
-using Weir.Cli.Processes;
-
 namespace Weir.Cli.Hosting;
 
 /// <summary>Everything that a command touches outside itself, so that a test can run one in its own process.</summary>
@@ -28,10 +25,10 @@ internal sealed record CliHost
     public CancellationToken Stop { get; init; }
 
     /// <summary>What <c>load</c> takes from outside beside its options.</summary>
-    public LoadSettings Load { get; init; } = new();
+    public LoadHost Load { get; init; } = new();
 
     /// <summary>What the measuring commands take from outside beside their options.</summary>
-    public MeasureSettings Measure { get; init; } = new();
+    public MeasureHost Measure { get; init; } = new();
 
     public static CliHost OfProcess(CancellationToken stop) => new()
     {

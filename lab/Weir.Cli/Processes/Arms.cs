@@ -1,3 +1,4 @@
+using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
 using Weir.Cli.Progress;
 using Weir.Cli.Results;
@@ -68,7 +69,7 @@ internal sealed class Arms<TOrder>(
                     if (answer.Rate > 0)
                     {
                         told++;
-                        progress.End($"{name}: {Results.Tables.ResultTables.Rate(answer.Rate.Value)} {unit}/s", _order + told, all);
+                        progress.End($"{name}: {Numbers.Rate(answer.Rate.Value)} {unit}/s", _order + told, all);
                     }
 
                     _findings.AddRange(answer.Findings ?? []);
@@ -78,7 +79,7 @@ internal sealed class Arms<TOrder>(
                         string state = round.Partial ? " (stopped)" : round.Problem is { } problem ? $" INVALID: {problem}" : "";
                         if (++ended > told || state.Length > 0)
                         {
-                            progress.End($"{name}: {Results.Tables.ResultTables.Rate(round.Rate)} {unit}/s{state}", _order, all);
+                            progress.End($"{name}: {Numbers.Rate(round.Rate)} {unit}/s{state}", _order, all);
                         }
                     }
                 }).ConfigureAwait(false);
@@ -93,7 +94,7 @@ internal sealed class Arms<TOrder>(
     {
         if (host.Measure.UseProcesses)
         {
-            await MeasureCommand.InNewProcessAsync(kind, order, variables(order), answer, printed, host.Stop).ConfigureAwait(false);
+            await MeasuringProcess.RunAsync(kind, order, variables(order), answer, printed, host.Stop).ConfigureAwait(false);
             return;
         }
 

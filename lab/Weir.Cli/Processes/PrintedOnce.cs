@@ -1,3 +1,4 @@
+using Weir.Cli.Formatting;
 using Weir.Cli.Progress;
 
 namespace Weir.Cli.Processes;
@@ -21,7 +22,7 @@ internal sealed class PrintedOnce(RunProgress progress)
     {
         if (_printed > Most)
         {
-            progress.Say($"weir: what is measured printed {Output.Numbers.Grouped(_printed - Most)} more lines.");
+            progress.Say($"weir: what is measured printed {Numbers.Grouped(_printed - Most)} more lines.");
         }
     }
 }

@@ -1,7 +1,6 @@
 using System.Threading.Channels;
 using Weir.Cli.Hosting;
-using Weir.Cli.Results;
-using Weir.Cli.Run;
+using Weir.Cli.Workloads;
 
 namespace Weir.Cli.Processes;
 
@@ -24,7 +23,7 @@ internal sealed class TurnSession
         _waiting = waiting;
         Order = order;
         Task run = host.Measure.UseProcesses
-            ? MeasureCommand.InNewProcessAsync(MeasureCommand.WorkerKind, order, CollectorMode.Variables(order.Workload.Collector), Hear, printed, host.Stop, _words.Reader)
+            ? MeasuringProcess.RunAsync(MeasuringProcess.WorkerKind, order, CollectorMode.Variables(order.Workload.Collector), Hear, printed, host.Stop, _words.Reader)
             : Task.Run(() => InThisProcessAsync(order, host.Stop), CancellationToken.None);
         _run = EndAsync(run);
     }

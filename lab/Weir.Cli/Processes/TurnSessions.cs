@@ -1,8 +1,7 @@
+using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
 using Weir.Cli.Progress;
 using Weir.Cli.Results;
-using Weir.Cli.Results.Tables;
-using Weir.Cli.Run;
 using Weir.Lab.Resources;
 
 namespace Weir.Cli.Processes;
@@ -86,7 +85,7 @@ internal sealed class TurnSessions
         }
 
         places.Add((++_rounds, turn + 1));
-        _progress.End($"{NameOf(session.Order)}: {ResultTables.Rate(rate)} operations/s", _rounds, _most);
+        _progress.End($"{NameOf(session.Order)}: {Numbers.Rate(rate)} operations/s", _rounds, _most);
         return round;
     }
 

@@ -1,6 +1,6 @@
 using Spectre.Console;
+using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
-using Weir.Cli.Output;
 
 namespace Weir.Cli.Progress;
 

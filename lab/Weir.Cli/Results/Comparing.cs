@@ -1,3 +1,4 @@
+using Weir.Cli.Formatting;
 using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Results;
@@ -55,6 +56,6 @@ internal static class Comparing
     };
 
     private static string? Note(ArmRecord arm, Modality modality) => modality.Modes.Count > 1
-        ? $"the rounds of {arm.Label} have several modes ({string.Join(" and ", modality.Modes.Select(Tables.ResultTables.Rate))} per second)"
+        ? $"the rounds of {arm.Label} have several modes ({string.Join(" and ", modality.Modes.Select(Numbers.Rate))} per second)"
         : null;
 }

@@ -1,5 +1,6 @@
+using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
-using Weir.Cli.Settings;
+using Weir.Cli.Options;
 using Weir.Lab.Workers;
 
 namespace Weir.Cli.Workloads;
@@ -41,7 +42,7 @@ internal static class WorkloadCatalog
 
     /// <summary>Reads a grain for a workload that has one.</summary>
     /// <exception cref="BadInputException">The workload has none, or the value cannot be used.</exception>
-    public static TimeSpan Grain(string name, Given given) => All.First(w => w.Name == name).Grain is null
+    public static TimeSpan Grain(string name, OptionValue given) => All.First(w => w.Name == name).Grain is null
         ? throw new BadInputException($"{given.Source} needs the workload cpu, io or delay; {name} has no grain.")
         : given.Time(TimeSpan.FromMicroseconds(1), TimeSpan.FromSeconds(10), "10us");
 
@@ -57,7 +58,7 @@ internal static class WorkloadCatalog
         }
 
         (string name, string text, TimeSpan? grain, _) = All.First(w => w.Name == spec.Name);
-        return grain is { } own ? $"{name}: {text} ({Output.Numbers.Time(spec.Grain ?? own)})" : $"{name}: {text}";
+        return grain is { } own ? $"{name}: {text} ({Numbers.Time(spec.Grain ?? own)})" : $"{name}: {text}";
     }
 
     /// <summary>What all processes that run it have to share.</summary>

@@ -1,6 +1,6 @@
+using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
-using Weir.Cli.Processes;
-using Weir.Cli.Settings;
+using Weir.Cli.Options;
 
 namespace Weir.Cli.Workloads;
 
@@ -29,20 +29,20 @@ internal sealed record WorkloadSpec
     public string? Collector { get; init; }
 
     /// <summary>What two things that may be compared share.</summary>
-    public IReadOnlyDictionary<string, string> Knobs()
+    public IReadOnlyDictionary<string, string> Parameters()
     {
-        Dictionary<string, string> knobs = [];
+        Dictionary<string, string> parameters = [];
         if ((Grain ?? WorkloadCatalog.OwnGrain(this)) is { } grain)
         {
-            knobs["grain"] = Output.Numbers.Time(grain);
+            parameters["grain"] = Numbers.Time(grain);
         }
 
         if (Collector is { } collector)
         {
-            knobs["gc"] = collector;
+            parameters["gc"] = collector;
         }
 
-        return knobs;
+        return parameters;
     }
 
     /// <summary>Reads <c>NAME[:key=value,...]</c>.</summary>
@@ -55,7 +55,7 @@ internal sealed record WorkloadSpec
         foreach (string pair in parts.Length > 1 ? parts[1].Split(',') : [])
         {
             string[] sides = pair.Split('=', 2);
-            Given value = new($"{sides[0]} of '{text}'", sides.Length > 1 ? sides[1] : "");
+            OptionValue value = new($"{sides[0]} of '{text}'", sides.Length > 1 ? sides[1] : "");
             spec = sides[0] switch
             {
                 "grain" => spec with { Grain = WorkloadCatalog.Grain(spec.Name, value) },

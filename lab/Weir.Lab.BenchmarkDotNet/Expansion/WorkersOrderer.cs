@@ -5,6 +5,7 @@ using BenchmarkDotNet.Order;
 using BenchmarkDotNet.Reports;
 using BenchmarkDotNet.Running;
 using Weir.Lab.Benchmarks.Net10;
+using Weir.Lab.Benchmarks.Settings;
 
 namespace Weir.Lab.Benchmarks.Expansion;
 
@@ -47,7 +48,9 @@ internal sealed class WorkersOrderer : IOrderer
 
     /// <summary>The numbers of workers that the attributes of a benchmark ask for; none for a benchmark of BenchmarkDotNet alone.</summary>
     internal static IReadOnlyList<int> CountsOf(MethodInfo method, Type type) =>
-        method.GetCustomAttribute<WorkersAttribute>()?.Counts ?? type.GetCustomAttribute<WorkersAttribute>(inherit: true)?.Counts ?? [];
+        CountsOf(method.GetCustomAttributes(inherit: true)) ?? CountsOf(type.GetCustomAttributes(inherit: true)) ?? [];
+
+    private static IReadOnlyList<int>? CountsOf(object[] attributes) => attributes.OfType<IWorkerCounts>().FirstOrDefault()?.Counts;
 
     private static IEnumerable<BenchmarkCase> Expand(BenchmarkCase benchmark)
     {

@@ -3,7 +3,7 @@ using BenchmarkDotNet.Characteristics;
 using BenchmarkDotNet.Environments;
 using BenchmarkDotNet.Jobs;
 using BenchmarkDotNet.Running;
-using Weir.Lab.Benchmarks.Expansion;
+using Weir.Lab.Benchmarks.Settings;
 
 namespace Weir.Lab.Benchmarks.Net10;
 

@@ -1,4 +1,5 @@
 using Weir.Lab.Benchmarks.Net10;
+using Weir.Lab.Benchmarks.Settings;
 
 namespace Weir.Lab.Benchmarks.Running;
 

@@ -61,14 +61,14 @@ public sealed record WorkerRunSpec
     /// <summary>The start of all random numbers.</summary>
     public int Seed { get; init; } = 1;
 
-    /// <summary>What the workload was set to, by name. Two runs with different knobs are different things.</summary>
-    public IReadOnlyDictionary<string, string> Knobs { get; init; } = new Dictionary<string, string>();
+    /// <summary>What the workload was set to, by name. Two runs with different parameters are different things.</summary>
+    public IReadOnlyDictionary<string, string> Parameters { get; init; } = new Dictionary<string, string>();
 
     /// <summary>How many workers there are.</summary>
     public int Workers => Groups.Sum(static g => g.Workers);
 
-    /// <summary>A short text that two runs of the same thing share: workload, groups, rate, limits and knobs, not how long or how often.</summary>
-    public string KnobHash
+    /// <summary>A short text that two runs of the same thing share: workload, groups, rate, limits and parameters, not how long or how often.</summary>
+    public string ParameterHash
     {
         get
         {
@@ -77,7 +77,7 @@ public sealed record WorkerRunSpec
                 Workload,
                 .. Groups.Select(static g => string.Create(CultureInfo.InvariantCulture, $"{g.Name}:{g.Workers}")),
                 string.Create(CultureInfo.InvariantCulture, $"{RatePerSecond}|{MaxInFlight}|{MinThreads}|{MeasuresLatency}"),
-                .. Knobs.OrderBy(static k => k.Key, StringComparer.Ordinal).Select(static k => $"{k.Key}={k.Value}"),
+                .. Parameters.OrderBy(static k => k.Key, StringComparer.Ordinal).Select(static k => $"{k.Key}={k.Value}"),
             ];
             return Convert.ToHexStringLower(SHA256.HashData(Encoding.UTF8.GetBytes(string.Join('\n', parts))))[..8];
         }

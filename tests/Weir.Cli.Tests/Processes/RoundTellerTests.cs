@@ -1,3 +1,4 @@
+using Weir.Cli.Commands.Measure;
 using Weir.Cli.Processes;
 using Weir.Lab.Workers;
 
@@ -30,6 +31,6 @@ public class RoundTellerTests
     public void AnswerOf_LineOfARate_IsTheSameAnswer(double rate, double? room, bool isDisturbed)
     {
         MeasureAnswer answer = new(Rate: rate, Room: room, IsDisturbed: isDisturbed);
-        Assert.Equal(answer, MeasureCommand.AnswerOf(MeasureCommand.LineOf(answer)));
+        Assert.Equal(answer, MeasuringProcess.AnswerOf(MeasuringProcess.LineOf(answer)));
     }
 }

@@ -1,7 +1,7 @@
 using Weir.Cli.Hosting;
+using Weir.Cli.Report.Writing;
 using Weir.Cli.Results;
-using Weir.Cli.Results.Writing;
-using Weir.Cli.Tests.Page;
+using Weir.Cli.Tests.Report.Page;
 
 namespace Weir.Cli.Tests.Results;
 

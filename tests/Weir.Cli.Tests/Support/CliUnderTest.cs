@@ -1,6 +1,6 @@
+using Weir.Cli.App;
 using Weir.Cli.Hosting;
-using Weir.Cli.Load;
-using Weir.Cli.Processes;
+using Weir.Cli.Runtimes;
 using Weir.Lab.Trials;
 using Weir.Runtimes;
 
@@ -32,7 +32,7 @@ internal sealed class CliUnderTest
         using StringWriter output = new();
         using CancellationTokenSource interrupt = CancellationTokenSource.CreateLinkedTokenSource(Stop);
         using StoppingWriter error = new(StopsAt, interrupt);
-        LoadSettings settings = new()
+        LoadHost settings = new()
         {
             Trials = new TrialOptions { MinimumWindow = Window, LongestWarmUp = TimeSpan.Zero },
         };
@@ -44,7 +44,7 @@ internal sealed class CliUnderTest
             ErrorIsTerminal = IsTerminal,
             Variable = name => Variables.GetValueOrDefault(name),
             Stop = interrupt.Token,
-            Measure = new MeasureSettings { UseProcesses = UseProcesses, LongestWarmUp = TimeSpan.Zero, MostRepeats = 0 },
+            Measure = new MeasureHost { UseProcesses = UseProcesses, LongestWarmUp = TimeSpan.Zero, MostRepeats = 0 },
             Load = CreateRuntime is null ? settings : settings with { CreateRuntime = CreateRuntime },
         };
         int exitCode = await WeirApp.RunAsync(arguments.Split(' ', StringSplitOptions.RemoveEmptyEntries), host);

@@ -32,7 +32,9 @@ public partial class HouseRulesTests
     /// <summary>Packages that only analyse or build, and are no part of what a project references.</summary>
     private static readonly string[] BuildOnly = ["Microsoft.CodeAnalysis.BannedApiAnalyzers"];
 
-    /// <summary>The folders of the projects that have an order, each of which may use those before it and itself.</summary>
+    /// <summary>
+    /// The folders of the projects that have an order, each of which may use those before it and itself. A folder inside one of them belongs to it unless it is listed. The empty one is the project's root.
+    /// </summary>
     private static readonly Dictionary<string, string[]> Folders = new()
     {
         ["Weir.Core"] = ["Locking", "Metering", "Threads", "Sources", "Sinks", "Dispatch"],
@@ -40,6 +42,16 @@ public partial class HouseRulesTests
         ["Weir.Lab"] = ["Work", "Latency", "Resources", "Statistics", "Scaling", "Trials", "Workers"],
         ["Weir.Lab.Suites"] =
             ["Workloads", "Peers", "Checking", "Figures", "Lasting", "Benchmarks", "Catalog", "Page", "Ratios", "Auto", "Young", "SelfChecks", "Verbs"],
+        ["Weir.Lab.BenchmarkDotNet"] = ["Results", "Settings", "Net10", "Expansion", "Engine", "Reporting", "Validation", "Running", ""],
+        ["Weir.Cli"] =
+        [
+            "Formatting", "Runtimes", "Hosting", "Options", "Progress", "Workloads", "Storage", "Results",
+            "Report/Tables", "Report/Writing", "Report/Page/Plotting", "Report/Page/Figures", "Report/Page", "Report/Output",
+            "Processes", "Measuring",
+            "Commands/Load/Work", "Commands/Load/Peers", "Commands/Load/Options", "Commands/Load/Watch", "Commands/Load/Arms", "Commands/Load/Progress", "Commands/Load/Report", "Commands/Load",
+            "Commands/Hash", "Commands/Run", "Commands/Scale", "Commands/Compare", "Commands/Baseline", "Commands/Bench", "Commands/Report", "Commands/Doctor", "Commands/Measure",
+            "App", "",
+        ],
     };
 
     private static readonly string Root = Repository.Root;
@@ -75,7 +87,7 @@ public partial class HouseRulesTests
 
     public static TheoryData<string> ProjectsWithFolders() => [.. Folders.Keys];
 
-    public static TheoryData<string> LibrariesWithFolders() => [.. Folders.Keys.Where(static p => !p.StartsWith("Weir.Lab", StringComparison.Ordinal))];
+    public static TheoryData<string> LibrariesWithFolders() => [.. Folders.Keys.Where(static p => Directory.Exists(Path.Combine(Root, "src", p)))];
 
     [Theory]
     [MemberData(nameof(ProjectsWithFolders))]
@@ -86,13 +98,11 @@ public partial class HouseRulesTests
         for (int i = 0; i < folders.Length; i++)
         {
             string[] files = [.. FolderFiles(project, folders[i])];
-            Assert.True(files.Any(static f => TypeDeclaration().IsMatch(File.ReadAllText(f))), $"{folders[i]} has no types.");
+            Assert.True(folders[i].Length == 0 || files.Any(static f => TypeDeclaration().IsMatch(File.ReadAllText(f))), $"{folders[i]} has no types.");
             foreach (string file in files)
             {
                 string code = Comment().Replace(File.ReadAllText(file), "");
-                wrong.AddRange(folders[(i + 1)..]
-                    .Where(folder => code.Contains($"{project}.{folder}", StringComparison.Ordinal) || Regex.IsMatch(code, $@"(?<![\w.]){folder}\.\w"))
-                    .Select(folder => $"{file} uses {folder}"));
+                wrong.AddRange(folders[(i + 1)..].Where(later => Uses(code, project, folders[i], later)).Select(later => $"{file} uses {(later.Length > 0 ? later : "the root")}"));
             }
         }
 
@@ -105,8 +115,12 @@ public partial class HouseRulesTests
 
     [Theory]
     [MemberData(nameof(ProjectsWithFolders))]
-    public void Folders_OfTheProject_AreThoseOfTheList(string project) =>
-        Assert.Empty(Directory.EnumerateDirectories(FolderOf(project)).Select(Path.GetFileName).Except([.. Folders[project], "bin", "obj"]));
+    public void Folders_OfTheProject_AreThoseOfTheList(string project) => Assert.DoesNotContain(
+        Directory.EnumerateFiles(FolderOf(project), "*.cs", SearchOption.AllDirectories)
+            .Select(file => Path.GetRelativePath(FolderOf(project), Path.GetDirectoryName(file)!).Replace(Path.DirectorySeparatorChar, '/'))
+            .Where(static folder => folder != ".")
+            .Distinct(),
+        folder => !Folders[project].Append("bin").Append("obj").Any(listed => listed.Length > 0 && IsIn(folder, listed)));
 
     [Fact]
     public void SourceFiles_Length_IsAtMostFourHundredLines() =>
@@ -120,10 +134,34 @@ public partial class HouseRulesTests
     public void PublicTypes_OfTheEngine_AreInTheUsersNamespace() =>
         Assert.All(typeof(ErrorMode).Assembly.GetExportedTypes(), static type => Assert.Equal("Weir", type.Namespace));
 
-    private static string FolderOf(string project) => Path.Combine(Root, project.StartsWith("Weir.Lab", StringComparison.Ordinal) ? "lab" : "src", project);
+    private static string FolderOf(string project) => new[] { "src", "lab" }.Select(folder => Path.Combine(Root, folder, project)).First(Directory.Exists);
 
-    private static IEnumerable<string> FolderFiles(string project, string folder) =>
-        Directory.EnumerateFiles(Path.Combine(FolderOf(project), folder), "*.cs", SearchOption.AllDirectories);
+    private static bool IsIn(string folder, string listed) => listed.Length == 0 || folder == listed || folder.StartsWith(listed + "/", StringComparison.Ordinal);
+
+    // Those of a listed folder inside it are not its own.
+    private static IEnumerable<string> FolderFiles(string project, string folder)
+    {
+        string[] inner = [.. Folders[project].Where(other => other != folder && IsIn(other, folder)).Select(other => Path.Combine(FolderOf(project), other) + Path.DirectorySeparatorChar)];
+        return Directory.EnumerateFiles(Path.Combine(FolderOf(project), folder), "*.cs", folder.Length == 0 ? SearchOption.TopDirectoryOnly : SearchOption.AllDirectories)
+            .Where(file => !inner.Any(i => file.StartsWith(i, StringComparison.Ordinal)));
+    }
+
+    // By its namespace, whole or the last part of it; and the types of a folder around it need neither.
+    private static bool Uses(string code, string project, string folder, string later)
+    {
+        string name = later.Replace('/', '.');
+        string inner = string.Join('|', Folders[project].Where(other => other != later && IsIn(other, later)).Select(other => Regex.Escape(other[later.Length..].Replace('/', '.'))));
+        return (later.Length > 0 && Regex.IsMatch(code, $@"{Regex.Escape($"{NamespaceOf(project)}.{name}")}(?!\w){(inner.Length > 0 ? $"(?!{inner})" : "")}"))
+            || (later.Length > 0 && Regex.IsMatch(code, $@"(?<![\w.]){Regex.Escape(name)}\.\w"))
+            || (IsIn(folder, later) && TypesOf(project, later).Any(type => Regex.IsMatch(Text().Replace(code, static m => string.Concat(Hole().Matches(m.Value))), $@"(?<![\w.]){type}(?!\w)")));
+    }
+
+    private static string NamespaceOf(string project) =>
+        XDocument.Load(Path.Combine(FolderOf(project), project + ".csproj")).Descendants("RootNamespace").FirstOrDefault()?.Value ?? project;
+
+    // Of its namespace: a type that lies in a folder and is called from the root's belongs to the folder.
+    private static IEnumerable<string> TypesOf(string project, string folder) =>
+        FolderFiles(project, folder).SelectMany(static file => TypeDeclaration().Matches(Comment().Replace(File.ReadAllText(file), ""))).Select(static m => m.Groups[1].Value).Distinct();
 
     private static IEnumerable<string> References(string project, string kind) =>
         XDocument.Load(Path.Combine(Root, project)).Descendants(kind).Select(static e => e.Attribute("Include")!.Value.Replace('\\', '/'));
@@ -131,9 +169,16 @@ public partial class HouseRulesTests
     private static bool InFolder(string path, string folder) =>
         Path.GetRelativePath(Root, path).StartsWith(folder + Path.DirectorySeparatorChar, StringComparison.Ordinal);
 
-    [GeneratedRegex(@"\b(?:class|struct|interface|enum|record struct)\s+(\w+)")]
+    [GeneratedRegex(@"\b(?:class|struct|interface|enum|record(?: struct)?)\s+(\w+)")]
     private static partial Regex TypeDeclaration();
 
     [GeneratedRegex(@"//.*$", RegexOptions.Multiline)]
     private static partial Regex Comment();
+
+    [GeneratedRegex(@"""(?:\\.|[^""\\\n])*""")]
+    private static partial Regex Text();
+
+    // What is code in a text.
+    [GeneratedRegex(@"\{[^}""]*")]
+    private static partial Regex Hole();
 }

@@ -151,13 +151,13 @@ public class PacingTests
         (Spec(1, 100) with { Groups = [new WorkerGroup("a", 1), new WorkerGroup("b", 1)] }).Validate);
 
     [Fact]
-    public void KnobHash_DiffersWithWhatIsMeasuredNotWithHowOften()
+    public void ParameterHash_DiffersWithWhatIsMeasuredNotWithHowOften()
     {
         WorkerRunSpec spec = Spec(4, null);
 
-        Assert.Equal(spec.KnobHash, (spec with { Rounds = 7, Duration = TimeSpan.FromSeconds(9) }).KnobHash);
-        Assert.NotEqual(spec.KnobHash, (spec with { MinThreads = 3 }).KnobHash);
-        Assert.NotEqual(spec.KnobHash, (spec with { Knobs = new Dictionary<string, string> { ["buffer"] = "4096" } }).KnobHash);
+        Assert.Equal(spec.ParameterHash, (spec with { Rounds = 7, Duration = TimeSpan.FromSeconds(9) }).ParameterHash);
+        Assert.NotEqual(spec.ParameterHash, (spec with { MinThreads = 3 }).ParameterHash);
+        Assert.NotEqual(spec.ParameterHash, (spec with { Parameters = new Dictionary<string, string> { ["buffer"] = "4096" } }).ParameterHash);
     }
 
     private static WorkerRunSpec Spec(int workers, double? rate) => new()

@@ -205,7 +205,7 @@ public class WorkerRunnerTests
         Assert.Equal(run.Rates, again.Rates);
         Assert.Equal(run.Service!.P99, again.Service!.P99);
         Assert.Equal(run.Service.Count, again.Service.Histogram.Count);
-        Assert.Equal(run.Spec.KnobHash, again.Spec.KnobHash);
+        Assert.Equal(run.Spec.ParameterHash, again.Spec.ParameterHash);
         Assert.Equal(json, JsonSerializer.Serialize(again, LabJson.Default.WorkerRun));
     }
 

@@ -1,0 +1,98 @@
+using System.CommandLine;
+using System.CommandLine.Help;
+using Weir.Cli.Commands.Baseline;
+using Weir.Cli.Commands.Bench;
+using Weir.Cli.Commands.Compare;
+using Weir.Cli.Commands.Doctor;
+using Weir.Cli.Commands.Hash;
+using Weir.Cli.Commands.Load;
+using Weir.Cli.Commands.Measure;
+using Weir.Cli.Commands.Report;
+using Weir.Cli.Commands.Run;
+using Weir.Cli.Commands.Scale;
+using Weir.Cli.Hosting;
+using Weir.Lab.Suites;
+using Weir.Lab.Trials;
+
+namespace Weir.Cli.App;
+
+/// <summary>The commands together, and what becomes of their errors: one line on the error output, never a stack trace.</summary>
+internal static class WeirApp
+{
+    public static async Task<int> RunAsync(IReadOnlyList<string> args, CliHost host)
+    {
+        try
+        {
+            // BenchmarkDotNet has a parser of its own.
+            if (args is [BenchCommand.Name, ..])
+            {
+                return BenchCommand.Run([.. args.Skip(1)], host);
+            }
+
+            // A name after an at sign is a baseline, not a file of arguments.
+            ParseResult parsed = Root(host).Parse(args, new ParserConfiguration { ResponseFileTokenReplacer = null });
+            if (parsed.Errors.Count > 0)
+            {
+                throw new BadInputException($"{parsed.Errors[0].Message.TrimEnd('.')}. See 'weir {parsed.CommandResult.Command.Name} --help'."
+                    .Replace("weir weir", "weir", StringComparison.Ordinal));
+            }
+
+            return await parsed.InvokeAsync(
+                new InvocationConfiguration
+                {
+                    Output = host.Out,
+                    Error = host.Error,
+                    EnableDefaultExceptionHandler = false,
+                    ProcessTerminationTimeout = null,
+                },
+                host.Stop).ConfigureAwait(false);
+        }
+        catch (WrongResultException e)
+        {
+            return Fail(host, e, ExitCode.Invalid);
+        }
+        catch (OperationCanceledException) when (host.Stop.IsCancellationRequested)
+        {
+            host.Error.WriteLine("weir: stopped before anything was measured.");
+            return ExitCode.Interrupted;
+        }
+        catch (Exception e)
+        {
+            return Fail(host, e, ExitCode.Failure);
+        }
+    }
+
+    // Not a RootCommand: that would be called after the executable's file.
+    private static Command Root(CliHost host)
+    {
+        Command root = new("weir", "Measures concurrent .NET code on your machine.")
+        {
+            new HelpOption(),
+            new VersionOption(),
+            LoadCommand.Create(host),
+            HashCommand.Create(host),
+            RunCommand.Create(host),
+            ScaleCommand.Create(host),
+            CompareCommand.Create(host),
+            BaselineCommand.Create(host, RunAsync),
+            BenchCommand.Create(),
+            ReportCommand.Create(host),
+            DoctorCommand.Create(host),
+            MeasureCommand.Create(host),
+        };
+        foreach (Command command in SuiteCommands.Create(host.Out, host.Error, typeof(WeirApp).Assembly))
+        {
+            root.Subcommands.Add(command);
+        }
+
+        root.SetAction(parsed => new HelpAction().Invoke(parsed));
+        return root;
+    }
+
+    private static int Fail(CliHost host, Exception error, int code)
+    {
+        string line = string.Join(' ', error.Message.Split((char[])['\r', '\n'], StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries));
+        host.Error.WriteLine($"weir: {line}");
+        return code;
+    }
+}

@@ -1,0 +1,153 @@
+using System.CommandLine;
+using System.Text.Json;
+using Weir.Cli.Commands.Compare;
+using Weir.Cli.Formatting;
+using Weir.Cli.Hosting;
+using Weir.Cli.Options;
+using Weir.Cli.Report.Output;
+using Weir.Cli.Report.Writing;
+using Weir.Cli.Results;
+
+namespace Weir.Cli.Commands.Baseline;
+
+/// <summary>The <c>baseline</c> command: keeps results under a name, and checks later ones against them, for builds.</summary>
+internal static class BaselineCommand
+{
+    private static readonly Dictionary<string, bool> FailWords = new(StringComparer.OrdinalIgnoreCase) { ["slower"] = false, ["inconclusive"] = true };
+
+    /// <summary>Creates the command.</summary>
+    /// <param name="host">What it touches outside itself.</param>
+    /// <param name="run">Runs a command of this program: what a baseline was measured with is run again.</param>
+    public static Command Create(CliHost host, Func<IReadOnlyList<string>, CliHost, Task<int>> run) => new("baseline", "Keeps results under a name, and checks later ones against them.")
+    {
+        Save(host),
+        List(host),
+        Check(host, run),
+    };
+
+    private static Command Save(CliHost host)
+    {
+        Argument<string> name = new("NAME") { Description = "The name" };
+        Argument<string> file = new("FILE") { Description = "A result file (--export json)" };
+        BaselineOption directory = new();
+        Command command = new("save", "Keeps a result under a name; one of the same name is replaced.") { name, file, directory.Flag };
+        command.SetAction((parsed, _) =>
+        {
+            ResultFile result = ResultJson.Read(parsed.GetRequiredValue(file));
+            if (result.Partial || result.Has(FindingLevel.Invalid))
+            {
+                throw new BadInputException($"FILE must be a complete and valid result; '{parsed.GetRequiredValue(file)}' is {(result.Partial ? "partial" : "invalid")}.");
+            }
+
+            host.Out.WriteLine($"wrote {directory.Store(parsed).Save(parsed.GetRequiredValue(name), result)}");
+            return Task.FromResult(ExitCode.Success);
+        });
+        return command;
+    }
+
+    private static Command List(CliHost host)
+    {
+        BaselineOption directory = new();
+        Option<bool> json = new("--json") { Description = "Print the names and their results in JSON, and nothing else" };
+        Command command = new("list", "Lists the baselines.") { directory.Flag, json };
+        command.SetAction((parsed, _) =>
+        {
+            BaselineStore store = directory.Store(parsed);
+            (string Name, ResultFile Result)[] baselines = [.. store.Names().Select(n => (n, store.Load(n)))];
+            if (parsed.GetValue(json))
+            {
+                host.Out.WriteLine(JsonSerializer.Serialize(baselines.ToDictionary(static b => b.Name, static b => b.Result), ResultJson.Indented));
+                return Task.FromResult(ExitCode.Success);
+            }
+
+            foreach ((string name, ResultFile result) in baselines)
+            {
+                host.Out.WriteLine($"{name}  {result.StartedAt:yyyy-MM-dd HH:mm}  weir {string.Join(' ', result.Arguments.Select(ResultMarkdown.Quoted))}  {Numbers.Grouped(result.Arms.Count)} arms, environment {result.Machine.Hash}");
+            }
+
+            return Task.FromResult(ExitCode.Success);
+        });
+        return command;
+    }
+
+    private static Command Check(CliHost host, Func<IReadOnlyList<string>, CliHost, Task<int>> run)
+    {
+        Argument<string> name = new("NAME") { Description = "The baseline" };
+        Argument<string?> file = new("FILE") { Description = "The result to check. Absent: what was measured for the baseline is measured again", Arity = ArgumentArity.ZeroOrOne };
+        CompareOptionSet compare = new();
+        BaselineOption directory = new();
+        TextOption failOn = TextOption.Of("--fail-on", null, "WHAT", "slower (exit code 2), or inconclusive (exit code 4 as well). Default slower");
+        TextOption most = TextOption.Of("--max-regression", null, "SHARE", "How much slower is allowed: 5% or 0.05. Default: the margin");
+        OutputOptionSet outputs = new();
+        Command command = new("check", "Compares a result with a baseline. Exit code 2 when it is slower than allowed.") { name, file };
+        compare.AddTo(command);
+        command.Add(directory.Flag);
+        command.Add(failOn.Flag);
+        command.Add(most.Flag);
+        outputs.AddTo(command);
+        command.SetAction(async (parsed, _) =>
+        {
+            OutputSettings output = outputs.Read(parsed, "compare");
+            Lab.Statistics.ComparisonOptions options = compare.Read(parsed);
+            if (most.Find(parsed, static _ => null) is { } allowed)
+            {
+                options = options with { Margin = allowed.Share(0.0001, 0.9) };
+            }
+
+            bool strict = failOn.Find(parsed, static _ => null)?.OneOf(FailWords) ?? output.Strict;
+            string baseline = parsed.GetRequiredValue(name);
+            ResultFile before = directory.Store(parsed).Load(baseline);
+            ResultFile? after = parsed.GetValue(file) is { } path ? ResultJson.Read(path) : await AgainAsync(before, output, host, run).ConfigureAwait(false);
+            if (after is null)
+            {
+                return ExitCode.Interrupted;
+            }
+
+            ResultFile result = ResultComparing.Compare(("@" + baseline, before), ("now", after), options, compare.Across(parsed), [.. parsed.Tokens.Select(static t => t.Value)]);
+            int code = ResultOutput.Write(result, output with { Strict = false }, host);
+            return code != ExitCode.Success ? code
+                : result.Comparisons.Any(static c => c.Verdict == "SLOWER") ? ExitCode.Regression
+                : strict && result.Comparisons.Any(static c => c.Verdict == "INCONCLUSIVE") ? ExitCode.Inconclusive
+                : ExitCode.Success;
+        });
+        return command;
+    }
+
+    // By the command itself, with its result taken from a file, so that it is the same measurement in every respect. Nothing when it was stopped before there was anything to compare; it has said so.
+    private static async Task<ResultFile?> AgainAsync(ResultFile before, OutputSettings output, CliHost host, Func<IReadOnlyList<string>, CliHost, Task<int>> run)
+    {
+        string directory = Directory.CreateTempSubdirectory("weir-").FullName;
+        try
+        {
+            string[] arguments = [.. Without(before.Arguments, ["--export", "--out"], ["--json", "--quiet", "--strict"]), "--export", "json", "--out", directory, .. output.Quiet ? ["--quiet"] : Array.Empty<string>()];
+            int code = await run(arguments, host with { Out = TextWriter.Null, OutIsTerminal = false }).ConfigureAwait(false);
+            string path = Path.Combine(directory, $"weir-{before.Command}.json");
+            ResultFile? again = File.Exists(path) ? ResultJson.Read(path) : null;
+            if (host.Stop.IsCancellationRequested && again?.Arms.Any(static a => a.IsMeasured) != true)
+            {
+                return null;
+            }
+
+            return again ?? throw new BadInputException($"The baseline could not be measured again (exit code {code}).");
+        }
+        finally
+        {
+            Directory.Delete(directory, recursive: true);
+        }
+    }
+
+    private static IEnumerable<string> Without(IReadOnlyList<string> arguments, string[] valued, string[] switches)
+    {
+        for (int i = 0; i < arguments.Count; i++)
+        {
+            if (valued.Contains(arguments[i]))
+            {
+                i++;
+            }
+            else if (!switches.Contains(arguments[i]))
+            {
+                yield return arguments[i];
+            }
+        }
+    }
+}

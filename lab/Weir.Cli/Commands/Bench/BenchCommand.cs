@@ -1,0 +1,108 @@
+using System.CommandLine;
+using BenchmarkDotNet.Configs;
+using BenchmarkDotNet.Exporters;
+using BenchmarkDotNet.Exporters.Json;
+using BenchmarkDotNet.Loggers;
+using BenchmarkDotNet.Reports;
+using Weir.Cli.Hosting;
+using Weir.Cli.Report.Output;
+using Weir.Lab.Suites;
+
+namespace Weir.Cli.Commands.Bench;
+
+/// <summary>The <c>bench</c> command: the benchmark suites, with BenchmarkDotNet's own arguments.</summary>
+internal static class BenchCommand
+{
+    public const string Name = "bench";
+
+    /// <summary>For the list of commands only: its arguments are not ours to read.</summary>
+    public static Command Create()
+    {
+        Argument<string[]> arguments = new("ARGUMENTS")
+        {
+            Description = "As BenchmarkDotNet has them: --list tree, --filter, --job, --exporters ...; besides --workers N,N,..., and of this program --export md,csv,json,html, --out, --json and --quiet",
+            Arity = ArgumentArity.ZeroOrMore,
+        };
+        return new Command(Name, "Runs the benchmark suites with BenchmarkDotNet's own arguments; 'weir bench --help' lists them.") { arguments };
+    }
+
+    /// <summary>Runs the suites.</summary>
+    /// <exception cref="BadInputException">An argument of this program cannot be used.</exception>
+    public static int Run(IReadOnlyList<string> arguments, CliHost host)
+    {
+        BenchArguments own = BenchArguments.Parse(arguments);
+        if (own.Directory is { } directory && !own.Remaining.Any(BenchmarkHost.IsQuestion))
+        {
+            ResultOutput.CheckCanWrite(Path.Combine(directory, $".weir-bench-{Environment.ProcessId}"));
+        }
+
+        bool isSilent = own.IsSilent && !own.Remaining.Any(BenchmarkHost.IsQuestion);
+        bool isRun = false;
+        int code = BenchmarkHost.Run(
+            [.. own.Remaining],
+            isSilent ? Silent() : null,
+            summaries =>
+            {
+                isRun = summaries.Count > 0;
+                Write(summaries, own, host);
+                foreach (string line in MissingResults.Of(summaries, host.Stop.IsCancellationRequested))
+                {
+                    host.Error.WriteLine($"weir: {line}");
+                }
+            },
+            host.Stop);
+        if (own.Remaining.Contains("--help"))
+        {
+            host.Out.WriteLine(BenchArguments.Help);
+        }
+
+        if (isSilent && !isRun)
+        {
+            host.Error.WriteLine("weir: no benchmark was run; without --quiet or --json BenchmarkDotNet says why.");
+        }
+
+        if (!host.Stop.IsCancellationRequested)
+        {
+            return code;
+        }
+
+        host.Error.WriteLine("weir: stopped; what was done until then is reported as partial.");
+        return ExitCode.Interrupted;
+    }
+
+    private static void Write(IReadOnlyList<Summary> summaries, BenchArguments own, CliHost host)
+    {
+        if (own.Json)
+        {
+            // An array, because each class has a summary of its own.
+            host.Out.WriteLine($"[{string.Join(",\n", summaries.Select(static s => Text(JsonExporter.FullCompressed, s).Trim()))}]");
+        }
+        else if (own.Quiet)
+        {
+            foreach (Summary summary in summaries)
+            {
+                host.Out.WriteLine(Text(MarkdownExporter.Console, summary).Trim());
+            }
+        }
+    }
+
+    private static string Text(IExporter exporter, Summary summary)
+    {
+        AccumulationLogger text = new();
+        exporter.ExportToLog(summary, text);
+        return text.GetLog();
+    }
+
+    // The defaults without their logger: nothing is said until the end. The log file is still written.
+    private static ManualConfig Silent()
+    {
+        IConfig defaults = DefaultConfig.Instance;
+        return ManualConfig.CreateEmpty()
+            .AddLogger(NullLogger.Instance)
+            .AddColumnProvider([.. defaults.GetColumnProviders()])
+            .AddExporter([.. defaults.GetExporters()])
+            .AddAnalyser([.. defaults.GetAnalysers()])
+            .AddValidator([.. defaults.GetValidators()])
+            .WithUnionRule(ConfigUnionRule.Union);
+    }
+}

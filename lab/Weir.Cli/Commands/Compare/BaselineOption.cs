@@ -1,0 +1,19 @@
+using System.CommandLine;
+using Weir.Cli.Hosting;
+using Weir.Cli.Options;
+
+namespace Weir.Cli.Commands.Compare;
+
+/// <summary>The option that says where baselines are.</summary>
+internal sealed class BaselineOption
+{
+    private readonly TextOption _directory = TextOption.Of("--dir", null, "DIR", $"Where baselines are. Default {BaselineStore.DefaultDirectory}");
+
+    /// <summary>The flag.</summary>
+    public Option<string?> Flag => _directory.Flag;
+
+    /// <summary>The store that was asked for.</summary>
+    /// <exception cref="BadInputException">The value is no directory.</exception>
+    public BaselineStore Store(ParseResult parsed) =>
+        new(_directory.Find(parsed, static _ => null) is { } given ? given.Text is { Length: > 0 } text ? text : throw given.Bad("a directory") : BaselineStore.DefaultDirectory);
+}

@@ -1,0 +1,35 @@
+using System.CommandLine;
+using Weir.Cli.Hosting;
+using Weir.Cli.Options;
+using Weir.Lab.Statistics;
+
+namespace Weir.Cli.Commands.Compare;
+
+/// <summary>The options that decide what counts as a difference.</summary>
+internal sealed class CompareOptionSet
+{
+    private readonly TextOption _margin = TextOption.Of("--margin", null, "SHARE", "Up to which difference two things count as equal: 3% or 0.03. Default 3%");
+    private readonly TextOption _alpha = TextOption.Of("--alpha", null, "SHARE", "How often a difference may be claimed that is none. Default 1%");
+
+    private readonly TextOption _across = TextOption.Of("--across", null, "SETTING,...", "The settings that two stored results may differ in, such as grain; others are refused");
+
+    public void AddTo(Command command)
+    {
+        command.Add(_margin.Flag);
+        command.Add(_alpha.Flag);
+        command.Add(_across.Flag);
+    }
+
+    /// <exception cref="BadInputException">A value cannot be used.</exception>
+    public ComparisonOptions Read(ParseResult parsed) => new()
+    {
+        Margin = _margin.Find(parsed, static _ => null)?.Share(0.0001, 0.9) ?? 0.03,
+        Alpha = _alpha.Find(parsed, static _ => null)?.Share(0.0001, 0.49) ?? 0.01,
+    };
+
+    /// <summary>The settings that may differ.</summary>
+    /// <exception cref="BadInputException">There is no name.</exception>
+    public IReadOnlyList<string> Across(ParseResult parsed) => _across.Find(parsed, static _ => null) is { } given
+        ? given.Text.Split(',', StringSplitOptions.TrimEntries) is var names && names.All(static n => n.Length > 0) ? names : throw given.Bad("names of settings between commas, such as grain,rate")
+        : [];
+}

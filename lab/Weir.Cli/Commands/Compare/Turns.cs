@@ -1,0 +1,100 @@
+using System.Diagnostics;
+using Weir.Cli.Hosting;
+using Weir.Cli.Processes;
+using Weir.Cli.Progress;
+using Weir.Cli.Results;
+using Weir.Lab.Statistics;
+
+namespace Weir.Cli.Commands.Compare;
+
+/// <summary>Measures two workloads in many short rounds, in pairs of processes that stay and take turns (A B B A, and in the next pair B A A B), until it is decided.</summary>
+internal sealed class Turns(CliHost host, TurnPlan plan, ComparisonOptions options, RunProgress progress)
+{
+    private readonly List<TurnRound> _rounds = [];
+    private readonly SequentialLooks _looks = new();
+
+    /// <summary>How many times it was looked whether it is decided.</summary>
+    public int Looks { get; private set; }
+
+    /// <summary>The share of alpha of the last look.</summary>
+    public double Share { get; private set; } = 1;
+
+    /// <summary>Measures.</summary>
+    /// <param name="orders">The baseline and the candidate.</param>
+    /// <param name="began">When the command began.</param>
+    /// <returns>The rounds of both in the order in which they were made, and what has to be known about them.</returns>
+    /// <exception cref="InvalidOperationException">A process could not measure.</exception>
+    public async Task<(IReadOnlyList<IReadOnlyList<RoundRecord>> Rounds, IReadOnlyList<Finding> Findings)> MeasureAsync(IReadOnlyList<WorkerOrder> orders, long began)
+    {
+        TurnSessions sessions = new(host, orders, plan.Pairs, plan.AllRounds, progress);
+        await sessions.WarmUpAsync().ConfigureAwait(false);
+        await TakeTurnsAsync(sessions, began).ConfigureAwait(false);
+        return await sessions.EndAsync().ConfigureAwait(false);
+    }
+
+    /// <summary>The rounds as they are compared.</summary>
+    public static IEnumerable<TurnRound> RoundsOf(ArmRecord arm, bool isCandidate) => arm.Counted
+        .Where(static r => r is { Process: not null, Turn: not null, Rate: > 0 })
+        .Select(r => new TurnRound(r.Process!.Value, r.Turn!.Value, isCandidate, r.Rate, r.Room));
+
+    private async Task TakeTurnsAsync(TurnSessions sessions, long began)
+    {
+        TimeSpan limit = plan.Within - Stopwatch.GetElapsedTime(began);
+        long start = Stopwatch.GetTimestamp();
+        TimeSpan longest = TimeSpan.Zero;
+        for (int turn = 0; turn < plan.Turns; turn++)
+        {
+            for (int pair = 0; pair < plan.Pairs && (turn * plan.Pairs) + pair < plan.PairTurns; pair++)
+            {
+                // Two pairs at least: from one nothing follows.
+                if ((turn > 0 || pair > 1) && Stopwatch.GetElapsedTime(start) + longest > limit)
+                {
+                    Decide(isLast: true);
+                    return;
+                }
+
+                long from = Stopwatch.GetTimestamp();
+                if (!await TurnAsync(sessions, turn, pair).ConfigureAwait(false))
+                {
+                    return;
+                }
+
+                longest = TimeSpan.FromTicks(Math.Max(longest.Ticks, Stopwatch.GetElapsedTime(from).Ticks));
+            }
+
+            bool isLast = turn == plan.Turns - 1;
+            if ((isLast || _looks.IsDue(Math.Max((turn + 1.0) / plan.Turns, Stopwatch.GetElapsedTime(start) / limit))) && Decide(isLast))
+            {
+                return;
+            }
+        }
+    }
+
+    // There and back, and in every other pair the other way round.
+    private async Task<bool> TurnAsync(TurnSessions sessions, int turn, int pair)
+    {
+        int first = (turn + pair) % 2;
+        foreach (int side in new[] { first, 1 - first, 1 - first, first })
+        {
+            if (await sessions.RoundAsync(side, pair, turn).ConfigureAwait(false) is not { Rate: { } rate } round)
+            {
+                return false;
+            }
+
+            // What does not count at the end must not decide when to end.
+            if (!round.IsDisturbed)
+            {
+                _rounds.Add(new TurnRound(pair, turn, side == 1, rate, round.Room));
+            }
+        }
+
+        return true;
+    }
+
+    private bool Decide(bool isLast)
+    {
+        Looks++;
+        Share = _looks.Take(isLast);
+        return TurnsComparison.Of(_rounds, options, Share).Comparison.Verdict != Verdict.Inconclusive;
+    }
+}

@@ -1,0 +1,64 @@
+using System.CommandLine;
+using Weir.Cli.Hosting;
+using Weir.Cli.Progress;
+using Weir.Cli.Report.Output;
+using Weir.Cli.Report.Writing;
+using Weir.Cli.Results;
+
+namespace Weir.Cli.Commands.Doctor;
+
+/// <summary>The <c>doctor</c> command: says what this machine can measure, and how finely.</summary>
+internal static class DoctorCommand
+{
+    public static Command Create(CliHost host)
+    {
+        OutputOptionSet outputs = new();
+        Command command = new("doctor", "Looks at the environment, the timer, the noise of the machine and the control over its page cache, before one measures. Takes about 40 seconds, and longer on a busy machine.");
+        outputs.AddTo(command);
+        command.SetAction(async (parsed, _) =>
+        {
+            OutputSettings output = outputs.Read(parsed);
+            string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
+            (IReadOnlyList<Check> checks, ResultFile same) = await RunProgress.RunAsync(host, output.Quiet, p => Checks.AllAsync(host, arguments, p)).ConfigureAwait(false);
+            ResultFile result = Result(checks, same);
+            if (output.Json)
+            {
+                host.Out.WriteLine(ResultJson.Write(result));
+            }
+            else
+            {
+                Write(checks, result.Machine, host.Out);
+            }
+
+            return ResultOutput.ExportWithCode(result, output, host);
+        });
+        return command;
+    }
+
+    /// <summary>The comparison of the same thing with itself, and with it everything that was looked at: the values as settings, the doubts as findings.</summary>
+    internal static ResultFile Result(IReadOnlyList<Check> checks, ResultFile same) => same with
+    {
+        Work = "this machine, and the same work against itself",
+        Settings = checks.ToDictionary(static c => c.Name, static c => c.Value),
+        Findings =
+        [
+            .. same.Findings.Where(static f => f.Level != FindingLevel.Invalid),
+            .. checks.Where(static c => c.Level != FindingLevel.Note).Select(static c => new Finding(c.Level, $"{c.Name}: {c.Value}.{(c.Advice is null ? "" : $" {c.Advice}.")}")),
+        ],
+    };
+
+    private static void Write(IReadOnlyList<Check> checks, MachineRecord machine, TextWriter output)
+    {
+        output.WriteLine(ResultText.Machine(machine));
+        foreach ((string name, string value) in machine.Variables)
+        {
+            output.WriteLine($"{name}={value}");
+        }
+
+        int width = checks.Max(static c => c.Name.Length);
+        foreach (Check check in checks)
+        {
+            output.WriteLine($"{(check.Level == FindingLevel.Note ? "ok" : "! "),-3}{check.Name.PadRight(width)}  {check.Value}{(check.Advice is null ? "" : $". {check.Advice}")}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+using Weir.Cli.Storage;
+
+namespace Weir.Cli.Commands.Hash;
+
+/// <summary>What a measuring process is to do: some rounds of one arm.</summary>
+internal sealed record HashOrder
+{
+    public required string Directory { get; init; }
+
+    public required int Files { get; init; }
+
+    public required long FileSize { get; init; }
+
+    public required HashArm Arm { get; init; }
+
+    public required CacheMode Cache { get; init; }
+
+    public required int Workers { get; init; }
+
+    /// <summary>Bytes of one read.</summary>
+    public required int Buffer { get; init; }
+
+    /// <summary>The most files under way at once; <see langword="null"/> for no limit but the workers.</summary>
+    public int? InFlight { get; init; }
+
+    /// <summary>The threads that the pool makes without waiting; <see langword="null"/> for its own choice.</summary>
+    public int? MinThreads { get; init; }
+
+    /// <summary>How many rounds.</summary>
+    public int Rounds { get; init; } = 1;
+
+    /// <summary>Whether the reads go past the page cache.</summary>
+    public bool IsDirect => Arm == HashArm.Direct || Cache == CacheMode.Direct;
+
+    /// <summary>The path of a file.</summary>
+    public string PathOf(int index) => RandomFiles.PathOf(Directory, index);
+}

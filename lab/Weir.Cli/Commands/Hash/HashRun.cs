@@ -1,0 +1,106 @@
+using System.Diagnostics;
+using Weir.Cli.Formatting;
+using Weir.Cli.Hosting;
+using Weir.Cli.Processes;
+using Weir.Cli.Progress;
+using Weir.Cli.Report.Output;
+using Weir.Cli.Results;
+using Weir.Cli.Storage;
+using Weir.Lab.Resources;
+
+namespace Weir.Cli.Commands.Hash;
+
+/// <summary>One run of the command: makes the files, measures the arms in turns, judges the figures, and writes the result.</summary>
+internal sealed class HashRun(HashSettings settings, OutputSettings output, IReadOnlyList<string> arguments, CliHost host)
+{
+    private const string Unit = "tasks";
+
+    private readonly IReadOnlyList<HashOrder> _orders = settings.Orders();
+
+    public async Task<int> RunAsync()
+    {
+        DateTimeOffset startedAt = host.Measure.Clock.GetLocalNow();
+        long start = Stopwatch.GetTimestamp();
+        using MachineLock? alone = MachineLock.TryTake();
+        IReadOnlyList<IReadOnlyList<RoundRecord>> rounds = await RunProgress.RunAsync(host, output.Quiet, async progress =>
+        {
+            int made = RandomFiles.Ensure(
+                settings.Input,
+                settings.Files,
+                settings.FileSize,
+                done => progress.Begin("making files", done, settings.Files),
+                host.Stop);
+            if (made > 0)
+            {
+                progress.End($"made {Numbers.Grouped(made)} files of {Numbers.Bytes(settings.FileSize)}", settings.Files, settings.Files);
+            }
+
+            return await MeasureAsync(progress).ConfigureAwait(false);
+        }).ConfigureAwait(false);
+
+        ArmRecord[] arms = [.. _orders.Select((order, i) => Arm(order, rounds[i]))];
+        int done = arms.Sum(static a => a.Rounds.Count(static r => !r.Partial));
+        if (done == 0 && host.Stop.IsCancellationRequested)
+        {
+            throw new OperationCanceledException(host.Stop);
+        }
+
+        ResultFile result = new()
+        {
+            Command = HashCommand.Name,
+            Arguments = arguments,
+            Work = $"MD5 of {Numbers.Grouped(settings.Files)} files of {Numbers.Bytes(settings.FileSize)}",
+            Unit = Unit,
+            StartedAt = startedAt,
+            Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
+            Partial = done < _orders.Count * settings.Rounds,
+            Machine = MachineRecord.Read(),
+            Settings = Settings(),
+            Arms = arms,
+            Findings = [.. Finding.Company(alone)],
+        };
+        return ResultOutput.Write(HashVerdicts.Judge(result), output, host);
+    }
+
+    private static string Text(HashArm arm) => arm.ToString().ToLowerInvariant();
+
+    // Without a process of its own for each round, an arm does all its rounds at once.
+    private Task<IReadOnlyList<IReadOnlyList<RoundRecord>>> MeasureAsync(RunProgress progress) =>
+        new Arms<HashOrder>(host, HashCommand.Name, HashRounds.RunAsync, Unit, static _ => null).MeasureAsync(
+            [.. _orders.Select(static o => ($"{Text(o.Arm)} x {o.Workers}", o))],
+            settings.Isolate ? settings.Rounds : 1,
+            settings.Isolate ? 1 : settings.Rounds,
+            progress);
+
+    private static ArmRecord Arm(HashOrder order, IReadOnlyList<RoundRecord> rounds) => new()
+    {
+        Name = Text(order.Arm),
+        Workers = order.Workers,
+        Settings = new Dictionary<string, string> { ["buffer"] = $"{order.Buffer}" },
+        Rounds = rounds,
+    };
+
+    private Dictionary<string, string> Settings()
+    {
+        Dictionary<string, string> texts = new()
+        {
+            ["files"] = Numbers.Grouped(settings.Files),
+            ["size"] = Numbers.Bytes(settings.FileSize),
+            ["cache"] = settings.Cache.ToString().ToLowerInvariant(),
+            ["rounds"] = $"{settings.Rounds}",
+            ["isolate"] = settings.Isolate ? "process" : "none",
+            ["buffer"] = string.Join(", ", _orders.DistinctBy(static o => o.Arm).Select(static o => $"{Text(o.Arm)} {o.Buffer}")),
+        };
+        if (settings.InFlight is { } limit)
+        {
+            texts["inflight"] = $"{limit}";
+        }
+
+        if (settings.MinThreads is { } threads)
+        {
+            texts["min_threads"] = $"{threads}";
+        }
+
+        return texts;
+    }
+}

@@ -1,0 +1,132 @@
+using Weir.Cli.Formatting;
+using Weir.Cli.Results;
+using Weir.Lab.Statistics;
+
+namespace Weir.Cli.Commands.Hash;
+
+/// <summary>Says what the figures of a run may be called, and what they may not.</summary>
+internal static class HashVerdicts
+{
+    /// <summary>From this share of the processors on, they and not the device decide.</summary>
+    private const double CpuBoundShare = 0.85;
+
+    /// <summary>Below this share of idle time the machine has no processor left, whoever uses it.</summary>
+    private const double NoIdle = 0.1;
+
+    /// <summary>A device that waits for no read is not what limits the rate.</summary>
+    private const double FewestWaiting = 0.5;
+
+    private const double NoisyCanary = 1.1;
+    private const double WideSpread = 1.5;
+    private const int MostNamed = 3;
+
+    public static ResultFile Judge(ResultFile result)
+    {
+        List<Finding> findings = [.. result.Findings];
+        ArmRecord[] measured = [.. result.Arms.Where(static a => a.IsMeasured)];
+        foreach (ArmRecord arm in result.Arms)
+        {
+            if (arm.Rounds.FirstOrDefault(static r => r.Problem is not null) is { Problem: { } problem })
+            {
+                int invalid = arm.Rounds.Count(static r => r.Problem is not null);
+                findings.Add(new Finding(FindingLevel.Invalid, $"{arm.Label}: {problem} ({invalid} of {arm.Rounds.Count} rounds)."));
+            }
+        }
+
+        if (result.Arms.SelectMany(static a => a.Rounds).Where(static r => !r.Partial).Select(static r => r.Checksum).Distinct().Count() > 1)
+        {
+            findings.Add(new Finding(FindingLevel.Invalid, "The hashes of the same files differ between rounds."));
+        }
+
+        if (measured.Length > 0)
+        {
+            findings.Add(Bound(result, measured));
+            findings.AddRange(Depth(measured));
+            findings.AddRange(Noise(measured));
+        }
+
+        return result with { Findings = findings, Comparisons = Comparisons(result) };
+    }
+
+    // All arms of one number of workers against the first.
+    private static IReadOnlyList<ComparisonRecord> Comparisons(ResultFile result)
+    {
+        bool interleaved = result.Settings.GetValueOrDefault("isolate") == "process";
+        return Comparing.All(
+            result.Arms.GroupBy(static a => a.Workers).SelectMany(static g => g.Skip(1).Select(arm => (arm, g.First()))),
+            new ComparisonOptions(),
+            interleaved);
+    }
+
+    /// <summary>Why the processors and not the device decided the rate of an arm; <see langword="null"/> when they did not.</summary>
+    internal static string? CpuBound(ArmRecord arm, int cores)
+    {
+        double used = arm.Mean(static r => r.Cores) ?? 0;
+        if (used >= CpuBoundShare * cores)
+        {
+            return FormattableString.Invariant($"{used:0.00} of {cores} cores");
+        }
+
+        if (arm.Mean(static r => r.MachineIdle) is < NoIdle and { } idle)
+        {
+            return FormattableString.Invariant($"{used:0.00} of {cores} cores, and {idle * 100:0} % of the machine idle, others having the rest");
+        }
+
+        return arm.Mean(static r => r.InFlight) is < FewestWaiting and { } waiting
+            ? FormattableString.Invariant($"{used:0.00} of {cores} cores, and {waiting:0.0} reads waiting on average")
+            : null;
+    }
+
+    private static Finding Bound(ResultFile result, ArmRecord[] arms)
+    {
+        int cores = result.Machine.Cores;
+        (ArmRecord Arm, string Why)[] bound = [.. arms.Select(a => (a, Why: CpuBound(a, cores)!)).Where(static b => b.Why is not null)];
+        if (bound.Length == 0)
+        {
+            return new Finding(FindingLevel.Note, "I/O-bound: the device decided the rates.");
+        }
+
+        string which = bound.Length == arms.Length ? "CPU-bound" : $"CPU-bound in {bound.Length} of {arms.Length} arms";
+        string why = bound.Length <= MostNamed
+            ? string.Join("; ", bound.Select(static b => $"{b.Arm.Label}: {b.Why}"))
+            : FormattableString.Invariant($"{bound.Min(static b => b.Arm.Mean(static r => r.Cores)):0.00}..{bound.Max(static b => b.Arm.Mean(static r => r.Cores)):0.00} of {cores} cores by this process, {bound.Average(static b => b.Arm.Mean(static r => r.MachineIdle) ?? 0) * 100:0} % of the machine idle");
+        string arm = bound.Length == arms.Length || bound.Length <= MostNamed ? "" : $" The arms: {string.Join(", ", bound.Select(static b => b.Arm.Label))}.";
+        return new Finding(FindingLevel.Doubt, $"{which} ({why}). This is no I/O result: it shows what hashing costs, not what the device or the way of waiting gives.{arm}");
+    }
+
+    // The number of workers is what one asks for; what the device sees is another thing.
+    private static IEnumerable<Finding> Depth(ArmRecord[] arms)
+    {
+        foreach (ArmRecord arm in arms)
+        {
+            if (arm.Mean(static r => r.Open) is { } open && arm.Max(static r => r.InFlightMax) is { } most && arm.Mean(static r => r.InFlight) is { } waiting
+                && open >= 2 && most <= open / 2)
+            {
+                yield return new Finding(
+                    FindingLevel.Note,
+                    FormattableString.Invariant($"{arm.Label}: {open:0.0} files were open on average, but {waiting:0.0} reads waited in the kernel (at most {most:0}): the others queued for {arm.Max(static r => r.PoolThreads) ?? 0:0} pool threads or a processor."));
+            }
+        }
+    }
+
+    private static IEnumerable<Finding> Noise(ArmRecord[] arms)
+    {
+        double slowest = arms.Max(static a => a.Max(static r => r.CanarySlowness) ?? 1);
+        if (slowest > NoisyCanary)
+        {
+            yield return new Finding(FindingLevel.Doubt, FormattableString.Invariant($"Neighbours were active: the canary took up to {slowest:0.00} times as long as on a quiet machine. Trust the sign of a difference, not its size."));
+        }
+
+        (string Label, double Factor)[] wide =
+        [
+            .. arms.Where(static a => a.Counted.Count > 1)
+                .Select(static a => (a.Label, a.Rate().Max / a.Rate().Min))
+                .Where(static x => x.Item2 > WideSpread)
+                .OrderByDescending(static x => x.Item2),
+        ];
+        if (wide.Length > 0)
+        {
+            yield return new Finding(FindingLevel.Doubt, $"The rounds of one arm differ by up to a factor of {Numbers.Short(wide[0].Factor)}: {string.Join(", ", wide.Select(static w => w.Label))}.");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+using System.Diagnostics;
+using Weir.Cli.Results;
+using Weir.Cli.Storage;
+using Weir.Lab.Latency;
+
+namespace Weir.Cli.Commands.Hash;
+
+/// <summary>Looks at a round from a thread of its own while it runs: how many reads wait in the kernel, and how the round goes over time.</summary>
+internal sealed class RoundSampler : IDisposable
+{
+    private static readonly TimeSpan Period = TimeSpan.FromMilliseconds(5);
+    private static readonly TimeSpan PointPeriod = TimeSpan.FromMilliseconds(100);
+    private const int MostPoints = 120;
+
+    private readonly Func<long> _done;
+    private readonly Thread _thread;
+    private readonly ManualResetEventSlim _stop = new();
+    private readonly List<TimelinePoint> _points = [];
+    private long _sum;
+    private int _samples;
+    private int _max;
+
+    private RoundSampler(Func<long> done)
+    {
+        _done = done;
+        _thread = new Thread(Run) { IsBackground = true, Name = "sampler" };
+    }
+
+    /// <summary>Reads that waited in the kernel, on average; <see langword="null"/> where it cannot be seen.</summary>
+    public double? Average => _samples > 0 ? (double)_sum / _samples : null;
+
+    /// <summary>The most reads that waited in the kernel; <see langword="null"/> where it cannot be seen.</summary>
+    public double? Max => _samples > 0 ? _max : null;
+
+    /// <summary>Starts to look.</summary>
+    /// <param name="done">How many operations have ended up to now.</param>
+    public static RoundSampler Start(Func<long> done)
+    {
+        RoundSampler sampler = new(done);
+        sampler._thread.Start();
+        return sampler;
+    }
+
+    /// <summary>Stops, and gives the course of the round in at most 120 points.</summary>
+    public IReadOnlyList<TimelinePoint> Stop()
+    {
+        _stop.Set();
+        _thread.Join();
+        return Thinned(_points, MostPoints);
+    }
+
+    public void Dispose() => _stop.Dispose();
+
+    /// <summary>Joins neighbours until there are few enough.</summary>
+    internal static IReadOnlyList<TimelinePoint> Thinned(IReadOnlyList<TimelinePoint> points, int most)
+    {
+        int group = (points.Count + most - 1) / most;
+        if (group <= 1)
+        {
+            return points;
+        }
+
+        List<TimelinePoint> thinned = [];
+        double begin = 0;
+        foreach (TimelinePoint[] joined in points.Chunk(group))
+        {
+            double operations = 0;
+            double from = begin;
+            foreach (TimelinePoint point in joined)
+            {
+                operations += point.Rate * (point.Second - from);
+                from = point.Second;
+            }
+
+            TimelinePoint last = joined[^1];
+            thinned.Add(new TimelinePoint(last.Second, operations / (last.Second - begin), joined.Sum(static p => p.GcPauseMs), last.PoolThreads));
+            begin = last.Second;
+        }
+
+        return thinned;
+    }
+
+    private void Run()
+    {
+        using KernelReads? reads = KernelReads.TryOpen();
+        long start = Stopwatch.GetTimestamp();
+        long pointAt = start;
+        long doneAt = _done();
+        TimeSpan pauseAt = GC.GetTotalPauseDuration();
+        bool stopped;
+        do
+        {
+            stopped = _stop.Wait(Period);
+            if (reads is not null && !stopped)
+            {
+                int count = reads.Count();
+                _sum += count;
+                _samples++;
+                _max = Math.Max(_max, count);
+            }
+
+            long now = Stopwatch.GetTimestamp();
+            double length = Clock.Nanoseconds(pointAt, now) / 1e9;
+            if (length >= PointPeriod.TotalSeconds)
+            {
+                long done = _done();
+                TimeSpan pause = GC.GetTotalPauseDuration();
+                _points.Add(new TimelinePoint(
+                    Clock.Nanoseconds(start, now) / 1e9,
+                    (done - doneAt) / length,
+                    (pause - pauseAt).TotalMilliseconds,
+                    ThreadPool.ThreadCount));
+                (pointAt, doneAt, pauseAt) = (now, done, pause);
+            }
+        }
+        while (!stopped);
+    }
+}

@@ -1,0 +1,17 @@
+using Weir.Cli.Commands.Load.Watch;
+using Weir.Cli.Runtimes;
+using Weir.Lab.Trials;
+
+namespace Weir.Cli.Commands.Load.Arms;
+
+/// <summary>An arm of a run.</summary>
+/// <param name="Arm">What is measured.</param>
+/// <param name="Choice">The runtime; <see langword="null"/> for a peer.</param>
+internal sealed record LoadArm(Arm Arm, RuntimeChoice? Choice)
+{
+    /// <summary>What is shown of it while it runs; <see langword="null"/> when nothing is.</summary>
+    public WatchedArm? Watched { get; init; }
+
+    /// <summary>What the runtime has decided; nothing for those that decide nothing.</summary>
+    public Func<IReadOnlyList<LoadDecision>> Decisions { get; init; } = static () => [];
+}

@@ -1,0 +1,75 @@
+using Weir.Cli.Commands.Load.Work;
+using Weir.Lab.Trials;
+
+namespace Weir.Cli.Commands.Load.Arms;
+
+/// <summary>Adds up the outcomes of one pass of a runtime.</summary>
+internal struct OutcomeTally(LoadWork work)
+{
+    private long _count;
+    private long _sum;
+    private long _failed;
+    private long _timedOut;
+    private string? _trouble;
+
+    public readonly PassResult Result => new(_count, _sum) { Failed = _failed, TimedOut = _timedOut, Trouble = _trouble };
+
+    /// <summary>Adds the outcomes of a batch.</summary>
+    /// <param name="outcomes">The outcomes.</param>
+    /// <param name="first">The first item.</param>
+    public void Add(ItemOutcome<int>[] outcomes, int first)
+    {
+        long sum = 0;
+        for (int i = 0; i < outcomes.Length; i++)
+        {
+            if (outcomes[i].IsSuccess)
+            {
+                sum += Checksum.Part(outcomes[i].ValueOrDefault, first + i);
+            }
+            else
+            {
+                AddOther(outcomes[i], first + i);
+            }
+        }
+
+        _sum += sum;
+        _count += outcomes.Length;
+    }
+
+    /// <summary>Adds one outcome.</summary>
+    public void Add(in ItemOutcome<int> outcome, int item)
+    {
+        _count++;
+        if (outcome.IsSuccess)
+        {
+            _sum += Checksum.Part(outcome.ValueOrDefault, item);
+        }
+        else
+        {
+            AddOther(outcome, item);
+        }
+    }
+
+    private void AddOther(in ItemOutcome<int> outcome, int item)
+    {
+        switch (outcome)
+        {
+            case { Status: ItemStatus.Failed, Error: IntendedFailureException }:
+                _failed++;
+                _sum += Checksum.Part(LoadWork.Failed, item);
+                break;
+
+            // Nobody can tell beforehand which items run out of time: the checksum is that of the others.
+            case { Status: ItemStatus.TimedOut }:
+                _timedOut++;
+                _sum += Checksum.Part(work.Expect(item), item);
+                break;
+
+            default:
+                _count--;
+                _trouble ??= FormattableString.Invariant($"item {item} ended as {outcome.Status}")
+                    + (outcome.Error is { } error ? $" with {error.GetType().Name}: {error.Message.TrimEnd('.')}" : "");
+                break;
+        }
+    }
+}

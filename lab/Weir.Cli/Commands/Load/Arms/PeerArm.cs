@@ -1,0 +1,82 @@
+using Weir.Cli.Commands.Load.Options;
+using Weir.Cli.Commands.Load.Peers;
+using Weir.Cli.Commands.Load.Work;
+using Weir.Lab.Trials;
+
+namespace Weir.Cli.Commands.Load.Arms;
+
+/// <summary>Pushes the same batches through a peer, and adds up the results alike.</summary>
+/// <remarks>
+/// A peer stores the result of each item of a batch in a new array, in input order, as a runtime does. It has no outcome for a failed
+/// item, so where items fail, its work catches the exception and gives a mark instead.
+/// </remarks>
+internal sealed class PeerArm
+{
+    private readonly Peer _peer;
+    private readonly int _degree;
+    private readonly Func<int, CancellationToken, ValueTask<int>> _processor;
+    private long _done;
+
+    public PeerArm(Peer peer, LoadWork work, LoadSettings settings)
+    {
+        _peer = peer;
+        _degree = settings.PeerDegree;
+        _processor = settings.FailRate > 0 ? Caught(work.Processor) : work.Processor;
+    }
+
+    /// <summary>How many items have been done, in whole batches.</summary>
+    public long ItemsDone => Volatile.Read(ref _done);
+
+    public async ValueTask<PassResult> RunAsync(ItemBatches batches, CancellationToken cancellationToken)
+    {
+        long sum = 0;
+        long failed = 0;
+        long count = 0;
+        for (long first = 0; first < batches.Count; first += batches.BatchSize)
+        {
+            int[] items = batches.From((int)first);
+            int[] results = new int[items.Length];
+            await _peer.RunAsync(new PeerBatch(items, results, _processor, _degree, cancellationToken)).ConfigureAwait(false);
+            sum += Add(results, (int)first, ref failed);
+            count += results.Length;
+            Volatile.Write(ref _done, _done + results.Length);
+        }
+
+        return new PassResult(count, sum) { Failed = failed };
+    }
+
+    private static long Add(int[] results, int first, ref long failed)
+    {
+        long sum = 0;
+        for (int i = 0; i < results.Length; i++)
+        {
+            if (results[i] == LoadWork.Failed)
+            {
+                failed++;
+            }
+
+            sum += Checksum.Part(results[i], first + i);
+        }
+
+        return sum;
+    }
+
+    private static Func<int, CancellationToken, ValueTask<int>> Caught(Func<int, CancellationToken, ValueTask<int>> processor) =>
+        (item, cancellationToken) =>
+        {
+            ValueTask<int> pending = processor(item, cancellationToken);
+            return pending.IsCompletedSuccessfully ? pending : FinishAsync(pending);
+        };
+
+    private static async ValueTask<int> FinishAsync(ValueTask<int> pending)
+    {
+        try
+        {
+            return await pending.ConfigureAwait(false);
+        }
+        catch (IntendedFailureException)
+        {
+            return LoadWork.Failed;
+        }
+    }
+}

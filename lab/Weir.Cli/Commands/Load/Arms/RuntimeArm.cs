@@ -1,0 +1,75 @@
+using Weir.Cli.Commands.Load.Options;
+using Weir.Cli.Commands.Load.Work;
+using Weir.Lab.Trials;
+using Weir.Runtimes;
+
+namespace Weir.Cli.Commands.Load.Arms;
+
+/// <summary>Pushes all batches through a runtime, and adds up its outcomes.</summary>
+internal sealed class RuntimeArm(IExecutionRuntime runtime, LoadWork work, LoadSettings settings)
+{
+    private IReadOnlyList<AutoDecision>? _firstDecisions;
+    private readonly ProcessManyOptions _options = new() { ItemTimeout = settings.Timeout };
+
+    /// <summary>How many items the runtime has done, also within a call that is under way.</summary>
+    public long ItemsDone
+    {
+        get
+        {
+            RuntimeStatistics statistics = runtime.Statistics;
+            return statistics.Succeeded + statistics.Unsuccessful;
+        }
+    }
+
+    /// <summary>What the auto runtime decided in its first call and in its last one.</summary>
+    public IReadOnlyList<LoadDecision> Decisions =>
+        runtime is not AutoRuntime auto
+            ? []
+            :
+            [
+                .. (_firstDecisions ?? []).Select(static decision => new LoadDecision("first", decision)),
+                .. auto.LastDecisions.Select(static decision => new LoadDecision("last", decision)),
+            ];
+
+    public ValueTask<PassResult> RunAsync(ItemBatches batches, CancellationToken cancellationToken) =>
+        settings.PreserveOrder ? RunArraysAsync(batches, cancellationToken) : RunStreamsAsync(batches, cancellationToken);
+
+    private async ValueTask<PassResult> RunArraysAsync(ItemBatches batches, CancellationToken cancellationToken)
+    {
+        OutcomeTally tally = new(work);
+        for (long first = 0; first < batches.Count; first += batches.BatchSize)
+        {
+            ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
+                batches.From((int)first), work.Processor, _options, cancellationToken).ConfigureAwait(false);
+            tally.Add(outcomes, (int)first);
+            KeepFirst();
+        }
+
+        return tally.Result;
+    }
+
+    private async ValueTask<PassResult> RunStreamsAsync(ItemBatches batches, CancellationToken cancellationToken)
+    {
+        OutcomeTally tally = new(work);
+        for (long first = 0; first < batches.Count; first += batches.BatchSize)
+        {
+            await foreach ((int index, ItemOutcome<int> outcome) in runtime.ProcessManyStreamAsync(
+                batches.From((int)first), work.Processor, preserveOrder: false, _options, cancellationToken).ConfigureAwait(false))
+            {
+                tally.Add(outcome, (int)first + index);
+            }
+
+            KeepFirst();
+        }
+
+        return tally.Result;
+    }
+
+    private void KeepFirst()
+    {
+        if (_firstDecisions is null && runtime is AutoRuntime auto)
+        {
+            _firstDecisions = auto.LastDecisions;
+        }
+    }
+}

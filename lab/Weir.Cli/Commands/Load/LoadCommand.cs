@@ -1,0 +1,30 @@
+using System.CommandLine;
+using Weir.Cli.Commands.Load.Options;
+using Weir.Cli.Hosting;
+using Weir.Cli.Report.Output;
+
+namespace Weir.Cli.Commands.Load;
+
+/// <summary>The <c>load</c> command: pushes items through runtimes as fast as they go, and reports.</summary>
+internal static class LoadCommand
+{
+    public static Command Create(CliHost host)
+    {
+        LoadOptionSet options = new();
+        Command command = new(
+            "load",
+            "Pushes items through a runtime as fast as they go, verifies the results, and reports. Names in brackets are environment variables; a flag wins over them, and an empty one counts as unset.");
+        options.AddTo(command);
+        OutputOptionSet outputs = new();
+        outputs.AddTo(command, hasOwnJson: true);
+        command.SetAction((parsed, _) =>
+        {
+            LoadSettings settings = options.Read(parsed, host.Variable);
+            OutputSettings output = outputs.Read(parsed);
+            return output.Quiet && settings.Watch
+                ? throw new BadInputException("--quiet cannot be used with --watch, which is there to show what goes on.")
+                : new LoadRun(settings, output, [.. parsed.Tokens.Select(static t => t.Value)], host).RunAsync();
+        });
+        return command;
+    }
+}

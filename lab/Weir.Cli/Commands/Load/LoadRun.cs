@@ -1,0 +1,49 @@
+using System.Diagnostics;
+using Weir.Cli.Commands.Load.Arms;
+using Weir.Cli.Commands.Load.Options;
+using Weir.Cli.Commands.Load.Progress;
+using Weir.Cli.Commands.Load.Report;
+using Weir.Cli.Commands.Load.Watch;
+using Weir.Cli.Commands.Load.Work;
+using Weir.Cli.Hosting;
+using Weir.Cli.Report.Output;
+using Weir.Cli.Results;
+using Weir.Lab.Trials;
+
+namespace Weir.Cli.Commands.Load;
+
+/// <summary>One run of the command: sets up the work and the arms, measures them, and writes the report.</summary>
+internal sealed class LoadRun(LoadSettings settings, OutputSettings output, IReadOnlyList<string> arguments, CliHost host)
+{
+    public async Task<int> RunAsync()
+    {
+        DateTimeOffset startedAt = host.Load.Clock.GetLocalNow();
+        long start = Stopwatch.GetTimestamp();
+#if DEBUG
+        host.Error.WriteLine("weir: this is a Debug build, so the figures mean little. Run it with -c Release.");
+#endif
+        using LoadWork work = await LoadWorks.CreateAsync(settings, host.Stop).ConfigureAwait(false);
+        LoadArms arms = LoadArms.Create(settings, work, host.Load.CreateRuntime);
+        await using (arms.ConfigureAwait(false))
+        {
+            TrialOptions options = host.Load.Trials with { Trials = settings.Trials };
+            Task<TrialReport> Run(ITrialObserver observer) => new TrialRunner(options, observer).RunAsync([.. arms.Arms.Select(static arm => arm.Arm)], host.Stop);
+            TrialReport trials = await (settings.Watch
+                ? LoadWatch.RunAsync(host, [.. arms.Arms.Select(static arm => arm.Watched!)], Run)
+                : LoadProgress.RunAsync(host, output.Quiet, Run)).ConfigureAwait(false);
+
+            LoadReport report = new(settings, work.Description, startedAt, arms.Arms, trials);
+            if (settings.Json)
+            {
+                LoadJson.Write(report, host.Out);
+            }
+            else
+            {
+                LoadText.Write(report, host);
+            }
+
+            ResultFile result = LoadExport.Result(report, arguments, Stopwatch.GetElapsedTime(start).TotalSeconds);
+            return ResultOutput.ExportWithCode(result, output, host);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+using System.Diagnostics;
+using Weir.Cli.Commands.Load.Work;
+using Weir.Lab.Latency;
+
+namespace Weir.Cli.Commands.Load.Watch;
+
+/// <summary>What the items of one arm are doing: counted around the work itself, so for runtimes and peers alike.</summary>
+internal sealed class WatchMeter
+{
+    // Threads that meet in one stripe only wait for each other's cache line.
+    private const int Stripes = 8;
+    private const int Pad = 16;
+
+    private readonly LatencyHistogram[] _latencies = [.. Enumerable.Range(0, Stripes).Select(static _ => new LatencyHistogram())];
+    private readonly long[] _begun = new long[Stripes * Pad];
+    private readonly long[] _ended = new long[Stripes * Pad];
+    private readonly long[] _errors = new long[Stripes * Pad];
+
+    /// <summary>Items whose work has ended, with a result or an error.</summary>
+    public long Ended => Sum(_ended);
+
+    public long Errors => Sum(_errors);
+
+    /// <summary>Items inside their work. Ended ones are read first, so it is never too low by those that end meanwhile.</summary>
+    public long InFlight
+    {
+        get
+        {
+            long ended = Ended;
+            return Math.Max(0, Sum(_begun) - ended);
+        }
+    }
+
+    /// <summary>The latencies so far, while others may be added.</summary>
+    public LatencyHistogram Latencies()
+    {
+        LatencyHistogram all = new();
+        foreach (LatencyHistogram stripe in _latencies)
+        {
+            all.Merge(stripe);
+        }
+
+        return all;
+    }
+
+    /// <summary>Forgets the latencies and the errors, for the next window. Called while nothing runs.</summary>
+    public void Clear()
+    {
+        foreach (LatencyHistogram stripe in _latencies)
+        {
+            stripe.Clear();
+        }
+
+        Array.Clear(_errors);
+    }
+
+    /// <summary>The work, counted and timed.</summary>
+    public Func<int, CancellationToken, ValueTask<int>> Around(Func<int, CancellationToken, ValueTask<int>> processor) => (item, cancellationToken) =>
+    {
+        int stripe = Begin();
+        long started = Stopwatch.GetTimestamp();
+        ValueTask<int> pending;
+        try
+        {
+            pending = processor(item, cancellationToken);
+        }
+        catch
+        {
+            End(stripe, started, failed: true);
+            throw;
+        }
+
+        if (!pending.IsCompletedSuccessfully)
+        {
+            return FinishAsync(pending, stripe, started);
+        }
+
+        // A value task is read once.
+        int result = pending.Result;
+        End(stripe, started, failed: result == LoadWork.Failed);
+        return new ValueTask<int>(result);
+    };
+
+    private async ValueTask<int> FinishAsync(ValueTask<int> pending, int stripe, long started)
+    {
+        bool failed = true;
+        try
+        {
+            int result = await pending.ConfigureAwait(false);
+            failed = result == LoadWork.Failed;
+            return result;
+        }
+        finally
+        {
+            End(stripe, started, failed);
+        }
+    }
+
+    private int Begin()
+    {
+        int stripe = Environment.CurrentManagedThreadId % Stripes;
+        Interlocked.Increment(ref _begun[stripe * Pad]);
+        return stripe;
+    }
+
+    private void End(int stripe, long started, bool failed)
+    {
+        _latencies[stripe].RecordShared(Clock.Nanoseconds(started, Stopwatch.GetTimestamp()));
+        if (failed)
+        {
+            Interlocked.Increment(ref _errors[stripe * Pad]);
+        }
+
+        Interlocked.Increment(ref _ended[stripe * Pad]);
+    }
+
+    private static long Sum(long[] stripes)
+    {
+        long sum = 0;
+        for (int i = 0; i < Stripes; i++)
+        {
+            sum += Volatile.Read(ref stripes[i * Pad]);
+        }
+
+        return sum;
+    }
+}

@@ -1,0 +1,138 @@
+using System.CommandLine;
+using System.IO.Pipes;
+using System.Text;
+using System.Text.Json;
+using Weir.Cli.Commands.Hash;
+using Weir.Cli.Hosting;
+using Weir.Cli.Processes;
+using Weir.Cli.Results;
+
+namespace Weir.Cli.Commands.Measure;
+
+/// <summary>The command that a measuring process runs: it reads its order from a pipe, and writes one line for each round to it. Not for users.</summary>
+internal static class MeasureCommand
+{
+    private static readonly TimeSpan ConnectPatience = TimeSpan.FromSeconds(10);
+
+    public static Command Create(CliHost host)
+    {
+        Argument<string> kind = new("kind");
+        Argument<string> pipe = new("pipe");
+        Command command = new(MeasuringProcess.Command, "Runs rounds for another process of this program.") { kind, pipe };
+        command.Hidden = true;
+        command.SetAction((parsed, _) => RunAsync(parsed.GetRequiredValue(kind), parsed.GetRequiredValue(pipe), host));
+        return command;
+    }
+
+    private static async Task<int> RunAsync(string kind, string name, CliHost host)
+    {
+        NamedPipeClientStream pipe = new(".", name, PipeDirection.InOut, PipeOptions.Asynchronous | PipeOptions.CurrentUserOnly);
+        await using (pipe.ConfigureAwait(false))
+        {
+            try
+            {
+                await pipe.ConnectAsync(ConnectPatience, host.Stop).ConfigureAwait(false);
+            }
+            catch (Exception e) when (e is TimeoutException or IOException)
+            {
+                throw new BadInputException("This command is for the program itself: nobody listens to what it would measure.");
+            }
+
+            using StreamReader parent = new(pipe, leaveOpen: true);
+            try
+            {
+                return await AnswerAsync(kind, parent, pipe, host).ConfigureAwait(false);
+            }
+            catch (IOException)
+            {
+                // The parent is gone, and with it whoever wanted to know.
+                return ExitCode.Interrupted;
+            }
+        }
+    }
+
+    private static async Task<int> AnswerAsync(string kind, StreamReader parent, Stream answers, CliHost host)
+    {
+        string order = await parent.ReadLineAsync(CancellationToken.None).ConfigureAwait(false) ?? "";
+        using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(host.Stop);
+        using TurnGate turns = new();
+        Watch(parent, turns, stop);
+        int code = ExitCode.Success;
+        try
+        {
+            IAsyncEnumerable<MeasureAnswer> rounds = kind switch
+            {
+                HashCommand.Name => HashRounds.RunAsync(Parse<HashOrder>(order), stop.Token),
+                MeasuringProcess.WorkerKind => WorkerRounds.RunAsync(Parse<WorkerOrder>(order), answer => Tell(answers, answer), turns, stop.Token),
+                _ => throw new BadInputException($"There is nothing to measure that is called '{kind}'."),
+            };
+            await foreach (MeasureAnswer answer in rounds.ConfigureAwait(false))
+            {
+                Tell(answers, answer);
+            }
+        }
+        catch (Exception e) when (e is not IOException)
+        {
+            code = ExitCode.Failure;
+            Tell(answers, new MeasureAnswer(Failure: e.Message));
+        }
+
+        Tell(answers, SelfProcess.End);
+        return code;
+    }
+
+    // A line is the parent's word about turns or its wish to stop, and the end of the pipe the parent's end.
+    private static void Watch(StreamReader parent, TurnGate turns, CancellationTokenSource stop)
+    {
+        Thread watch = new(() =>
+        {
+            try
+            {
+                while (turns.Hear(parent.ReadLine()))
+                {
+                }
+            }
+            catch (Exception e) when (e is IOException or ObjectDisposedException)
+            {
+                // The same as its end, or all is done already.
+            }
+
+            try
+            {
+                stop.Cancel();
+            }
+            catch (ObjectDisposedException)
+            {
+                // All is done already.
+            }
+        })
+        {
+            IsBackground = true,
+            Name = "parent",
+        };
+        watch.Start();
+    }
+
+    private static void Tell(Stream answers, MeasureAnswer answer) => Tell(answers, MeasuringProcess.LineOf(answer));
+
+    private static void Tell(Stream answers, string line)
+    {
+        // The rounds and what they wait for come from different threads.
+        lock (answers)
+        {
+            answers.Write(Encoding.UTF8.GetBytes(line + "\n"));
+        }
+    }
+
+    private static T Parse<T>(string order)
+    {
+        try
+        {
+            return JsonSerializer.Deserialize<T>(order, ResultJson.Line) ?? throw new JsonException("it is empty");
+        }
+        catch (JsonException e)
+        {
+            throw new BadInputException($"This command is for the program itself; it cannot use its order: {e.Message}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+using System.CommandLine;
+using Weir.Cli.Hosting;
+using Weir.Cli.Options;
+using Weir.Cli.Report.Output;
+using Weir.Cli.Report.Page;
+using Weir.Cli.Results;
+
+namespace Weir.Cli.Commands.Report;
+
+/// <summary>The <c>report</c> command: makes one page of result files, and writes their figures in other forms.</summary>
+internal static class ReportCommand
+{
+    private const string DefaultFile = "report.html";
+
+    public static Command Create(CliHost host)
+    {
+        Argument<string[]> files = new("FILE") { Description = "Result files (--export json), or pages made of them", Arity = ArgumentArity.OneOrMore };
+        TextOption output = TextOption.Of("--out", null, "FILE", $"The page. Default {DefaultFile}");
+        output.Flag.Aliases.Add("-o");
+        TextOption export = TextOption.Of("--export", null, "FORM,...", "Also write each result beside the page: md, csv, json, html, hgrm (latencies, a file an arm)");
+        Option<bool> json = new("--json") { Description = "Print the results as a list in JSON, and write no page unless --out names one" };
+        Option<bool> quiet = new("--quiet") { Description = "Do not tell which files were written" };
+        Command command = new("report", "Makes one page of result files: verdict, tables and plots, in a single file that needs no network and no script.") { files, output.Flag, export.Flag, json, quiet };
+        command.SetAction((parsed, _) =>
+        {
+            OptionValue? given = output.Find(parsed, static _ => null);
+            string path = given is null ? DefaultFile : given.Text is { Length: > 0 } text ? text : throw given.Bad("a file");
+            string[] forms = OutputOptionSet.FormsOf(export.Find(parsed, static _ => null));
+            (string File, IReadOnlyList<ResultFile> Results)[] read = [.. parsed.GetRequiredValue(files).Select(static f => (f, StoredResults.Read(f)))];
+            ResultFile[] results = [.. read.SelectMany(static r => r.Results)];
+            bool isData = parsed.GetValue(json);
+            if (isData)
+            {
+                host.Out.WriteLine(ResultJson.Write(results));
+            }
+
+            if (!isData || given is not null)
+            {
+                ResultOutput.WriteFile(path, ResultPage.Write(results));
+                if (!isData && !parsed.GetValue(quiet))
+                {
+                    host.Out.WriteLine($"wrote {path}");
+                }
+            }
+
+            OutputSettings settings = new(isData, forms, Path.GetDirectoryName(path) is { Length: > 0 } directory ? directory : ".", parsed.GetValue(quiet), Strict: false);
+            foreach ((string file, IReadOnlyList<ResultFile> of) in read)
+            {
+                for (int i = 0; i < of.Count; i++)
+                {
+                    ResultOutput.Export(of[i], settings, Path.GetFileNameWithoutExtension(file) + (of.Count > 1 ? $"-{i + 1}" : ""), host);
+                }
+            }
+
+            return Task.FromResult(ExitCode.Success);
+        });
+        return command;
+    }
+}

@@ -1,0 +1,67 @@
+using System.CommandLine;
+using Weir.Cli.Hosting;
+using Weir.Cli.Measuring;
+using Weir.Cli.Options;
+using Weir.Cli.Processes;
+using Weir.Cli.Progress;
+using Weir.Cli.Report.Output;
+using Weir.Cli.Results;
+using Weir.Lab.Scaling;
+
+namespace Weir.Cli.Commands.Scale;
+
+/// <summary>The <c>scale</c> command: measures one workload with several numbers of workers, and fits the scaling law.</summary>
+internal static class ScaleCommand
+{
+    private static readonly Dictionary<string, bool> FitWords = new(StringComparer.OrdinalIgnoreCase) { ["usl"] = true, ["none"] = false };
+
+    public static Command Create(CliHost host)
+    {
+        Argument<string?> workload = WorkloadArgument.Create();
+        RunOptionSet options = new(isScale: true, rounds: 6, duration: "0.3s");
+        TextOption fit = TextOption.Of("--fit", null, "LAW", "usl (Universal Scalability Law) or none. Default usl");
+        OutputOptionSet outputs = new();
+        Command command = new("scale", "Measures a workload with several numbers of workers in turns, in processes that stay, and fits the scaling law.") { workload };
+        options.AddTo(command);
+        command.Add(fit.Flag);
+        outputs.AddTo(command);
+        command.SetAction(async (parsed, _) =>
+        {
+            RunSettings settings = options.Read(parsed, parsed.GetValue(workload));
+            bool fits = fit.Find(parsed, static _ => null)?.OneOf(FitWords) ?? true;
+            OutputSettings output = outputs.Read(parsed);
+            WorkerOrder[] orders = [.. settings.Workers.Select(n => settings.Order(settings.Workload, n, rounds: 1))];
+            WorkerArms arms = new(host, "scale", [.. parsed.Tokens.Select(static t => t.Value)]);
+            ResultFile result = await RunProgress.RunAsync(host, output.Quiet, p => arms.MeasureInTurnsAsync(orders, settings, o => new ScaleTurns(host, settings.Rounds, fits, p).MeasureAsync(o))).ConfigureAwait(false);
+            return ResultOutput.Write(fits ? Fitted(result) : result, output, host);
+        });
+        return command;
+    }
+
+    /// <summary>The result with the law fitted to it, and what the fit says in a sentence.</summary>
+    internal static ResultFile Fitted(ResultFile result)
+    {
+        List<FitRecord> fits = [.. result.Fits];
+        List<Finding> findings = [.. result.Findings];
+        foreach (IGrouping<string, ArmRecord> arms in result.Arms.Where(static a => a.IsMeasured).GroupBy(static a => a.Name))
+        {
+            UslFit fit = UslFit.Of([.. arms.Select(static a => new ScalePoint(a.Workers, [.. a.Counted.Select(static r => r.Rate)]))]);
+            fits.Add(new FitRecord
+            {
+                Name = arms.Key,
+                Lambda = Of(fit.Lambda),
+                Sigma = Of(fit.Sigma),
+                Kappa = Of(fit.Kappa),
+                PeakWorkers = fit.PeakWorkers,
+                PeakRate = fit.PeakRate,
+                RSquared = fit.RSquared,
+                Refused = fit.IsUsable ? null : string.Join(" ", fit.Refusals),
+            });
+            findings.Add(new Finding(fit.IsUsable ? FindingLevel.Note : FindingLevel.Doubt, $"{arms.Key}: {fit.Summary}"));
+        }
+
+        return result with { Fits = fits, Findings = findings };
+    }
+
+    private static Interval Of(Estimate estimate) => new(estimate.Value, estimate.Lower, estimate.Upper);
+}

@@ -1,7 +1,0 @@
-using System.Globalization;
-
-namespace Weir.Cli.Load.Work;
-
-/// <summary>The failure of an item that <c>--fail-rate</c> picked.</summary>
-internal sealed class IntendedFailureException(int item)
-    : Exception(string.Create(CultureInfo.InvariantCulture, $"Item {item} is meant to fail."));

@@ -1,0 +1,50 @@
+using Weir.Cli.Processes;
+using Weir.Cli.Workloads;
+using Weir.Lab.Workers;
+
+namespace Weir.Cli.Measuring;
+
+/// <summary>The checked settings that all commands over workloads share.</summary>
+internal sealed record RunSettings
+{
+    public required WorkloadSpec Workload { get; init; }
+
+    /// <summary>The numbers of workers; one unless the command measures a scale.</summary>
+    public required IReadOnlyList<int> Workers { get; init; }
+
+    /// <summary>Named groups in place of a number of workers.</summary>
+    public IReadOnlyList<WorkerGroup>? Groups { get; init; }
+
+    public double? RatePerSecond { get; init; }
+
+    public int? MaxInFlight { get; init; }
+
+    public int? MinThreads { get; init; }
+
+    public required TimeSpan Duration { get; init; }
+
+    public required int Rounds { get; init; }
+
+    public required int Seed { get; init; }
+
+    /// <summary>How long the end of an operation is waited for.</summary>
+    public TimeSpan Timeout { get; init; } = TimeSpan.FromSeconds(20);
+
+    /// <summary>The order for a number of workers.</summary>
+    /// <param name="workload">The workload.</param>
+    /// <param name="workers">The number of workers.</param>
+    /// <param name="rounds">The rounds of one process.</param>
+    public WorkerOrder Order(WorkloadSpec workload, int workers, int rounds) => new()
+    {
+        Workload = workload,
+        Name = workload.Name,
+        Groups = Groups ?? [new WorkerGroup(WorkerRunSpec.DefaultGroup, workers)],
+        RatePerSecond = RatePerSecond,
+        MaxInFlight = MaxInFlight,
+        MinThreads = MinThreads,
+        Seconds = Duration.TotalSeconds,
+        Rounds = rounds,
+        TimeoutSeconds = Timeout.TotalSeconds,
+        Seed = Seed,
+    };
+}

@@ -1,0 +1,155 @@
+using System.Diagnostics;
+using Weir.Cli.Formatting;
+using Weir.Cli.Hosting;
+using Weir.Cli.Processes;
+using Weir.Cli.Progress;
+using Weir.Cli.Results;
+using Weir.Cli.Workloads;
+using Weir.Lab.Resources;
+using Weir.Lab.Work;
+
+namespace Weir.Cli.Measuring;
+
+/// <summary>Measures orders over workloads, and makes a result of their rounds.</summary>
+internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<string> arguments)
+{
+    private const string Unit = "operations";
+
+    /// <summary>The share of an arm's rounds that may be left out.</summary>
+    private const double MostLeftOut = 0.34;
+
+    // At most, in seconds: it ends when the rate is steady. A process for each round has one for each round.
+    private const double LongWarmUp = 3;
+    private const double ShortWarmUp = 1;
+
+    /// <summary>Measures, each round or each arm in a process of its own.</summary>
+    /// <param name="orders">The arms. Those of one name differ in their workers.</param>
+    /// <param name="knobs">The settings that they share.</param>
+    /// <param name="turns">How many processes each arm gets, one after the other, in turns with the other arms.</param>
+    /// <param name="progress">Hears of each round.</param>
+    /// <exception cref="OperationCanceledException">It was stopped before any round had ended.</exception>
+    public Task<ResultFile> MeasureAsync(IReadOnlyList<WorkerOrder> orders, RunSettings settings, int turns, RunProgress progress) => MeasureAsync(
+        [
+            .. orders.Select(o => o with
+            {
+                WarmUpSeconds = host.Measure.LongestWarmUp?.TotalSeconds ?? (turns > 1 ? ShortWarmUp : LongWarmUp),
+                MostRepeats = host.Measure.MostRepeats ?? (turns > 1 ? 1 : 3),
+            }),
+        ],
+        Settings(settings, turns > 1),
+        orders.Sum(o => o.Rounds * turns),
+        async calibrated =>
+        {
+            Arms<WorkerOrder> arms = new(host, MeasuringProcess.WorkerKind, static (order, stop) => WorkerRounds.RunAsync(order, tell: null, turns: null, stop), Unit, static order => CollectorMode.Variables(order.Workload.Collector));
+            IReadOnlyList<IReadOnlyList<RoundRecord>> rounds = await arms.MeasureAsync(
+                [.. calibrated.Select(static o => ($"{o.Name} x {o.Workers}", o))], turns, orders[0].Rounds, progress).ConfigureAwait(false);
+            return (rounds, arms.Findings);
+        });
+
+    /// <summary>Measures in processes that stay and take turns.</summary>
+    /// <param name="orders">The arms.</param>
+    /// <param name="knobs">The settings that they share.</param>
+    /// <param name="measure">Measures them.</param>
+    /// <exception cref="OperationCanceledException">It was stopped before any round had ended.</exception>
+    public Task<ResultFile> MeasureInTurnsAsync(
+        IReadOnlyList<WorkerOrder> orders, RunSettings settings, Func<IReadOnlyList<WorkerOrder>, Task<(IReadOnlyList<IReadOnlyList<RoundRecord>> Rounds, IReadOnlyList<Finding> Findings)>> measure) => MeasureAsync(
+        [.. orders.Select(o => o with { WarmUpSeconds = host.Measure.LongestWarmUp?.TotalSeconds ?? ShortWarmUp, MostRepeats = 0 })],
+        Settings(settings, isolated: true),
+        1,
+        measure);
+
+    private async Task<ResultFile> MeasureAsync(
+        IReadOnlyList<WorkerOrder> orders,
+        IReadOnlyDictionary<string, string> settings,
+        int least,
+        Func<IReadOnlyList<WorkerOrder>, Task<(IReadOnlyList<IReadOnlyList<RoundRecord>> Rounds, IReadOnlyList<Finding> Findings)>> measure)
+    {
+        DateTimeOffset startedAt = host.Measure.Clock.GetLocalNow();
+        long start = Stopwatch.GetTimestamp();
+        using MachineLock? alone = MachineLock.TryTake();
+        Lazy<double> steps = new(CalibratedSpin.MeasureStepsPerSecond);
+        orders = [.. orders.Select(o => o with { Workload = WorkloadCatalog.Calibrated(o.Workload, steps) })];
+        (IReadOnlyList<IReadOnlyList<RoundRecord>> rounds, IReadOnlyList<Finding> findings) = await measure(orders).ConfigureAwait(false);
+        int done = rounds.Sum(static r => r.Count(static x => !x.Partial));
+        if (done == 0 && host.Stop.IsCancellationRequested)
+        {
+            throw new OperationCanceledException(host.Stop);
+        }
+
+        return new ResultFile
+        {
+            Command = command,
+            Arguments = arguments,
+            Work = string.Join(" and ", orders.Select(static o => o.Workload).DistinctBy(static w => (w.Name, w.Grain)).Select(WorkloadCatalog.Text)),
+            Unit = Unit,
+            StartedAt = startedAt,
+            Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
+            Partial = done < least || host.Stop.IsCancellationRequested,
+            Machine = MachineRecord.Read(),
+            Settings = settings,
+            Arms = [.. orders.Select((o, i) => Arm(o, rounds[i]))],
+            Findings = [.. Finding.Company(alone), .. Problems(orders, rounds), .. findings.GroupBy(Kind).Select(static g => g.First())],
+        };
+    }
+
+    private static ArmRecord Arm(WorkerOrder order, IReadOnlyList<RoundRecord> rounds) => new()
+    {
+        Name = order.Name,
+        Workers = order.Workers,
+        Settings = new Dictionary<string, string>(order.Workload.Parameters()) { ["knobs"] = order.Spec().ParameterHash },
+        Rounds = rounds,
+    };
+
+    // The same warning of many processes differs in its figures only.
+    private static string Kind(Finding finding) => new([.. finding.Text.Where(static c => !char.IsAsciiDigit(c) && c != '.' && c != ',')]);
+
+    private static IEnumerable<Finding> Problems(IReadOnlyList<WorkerOrder> orders, IReadOnlyList<IReadOnlyList<RoundRecord>> rounds)
+    {
+        for (int i = 0; i < orders.Count; i++)
+        {
+            RoundRecord[] wrong = [.. rounds[i].Where(static r => r.Problem is not null).OrderBy(static r => r.Disturbed)];
+            if (wrong.Length == 0)
+            {
+                continue;
+            }
+
+            // Rounds are left out for their conditions, never for their rates; when that meets many, the conditions are not fit to measure in.
+            bool invalid = !wrong[0].Disturbed || wrong.Length > rounds[i].Count * MostLeftOut;
+            yield return new Finding(
+                invalid ? FindingLevel.Invalid : FindingLevel.Doubt,
+                $"{orders[i].Name} x {orders[i].Workers}: {(wrong[0].Disturbed ? $"{wrong.Length} of {rounds[i].Count} rounds were left out. " : "")}{wrong[0].Problem}");
+        }
+    }
+
+    private static Dictionary<string, string> Settings(RunSettings settings, bool isolated)
+    {
+        Dictionary<string, string> texts = new()
+        {
+            ["duration"] = Numbers.Time(settings.Duration),
+            ["rounds"] = $"{settings.Rounds}",
+            ["isolate"] = isolated ? "process" : "none",
+            ["seed"] = $"{settings.Seed}",
+        };
+        if (settings.Groups is { } groups)
+        {
+            texts["groups"] = string.Join(',', groups.Select(static g => $"{g.Name}:{g.Workers}"));
+        }
+
+        if (settings.RatePerSecond is { } rate)
+        {
+            texts["rate"] = FormattableString.Invariant($"{rate}/s");
+        }
+
+        if (settings.MaxInFlight is { } most)
+        {
+            texts["max_inflight"] = $"{most}";
+        }
+
+        if (settings.MinThreads is { } threads)
+        {
+            texts["min_threads"] = $"{threads}";
+        }
+
+        return texts;
+    }
+}

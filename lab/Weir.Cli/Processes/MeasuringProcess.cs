@@ -1,0 +1,70 @@
+using System.Globalization;
+using System.Text.Json;
+using System.Threading.Channels;
+using Weir.Cli.Results;
+
+namespace Weir.Cli.Processes;
+
+/// <summary>A process that measures for this one: how it is started, and the lines that it answers with.</summary>
+internal static class MeasuringProcess
+{
+    /// <summary>The command that it runs.</summary>
+    public const string Command = "measure";
+
+    /// <summary>The kind of order that the commands over workloads give.</summary>
+    public const string WorkerKind = "workers";
+
+    private const string Rate = "rate ";
+    private const string Disturbed = "disturbed";
+
+    /// <summary>Starts a new process of this program that runs rounds.</summary>
+    /// <param name="kind">The command that they belong to.</param>
+    /// <param name="order">What to do.</param>
+    /// <param name="variables">Environment variables that the process gets besides those of this one.</param>
+    /// <param name="answer">Gets each round as it ends, and what there is to know at the end.</param>
+    /// <param name="printed">Gets each line that the measured code prints.</param>
+    /// <param name="stop">Ends it; the round that is under way comes back as partial.</param>
+    /// <param name="words">What it is told meanwhile; <see langword="null"/> for nothing.</param>
+    /// <exception cref="InvalidOperationException">It could not measure.</exception>
+    public static async Task RunAsync<TOrder>(
+        string kind, TOrder order, IReadOnlyDictionary<string, string>? variables, Action<MeasureAnswer> answer, Action<string> printed, CancellationToken stop, ChannelReader<string>? words = null)
+    {
+        string? failure = null;
+        await SelfProcess.RunAsync(
+            [Command, kind],
+            JsonSerializer.Serialize(order, ResultJson.Line),
+            line =>
+            {
+                MeasureAnswer said = AnswerOf(line);
+                failure ??= said.Failure;
+                answer(said);
+            },
+            printed,
+            variables,
+            words,
+            stop).ConfigureAwait(false);
+        if (failure is not null && !stop.IsCancellationRequested)
+        {
+            throw new InvalidOperationException(failure);
+        }
+    }
+
+    // A rate not as JSON: it is written between rounds, and must cost nothing.
+    public static string LineOf(MeasureAnswer answer) => answer.Rate is { } rate
+        ? string.Create(CultureInfo.InvariantCulture, $"{Rate}{rate:R} {answer.Room:R} {(answer.IsDisturbed ? Disturbed : "")}")
+        : JsonSerializer.Serialize(answer, ResultJson.Line);
+
+    public static MeasureAnswer AnswerOf(string line)
+    {
+        if (!line.StartsWith(Rate, StringComparison.Ordinal))
+        {
+            return JsonSerializer.Deserialize<MeasureAnswer>(line, ResultJson.Line)!;
+        }
+
+        string[] figures = line[Rate.Length..].Split(' ');
+        return new MeasureAnswer(
+            Rate: double.Parse(figures[0], CultureInfo.InvariantCulture),
+            Room: figures[1].Length > 0 ? double.Parse(figures[1], CultureInfo.InvariantCulture) : null,
+            IsDisturbed: figures[2] == Disturbed);
+    }
+}

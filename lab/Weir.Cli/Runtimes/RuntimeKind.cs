@@ -1,0 +1,12 @@
+namespace Weir.Cli.Runtimes;
+
+/// <summary>The kinds of runtime.</summary>
+internal enum RuntimeKind
+{
+    Direct,
+    Concurrent,
+    Parallel,
+
+    /// <summary>Chooses by itself.</summary>
+    Auto,
+}

@@ -1,0 +1,34 @@
+using BenchmarkDotNet.Order;
+
+namespace Weir.Lab.Benchmarks.Settings;
+
+/// <summary>What was given for all benchmarks of a run, and what stands in attributes gives way to.</summary>
+/// <param name="Workers">Numbers of workers; <see langword="null"/> for those of the attributes.</param>
+/// <param name="Inner">Puts the cases in order; <see langword="null"/> for BenchmarkDotNet's own order.</param>
+/// <param name="StandIn">The moniker that stands for .NET 10 on the command line; <see langword="null"/> when it was not asked for.</param>
+/// <param name="Stop">Asks the run to stop after the benchmark that is measured.</param>
+internal sealed record RunSettings(IReadOnlyList<int>? Workers, IOrderer? Inner, string? StandIn, CancellationToken Stop = default)
+{
+    public static readonly RunSettings None = new(null, null, null);
+
+    // BenchmarkDotNet unites the configurations of attributes over that of the caller, so nothing else would outlast them.
+    private static volatile RunSettings Now = None;
+
+    /// <summary>What holds now. Runs in one process follow one another: BenchmarkDotNet allows no others.</summary>
+    public static RunSettings Current => Now;
+
+    /// <summary>Runs something with settings.</summary>
+    public static T Use<T>(RunSettings settings, Func<T> run)
+    {
+        RunSettings before = Now;
+        Now = settings;
+        try
+        {
+            return run();
+        }
+        finally
+        {
+            Now = before;
+        }
+    }
+}

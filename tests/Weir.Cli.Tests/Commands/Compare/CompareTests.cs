@@ -1,0 +1,234 @@
+using Weir.Cli.Commands.Compare;
+using Weir.Cli.Hosting;
+using Weir.Cli.Results;
+using Weir.Cli.Tests.Report.Page;
+using Weir.Cli.Tests.Support;
+using Weir.Lab.Statistics;
+
+namespace Weir.Cli.Tests.Commands.Compare;
+
+public class CompareTests
+{
+    [Theory(Timeout = 30_000)]
+    [InlineData(1.0, "EQUIVALENT", 0)]
+    [InlineData(0.8, "SLOWER", 2)]
+    [InlineData(1.3, "FASTER", 0)]
+    public async Task Compare_TwoFiles_GivesVerdictAndExitCode(double factor, string verdict, int code)
+    {
+        using TemporaryDirectory directory = new();
+        Write(directory.File("a.json"), 1);
+        Write(directory.File("b.json"), factor);
+
+        LoadResult result = await new CliUnderTest().RunAsync($"compare {directory.File("a.json")} {directory.File("b.json")} --json --quiet");
+
+        Assert.Equal(code, result.ExitCode);
+        ComparisonRecord comparison = Assert.Single(ResultJson.Parse(result.Out, "output").Comparisons);
+        Assert.Equal(verdict, comparison.Verdict);
+        Assert.InRange(comparison.Ratio, factor * 0.98, factor * 1.02);
+        Assert.Equal(("b: work x 4", "a: work x 4"), (comparison.Arm, comparison.Against));
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Compare_TooFewRounds_IsInconclusiveAndFailsWhenStrict()
+    {
+        using TemporaryDirectory directory = new();
+        Write(directory.File("a.json"), 1, rounds: 3);
+        Write(directory.File("b.json"), 0.8, rounds: 3);
+        string arguments = $"compare {directory.File("a.json")} {directory.File("b.json")}";
+
+        LoadResult loose = await new CliUnderTest().RunAsync(arguments);
+        LoadResult strict = await new CliUnderTest().RunAsync(arguments + " --strict");
+
+        Assert.Equal((0, 4), (loose.ExitCode, strict.ExitCode));
+        Assert.Contains("b: work x 4 is INCONCLUSIVE against a: work x 4", loose.Out, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Compare_WiderMargin_LetsADifferencePass()
+    {
+        using TemporaryDirectory directory = new();
+        Write(directory.File("a.json"), 1);
+        Write(directory.File("b.json"), 0.95);
+        string arguments = $"compare {directory.File("a.json")} {directory.File("b.json")}";
+
+        Assert.Equal(2, (await new CliUnderTest().RunAsync(arguments)).ExitCode);
+        Assert.Equal(0, (await new CliUnderTest().RunAsync(arguments + " --margin 10%")).ExitCode);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Baseline_SavedListedAndChecked_FindsTheRegression()
+    {
+        using TemporaryDirectory directory = new();
+        string store = directory.File("store");
+        Write(directory.File("a.json"), 1);
+        Write(directory.File("b.json"), 0.9);
+
+        LoadResult save = await new CliUnderTest().RunAsync($"baseline save main {directory.File("a.json")} --dir {store}");
+        LoadResult list = await new CliUnderTest().RunAsync($"baseline list --dir {store}");
+        LoadResult same = await new CliUnderTest().RunAsync($"baseline check main {directory.File("a.json")} --dir {store} --quiet");
+        LoadResult slower = await new CliUnderTest().RunAsync($"baseline check main {directory.File("b.json")} --dir {store} --quiet");
+        LoadResult allowed = await new CliUnderTest().RunAsync($"baseline check main {directory.File("b.json")} --dir {store} --quiet --max-regression 20%");
+        LoadResult listed = await new CliUnderTest().RunAsync($"baseline list --dir {store} --json");
+        LoadResult byName = await new CliUnderTest().RunAsync($"compare @main {directory.File("b.json")} --dir {store}");
+
+        Assert.Equal([0, 0, 0, 2, 0, 2], new[] { save, list, same, slower, allowed, byName }.Select(static r => r.ExitCode));
+        Assert.StartsWith("main  2026-01-02 03:04  weir scale", list.Out, StringComparison.Ordinal);
+        Assert.Equal("weir-result", listed.Json.GetProperty("main").GetProperty("format").GetString());
+        Assert.Contains("now: work x 4 is SLOWER than @main: work x 4", slower.Out, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task BaselineSave_PartialResult_IsRefused()
+    {
+        using TemporaryDirectory directory = new();
+        await File.WriteAllTextAsync(directory.File("a.json"), ResultJson.Write(SampleResults.Invalid()), TestContext.Current.CancellationToken);
+
+        LoadResult result = await new CliUnderTest().RunAsync($"baseline save main {directory.File("a.json")} --dir {directory.Path}");
+
+        Assert.Equal(1, result.ExitCode);
+        Assert.Contains("is partial.", result.Error, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task BaselineCheck_WithoutAFile_MeasuresAgain()
+    {
+        using TemporaryDirectory directory = new();
+        LoadResult first = await new CliUnderTest().RunAsync($"run yield --workers 2 --rounds 2 --duration 20ms --quiet --export json --out {directory.Path}");
+        Assert.Contains(first.ExitCode, new[] { 0, 3 });
+        ResultFile measured = ResultJson.Read(directory.File("weir-run.json"));
+        await File.WriteAllTextAsync(directory.File("clean.json"), ResultJson.Write(measured with { Findings = [] }), TestContext.Current.CancellationToken);
+        await new CliUnderTest().RunAsync($"baseline save y {directory.File("clean.json")} --dir {directory.File("store")}");
+
+        LoadResult result = await new CliUnderTest().RunAsync($"baseline check y --dir {directory.File("store")} --quiet --json");
+
+        Assert.Contains(result.ExitCode, new[] { 0, 2, 3 });
+        ResultFile compared = ResultJson.Parse(result.Out, "output");
+        Assert.Equal(["@y: yield", "now: yield"], compared.Arms.Select(static a => a.Name));
+        Assert.NotEqual(measured.Arms[0].Rounds[0].Operations, compared.Arms[1].Rounds[0].Operations);
+    }
+
+    [Theory(Timeout = 90_000)]
+    [InlineData(null)]
+    [InlineData("[1/5000]")]
+    public async Task BaselineCheck_IsStopped_EndsAsInterrupted(string? stopsAt)
+    {
+        using TemporaryDirectory directory = new();
+        ResultFile baseline = Result(1) with { Command = "run", Arguments = [.. "run yield --workers 4 --rounds 5000 --duration 20ms".Split(' ')], Settings = new Dictionary<string, string>() };
+        await File.WriteAllTextAsync(directory.File("a.json"), ResultJson.Write(baseline), TestContext.Current.CancellationToken);
+        await new CliUnderTest().RunAsync($"baseline save y {directory.File("a.json")} --dir {directory.File("store")}");
+        CliUnderTest cli = new() { UseProcesses = true, StopsAt = stopsAt, Stop = new CancellationToken(stopsAt is null) };
+
+        LoadResult result = await cli.RunAsync($"baseline check y --dir {directory.File("store")} --across duration,isolate,rounds,seed,knobs");
+
+        Assert.True(result.ExitCode == 130, result.Error);
+        Assert.Contains("weir: stopped", result.Error, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task Compare_TwoWorkloads_AreMeasuredInTurns()
+    {
+        LoadResult result = await new CliUnderTest().RunAsync("compare yield yield --rounds 4 --duration 20ms --quiet --json");
+
+        ResultFile compared = ResultJson.Parse(result.Out, "output");
+        string[] order = [.. compared.Arms.SelectMany(static a => a.Rounds, static (a, r) => (a.Name, r.Order)).OrderBy(static x => x.Order).Select(static x => x.Name[..1])];
+        Assert.Equal(["A", "B", "B", "A", "B", "A", "A", "B"], order);
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task Compare_TwoWorkloads_AreMeasuredByProcessesThatStay()
+    {
+        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync("compare yield yield --rounds 8 --processes 2 --duration 20ms --within 90s --json");
+
+        ResultFile compared = ResultJson.Parse(result.Out, "output");
+        Assert.All(compared.Arms, static a => Assert.Equal([1, 2], a.Rounds.Select(static r => r.Process!.Value).Distinct().Order()));
+        int rounds = compared.Arms[0].Rounds.Count;
+        Assert.Contains(rounds, new[] { 4, 8 });
+        Assert.Equal(rounds, compared.Arms[1].Rounds.Count);
+        Assert.Equal(Enumerable.Range(1, 2 * rounds), compared.Arms.SelectMany(static a => a.Rounds).Select(static r => r.Order).Order());
+
+        // On a busy machine code is still being compiled in every round, and none of them counts.
+        Assert.All(compared.Comparisons, static c => Assert.InRange(c.Pairs!.Value, 0, 2));
+        Assert.All(compared.Comparisons, static c => Assert.InRange(c.Looks!.Value, 1, 3));
+        Assert.Contains($"[1/{4 * 2 * 2}] A: yield x ", result.Error, StringComparison.Ordinal);
+    }
+
+    [Theory(Timeout = 90_000)]
+    [InlineData("warming", "stopped before anything was measured")]
+    [InlineData("[3/", "stopped; what was done until then is reported as partial")]
+    public async Task Compare_IsStopped_EndsAsInterrupted(string stopsAt, string said)
+    {
+        CliUnderTest cli = new() { UseProcesses = true, StopsAt = stopsAt == "warming" ? null : stopsAt, Stop = new CancellationToken(stopsAt == "warming") };
+
+        LoadResult result = await cli.RunAsync("compare yield yield --rounds 1000 --processes 2 --duration 20ms --within 10min");
+
+        Assert.True(result.ExitCode == 130, result.Error);
+        Assert.Contains(said, result.Error, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("--processes 1", "--processes must be a whole number from 2 to 64; it is '1'.")]
+    [InlineData("--within 10ms", "--within must be a time from 1 s to ")]
+    public async Task Compare_BadPlan_IsOneClearLine(string arguments, string message)
+    {
+        LoadResult result = await new CliUnderTest().RunAsync($"compare yield yield {arguments}");
+
+        Assert.Equal(1, result.ExitCode);
+        Assert.StartsWith($"weir: {message}", result.Error, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Compare_OtherMachine_IsADoubt()
+    {
+        ResultFile a = Result(1);
+        ResultFile compared = ResultComparing.Compare(("a", a), ("b", a with { Machine = a.Machine with { Hash = "other" } }), new ComparisonOptions(), [], []);
+
+        Assert.Contains(compared.Findings, static f => f.Level == FindingLevel.Doubt && f.Text.Contains("different environments (abc123 and other)", StringComparison.Ordinal));
+    }
+
+    [Fact]
+    public void Compare_SettingsDiffer_IsRefusedUnlessAskedFor()
+    {
+        ResultFile a = Result(1) with { Settings = new Dictionary<string, string> { ["rounds"] = "10", ["rate"] = "5/s" } };
+        ResultFile b = a with
+        {
+            Settings = new Dictionary<string, string> { ["rounds"] = "20" },
+            Arms = [a.Arms[0] with { Settings = new Dictionary<string, string> { ["grain"] = "20 us" } }],
+        };
+        ResultFile Compare(params string[] across) => ResultComparing.Compare(("a", a), ("b", b), new ComparisonOptions(), across, []);
+
+        Assert.Equal(
+            "'a' and 'b' differ in grain (absent and 20 us), rate (5/s and absent): add --across grain,rate when that is what they are compared for.",
+            Assert.Throws<BadInputException>(() => Compare()).Message);
+        Assert.Contains("add --across rate when", Assert.Throws<BadInputException>(() => Compare("grain")).Message, StringComparison.Ordinal);
+        ResultFile compared = Compare("grain", "rate");
+        Assert.Single(compared.Comparisons);
+        Assert.Contains(compared.Findings, static f => f.Level == FindingLevel.Note && f.Text.Contains("grain (absent and 20 us)", StringComparison.Ordinal));
+    }
+
+    [Fact]
+    public void Compare_NothingInCommon_IsRefused()
+    {
+        ResultFile a = Result(1);
+        ResultFile b = a with { Arms = [a.Arms[0] with { Name = "other" }, a.Arms[0] with { Name = "third" }] };
+
+        Assert.Contains("no arm in common", Assert.Throws<BadInputException>(() => ResultComparing.Compare(("a", a), ("b", b), new ComparisonOptions(), [], [])).Message, StringComparison.Ordinal);
+    }
+
+    private static void Write(string path, double factor, int rounds = 10) => File.WriteAllText(path, ResultJson.Write(Result(factor, rounds)));
+
+    private static ResultFile Result(double factor, int rounds = 10) => SampleResults.Scaling() with
+    {
+        Fits = [],
+        Comparisons = [],
+        Findings = [],
+        Arms =
+        [
+            new ArmRecord
+            {
+                Name = "work",
+                Workers = 4,
+                Rounds = [.. Enumerable.Range(1, rounds).Select(i => new RoundRecord { Order = i, Operations = 1000, Seconds = 1, Rate = factor * (1000 + i) })],
+            },
+        ],
+    };
+}

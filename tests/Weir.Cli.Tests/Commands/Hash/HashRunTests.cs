@@ -1,0 +1,159 @@
+using System.Text.Json;
+using Weir.Cli.Results;
+using Weir.Cli.Tests.Support;
+
+namespace Weir.Cli.Tests.Commands.Hash;
+
+[Collection(AloneInTheProcess.Name)]
+public class HashRunTests
+{
+    private const string Small = "--files 6 --size 40KiB --cache warm --quiet";
+
+    [Theory(Timeout = 60_000)]
+    [InlineData("sync", "")]
+    [InlineData("async", "")]
+    [InlineData("foreach", "")]
+    [InlineData("sync", "--buffer 1000")]
+    [InlineData("async", "--buffer 64KiB")]
+    [InlineData("foreach", "--buffer 8KiB --inflight 1")]
+    [InlineData("async", "--inflight 1 --min-threads 4")]
+    public async Task Hash_EachArm_HashesEachFileOnceAndAlike(string arm, string options)
+    {
+        using TemporaryDirectory directory = new();
+        ResultFile plain = await RunAsync(directory, "--arms sync --workers 1 --rounds 1");
+
+        ResultFile result = await RunAsync(directory, $"--arms {arm} --workers 3 --rounds 2 {options}");
+
+        ArmRecord measured = Assert.Single(result.Arms);
+        Assert.Equal(2, measured.Counted.Count);
+        Assert.All(measured.Rounds, static r => Assert.Equal(6, r.Operations));
+        Assert.All(measured.Rounds, r => Assert.Equal(plain.Arms[0].Rounds[0].Checksum, r.Checksum));
+        Assert.All(measured.Rounds, static r => Assert.Equal(6, measuredLatencies(r)));
+        if (arm != "foreach")
+        {
+            Assert.All(measured.Rounds, static r => Assert.Equal(6, r.PerWorker.Sum()));
+        }
+
+        static long measuredLatencies(RoundRecord round) => Lab.Latency.HistogramCodec.Decode(round.Service!).Count;
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task Hash_InFlightLimit_IsKept()
+    {
+        using TemporaryDirectory directory = new();
+
+        ResultFile result = await RunAsync(directory, "--arms sync,async,foreach --workers 5 --rounds 1 --inflight 2");
+
+        Assert.All(result.Arms, static a => Assert.InRange(a.Rounds[0].OpenMax!.Value, 1, 2));
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task Hash_SeveralArms_AreMeasuredThereAndBack()
+    {
+        using TemporaryDirectory directory = new();
+
+        ResultFile result = await RunAsync(directory, "--arms sync,async --workers 1,2 --rounds 2");
+
+        string[] order = [.. result.Arms.SelectMany(static a => a.Rounds, static (a, r) => (a.Label, r.Order)).OrderBy(static x => x.Order).Select(static x => x.Label)];
+        Assert.Equal(["sync x 1", "async x 1", "sync x 2", "async x 2", "async x 2", "sync x 2", "async x 1", "sync x 1"], order);
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task Hash_FilesPresent_AreKeptAndMissingOrCutOnesMadeAnew()
+    {
+        using TemporaryDirectory directory = new();
+        await RunAsync(directory, "--workers 1 --rounds 1");
+        byte[] first = await File.ReadAllBytesAsync(directory.File("weir-00000.bin"), TestContext.Current.CancellationToken);
+        File.Delete(directory.File("weir-00001.bin"));
+        await File.WriteAllTextAsync(directory.File("weir-00002.bin"), "cut", TestContext.Current.CancellationToken);
+
+        await RunAsync(directory, "--workers 1 --rounds 1");
+
+        Assert.Equal(first, await File.ReadAllBytesAsync(directory.File("weir-00000.bin"), TestContext.Current.CancellationToken));
+        Assert.Equal(6, Directory.EnumerateFiles(directory.Path).Count());
+        Assert.All(Directory.EnumerateFiles(directory.Path), static f => Assert.Equal(40 * 1024, new FileInfo(f).Length));
+        Assert.Empty(Directory.EnumerateDirectories(directory.Path));
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task Hash_Text_HasRatesWithFiveDecimalsAndTheRatio()
+    {
+        using TemporaryDirectory directory = new();
+
+        LoadResult result = await new CliUnderTest().RunAsync($"hash --input {directory.Path} --files 6 --size 1MiB --cache warm --quiet --arms sync,async --workers 2 --rounds 2");
+
+        // Rates above 10,000 are shortened; files of a megabyte do not come near that.
+        Assert.Equal(0, result.ExitCode);
+        Assert.Matches(@"(?m)^  sync\s+2\s+\d+\.\d{5}\s", result.Out);
+        Assert.Contains("ratio (sync/async)", result.Out, StringComparison.Ordinal);
+        Assert.DoesNotContain('\u001b', result.Out + result.Error);
+        Assert.Empty(result.Error);
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task Hash_Exports_AreAllWritten()
+    {
+        using TemporaryDirectory directory = new();
+        string output = directory.File("out");
+
+        LoadResult result = await new CliUnderTest().RunAsync($"hash --input {directory.File("in")} {Small} --workers 2 --rounds 2 --export md,csv,json,html --out {output}");
+
+        Assert.Equal(0, result.ExitCode);
+        Assert.Equal(3, (await File.ReadAllLinesAsync(Path.Combine(output, "weir-hash.csv"), TestContext.Current.CancellationToken)).Length);
+        Assert.StartsWith("# weir hash", await File.ReadAllTextAsync(Path.Combine(output, "weir-hash.md"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
+        Assert.StartsWith("<!doctype html>", await File.ReadAllTextAsync(Path.Combine(output, "weir-hash.html"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
+        Assert.Equal(2, ResultJson.Read(Path.Combine(output, "weir-hash.json")).Arms[0].Rounds.Count);
+    }
+
+    [Theory(Timeout = 60_000)]
+    [InlineData("sync")]
+    [InlineData("async")]
+    [InlineData("foreach")]
+    public async Task Hash_LargeFiles_NeedMemoryForTheirReadsOnly(string arm)
+    {
+        const int workers = 4;
+        const int buffer = 64 * 1024;
+        using TemporaryDirectory directory = new();
+
+        ResultFile result = await RunAsync(directory, $"--files 12 --size 4MiB --arms {arm} --workers {workers} --rounds 3 --buffer {buffer}");
+
+        // The first round has what the code allocates once. A worker keeps its buffer; 48 MiB of files went through.
+        Assert.All(result.Arms[0].Rounds.Skip(1), static r => Assert.InRange(r.AllocatedBytes, 0, workers * (buffer + (256 * 1024))));
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task Hash_StoppedBefore_MeasuresNothing()
+    {
+        using TemporaryDirectory directory = new();
+        using CancellationTokenSource stop = new();
+        await stop.CancelAsync();
+
+        LoadResult result = await new CliUnderTest { Stop = stop.Token }.RunAsync($"hash --input {directory.Path} {Small}");
+
+        Assert.Equal(130, result.ExitCode);
+        Assert.Equal("weir: stopped before anything was measured.\n", result.Error);
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task Hash_InProcessesOfItsOwn_GivesTheSame()
+    {
+        using TemporaryDirectory directory = new();
+        ResultFile here = await RunAsync(directory, "--workers 2 --rounds 1");
+
+        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync($"hash --input {directory.Path} {Small} --workers 1,2 --rounds 1 --json");
+
+        ResultFile there = ResultJson.Parse(result.Out, "output");
+        Assert.Equal("", result.Error);
+        Assert.Equal(2, there.Arms.Count);
+        Assert.All(there.Arms, a => Assert.Equal(here.Arms[0].Rounds[0].Checksum, Assert.Single(a.Rounds).Checksum));
+    }
+
+    private static async Task<ResultFile> RunAsync(TemporaryDirectory directory, string options)
+    {
+        LoadResult result = await new CliUnderTest().RunAsync($"hash --input {directory.Path} {(options.Contains("--files", StringComparison.Ordinal) ? "--cache warm --quiet" : Small)} {options} --json");
+        Assert.Equal("", result.Error);
+        Assert.Equal(0, result.ExitCode);
+        Assert.Equal(JsonValueKind.Object, result.Json.ValueKind);
+        return ResultJson.Parse(result.Out, "output");
+    }
+}

@@ -1,0 +1,166 @@
+using System.Globalization;
+using System.Text.RegularExpressions;
+using Weir.Cli.Tests.Support;
+
+namespace Weir.Cli.Tests.Commands.Load;
+
+public class LoadTextTests
+{
+    [Fact(Timeout = 30_000)]
+    public async Task Load_NoOptions_Runs500000NoOpItemsThroughAllRuntimes()
+    {
+        LoadResult result = await CliUnderTest.LoadAsync("");
+
+        Assert.Equal(0, result.ExitCode);
+        Assert.Equal("weir-load", result.Lines[0]);
+        Assert.Equal("500,000", result.Value("count"));
+        Assert.Equal("500,000", result.Value("batch_size"));
+        Assert.Equal("100", result.Value("cdc_concurrency"));
+        Assert.Equal(Math.Max(1, Environment.ProcessorCount - 1).ToString(CultureInfo.InvariantCulture), result.Value("cdc_parallel_size"));
+        Assert.Equal("none", result.Value("timeout"));
+        Assert.Equal("true", result.Value("preserve_order"));
+        Assert.Equal("10,000", result.Value("warmup"));
+        Assert.Equal("5", result.Value("trials"));
+        Assert.Equal("noop", result.Value("workload"));
+        Assert.Equal(["all", "direct", "concurrent", "parallel", "auto"], result.Values("runtime"));
+        Assert.Equal(["500,000", "500,000", "500,000", "500,000"], result.Values("processed"));
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Load_OneRuntime_PrintsTheLinesOfTheReferenceInItsForm()
+    {
+        LoadResult result = await CliUnderTest.LoadAsync("--runtime direct --count 20000 --batch-size 1000");
+
+        Assert.Equal("20,000", result.Value("processed"));
+        Assert.Matches(@"^\d+\.\d{6} sec$", result.Value("elapsed"));
+        Assert.Matches(@"^\d{1,3}(,\d{3})* items/sec$", result.Value("throughput"));
+        Assert.Matches(@"^[\d,]+(\.\d+)?$", result.Value("gc_count"));
+        Assert.Equal("direct", result.Value("runtime"));
+        int processed = Array.FindIndex(result.Lines, static line => line.StartsWith("processed=", StringComparison.Ordinal));
+        string[] keys = [.. result.Lines.Skip(processed).Take(4).Select(static line => line.Split('=')[0])];
+        Assert.Equal(["processed", "elapsed", "throughput", "gc_count"], keys);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Load_Elapsed_IsTheTimeOfTheCountAtTheThroughput()
+    {
+        LoadResult result = await CliUnderTest.LoadAsync("--runtime direct --count 2000000 --trials 1 --json");
+
+        double elapsed = result.Results["direct"].GetProperty("elapsed_seconds").GetDouble();
+        double throughput = result.Results["direct"].GetProperty("throughput_per_second").GetDouble();
+        Assert.Equal(1, elapsed * throughput / 2_000_000, 3);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Load_Table_HasARowForEachRuntimeAndNoColour()
+    {
+        LoadResult result = await CliUnderTest.LoadAsync("--count 1000");
+
+        string header = Assert.Single(result.Lines, static line => line.Contains("items/s ", StringComparison.Ordinal) && line.Contains("ns/item", StringComparison.Ordinal));
+        string[] columns = ["runtime", "items/s", "[min..max]", "ns/item", "above direct", "B/item", "CPU s/M", "GC 0/1/2 per M"];
+        Assert.All(columns, column => Assert.Contains(column, header, StringComparison.Ordinal));
+        Assert.DoesNotContain("x loop", result.Out, StringComparison.Ordinal);
+        foreach (string runtime in (string[])["direct", "concurrent", "parallel", "auto"])
+        {
+            string row = Assert.Single(result.Lines, line => line.StartsWith($"  {runtime} ", StringComparison.Ordinal));
+            Assert.Matches(@"\[[\d.]+\.\.[\d.]+( [kMG])?\]", row);
+        }
+
+        Assert.DoesNotContain('\u001b', result.Out);
+        Assert.All(result.Lines, static line => Assert.Equal(line.TrimEnd(), line));
+        Assert.Matches(@"^[\d.]+ MB$", result.Value("peak_rss"));
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Load_Progress_GoesToTheErrorOutputAsPlainLines()
+    {
+        LoadResult result = await CliUnderTest.LoadAsync("--count 1000 --trials 2");
+
+        Assert.Contains("warming up", result.Error, StringComparison.Ordinal);
+        Assert.Matches(@"round 1 of 2: direct [\d.]+ [kMG]/s, concurrent [\d.]+ [kMG]/s, parallel [\d.]+ [kMG]/s, auto", result.Error);
+        Assert.Matches(@"round 2 of 2: auto .*, parallel .*, concurrent .*, direct", result.Error);
+        Assert.DoesNotContain('\u001b', result.Error);
+        Assert.DoesNotContain("round", result.Out, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Load_Terminal_DrawsTheBarOnTheErrorOutputOnly()
+    {
+        LoadResult result = await new CliUnderTest { IsTerminal = true }.RunAsync("load --count 1000 --trials 2 --runtime direct --json");
+
+        Assert.Equal(0, result.ExitCode);
+
+        // Colours depend on the environment of the test run.
+        string error = Regex.Replace(result.Error, @"\e\[[0-9;?]*[a-zA-Z]", "");
+        Assert.Contains("warming up direct: 0%", error, StringComparison.Ordinal);
+        Assert.DoesNotMatch(@"direct [\d.]+ ?[kMG]?/s", error);
+        Assert.Equal("direct", result.Json.GetProperty("runtime").GetString());
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Load_Peers_AddsThemWithRatios()
+    {
+        LoadResult result = await CliUnderTest.LoadAsync("--count 2000 --batch-size 300 --peers --trials 2");
+
+        Assert.Equal(0, result.ExitCode);
+        Assert.Contains(result.Lines, static line => line.Contains("x loop", StringComparison.Ordinal) && line.EndsWith("x ForEachAsync", StringComparison.Ordinal));
+        string[] peers = ["loop", "Parallel.ForEachAsync", "channel + workers", "ActionBlock", "Weir ActionBlock", "WhenAll + semaphore"];
+        Assert.All(peers, peer => Assert.Single(result.Lines, line => line.StartsWith($"  {peer} ", StringComparison.Ordinal)));
+
+        // The lines of key and value are for runtimes.
+        Assert.Equal(4, result.Values("processed").Length);
+        Assert.Equal(Environment.ProcessorCount.ToString(CultureInfo.InvariantCulture), result.Value("peer_degree"));
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Load_Auto_PrintsItsDecisionsWithTheirReasons()
+    {
+        LoadResult result = await CliUnderTest.LoadAsync("--runtime auto --workload io --count 200 --trials 1");
+
+        Assert.Equal("auto", result.Value("runtime"));
+        string[] decisions = result.Values("decision");
+        Assert.Contains(decisions, static line => line.StartsWith("first call, ", StringComparison.Ordinal));
+        Assert.Contains(decisions, static line => line.StartsWith("last call, ", StringComparison.Ordinal));
+        Assert.All(decisions, static line => Assert.Matches(@"^(first|last) call, [\d.,]+ ms, [\d,]+ items: .+, threads \d+, in flight \d+: .+$", line));
+        Assert.Contains(decisions, static line => line.Contains("-> concurrent", StringComparison.Ordinal));
+
+        LoadResult json = await CliUnderTest.LoadAsync("--runtime auto --workload io --count 200 --trials 1 --json");
+        System.Text.Json.JsonElement first = json.Results["auto"].GetProperty("decisions")[0];
+        Assert.Equal(("first", "probe"), (first.GetProperty("call").GetString(), first.GetProperty("from").GetString()));
+        Assert.True(first.GetProperty("in_flight").GetInt32() >= 1);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Load_Sweep_MeasuresEachSizeAndDirectOnce()
+    {
+        LoadResult result = await CliUnderTest.LoadAsync("--count 1000 --sweep 1,3 --trials 1");
+
+        Assert.Equal("1,3", result.Value("sweep"));
+        Assert.Equal(["all", "direct", "concurrent/1", "concurrent/3", "parallel/1", "parallel/3", "auto"], result.Values("runtime"));
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Help_Load_ListsEveryOptionWithItsVariable()
+    {
+        LoadResult result = await CliUnderTest.LoadAsync("--help");
+
+        Assert.Equal(0, result.ExitCode);
+        Assert.Contains("weir load [options]", result.Out, StringComparison.Ordinal);
+        string[] names =
+        [
+            "--count", "--batch-size", "--runtime", "--concurrency", "--parallel-size", "--timeout", "--preserve-order", "--warmup", "--json",
+            "--trials", "--workload", "--grain", "--fail-rate", "--sweep", "--input", "--peers",
+            "[COUNT]", "[BATCH_SIZE]", "[RUNTIME]", "[CDC_CONCURRENCY]", "[CDC_PARALLEL_SIZE]", "[CDC_TIMEOUT]", "[PRESERVE_ORDER]", "[WARMUP]", "[JSON]",
+        ];
+        Assert.All(names, name => Assert.Contains(name, result.Out, StringComparison.Ordinal));
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Run_NoCommand_PrintsHelp()
+    {
+        LoadResult result = await new CliUnderTest().RunAsync("");
+
+        Assert.Equal(0, result.ExitCode);
+        Assert.Contains("weir [command] [options]", result.Out, StringComparison.Ordinal);
+    }
+}

@@ -1,0 +1,126 @@
+using Microsoft.Playwright;
+using Weir.Cli.Report.Page;
+using Weir.Cli.Tests.Support;
+
+namespace Weir.Cli.Tests.Report.Page;
+
+public class PageInBrowserTests(Browser browser) : IClassFixture<Browser>
+{
+    private static readonly string[] Sections =
+    [
+        "verdict", "arms-operations-per-second", "comparisons", "universal-scalability-law", "throughput", "depth", "in-flight-and-cost", "spectrum", "latency",
+        "rounds", "timeline", "workers", "environment", "data",
+    ];
+
+    [Theory(Timeout = 60_000)]
+    [InlineData(390, ColorScheme.Light)]
+    [InlineData(390, ColorScheme.Dark)]
+    [InlineData(1440, ColorScheme.Light)]
+    [InlineData(1440, ColorScheme.Dark)]
+    public async Task Page_InABrowser_HasAllSectionsSideByNone(int width, ColorScheme colours)
+    {
+        using TemporaryFile file = new(ResultPage.Write([SampleResults.Scaling()]), ".html");
+        IPage page = await browser.OpenAsync(width, colours);
+        List<string> troubles = [];
+        page.Console += (_, message) => troubles.Add($"{message.Type}: {message.Text}");
+        page.PageError += (_, error) => troubles.Add(error);
+        page.Request += (_, request) =>
+        {
+            if (!request.Url.StartsWith("file:", StringComparison.Ordinal) && !request.Url.StartsWith("data:", StringComparison.Ordinal))
+            {
+                troubles.Add($"it asks for {request.Url}");
+            }
+        };
+
+        await page.GotoAsync("file://" + file.Path);
+        await page.ScreenshotAsync(new PageScreenshotOptions { Path = Path.Combine(Browser.Screenshots, $"report-{width}-{colours.ToString().ToLowerInvariant()}.png"), FullPage = true });
+
+        Assert.Empty(troubles);
+        double bottom = 0;
+        foreach (string section in Sections)
+        {
+            LocatorBoundingBoxResult? box = await page.Locator($"section#{section}").BoundingBoxAsync();
+            Assert.True(box is { Width: > 200, Height: > 40 }, $"{section} is not to be seen");
+            Assert.True(box.Y >= bottom - 0.5, $"{section} begins at {box.Y}, above the end of the one before it at {bottom}");
+            Assert.True(box.X >= 0 && box.X + box.Width <= width + 0.5, $"{section} does not fit");
+            bottom = box.Y + box.Height;
+        }
+
+        Assert.Equal(Sections.Length, await page.Locator("section").CountAsync());
+        Assert.Equal(width, await page.EvaluateAsync<int>("document.documentElement.scrollWidth"));
+        await page.CloseAsync();
+    }
+
+    [Theory(Timeout = 60_000)]
+    [InlineData(390)]
+    [InlineData(1440)]
+    public async Task Plots_InABrowser_KeepTheirTextInsideAndReadable(int width)
+    {
+        using TemporaryFile file = new(ResultPage.Write([SampleResults.Scaling()]), ".html");
+        IPage page = await browser.OpenAsync(width, ColorScheme.Light);
+        await page.GotoAsync("file://" + file.Path);
+
+        string[] wrong = await page.EvaluateAsync<string[]>("""
+            () => {
+              const wrong = [];
+              for (const svg of document.querySelectorAll('.plot svg')) {
+                const outer = svg.getBoundingClientRect();
+                if (outer.width === 0) continue;
+                const scale = outer.width / svg.viewBox.baseVal.width;
+                if (12 * scale < 11) wrong.push(svg.querySelector('title').textContent + ': letters of ' + 12 * scale + ' px');
+                for (const text of svg.querySelectorAll('text')) {
+                  const box = text.getBoundingClientRect();
+                  if (box.left < outer.left - 1 || box.right > outer.right + 1 || box.top < outer.top - 1 || box.bottom > outer.bottom + 1)
+                    wrong.push(svg.querySelector('title').textContent + ': ' + text.textContent);
+                }
+              }
+              return wrong;
+            }
+            """);
+
+        Assert.Empty(wrong);
+        Assert.True(await page.Locator(".plot:visible svg").CountAsync() >= 6);
+        await page.CloseAsync();
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task Plots_ForAScreenReader_HaveNamesAndTables()
+    {
+        using TemporaryFile file = new(ResultPage.Write([SampleResults.Scaling()]), ".html");
+        IPage page = await browser.OpenAsync(1440, ColorScheme.Light);
+        await page.GotoAsync("file://" + file.Path);
+
+        foreach (ILocator figure in await page.Locator("section:has(figure)").AllAsync())
+        {
+            Assert.NotEqual("", await figure.Locator(".plot:visible svg > title").First.TextContentAsync());
+            ILocator details = figure.Locator("details");
+            await details.Locator("summary").ClickAsync();
+            Assert.True(await details.Locator("table tbody tr").First.IsVisibleAsync());
+            Assert.NotEqual("", await details.Locator("table caption").TextContentAsync());
+        }
+
+        // Each drawing is named by elements that are there.
+        Assert.Equal(0, await page.EvaluateAsync<int>("[...document.querySelectorAll('[aria-labelledby]')].filter(e => e.getAttribute('aria-labelledby').split(' ').some(i => !document.getElementById(i))).length"));
+        Assert.Equal(0, await page.EvaluateAsync<int>("[...document.querySelectorAll('[id]')].filter((e, _, all) => all.filter(o => o.id === e.id).length > 1).length"));
+        await page.CloseAsync();
+    }
+
+    [Theory(Timeout = 60_000)]
+    [InlineData(390)]
+    [InlineData(1440)]
+    public async Task Page_OfSeveralResults_StandsOneBelowTheOther(int width)
+    {
+        using TemporaryFile file = new(ResultPage.Write([SampleResults.Invalid(), SampleResults.Scaling()]), ".html");
+        IPage page = await browser.OpenAsync(width, ColorScheme.Light);
+
+        await page.GotoAsync("file://" + file.Path);
+        await page.ScreenshotAsync(new PageScreenshotOptions { Path = Path.Combine(Browser.Screenshots, $"report-several-{width}.png"), FullPage = true });
+
+        Assert.Contains("invalid", await page.Locator("#r1-verdict .lead").TextContentAsync(), StringComparison.Ordinal);
+        LocatorBoundingBoxResult? first = await page.Locator("#r1-data").BoundingBoxAsync();
+        LocatorBoundingBoxResult? second = await page.Locator("#r2-verdict").BoundingBoxAsync();
+        Assert.True(first!.Y + first.Height <= second!.Y);
+        Assert.Equal(width, await page.EvaluateAsync<int>("document.documentElement.scrollWidth"));
+        await page.CloseAsync();
+    }
+}
