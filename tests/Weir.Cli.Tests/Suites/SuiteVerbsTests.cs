@@ -1,5 +1,5 @@
 using Weir.Cli.Results;
-using Weir.Cli.Tests.Page;
+using Weir.Cli.Tests.Report.Page;
 using Weir.Cli.Tests.Support;
 
 namespace Weir.Cli.Tests.Suites;
