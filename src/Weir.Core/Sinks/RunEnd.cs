@@ -5,7 +5,7 @@ namespace Weir.Core.Sinks;
 /// <param name="Failures">The failures that count under the run's error mode, or null when there were none.</param>
 /// <param name="Claimed">How many items were read from the source.</param>
 /// <param name="LeftOver">Index ranges, in order, of items that were read and never ran.</param>
-internal sealed record RunEnd(
+internal readonly record struct RunEnd(
     CancellationToken? Cancelled,
     FailureLog? Failures,
     long Claimed,

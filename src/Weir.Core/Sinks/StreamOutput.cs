@@ -30,7 +30,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     private long _consumed;
     private long _ceiling;
     private bool _waiting;
-    private RunEnd? _end;
+    private StrongBox<RunEnd>? _end;
     private bool _tailed;
     private bool _toldEnd;
 
@@ -114,7 +114,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         bool wake;
         using (Gate.Hold())
         {
-            _end ??= end;
+            _end ??= new StrongBox<RunEnd>(end);
             wake = TakeWaiterNeedsLock();
         }
 
@@ -247,18 +247,18 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
             return ValueTask.FromCanceled<bool>(token);
         }
 
-        RunEnd? end;
+        StrongBox<RunEnd>? end;
         using (Gate.Hold())
         {
             AssertInvariants();
             end = _end;
-            if (end is null || (end.Cancelled is null && end.Failures?.Single is null))
+            if (end is null || (end.Value.Cancelled is null && end.Value.Failures?.Single is null))
             {
                 _takenNext = 0;
                 _takenCount = TakeNeedsLock(ref _taken);
                 if (end is not null && _takenCount == 0 && Missing is { } missing && !_tailed)
                 {
-                    _takenCount = TailNeedsLock(end, missing, ref _taken);
+                    _takenCount = TailNeedsLock(end.Value, missing, ref _taken);
                     _tailed = _takenCount == 0;
                 }
             }
@@ -278,7 +278,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         if (end is not null)
         {
             _toldEnd = true;
-            return AtEnd(end);
+            return AtEnd(end.Value);
         }
 
         // Waiting with results that nobody was told of would stop the run at a small window. The signal was reset before.

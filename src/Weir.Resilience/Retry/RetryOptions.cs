@@ -47,19 +47,19 @@ public sealed record RetryOptions
     /// <remarks>Called from all threads that use the policy.</remarks>
     public Func<double>? Randomness { get; init; }
 
-    internal void Validate()
+    internal void Validate() => Validate(MaxRetries, BaseDelay, MaxDelay, BackoffStrategy);
+
+    /// <summary>The same for who has the values and no object of them: every run has, and few retry.</summary>
+    internal static void Validate(int maxRetries, TimeSpan baseDelay, TimeSpan maxDelay, BackoffStrategy backoffStrategy)
     {
-        Require.AtLeast(0, MaxRetries, nameof(MaxRetries));
-        Require.NotNegative(BaseDelay, nameof(BaseDelay));
-        Require.NotNegative(MaxDelay, nameof(MaxDelay));
-        if (MaxRetries > 0 && MaxDelay < BaseDelay)
+        Require.AtLeast(0, maxRetries, nameof(MaxRetries));
+        Require.NotNegative(baseDelay, nameof(BaseDelay));
+        Require.NotNegative(maxDelay, nameof(MaxDelay));
+        if (maxRetries > 0)
         {
-            throw new ArgumentOutOfRangeException(nameof(MaxDelay), MaxDelay, $"{nameof(MaxDelay)} must be at least {nameof(BaseDelay)}, which is {BaseDelay}.");
+            Require.AtLeast(baseDelay, maxDelay, nameof(MaxDelay), nameof(BaseDelay));
         }
 
-        if (BackoffStrategy is < BackoffStrategy.Exponential or > BackoffStrategy.LinearJitter)
-        {
-            throw new ArgumentOutOfRangeException(nameof(BackoffStrategy), BackoffStrategy, $"{nameof(BackoffStrategy)} must be one of the named strategies.");
-        }
+        Require.Defined(backoffStrategy, nameof(BackoffStrategy));
     }
 }

@@ -43,4 +43,22 @@ internal static class Require
             throw new ArgumentOutOfRangeException(name, value, $"{name} must be from zero to {TimerDelay.Longest.TotalDays:F0} days.");
         }
     }
+
+    [StackTraceHidden]
+    public static void AtLeast(TimeSpan minimum, TimeSpan value, string name, string minimumName)
+    {
+        if (value < minimum)
+        {
+            throw new ArgumentOutOfRangeException(name, value, $"{name} must be at least {minimumName}, which is {minimum}.");
+        }
+    }
+
+    [StackTraceHidden]
+    public static void Defined(BackoffStrategy value, string name)
+    {
+        if (value is < BackoffStrategy.Exponential or > BackoffStrategy.LinearJitter)
+        {
+            throw new ArgumentOutOfRangeException(name, value, $"{name} must be one of the named strategies.");
+        }
+    }
 }

@@ -203,8 +203,13 @@ internal static class OperatorRun
         ErrorMode = errorMode,
         ItemTimeout = options.PerItemTimeout,
         TimeProvider = options.TimeProvider,
-        OnError = options.OnErrorAsync is { } onError ? (index, error) => onError(Indices.ToInt(index), error) : null,
-        OnThrottle = options.OnThrottleAsync is { } onThrottle ? read => onThrottle(Indices.ToInt(read)) : null,
-        OnDrain = options.OnDrainAsync is { } onDrain ? read => onDrain(Indices.ToInt(read)) : null,
+        OnError = options.OnErrorAsync is { } onError ? ErrorHook(onError) : null,
+        OnThrottle = options.OnThrottleAsync is { } onThrottle ? PauseHook(onThrottle) : null,
+        OnDrain = options.OnDrainAsync is { } onDrain ? PauseHook(onDrain) : null,
     };
+
+    // Methods of their own: a lambda above would cost every run the object of what it captures, hooks or none.
+    private static Func<long, Exception, ValueTask<bool>> ErrorHook(Func<int, Exception, ValueTask<bool>> hook) => (index, error) => hook(Indices.ToInt(index), error);
+
+    private static Func<long, ValueTask> PauseHook(Func<int, ValueTask> hook) => read => hook(Indices.ToInt(read));
 }

@@ -158,7 +158,7 @@ public sealed record ParallelRunOptions
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
         Progress?.Validate();
         Metrics?.Validate();
-        Retry.Validate();
+        RetryOptions.Validate(MaxRetries, BaseDelay, MaxDelay, BackoffStrategy);
         CircuitBreaker?.Validate();
         RateLimit?.Validate();
         Require.Defined(OpenCircuitMode, nameof(OpenCircuitMode));

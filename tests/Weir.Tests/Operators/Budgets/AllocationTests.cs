@@ -20,7 +20,7 @@ public class AllocationTests
 
     [Fact(Timeout = Selectors.Timeout)]
     public async Task List_ThousandSynchronousItems_IsTheResultAndLittleMore() =>
-        AssertAtMost(ListBytes(1_000) + 1_200, await BytesAsync(200, static () => Thousand.SelectParallelAsync(Twice, Eight)));
+        AssertAtMost(ListBytes(1_000) + 1_024, await BytesAsync(200, static () => Thousand.SelectParallelAsync(Twice, Eight)));
 
     [Fact(Timeout = Selectors.Timeout)]
     public async Task List_HundredThousandSynchronousItems_IsTheResultAndLittleMore() =>
@@ -32,7 +32,7 @@ public class AllocationTests
 
     [Fact(Timeout = Selectors.Timeout)]
     public async Task List_OneItem_IsOneSmallRun() =>
-        AssertAtMost(ListBytes(1) + 1_200, await BytesAsync(500, static () => new[] { 1 }.SelectParallelAsync(Twice, Eight)));
+        AssertAtMost(ListBytes(1) + 1_024, await BytesAsync(500, static () => new[] { 1 }.SelectParallelAsync(Twice, Eight)));
 
     [Fact(Timeout = Selectors.Timeout)]
     public async Task List_ThreeItemsAndALimitOfAThousand_PaysForThreeWorkers()
