@@ -269,7 +269,7 @@ public class RecoveryTests
         };
         Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int>> pump = new(
             SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()), new SelectorCall<int, int>(selector), new OutcomeSink<int>(completion), settings, recovery);
-        pump.Start(1, default);
+        ManualExecutor.Start(pump);
         return (pump, completion.Task);
     }
 

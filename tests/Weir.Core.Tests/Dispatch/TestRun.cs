@@ -28,7 +28,15 @@ internal sealed class TestRun<TItem, TResult>
 
     public TestRun<TItem, TResult> Start(CancellationToken cancellationToken = default)
     {
-        Pump.Start(1, cancellationToken);
+        if (Pump.Settings.Executor is ManualExecutor)
+        {
+            ManualExecutor.Start(Pump, cancellationToken);
+        }
+        else
+        {
+            Pump.Start(1, cancellationToken);
+        }
+
         return this;
     }
 }

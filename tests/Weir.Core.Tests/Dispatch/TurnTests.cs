@@ -295,7 +295,7 @@ public class TurnTests
             selector,
             new PumpSettings { Limit = 1, ErrorMode = ErrorMode.BestEffort, Executor = _executor, TimeProvider = _time },
             TimeSpan.FromSeconds(1));
-        pump.Start(1, default);
+        ManualExecutor.Start(pump);
         return (pump, completion.Task);
     }
 

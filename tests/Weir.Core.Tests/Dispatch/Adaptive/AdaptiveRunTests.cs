@@ -148,7 +148,7 @@ public class AdaptiveRunTests
             {
                 Limit = controller.Limit, Adaptive = controller, ErrorMode = ErrorMode.BestEffort, Executor = _executor, TimeProvider = _clock, ItemTimeout = timeout,
             });
-        pump.Start(1, cancellationToken);
+        ManualExecutor.Start(pump, cancellationToken);
         _executor.RunAll();
         return (pump, task);
     }
