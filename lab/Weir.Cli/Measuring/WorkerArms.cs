@@ -68,7 +68,8 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
         long start = Stopwatch.GetTimestamp();
         using MachineLock? alone = MachineLock.TryTake();
         Lazy<double> steps = new(CalibratedSpin.MeasureStepsPerSecond);
-        orders = [.. orders.Select(o => o with { Workload = WorkloadCatalog.Calibrated(o.Workload, steps) })];
+        bool areSingle = orders.All(static o => o.Workers == 1);
+        orders = [.. orders.Select(o => o with { Workload = WorkloadCatalog.Calibrated(o.Workload, steps), SubtractsOverhead = areSingle })];
         (IReadOnlyList<IReadOnlyList<RoundRecord>> rounds, IReadOnlyList<Finding> findings) = await measure(orders).ConfigureAwait(false);
         int done = rounds.Sum(static r => r.Count(static x => !x.Partial));
         if (done == 0 && host.Stop.IsCancellationRequested)

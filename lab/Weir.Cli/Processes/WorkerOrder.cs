@@ -37,6 +37,9 @@ internal sealed record WorkerOrder
     /// <summary>Whether the process stays and waits before each round until it is its turn.</summary>
     public bool TakesTurns { get; init; }
 
+    /// <summary>Whether the rate of one worker is without what the measuring loop adds.</summary>
+    public bool SubtractsOverhead { get; init; } = true;
+
     public int Workers => Groups.Sum(static g => g.Workers);
 
     /// <summary>The same as the measuring core has it.</summary>
@@ -54,6 +57,7 @@ internal sealed record WorkerOrder
         DrainLimit = TimeSpan.FromSeconds(TimeoutSeconds),
         Seed = Seed,
         TakesTurns = TakesTurns,
+        SubtractsOverhead = SubtractsOverhead,
         Parameters = Workload.Parameters(),
     };
 }

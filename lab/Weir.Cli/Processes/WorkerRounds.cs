@@ -65,6 +65,8 @@ internal static class WorkerRounds
         Seconds = round.Seconds,
         Rate = round.Rate,
         Failures = round.Failures,
+        OverheadNs = round.Overhead?.Nanoseconds,
+        OverheadSubtracted = round.Overhead is { IsSubtracted: true },
         Open = round.InFlight.Average,
         OpenMax = round.InFlight.Max,
         Service = round.Service is { } service ? HistogramCodec.Encode(service.Histogram) : null,

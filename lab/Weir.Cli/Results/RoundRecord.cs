@@ -84,6 +84,12 @@ internal sealed record RoundRecord
 
     public long PeakResidentBytes { get; init; }
 
+    /// <summary>What the measuring loop adds to each operation, in nanoseconds; <see langword="null"/> where it is not measured, as for operations of two microseconds and more.</summary>
+    public double? OverheadNs { get; init; }
+
+    /// <summary>Whether the rate is without that.</summary>
+    public bool OverheadSubtracted { get; init; }
+
     /// <summary>How many operations were under way at once on average.</summary>
     public double? Open { get; init; }
 

@@ -4,30 +4,46 @@ namespace Weir.Lab.Workers;
 internal interface IAsyncCall
 {
     ValueTask StartAsync();
+
+    Operation Empty();
 }
 
 /// <summary>Starts an operation with a result.</summary>
 internal interface IAsyncCall<T>
 {
     ValueTask<T> StartAsync();
+
+    Operation Empty();
 }
 
 internal readonly struct TaskCall(Func<Task> call) : IAsyncCall
 {
     public ValueTask StartAsync() => new(call());
+
+    public Operation Empty() => Operation.OfAsync(static () => Task.CompletedTask);
 }
 
 internal readonly struct ValueTaskCall(Func<ValueTask> call) : IAsyncCall
 {
     public ValueTask StartAsync() => call();
+
+    public Operation Empty() => Operation.OfAsync(static () => default(ValueTask));
 }
 
 internal readonly struct TaskCall<T>(Func<Task<T>> call) : IAsyncCall<T>
 {
     public ValueTask<T> StartAsync() => new(call());
+
+    public Operation Empty()
+    {
+        Task<T> done = Task.FromResult<T>(default!);
+        return Operation.OfAsync(() => done);
+    }
 }
 
 internal readonly struct ValueTaskCall<T>(Func<ValueTask<T>> call) : IAsyncCall<T>
 {
     public ValueTask<T> StartAsync() => call();
+
+    public Operation Empty() => Operation.OfAsync(static () => default(ValueTask<T>));
 }

@@ -8,6 +8,8 @@ namespace Weir.Lab.Workers;
 internal sealed class AsyncOperation<TCall>(TCall call) : Operation(isAsync: true)
     where TCall : struct, IAsyncCall
 {
+    internal override Operation Empty() => call.Empty();
+
     internal override async Task LoopAsync(WorkerSlot slot)
     {
         while (true)
@@ -62,6 +64,8 @@ internal sealed class AsyncOperation<TCall>(TCall call) : Operation(isAsync: tru
 internal sealed class AsyncOperation<TCall, T>(TCall call) : Operation(isAsync: true)
     where TCall : struct, IAsyncCall<T>
 {
+    internal override Operation Empty() => call.Empty();
+
     internal override async Task LoopAsync(WorkerSlot slot)
     {
         while (true)

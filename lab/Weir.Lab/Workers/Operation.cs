@@ -52,6 +52,9 @@ public abstract class Operation
     /// <returns>The operation.</returns>
     public static Operation OfAsync<T>(Func<ValueTask<T>> call) => new AsyncOperation<ValueTaskCall<T>, T>(new ValueTaskCall<T>(call));
 
+    /// <summary>An operation that does nothing, and is called in the same way.</summary>
+    internal abstract Operation Empty();
+
     /// <summary>Runs the worker's loop on this thread until it is told to stop. Synchronous operations only.</summary>
     internal virtual void Loop(WorkerSlot slot) => throw new NotSupportedException("The operation is asynchronous.");
 

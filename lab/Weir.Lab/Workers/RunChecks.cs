@@ -68,6 +68,11 @@ internal static class RunChecks
             warnings.Add(Invariant($"{run.Repeats} rounds were done again, because the canary was disturbed around them."));
         }
 
+        if (run.Spec is { SubtractsOverhead: true, Workers: 1 } && run.Rounds.Any(static r => r.Overhead is { } o && !o.CanBeSubtractedFrom(r.Rate)) && !run.Rounds.Any(static r => r.Overhead is { IsSubtracted: true }))
+        {
+            warnings.Add("The operation cannot be told from one that does nothing: the rate is that of the measuring loop, from which nothing was subtracted.");
+        }
+
         if (run.ColdRounds > 0 && !run.Spec.TakesTurns)
         {
             warnings.Add(Invariant($"{run.ColdRounds} rounds were done again, because code was still compiled in them."));

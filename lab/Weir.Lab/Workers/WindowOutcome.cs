@@ -45,6 +45,9 @@ internal sealed record WindowOutcome
     /// <summary>The groups whose operations are awaited.</summary>
     public IReadOnlySet<string> AsyncGroups { get; init; } = new HashSet<string>();
 
+    /// <summary>The operation of the first worker.</summary>
+    public Operation? First { get; init; }
+
     public required IReadOnlyList<TimelinePoint> Timeline { get; init; }
 
     public required IReadOnlyList<string> Troubles { get; init; }

@@ -297,6 +297,7 @@ internal sealed class WindowRunner : IDisposable
         Cores = 0,
         Whole = whole,
         AsyncGroups = _slots.Where((_, i) => _operations[i].IsAsync).Select(static s => s.Context.Group).ToHashSet(),
+        First = _operations[0],
         Timeline = _timeline,
         Troubles = _troubles,
         IsPartial = !_isComplete,

@@ -58,6 +58,12 @@ public sealed record WorkerRunSpec
     /// <summary>Whether the latency of operations is measured. Without it the rate of operations below a microsecond is a little better.</summary>
     public bool MeasuresLatency { get; init; } = true;
 
+    /// <summary>
+    /// Whether the rate of one synchronous worker is without what its loop adds to short operations (<see cref="WorkerRound.Overhead"/>). Not where runs with one worker stand beside such with several, of which it
+    /// cannot be subtracted.
+    /// </summary>
+    public bool SubtractsOverhead { get; init; } = true;
+
     /// <summary>The start of all random numbers.</summary>
     public int Seed { get; init; } = 1;
 
@@ -77,6 +83,7 @@ public sealed record WorkerRunSpec
                 Workload,
                 .. Groups.Select(static g => string.Create(CultureInfo.InvariantCulture, $"{g.Name}:{g.Workers}")),
                 string.Create(CultureInfo.InvariantCulture, $"{RatePerSecond}|{MaxInFlight}|{MinThreads}|{MeasuresLatency}"),
+                .. SubtractsOverhead && Workers == 1 ? ["without overhead"] : Array.Empty<string>(),
                 .. Parameters.OrderBy(static k => k.Key, StringComparer.Ordinal).Select(static k => $"{k.Key}={k.Value}"),
             ];
             return Convert.ToHexStringLower(SHA256.HashData(Encoding.UTF8.GetBytes(string.Join('\n', parts))))[..8];

@@ -98,7 +98,12 @@ public sealed class WorkerRunner
                 CanaryReading before = after;
                 _observer?.RoundStarted(round, _spec.Rounds);
                 WindowOutcome outcome = await WindowAsync(workload, new WindowPlan(round, _spec.Duration, warm.Batches), cancellationToken).ConfigureAwait(false);
-                WorkerRound result = RoundOf(outcome, round, begin, before, workload, warm.IdleBytes);
+                WorkerRound result = RoundOf(outcome, round, begin, before, workload, warm);
+                if (warm.Overhead is { } overhead && !outcome.IsPartial && !outcome.IsStuck)
+                {
+                    await OnItsOwnThreadAsync(() => overhead.TakeAfterRound(cancellationToken)).ConfigureAwait(false);
+                }
+
                 after = _canary();
                 isStuck = outcome.IsStuck;
                 if (!(before.IsQuiet && after.IsQuiet) && repeats < _spec.MostRepeats && !outcome.IsPartial && !isStuck)
@@ -192,7 +197,9 @@ public sealed class WorkerRunner
             idle ??= await OnItsOwnThreadAsync(() => IdleWindow.Bytes(_spec, outcome.AsyncGroups, null, cancellationToken)).ConfigureAwait(false);
             if (steady || (quiet >= 2 && elapsed >= _spec.LongestWarmUp) || elapsed >= longest)
             {
-                return new WarmUpEnd(batches, steady, idle.Value);
+                // Last, when the empty operation is compiled for good too.
+                OverheadMeter? overhead = await OnItsOwnThreadAsync(() => OverheadMeter.Start(_spec, outcome.First!, batches[_spec.Groups[0].Name], cancellationToken)).ConfigureAwait(false);
+                return new WarmUpEnd(batches, steady, idle.Value, overhead);
             }
 
             if (quiet == 0)
@@ -269,8 +276,10 @@ public sealed class WorkerRunner
         return end.Task;
     }
 
-    private static WorkerRound RoundOf(WindowOutcome outcome, int round, long begin, CanaryReading canary, IWorkload workload, long idleBytes = 0)
+    private static WorkerRound RoundOf(WindowOutcome outcome, int round, long begin, CanaryReading canary, IWorkload workload, WarmUpEnd? warm = null)
     {
+        LoopOverhead? overhead = warm?.Overhead?.Of(outcome.Rate);
+        double RateOf(double rate) => overhead is { IsSubtracted: true } ? overhead.Without(rate) : rate;
         List<string> troubles = [.. outcome.Troubles];
         if (outcome.Failures > 0)
         {
@@ -290,17 +299,18 @@ public sealed class WorkerRunner
             StartSecond = Clock.Nanoseconds(begin, outcome.Begin) / 1e9,
             Seconds = outcome.Seconds,
             Operations = outcome.Operations,
-            Rate = outcome.Rate,
+            Rate = RateOf(outcome.Rate),
             Executed = outcome.Executed,
             Failures = outcome.Failures,
-            Groups = outcome.Groups(),
+            Groups = [.. outcome.Groups().Select(g => g with { Rate = RateOf(g.Rate) })],
+            Overhead = overhead,
             Workers = outcome.Workers(),
             Service = outcome.Service is null ? null : new LatencySummary(outcome.Service),
             Response = outcome.Response is null ? null : new LatencySummary(outcome.Response),
             InFlight = outcome.InFlight,
             Pacing = outcome.Pacing,
             Resources = outcome.Resources,
-            BytesPerOperation = (double)Math.Max(0, outcome.Bytes - idleBytes) / Math.Max(1, outcome.Executed),
+            BytesPerOperation = (double)Math.Max(0, outcome.Bytes - (warm?.IdleBytes ?? 0)) / Math.Max(1, outcome.Executed),
             Timeline = outcome.Timeline,
             Canary = canary,
             Troubles = troubles,
@@ -308,5 +318,5 @@ public sealed class WorkerRunner
         };
     }
 
-    private sealed record WarmUpEnd(IReadOnlyDictionary<string, int> Batches, bool WasSteady, long IdleBytes = 0, WindowOutcome? Stuck = null);
+    private sealed record WarmUpEnd(IReadOnlyDictionary<string, int> Batches, bool WasSteady, long IdleBytes = 0, OverheadMeter? Overhead = null, WindowOutcome? Stuck = null);
 }

@@ -49,6 +49,7 @@ internal static class ResultTables
             ("pool threads", static a => Numbers.Grouped(a.Max(static r => r.PoolThreads) ?? 0)),
             ("cores", static a => FormattableString.Invariant($"{a.Mean(static r => r.Cores):0.00}")),
             (bytes ? "B/file" : "B/op", static a => PerOperation(a)),
+            ("overhead", static a => Overhead(a)),
             ("from device", static a => a.Mean(static r => r.Bytes > 0 ? r.DeviceBytes / (double)r.Bytes : null) is { } share ? FormattableString.Invariant($"{share * 100:0.0} %") : null));
     }
 
@@ -175,6 +176,11 @@ internal static class ResultTables
 
     private static string PerOperation(ArmRecord arm) =>
         Numbers.Grouped(arm.Counted.Sum(static r => (double)r.AllocatedBytes) / Math.Max(1, arm.Counted.Sum(static r => r.Operations)));
+
+    // Of a worker's loop, for each operation.
+    private static string? Overhead(ArmRecord arm) => arm.Mean(static r => r.OverheadNs) is { } overhead
+        ? FormattableString.Invariant($"{overhead:0.0} ns/op {(arm.Counted.Any(static r => r.OverheadSubtracted) ? "subtracted" : "included")}")
+        : null;
 
     private static string Range(Spread rate) => rate.Max < 10_000
         ? FormattableString.Invariant($"{rate.Min:0.00}..{rate.Max:0.00}")

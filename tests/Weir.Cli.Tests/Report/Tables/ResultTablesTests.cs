@@ -28,6 +28,20 @@ public class ResultTablesTests
     }
 
     [Theory]
+    [InlineData(null, false, null)]
+    [InlineData(2.84, true, "2.8 ns/op subtracted")]
+    [InlineData(2.84, false, "2.8 ns/op included")]
+    public void Cost_OfShortOperations_ShowsTheOverheadAndWhetherTheRateIsWithoutIt(double? overhead, bool subtracted, string? expected)
+    {
+        ArmRecord arm = Arm("lock", (10, 1, 10));
+        arm = arm with { Rounds = [arm.Rounds[0] with { OverheadNs = overhead, OverheadSubtracted = subtracted }] };
+
+        Table table = ResultTables.Cost(Result(arm))!;
+
+        Assert.Equal(expected, table.Columns.Contains("overhead") ? Cell(table, "overhead") : null);
+    }
+
+    [Theory]
     [InlineData(96, 99.9, 1_000, 25, null)]
     [InlineData(96, 99, 1_000, 25, null)]
     [InlineData(100, 99, 1_000, 25, "1 us")]
