@@ -1,8 +1,4 @@
-using BenchmarkDotNet.Columns;
-using BenchmarkDotNet.Configs;
-using BenchmarkDotNet.Loggers;
 using BenchmarkDotNet.Reports;
-using Weir.Lab.Benchmarks;
 using Weir.Lab.Benchmarks.Reporting;
 using Weir.Lab.Benchmarks.Results;
 using static System.FormattableString;
@@ -16,19 +12,10 @@ internal static class ScalingCheck
 
     public static CheckSection Run()
     {
-        AccumulationLogger log = new();
-        ManualConfig config = ManualConfig.CreateEmpty()
-            .AddLogger(log)
-            .AddColumnProvider(DefaultColumnProviders.Instance)
-            .WithArtifactsPath(Path.Combine(Path.GetTempPath(), "weir-lab-check"))
-            .WithBuildTimeout(TimeSpan.FromMinutes(10))
-            .WithOptions(ConfigOptions.DisableLogFile);
-        IReadOnlyList<Summary> summaries = LabBenchmarks.Run(
-            [typeof(PlainYieldBenchmarks), typeof(WorkersYieldBenchmarks)], ["--filter", "*", "--iterationCount", "8", "--warmupCount", "4"], config);
         string table = "| benchmark | workers | operations per second | CPU | bytes per operation |\n|---|---|---|---|---|\n";
         double plain = 0;
         double many = 0;
-        foreach (BenchmarkReport report in summaries.SelectMany(static s => s.Reports))
+        foreach (BenchmarkReport report in BenchmarkRun.Reports([typeof(PlainYieldBenchmarks), typeof(WorkersYieldBenchmarks)]))
         {
             double rate = report.ResultStatistics is { } statistics ? 1e9 / statistics.Mean : 0;
             WorkersResult? result = WorkersDiagnoser.Instance.ResultOf(report.BenchmarkCase);
@@ -37,11 +24,6 @@ internal static class ScalingCheck
             table += result is null
                 ? Invariant($"| BenchmarkDotNet alone | - | {rate:N0} | | |\n")
                 : Invariant($"| [Workers({result.Workers})] | {result.Workers} | {rate:N0} | {result.Cores:P0} | {result.BytesPerOperation:0} |\n");
-        }
-
-        if (plain == 0 || many == 0)
-        {
-            throw new InvalidOperationException($"BenchmarkDotNet came to no result.\n{log.GetLog()}");
         }
 
         return new CheckSection(
