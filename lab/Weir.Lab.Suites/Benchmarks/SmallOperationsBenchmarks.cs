@@ -1,4 +1,3 @@
-using System.Runtime.CompilerServices;
 using BenchmarkDotNet.Attributes;
 using Weir.Lab.Suites.Workloads;
 
@@ -13,7 +12,6 @@ public class SmallOperationsBenchmarks
 
     /// <summary>Nothing.</summary>
     [Benchmark(Baseline = true)]
-    [MethodImpl(MethodImplOptions.NoInlining)]
     public void Empty()
     {
     }
@@ -21,13 +19,11 @@ public class SmallOperationsBenchmarks
     /// <summary>Adds to a counter with the processor's own atomic addition.</summary>
     /// <returns>The counter.</returns>
     [Benchmark]
-    [MethodImpl(MethodImplOptions.NoInlining)]
     public long Add() => Interlocked.Increment(ref _counter);
 
     /// <summary>Adds to a counter under a lock.</summary>
     /// <returns>The counter.</returns>
     [Benchmark]
-    [MethodImpl(MethodImplOptions.NoInlining)]
     public long TakeLock()
     {
         lock (_lock)
@@ -39,6 +35,5 @@ public class SmallOperationsBenchmarks
     /// <summary>Computes for a microsecond.</summary>
     /// <returns>What it came to.</returns>
     [Benchmark]
-    [MethodImpl(MethodImplOptions.NoInlining)]
     public long Spin() => SpinWork.Run(1, _spins);
 }

@@ -4,7 +4,7 @@ namespace Weir.Lab.Workers;
 /// What the worker's loop adds to each operation: the time of an operation that does nothing, of the same shape (synchronous or not, with a result or without), in the same loop and batches,
 /// measured in the same run.
 /// </summary>
-/// <param name="Nanoseconds">Nanoseconds for each operation: the median of short windows of one worker.</param>
+/// <param name="Nanoseconds">Nanoseconds for each operation: the lower quartile of short windows of one worker, because whatever disturbs one makes it longer, and rather too little is subtracted than too much.</param>
 /// <param name="Resolution">
 /// How much shorter an operation must be than nothing to be told from it: the quartiles' distance of these windows, and a quarter of the overhead at least, because a processor does a part of the loop while the operation is under way.
 /// </param>
@@ -22,9 +22,8 @@ public sealed record LoopOverhead(double Nanoseconds, double Resolution)
     internal static LoopOverhead Of(IReadOnlyCollection<double> nanoseconds)
     {
         double[] sorted = [.. nanoseconds.Order()];
-        double median = Trials.Spread.Of(sorted).Median;
-        double quartiles = sorted[sorted.Length * 3 / 4] - sorted[sorted.Length / 4];
-        return new LoopOverhead(median, Math.Max(quartiles, LeastPart * median));
+        double quartile = sorted[sorted.Length / 4];
+        return new LoopOverhead(quartile, Math.Max(sorted[sorted.Length * 3 / 4] - quartile, LeastPart * quartile));
     }
 
     /// <summary>Whether operations at this rate take so long that the overhead can be subtracted.</summary>
