@@ -13,6 +13,9 @@ internal sealed class CodeYouth(TimeProvider time)
     /// <summary>How many items are run to learn.</summary>
     public const int Lesson = 16;
 
+    /// <summary>How many items at once are worth the code that is optimized at once. Chunks double, so that many items get there soon.</summary>
+    public const int Many = 32;
+
     // One call in so many is for learning.
     private const int Turns = 16;
 
@@ -38,12 +41,17 @@ internal sealed class CodeYouth(TimeProvider time)
             return false;
         }
 
+        Learn();
+        return true;
+    }
+
+    /// <summary>Notes a call that learns.</summary>
+    public void Learn()
+    {
         if (++_lessons >= FewestInPeriod)
         {
             Look(time.GetTimestamp() / _ticks);
         }
-
-        return true;
     }
 
     private void Look(long period)

@@ -16,9 +16,21 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     [MethodImpl(MethodImplOptions.NoInlining)]
     private Done RunGrownItems(int most) => RunItems(most);
 
-    /// <summary>A program that has just started: nearly all items in the loop that is optimized already, and a few in the one that has to be run to become so.</summary>
+    /// <summary>
+    /// A program that has just started: nearly all items in the loop that is optimized at once, and a few in the one that has to be run to become so. To optimize the former
+    /// takes some milliseconds, which few items are not worth.
+    /// </summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private Done RunYoung() => Youth.IsTurnToLearn() ? RunGrownItems(CodeYouth.Lesson) : RunYoungItems();
+    private Done RunYoung()
+    {
+        if (_chunk.Remaining < CodeYouth.Many)
+        {
+            Youth.Learn();
+            return RunGrownItems(int.MaxValue);
+        }
+
+        return Youth.IsTurnToLearn() ? RunGrownItems(CodeYouth.Lesson) : RunYoungItems();
+    }
 
     /// <summary>
     /// The loop that everything else is about. It has no handler of its own, because the position would then live in memory and its increment
