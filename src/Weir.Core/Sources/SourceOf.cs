@@ -7,23 +7,21 @@ namespace Weir.Core.Sources;
 /// <summary>Picks the cheapest way to read a sequence. Nothing is read here.</summary>
 internal static class SourceOf
 {
-    public static Source<T> Enumerable<T>(IEnumerable<T> items)
+    // The exact types only: a class derived from List may enumerate something else than its items.
+    public static Source<T> Enumerable<T>(IEnumerable<T> items) => items switch
     {
-        switch (items)
-        {
-            // The exact types only: a class derived from List may enumerate something else than its items.
-            case T[] array:
-                return new ArraySource<T>(array, 0, array.Length);
-            case List<T> list when list.GetType() == typeof(List<T>):
-                return new ListSource<T>(list);
-            case ArraySegment<T> { Array: not null } segment:
-                return new ArraySource<T>(segment.Array, segment.Offset, segment.Count);
-            case ImmutableArray<T> { IsDefault: false } immutable:
-                return new ArraySource<T>(ImmutableCollectionsMarshal.AsArray(immutable)!, 0, immutable.Length);
-            default:
-                return CountOf(items) is { } count ? new CollectionSource<T>(items, count) : new LazySource<T>(items);
-        }
-    }
+        T[] array => new ArraySource<T>(array, 0, array.Length),
+        List<T> list when list.GetType() == typeof(List<T>) => new ListSource<T>(list),
+        _ => OtherEnumerable(items),
+    };
+
+    // Apart, so that the first list of a process does not load what only others need.
+    private static Source<T> OtherEnumerable<T>(IEnumerable<T> items) => items switch
+    {
+        ArraySegment<T> { Array: not null } segment => new ArraySource<T>(segment.Array, segment.Offset, segment.Count),
+        ImmutableArray<T> { IsDefault: false } immutable => new ArraySource<T>(ImmutableCollectionsMarshal.AsArray(immutable)!, 0, immutable.Length),
+        _ => CountOf(items) is { } count ? new CollectionSource<T>(items, count) : new LazySource<T>(items),
+    };
 
     public static Source<T> AsyncEnumerable<T>(IAsyncEnumerable<T> items) => new AsyncSource<T>(items);
 
