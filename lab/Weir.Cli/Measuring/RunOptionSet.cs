@@ -21,12 +21,9 @@ internal sealed class RunOptionSet
     private readonly TextOption _minThreads = TextOption.Of("--min-threads", null, "N", "Threads that the pool makes without waiting. Default: its own choice");
     private readonly TextOption _duration;
     private readonly TextOption _rounds;
-    private readonly TextOption _grain = TextOption.Of("--grain", null, "TIME", "How much work an operation has: cpu 10us, io and delay 1ms");
+    private readonly SubjectOptions _subjects = new();
     private readonly TextOption _seed = TextOption.Of("--seed", null, "N", "The start of all random numbers. Default 1");
     private readonly TextOption _timeout = TextOption.Of("--timeout", null, "TIME", "Give up when an operation has not ended after so long. Default 20s");
-    private readonly TextOption _collector = TextOption.Of("--gc", null, "MODE", "The garbage collector of the measuring processes: wks (workstation) or svr (server, with a fixed number of heaps). Default: that of the program");
-    private readonly TextOption _assembly = TextOption.Of("--assembly", null, "FILE", "An assembly with the methods to measure");
-    private readonly TextOption _method = TextOption.Of("--method", null, "N.C.M,...", "Static methods of it, without parameters or with a CancellationToken; several for --groups");
 
     public RunOptionSet(bool isScale, int rounds, string duration)
     {
@@ -42,48 +39,36 @@ internal sealed class RunOptionSet
     public void AddTo(Command command)
     {
         TextOption[] options = _isScale
-            ? [_workers, _duration, _rounds, _timeout, _grain, _minThreads, _collector, _seed, _assembly, _method]
-            : [_workers, _groups, _rate, _maxInFlight, _duration, _rounds, _timeout, _grain, _minThreads, _collector, _seed, _assembly, _method];
+            ? [_workers, _duration, _rounds, _timeout, _minThreads, _seed]
+            : [_workers, _groups, _rate, _maxInFlight, _duration, _rounds, _timeout, _minThreads, _seed];
         foreach (TextOption option in options)
         {
             command.Add(option.Flag);
         }
+
+        _subjects.AddTo(command);
     }
+
+    /// <summary>What says what is measured.</summary>
+    public SubjectOptions Subjects => _subjects;
 
     /// <exception cref="BadInputException">A value cannot be used.</exception>
     public RunSettings Read(ParseResult parsed, string? workload)
     {
         OptionValue? Find(TextOption option) => option.Find(parsed, static _ => null);
 
-        WorkloadSpec spec = Spec(workload, Find(_assembly), Find(_method));
-        if (Find(_grain) is { } grain)
-        {
-            spec = spec.Assembly is null
-                ? spec with { Grain = WorkloadCatalog.Grain(spec.Name, grain) }
-                : throw new BadInputException("--grain needs a built-in workload: cpu, io or delay.");
-        }
-
-        if (Find(_collector) is { } collector)
-        {
-            // What a workload says itself wins.
-            spec = spec with { Collector = spec.Collector ?? CollectorMode.Read(collector) };
-        }
-
         OptionValue? workers = Find(_workers);
         OptionValue? groups = Find(_groups);
+        IReadOnlyList<IReadOnlyList<WorkloadSpec>> subjects = _subjects.Read(parsed, workload, groups is not null);
+        WorkloadSpec spec = subjects[0][0];
         if (workers is not null && groups is not null)
         {
             throw new BadInputException("--workers and --groups cannot be used together; the groups have their own numbers.");
         }
 
-        if (groups is not null && spec.Name != "channel" && spec.Methods.Count < 2)
+        if (groups is not null && spec.Assembly is null && spec.Name != "channel")
         {
             throw new BadInputException("--groups needs the workload channel, or several methods of an assembly; all workers of the others do the same.");
-        }
-
-        if (groups is null && spec.Methods.Count > 1)
-        {
-            throw new BadInputException($"--method has several methods, so --groups must say how many workers run each, as in {string.Join(',', spec.Methods.Select(static m => MethodWorkload.GroupOf(m) + ":1"))}.");
         }
 
         double? rate = Rate(Find(_rate));
@@ -101,7 +86,7 @@ internal sealed class RunOptionSet
         OptionValue counts = workers ?? new OptionValue("--workers", spec.Workers?.ToString(CultureInfo.InvariantCulture) ?? _defaultWorkers);
         return new RunSettings
         {
-            Workload = spec,
+            Subjects = subjects,
             Workers = _isScale ? counts.WholeNumbers(1, WorkloadCatalog.MostWorkers) : [counts.WholeNumber(1, WorkloadCatalog.MostWorkers)],
             Groups = groups is null ? null : Groups(groups),
             RatePerSecond = rate,
@@ -112,38 +97,6 @@ internal sealed class RunOptionSet
             Timeout = (Find(_timeout) ?? new OptionValue("--timeout", "20s")).Time(TimeSpan.FromMilliseconds(100), TimeSpan.FromHours(1), "20s"),
             Seed = Find(_seed)?.WholeNumber(0, int.MaxValue) ?? 1,
         };
-    }
-
-    private static WorkloadSpec Spec(string? workload, OptionValue? assembly, OptionValue? method)
-    {
-        if (assembly is null && method is null)
-        {
-            return workload is { Length: > 0 }
-                ? WorkloadSpec.Parse(workload)
-                : throw new BadInputException($"WORKLOAD must be {WorkloadCatalog.Names}, or a method with --assembly and --method.");
-        }
-
-        if (assembly is null || method is null)
-        {
-            throw new BadInputException("--assembly and --method go together: --assembly X.dll --method Namespace.Class.Method.");
-        }
-
-        if (workload is not null)
-        {
-            throw new BadInputException("WORKLOAD cannot be used with --assembly, which brings its own.");
-        }
-
-        string[] methods = method.Text.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries);
-        WorkloadSpec spec = new()
-        {
-            Name = methods.Length > 0 ? MethodWorkload.GroupOf(methods[0]) : throw method.Bad("a static method as Namespace.Class.Method"),
-            Assembly = Path.GetFullPath(assembly.Text),
-            Methods = methods,
-        };
-
-        // Here, so that a wrong name is one line before anything is measured.
-        _ = new MethodWorkload(spec);
-        return spec;
     }
 
     private static double? Rate(OptionValue? given)

@@ -7,7 +7,14 @@ namespace Weir.Cli.Measuring;
 /// <summary>The checked settings that all commands over workloads share.</summary>
 internal sealed record RunSettings
 {
-    public required WorkloadSpec Workload { get; init; }
+    /// <summary>What is measured: of each thing one for every combination of the parameters that are varied.</summary>
+    public required IReadOnlyList<IReadOnlyList<WorkloadSpec>> Subjects { get; init; }
+
+    /// <summary>The first of them, which is the only one unless several methods are given or parameters varied.</summary>
+    public WorkloadSpec Workload => Subjects[0][0];
+
+    /// <summary>All of them.</summary>
+    public IReadOnlyList<WorkloadSpec> Workloads => [.. Subjects.SelectMany(static s => s)];
 
     /// <summary>The numbers of workers; one unless the command measures a scale.</summary>
     public required IReadOnlyList<int> Workers { get; init; }
@@ -37,7 +44,7 @@ internal sealed record RunSettings
     public WorkerOrder Order(WorkloadSpec workload, int workers, int rounds) => new()
     {
         Workload = workload,
-        Name = workload.Name,
+        Name = workload.Label,
         Groups = Groups ?? [new WorkerGroup(WorkerRunSpec.DefaultGroup, workers)],
         RatePerSecond = RatePerSecond,
         MaxInFlight = MaxInFlight,

@@ -24,7 +24,7 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
 
     /// <summary>Measures, each round or each arm in a process of its own.</summary>
     /// <param name="orders">The arms. Those of one name differ in their workers.</param>
-    /// <param name="knobs">The settings that they share.</param>
+    /// <param name="settings">The settings that they share.</param>
     /// <param name="turns">How many processes each arm gets, one after the other, in turns with the other arms.</param>
     /// <param name="progress">Hears of each round.</param>
     /// <exception cref="OperationCanceledException">It was stopped before any round had ended.</exception>
@@ -48,7 +48,7 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
 
     /// <summary>Measures in processes that stay and take turns.</summary>
     /// <param name="orders">The arms.</param>
-    /// <param name="knobs">The settings that they share.</param>
+    /// <param name="settings">The settings that they share.</param>
     /// <param name="measure">Measures them.</param>
     /// <exception cref="OperationCanceledException">It was stopped before any round had ended.</exception>
     public Task<ResultFile> MeasureInTurnsAsync(
@@ -81,7 +81,7 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
         {
             Command = command,
             Arguments = arguments,
-            Work = string.Join(" and ", orders.Select(static o => o.Workload).DistinctBy(static w => (w.Name, w.Grain)).Select(WorkloadCatalog.Text)),
+            Work = string.Join(" and ", orders.Select(static o => WorkloadCatalog.Text(o.Workload)).Distinct()),
             Unit = Unit,
             StartedAt = startedAt,
             Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
@@ -97,6 +97,7 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
     {
         Name = order.Name,
         Workers = order.Workers,
+        Varied = order.Workload.Varied,
         Settings = new Dictionary<string, string>(order.Workload.Parameters()) { ["knobs"] = order.Spec().ParameterHash },
         Rounds = rounds,
     };

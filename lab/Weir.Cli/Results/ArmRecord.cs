@@ -16,6 +16,9 @@ internal sealed record ArmRecord
     /// <summary>What is particular to this arm, by name.</summary>
     public IReadOnlyDictionary<string, string> Settings { get; init; } = new Dictionary<string, string>();
 
+    /// <summary>The parameters that the run varied, and their values in this arm; they are part of its name.</summary>
+    public IReadOnlyDictionary<string, string> Varied { get; init; } = new Dictionary<string, string>();
+
     /// <summary>The rounds, in the order in which they were measured.</summary>
     public IReadOnlyList<RoundRecord> Rounds { get; init; } = [];
 

@@ -4,15 +4,15 @@ using Weir.Lab.Workers;
 namespace Weir.Cli.Workloads;
 
 /// <summary>One bounded block that all workers send to. Whose block it is, and how it is called, is all that its kinds differ by.</summary>
-internal abstract class BlockWorkload : IWorkload
+internal abstract class BlockWorkload(int capacity) : IWorkload
 {
-    /// <summary>How many items the block holds before a sender has to wait.</summary>
-    protected const int Capacity = 1024;
-
     private IDataflowBlock? _block;
     private long _processed;
 
     public abstract string Name { get; }
+
+    /// <summary>How many items the block holds before a sender has to wait.</summary>
+    protected int Capacity => capacity;
 
     public ValueTask BeginRoundAsync(CancellationToken cancellationToken)
     {

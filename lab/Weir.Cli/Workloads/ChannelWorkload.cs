@@ -5,11 +5,9 @@ using Weir.Lab.Workers;
 namespace Weir.Cli.Workloads;
 
 /// <summary>One bounded channel. In groups, producers write and consumers read; without, each worker writes an item and reads one.</summary>
-internal sealed class ChannelWorkload : IWorkload
+internal sealed class ChannelWorkload(int capacity) : IWorkload
 {
-    private const int Capacity = 1024;
-
-    private Channel<long> _channel = Channel.CreateBounded<long>(Capacity);
+    private Channel<long> _channel = Channel.CreateBounded<long>(capacity);
     private long _written;
     private long _read;
 
@@ -24,7 +22,7 @@ internal sealed class ChannelWorkload : IWorkload
 
     public ValueTask BeginRoundAsync(CancellationToken cancellationToken)
     {
-        _channel = Channel.CreateBounded<long>(Capacity);
+        _channel = Channel.CreateBounded<long>(capacity);
         (_written, _read) = (0, 0);
         return default;
     }

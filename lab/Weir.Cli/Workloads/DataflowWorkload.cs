@@ -4,7 +4,7 @@ using Weir.Lab.Workers;
 namespace Weir.Cli.Workloads;
 
 /// <summary>A block of Weir.Dataflow.</summary>
-internal sealed class DataflowWorkload : BlockWorkload
+internal sealed class DataflowWorkload(int capacity) : BlockWorkload(capacity)
 {
     public override string Name => "dataflow";
 

@@ -4,11 +4,9 @@ using Weir.Lab.Workers;
 namespace Weir.Cli.Workloads;
 
 /// <summary>SHA-256 of a piece of memory, with the result checked.</summary>
-internal sealed class HashWorkload : IWorkload
+internal sealed class HashWorkload(int bytes) : IWorkload
 {
-    private const int Bytes = 64 * 1024;
-
-    private readonly byte[] _data = new byte[Bytes];
+    private readonly byte[] _data = new byte[bytes];
     private byte[] _expected = [];
 
     public string Name => "hash";

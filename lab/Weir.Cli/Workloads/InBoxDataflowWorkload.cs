@@ -4,7 +4,7 @@ using Weir.Lab.Workers;
 namespace Weir.Cli.Workloads;
 
 /// <summary>A block of System.Threading.Tasks.Dataflow.</summary>
-internal sealed class InBoxDataflowWorkload : BlockWorkload
+internal sealed class InBoxDataflowWorkload(int capacity) : BlockWorkload(capacity)
 {
     public override string Name => "dataflow-inbox";
 

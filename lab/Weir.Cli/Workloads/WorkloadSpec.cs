@@ -1,13 +1,16 @@
+using System.Globalization;
+using System.Text.Json.Serialization;
 using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
 using Weir.Cli.Options;
+using Weir.Cli.Workloads.UserCode;
 
 namespace Weir.Cli.Workloads;
 
 /// <summary>Which workload, and what is set about it: as one types it, and as it goes to a measuring process.</summary>
 internal sealed record WorkloadSpec
 {
-    /// <summary>The name of a built-in workload, or of methods of an assembly.</summary>
+    /// <summary>The name of a built-in workload, or a short one of a user's code.</summary>
     public required string Name { get; init; }
 
     /// <summary>How much work an operation has; <see langword="null"/> for the workload's own size.</summary>
@@ -16,11 +19,17 @@ internal sealed record WorkloadSpec
     /// <summary>How fast the machine computes, measured once for all processes: each of them finding it for itself would do different work.</summary>
     public double? StepsPerSecond { get; init; }
 
-    /// <summary>The assembly of the methods; <see langword="null"/> for a built-in workload.</summary>
+    /// <summary>The user's assembly; <see langword="null"/> for a built-in workload.</summary>
     public string? Assembly { get; init; }
 
-    /// <summary>The static methods, by their full names; several for several groups of workers.</summary>
+    /// <summary>The methods, or the class, by their names; several methods for several groups of workers.</summary>
     public IReadOnlyList<string> Methods { get; init; } = [];
+
+    /// <summary>What is set of it beside the grain, by name.</summary>
+    public IReadOnlyDictionary<string, string> Values { get; init; } = new Dictionary<string, string>();
+
+    /// <summary>The parameters that this run varies, with the values as they were given; they are part of its name in reports.</summary>
+    public IReadOnlyDictionary<string, string> Varied { get; init; } = new Dictionary<string, string>();
 
     /// <summary>The workers that the specification asks for itself; <see langword="null"/> for those of the command.</summary>
     public int? Workers { get; init; }
@@ -28,10 +37,14 @@ internal sealed record WorkloadSpec
     /// <summary>The garbage collector of the process, <c>wks</c> or <c>svr</c>; <see langword="null"/> for that of the program.</summary>
     public string? Collector { get; init; }
 
+    /// <summary>The name in reports.</summary>
+    [JsonIgnore]
+    public string Label => Named(Name);
+
     /// <summary>What two things that may be compared share.</summary>
     public IReadOnlyDictionary<string, string> Parameters()
     {
-        Dictionary<string, string> parameters = [];
+        Dictionary<string, string> parameters = new(Values);
         if ((Grain ?? WorkloadCatalog.OwnGrain(this)) is { } grain)
         {
             parameters["grain"] = Numbers.Time(grain);
@@ -45,6 +58,29 @@ internal sealed record WorkloadSpec
         return parameters;
     }
 
+    /// <summary>The same with a parameter set.</summary>
+    /// <param name="name">The parameter.</param>
+    /// <param name="value">The value, as it was given.</param>
+    /// <exception cref="BadInputException">A built-in workload has no such parameter, or the value cannot be used.</exception>
+    public WorkloadSpec With(string name, OptionValue value)
+    {
+        // What a user's code takes is known only to its assembly.
+        if (Assembly is not null)
+        {
+            return this with { Values = new Dictionary<string, string>(Values) { [name] = value.Text } };
+        }
+
+        BuiltIn own = WorkloadCatalog.Of(this);
+        return name.ToLowerInvariant() switch
+        {
+            "grain" => this with { Grain = Grain is null ? WorkloadCatalog.Grain(Name, value) : throw Twice(name) },
+            "gc" => this with { Collector = Collector is null ? CollectorMode.Read(value) : throw Twice(name) },
+            var other when other == own.Parameter?.Name && Values.ContainsKey(other) => throw Twice(name),
+            var other when other == own.Parameter?.Name => this with { Values = new Dictionary<string, string>(Values) { [other] = own.Parameter.Read(value).ToString(CultureInfo.InvariantCulture) } },
+            _ => throw new BadInputException($"{value.Source}: {Name} has no such parameter; the nearest {(NearestNames.Of(name, own.Parameters) is [var only] ? $"is {only}" : $"are {string.Join(", ", NearestNames.Of(name, own.Parameters))}")}."),
+        };
+    }
+
     /// <summary>Reads <c>NAME[:key=value,...]</c>.</summary>
     /// <exception cref="BadInputException">It is no workload.</exception>
     public static WorkloadSpec Parse(string text)
@@ -56,15 +92,16 @@ internal sealed record WorkloadSpec
         {
             string[] sides = pair.Split('=', 2);
             OptionValue value = new($"{sides[0]} of '{text}'", sides.Length > 1 ? sides[1] : "");
-            spec = sides[0] switch
-            {
-                "grain" => spec with { Grain = WorkloadCatalog.Grain(spec.Name, value) },
-                "gc" => spec with { Collector = CollectorMode.Read(value) },
-                "workers" => spec with { Workers = value.WholeNumber(1, WorkloadCatalog.MostWorkers) },
-                _ => throw new BadInputException($"A workload is NAME or NAME:grain=TIME,workers=N,gc=wks; '{text}' has '{pair}'."),
-            };
+            spec = sides[0] == "workers" ? spec with { Workers = value.WholeNumber(1, WorkloadCatalog.MostWorkers) }
+                : sides[0] is "grain" or "gc" || sides[0] == WorkloadCatalog.Of(spec).Parameter?.Name ? spec.With(sides[0], value)
+                : throw new BadInputException($"A workload is NAME or NAME:grain=TIME,workers=N,gc=wks; '{text}' has '{pair}'.");
         }
 
         return spec;
     }
+
+    /// <summary>A name together with the parameters that are varied.</summary>
+    public string Named(string name) => string.Join(' ', [name, .. Varied.Select(static p => $"{p.Key}={p.Value}")]);
+
+    private BadInputException Twice(string name) => new($"The parameter '{name}' of {Name} is given twice.");
 }

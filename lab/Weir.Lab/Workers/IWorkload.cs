@@ -3,8 +3,8 @@ namespace Weir.Lab.Workers;
 /// <summary>What is measured: it makes the operation of each worker, and says afterwards whether the results are right.</summary>
 public interface IWorkload
 {
-    /// <summary>The name in reports.</summary>
-    string Name { get; }
+    /// <summary>The name in reports. The default is the name of the class.</summary>
+    string Name => GetType().Name;
 
     /// <summary>Prepares what a run needs. Once, before anything else.</summary>
     /// <param name="spec">The run.</param>

@@ -1,14 +1,11 @@
 using System.CommandLine;
-using System.Diagnostics;
 using Weir.Cli.Hosting;
 using Weir.Cli.Measuring;
 using Weir.Cli.Options;
-using Weir.Cli.Processes;
 using Weir.Cli.Progress;
 using Weir.Cli.Report.Output;
 using Weir.Cli.Report.Page;
 using Weir.Cli.Results;
-using Weir.Cli.Workloads;
 using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Compare;
@@ -19,21 +16,24 @@ internal static class CompareCommand
     private const int MostRounds = 96;
     private const int MostProcesses = 8;
     private const string DefaultWithin = "35s";
+    private static readonly TimeSpan DefaultWithinTime = TimeSpan.FromSeconds(35);
 
     public static Command Create(CliHost host)
     {
-        Argument<string> before = new("A") { Description = "What is compared with: a workload as NAME or NAME:grain=TIME,workers=N,gc=wks, a result file, or @BASELINE. " + WorkloadArgument.Help };
-        Argument<string> after = new("B") { Description = "What is compared" };
+        Argument<string?> before = new("A") { Description = "What is compared with: a workload as NAME or NAME:grain=TIME,workers=N,gc=wks, a result file, or @BASELINE; absent with --assembly. " + WorkloadArgument.Help, Arity = ArgumentArity.ZeroOrOne };
+        Argument<string?> after = new("B") { Description = "What is compared; absent when methods, builds or values of a parameter are compared", Arity = ArgumentArity.ZeroOrOne };
         RunOptionSet options = new(isScale: false, rounds: MostRounds, duration: "100ms");
         CompareOptionSet compare = new();
         BaselineOption directory = new();
         OutputOptionSet outputs = new();
         Command command = new(
             "compare",
-            "Compares B with A. Two workloads are measured in many short rounds, by pairs of processes that take turns (ABBA), until it is decided. Exit code 2 when B is slower.") { before, after };
+            "Compares B with A: workloads, methods of your own, two builds of them, or stored results. What is measured takes turns in many short rounds (ABBA), until it is decided. Exit code 2 when B is slower.") { before, after };
+        TextOption against = TextOption.Of("--against", null, "FILE", "Another build of --assembly, which is compared with it");
         TextOption processes = TextOption.Of("--processes", null, "N", $"How many processes each side has. Default {MostProcesses}");
-        TextOption within = TextOption.Of("--within", null, "TIME", $"When to end, decided or not. Default {DefaultWithin}");
+        TextOption within = TextOption.Of("--within", null, "TIME", $"When to end a comparison, decided or not. Default {DefaultWithin}");
         options.AddTo(command);
+        command.Add(against.Flag);
         command.Add(processes.Flag);
         command.Add(within.Flag);
         compare.AddTo(command);
@@ -41,15 +41,20 @@ internal static class CompareCommand
         outputs.AddTo(command);
         command.SetAction(async (parsed, _) =>
         {
-            string[] texts = [parsed.GetRequiredValue(before), parsed.GetRequiredValue(after)];
+            string?[] texts = [parsed.GetValue(before), parsed.GetValue(after)];
             ComparisonOptions comparison = compare.Read(parsed);
             OutputSettings output = outputs.Read(parsed);
             string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
-            ResultFile?[] files = [.. texts.Select(t => Stored(t, directory.Store(parsed)))];
+            ResultFile?[] files = [.. texts.Select(t => t is null ? null : Stored(t, directory.Store(parsed)))];
             ResultFile result;
             if (files is [{ } a, { } b])
             {
-                result = ResultComparing.Compare((NameOf(texts[0]), a), (NameOf(texts[1]), b), comparison, compare.Across(parsed), arguments);
+                if (options.Subjects.HasAny(parsed))
+                {
+                    throw new BadInputException("Stored results are compared as they are: --assembly, --method, --param, --grain and --gc are for what is measured.");
+                }
+
+                result = ResultComparing.Compare((NameOf(texts[0]!), a), (NameOf(texts[1]!), b), comparison, compare.Across(parsed), arguments);
             }
             else if (files is [null, null])
             {
@@ -58,17 +63,12 @@ internal static class CompareCommand
                     throw new BadInputException("--across is for two stored results; workloads that are measured in turns say themselves what differs.");
                 }
 
-                result = await RunProgress.RunAsync(host, output.Quiet, p => InTurnsAsync(
-                    texts,
-                    t => options.Read(parsed, t),
-                    settings => new TurnPlan(
-                        processes.Find(parsed, static _ => null)?.WholeNumber(2, 64) ?? MostProcesses,
-                        settings.Rounds,
-                        (within.Find(parsed, static _ => null) ?? new OptionValue("--within", DefaultWithin)).Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), "35s")),
-                    comparison,
-                    arguments,
-                    host,
-                    p)).ConfigureAwait(false);
+                Sides sides = Sides.Of(parsed, texts, options, against.Find(parsed, static _ => null));
+                TurnPlan plan = new(
+                    processes.Find(parsed, static _ => null)?.WholeNumber(2, 64) ?? Math.Max(2, 2 * MostProcesses / sides.Groups[0].Count),
+                    sides.Settings.Rounds,
+                    within.Find(parsed, static _ => null)?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), DefaultWithin) ?? DefaultWithinTime * (sides.Groups[0].Count - 1));
+                result = await RunProgress.RunAsync(host, output.Quiet, p => new InTurns(sides, plan, comparison, host, p).MeasureAsync(arguments)).ConfigureAwait(false);
             }
             else
             {
@@ -91,23 +91,4 @@ internal static class CompareCommand
     private static ResultFile One(string path) => StoredResults.Read(path) is [{ } only]
         ? only
         : throw new BadInputException($"'{path}' holds several results; compare needs a file with one.");
-
-    private static async Task<ResultFile> InTurnsAsync(
-        string[] texts, Func<string, RunSettings> read, Func<RunSettings, TurnPlan> plan, ComparisonOptions comparison, IReadOnlyList<string> arguments, CliHost host, RunProgress progress)
-    {
-        long began = Stopwatch.GetTimestamp();
-        RunSettings[] settings = [.. texts.Select(read)];
-        WorkloadSpec[] specs = [.. settings.Select(static k => k.Workload)];
-
-        // Two of one name need names of their own, also when they are the same thing.
-        string[] names = specs[0].Name != specs[1].Name ? [specs[0].Name, specs[1].Name]
-            : texts[0] != texts[1] ? [texts[0], texts[1]]
-            : [$"A: {texts[0]}", $"B: {texts[1]}"];
-        WorkerOrder[] orders = [.. settings.Select((k, i) => k.Order(k.Workload, k.Workers[0], rounds: 1) with { Name = names[i] })];
-        Turns turns = new(host, plan(settings[0]), comparison, progress);
-        ResultFile result = await new WorkerArms(host, "compare", arguments)
-            .MeasureInTurnsAsync(orders, settings[0], o => turns.MeasureAsync(o, began)).ConfigureAwait(false);
-        TurnRound[] rounds = [.. Turns.RoundsOf(result.Arms[0], isCandidate: false), .. Turns.RoundsOf(result.Arms[1], isCandidate: true)];
-        return result with { Comparisons = rounds.Length > 0 ? [Comparing.Turns(result.Arms[1], result.Arms[0], rounds, comparison, turns.Looks, turns.Share)] : [] };
-    }
 }

@@ -7,11 +7,12 @@ using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Compare;
 
-/// <summary>Measures two workloads in many short rounds, in pairs of processes that stay and take turns (A B B A, and in the next pair B A A B), until it is decided.</summary>
+/// <summary>Measures two workloads or more in many short rounds, by processes that stay and take turns (A B B A, and in the next pair B A A B; of three A B C C B A), until all that is compared with the first is decided.</summary>
 internal sealed class Turns(CliHost host, TurnPlan plan, ComparisonOptions options, RunProgress progress)
 {
-    private readonly List<TurnRound> _rounds = [];
+    private readonly List<(int Side, TurnRound Round)> _rounds = [];
     private readonly SequentialLooks _looks = new();
+    private int _sides;
 
     /// <summary>How many times it was looked whether it is decided.</summary>
     public int Looks { get; private set; }
@@ -20,13 +21,14 @@ internal sealed class Turns(CliHost host, TurnPlan plan, ComparisonOptions optio
     public double Share { get; private set; } = 1;
 
     /// <summary>Measures.</summary>
-    /// <param name="orders">The baseline and the candidate.</param>
+    /// <param name="orders">The baseline and the candidates.</param>
     /// <param name="began">When the command began.</param>
     /// <returns>The rounds of both in the order in which they were made, and what has to be known about them.</returns>
     /// <exception cref="InvalidOperationException">A process could not measure.</exception>
     public async Task<(IReadOnlyList<IReadOnlyList<RoundRecord>> Rounds, IReadOnlyList<Finding> Findings)> MeasureAsync(IReadOnlyList<WorkerOrder> orders, long began)
     {
-        TurnSessions sessions = new(host, orders, plan.Pairs, plan.AllRounds, progress);
+        _sides = orders.Count;
+        TurnSessions sessions = new(host, orders, plan.Pairs, plan.AllRounds / 2 * orders.Count, progress);
         await sessions.WarmUpAsync().ConfigureAwait(false);
         await TakeTurnsAsync(sessions, began).ConfigureAwait(false);
         return await sessions.EndAsync().ConfigureAwait(false);
@@ -73,8 +75,9 @@ internal sealed class Turns(CliHost host, TurnPlan plan, ComparisonOptions optio
     // There and back, and in every other pair the other way round.
     private async Task<bool> TurnAsync(TurnSessions sessions, int turn, int pair)
     {
-        int first = (turn + pair) % 2;
-        foreach (int side in new[] { first, 1 - first, 1 - first, first })
+        int[] sides = [.. Enumerable.Range(0, _sides)];
+        int[] there = (turn + pair) % 2 == 0 ? sides : [.. sides.Reverse()];
+        foreach (int side in there.Concat(there.Reverse()))
         {
             if (await sessions.RoundAsync(side, pair, turn).ConfigureAwait(false) is not { Rate: { } rate } round)
             {
@@ -84,7 +87,7 @@ internal sealed class Turns(CliHost host, TurnPlan plan, ComparisonOptions optio
             // What does not count at the end must not decide when to end.
             if (!round.IsDisturbed)
             {
-                _rounds.Add(new TurnRound(pair, turn, side == 1, rate, round.Room));
+                _rounds.Add((side, new TurnRound(pair, turn, side > 0, rate, round.Room)));
             }
         }
 
@@ -95,6 +98,7 @@ internal sealed class Turns(CliHost host, TurnPlan plan, ComparisonOptions optio
     {
         Looks++;
         Share = _looks.Take(isLast);
-        return TurnsComparison.Of(_rounds, options, Share).Comparison.Verdict != Verdict.Inconclusive;
+        return Enumerable.Range(1, _sides - 1).All(side =>
+            TurnsComparison.Of([.. _rounds.Where(r => r.Side == 0 || r.Side == side).Select(static r => r.Round)], options, Share).Comparison.Verdict != Verdict.Inconclusive);
     }
 }

@@ -107,7 +107,7 @@ internal static class Checks
     // Two arms that are the same: what they differ by is the machine's doing.
     private static async Task<ResultFile> SameAsync(CliHost host, IReadOnlyList<string> arguments)
     {
-        RunSettings settings = new() { Workload = new WorkloadSpec { Name = "cpu" }, Workers = [1], Duration = SameDuration, Rounds = SameRounds, Seed = 1 };
+        RunSettings settings = new() { Subjects = [[new WorkloadSpec { Name = "cpu" }]], Workers = [1], Duration = SameDuration, Rounds = SameRounds, Seed = 1 };
         WorkerOrder order = settings.Order(settings.Workload, 1, rounds: 2);
         ResultFile result = await RunProgress.RunAsync(host, quiet: true, p => new WorkerArms(host, "doctor", arguments).MeasureAsync(
             [order with { Name = "A" }, order with { Name = "B" }], settings, SameRounds / 2, p)).ConfigureAwait(false);

@@ -21,7 +21,7 @@ internal static class ScaleCommand
         RunOptionSet options = new(isScale: true, rounds: 6, duration: "0.3s");
         TextOption fit = TextOption.Of("--fit", null, "LAW", "usl (Universal Scalability Law) or none. Default usl");
         OutputOptionSet outputs = new();
-        Command command = new("scale", "Measures a workload with several numbers of workers in turns, in processes that stay, and fits the scaling law.") { workload };
+        Command command = new("scale", "Measures a workload or your own code with several numbers of workers in turns, in processes that stay, and fits the scaling law.") { workload };
         options.AddTo(command);
         command.Add(fit.Flag);
         outputs.AddTo(command);
@@ -30,9 +30,13 @@ internal static class ScaleCommand
             RunSettings settings = options.Read(parsed, parsed.GetValue(workload));
             bool fits = fit.Find(parsed, static _ => null)?.OneOf(FitWords) ?? true;
             OutputSettings output = outputs.Read(parsed);
-            WorkerOrder[] orders = [.. settings.Workers.Select(n => settings.Order(settings.Workload, n, rounds: 1))];
+            WorkerOrder[] orders = [.. settings.Workloads.SelectMany(_ => settings.Workers, (w, n) => settings.Order(w, n, rounds: 1))];
+            int[] series = [.. settings.Workloads.Select(_ => settings.Workers.Count)];
             WorkerArms arms = new(host, "scale", [.. parsed.Tokens.Select(static t => t.Value)]);
-            ResultFile result = await RunProgress.RunAsync(host, output.Quiet, p => arms.MeasureInTurnsAsync(orders, settings, o => new ScaleTurns(host, settings.Rounds, fits, p).MeasureAsync(o))).ConfigureAwait(false);
+            ResultFile result = await RunProgress.RunAsync(host, output.Quiet, p => arms.MeasureInTurnsAsync(
+                orders,
+                settings,
+                o => ArmGroups.MeasureAsync(o, series, (i, own) => new ArmTurns(host, settings.Rounds, ScaleTurns.MostProcesses, p, fits ? rates => Peak(settings, i, rates) : null).MeasureAsync(own), host.Stop))).ConfigureAwait(false);
             return ResultOutput.Write(fits ? Fitted(result) : result, output, host);
         });
         return command;
@@ -62,6 +66,9 @@ internal static class ScaleCommand
 
         return result with { Fits = fits, Findings = findings };
     }
+
+    private static string? Peak(RunSettings settings, int series, IReadOnlyList<IReadOnlyList<double>> rates) =>
+        ScaleTurns.PeakAtFewest([.. settings.Workers.Zip(rates)]) is { } peak ? $"{settings.Workloads[series].Label}: {peak}" : null;
 
     private static Interval Of(Estimate estimate) => new(estimate.Value, estimate.Lower, estimate.Upper);
 }

@@ -1,0 +1,63 @@
+using System.Diagnostics;
+using Weir.Cli.Hosting;
+using Weir.Cli.Measuring;
+using Weir.Cli.Processes;
+using Weir.Cli.Progress;
+using Weir.Cli.Results;
+using Weir.Lab.Statistics;
+
+namespace Weir.Cli.Commands.Compare;
+
+/// <summary>Measures what is to be compared, group by group, and compares it.</summary>
+/// <param name="sides">What is compared with what.</param>
+/// <param name="plan">How each group is measured.</param>
+/// <param name="comparison">Margin and level of all comparisons together.</param>
+/// <param name="host">Whether there are processes, and what stops them.</param>
+/// <param name="progress">Hears of each round.</param>
+internal sealed class InTurns(Sides sides, TurnPlan plan, ComparisonOptions comparison, CliHost host, RunProgress progress)
+{
+    // Bonferroni: so a difference is claimed where there is none no more often than with a single comparison. The rounds of one group cannot be looked at again when the next has shown how many there are to correct.
+    private readonly ComparisonOptions _each = comparison with { Alpha = comparison.Alpha / sides.Comparisons };
+
+    /// <summary>Measures and compares.</summary>
+    /// <param name="arguments">The arguments that repeat it.</param>
+    public async Task<ResultFile> MeasureAsync(IReadOnlyList<string> arguments)
+    {
+        long began = Stopwatch.GetTimestamp();
+        WorkerOrder[] orders = [.. sides.Groups.SelectMany(static g => g).Select(s => sides.Settings.Order(s.Workload, s.Workload.Workers ?? sides.Settings.Workers[0], rounds: 1) with { Name = s.Name })];
+        Turns[] turns = [.. sides.Groups.Select(_ => new Turns(host, plan, _each, progress))];
+        ResultFile result = await new WorkerArms(host, "compare", arguments).MeasureInTurnsAsync(
+            orders,
+            sides.Settings,
+            all => ArmGroups.MeasureAsync(
+                all,
+                [.. sides.Groups.Select(static g => g.Count)],
+                (group, own) => turns[group].MeasureAsync(own, group == 0 ? began : Stopwatch.GetTimestamp()),
+                host.Stop)).ConfigureAwait(false);
+        return result with
+        {
+            Comparisons = [.. Comparisons(result, turns)],
+            Findings = sides.Comparisons > 1
+                ? [.. result.Findings, new Finding(FindingLevel.Note, FormattableString.Invariant($"{sides.Comparisons} comparisons share the alpha of {comparison.Alpha * 100:0.##} %: each is made at {_each.Alpha * 100:0.###} %."))]
+                : result.Findings,
+        };
+    }
+
+    private IEnumerable<ComparisonRecord> Comparisons(ResultFile result, Turns[] turns)
+    {
+        int arm = 0;
+        for (int group = 0; group < turns.Length; group++)
+        {
+            ArmRecord against = result.Arms[arm++];
+            foreach (ArmRecord candidate in result.Arms.Skip(arm).Take(sides.Groups[group].Count - 1))
+            {
+                arm++;
+                TurnRound[] rounds = [.. Turns.RoundsOf(against, isCandidate: false), .. Turns.RoundsOf(candidate, isCandidate: true)];
+                if (rounds.Length > 0)
+                {
+                    yield return Comparing.Turns(candidate, against, rounds, _each, turns[group].Looks, turns[group].Share);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+using Weir.Lab.Workers;
+
+namespace Weir.Cli.Workloads.UserCode;
+
+/// <summary>A user's workload, with one clear sentence for whatever of it fails.</summary>
+internal sealed class ClassWorkload : IWorkload
+{
+    private readonly string _class;
+    private readonly UserObject _plan;
+    private IWorkload? _own;
+
+    /// <summary>Creates it. The user's object is made in the set-up.</summary>
+    /// <param name="name">The name in reports.</param>
+    /// <param name="member">The class.</param>
+    /// <param name="parameters">What is set of it.</param>
+    /// <exception cref="Hosting.BadInputException">A parameter cannot be set.</exception>
+    public ClassWorkload(string name, UserMember member, IReadOnlyDictionary<string, string> parameters)
+    {
+        Name = name;
+        _class = member.Name;
+        _plan = new UserObject(member, parameters);
+    }
+
+    public string Name { get; }
+
+    public ValueTask SetupAsync(WorkerRunSpec spec, CancellationToken cancellationToken)
+    {
+        _own = (IWorkload)_plan.Create()!;
+        return UserFailure.CallAsync($"{_class}.{nameof(SetupAsync)}", () => _own.SetupAsync(spec, cancellationToken), cancellationToken);
+    }
+
+    public ValueTask BeginRoundAsync(CancellationToken cancellationToken) =>
+        UserFailure.CallAsync($"{_class}.{nameof(BeginRoundAsync)}", () => _own!.BeginRoundAsync(cancellationToken), cancellationToken);
+
+    public Operation CreateOperation(WorkerContext context)
+    {
+        try
+        {
+            return _own!.CreateOperation(context) ?? throw new InvalidOperationException("It returned null.");
+        }
+        catch (Exception e)
+        {
+            throw UserFailure.Of($"{_class}.{nameof(CreateOperation)}", e);
+        }
+    }
+
+    // What a check throws is what it found.
+    public string? Check(RoundTotals round)
+    {
+        try
+        {
+            return _own!.Check(round);
+        }
+        catch (Exception e)
+        {
+            return UserFailure.Of($"{_class}.{nameof(Check)}", e).Message;
+        }
+    }
+
+    public async ValueTask CleanupAsync()
+    {
+        if (_own is not { } own)
+        {
+            return;
+        }
+
+        await UserFailure.CallAsync($"{_class}.{nameof(CleanupAsync)}", own.CleanupAsync, CancellationToken.None).ConfigureAwait(false);
+        await UserFailure.CallAsync($"Disposing of {_class}", () => UserFailure.DisposeAsync(own), CancellationToken.None).ConfigureAwait(false);
+    }
+}

@@ -1,0 +1,131 @@
+using System.Reflection;
+using System.Runtime.CompilerServices;
+using Weir.Cli.Hosting;
+using Weir.Lab.Workers;
+
+namespace Weir.Cli.Workloads.UserCode;
+
+/// <summary>An assembly of the user, and what can be measured of it. Nothing of its code runs when it is looked at.</summary>
+internal sealed class UserAssembly
+{
+    private const BindingFlags All = BindingFlags.Static | BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.FlattenHierarchy;
+    private const int MostNames = 8;
+
+    private readonly string _file;
+    private readonly Type[] _types;
+
+    private UserAssembly(string file, Type[] types) => (_file, _types) = (file, types);
+
+    /// <summary>The classes that are workloads, by their full names.</summary>
+    public IReadOnlyList<string> Workloads => [.. _types.Where(static t => IsWorkload(t) && IsUsable(t)).Select(UserMember.NameOf)];
+
+    /// <summary>Loads an assembly.</summary>
+    /// <exception cref="BadInputException">There is none.</exception>
+    public static UserAssembly Load(string path)
+    {
+        string full = Path.GetFullPath(path);
+        if (!File.Exists(full))
+        {
+            throw new BadInputException($"--assembly must be an assembly that exists; it is '{path}'.");
+        }
+
+        try
+        {
+            Assembly assembly = new UserLoadContext(full).LoadFromAssemblyPath(full);
+            return new UserAssembly(Path.GetFileName(full), [.. TypesOf(assembly).Where(static t => !t.IsDefined(typeof(CompilerGeneratedAttribute), inherit: false))]);
+        }
+        catch (Exception e) when (e is BadImageFormatException or FileLoadException or InvalidOperationException or UnauthorizedAccessException)
+        {
+            throw new BadInputException($"--assembly '{path}' cannot be loaded: {e.Message}");
+        }
+    }
+
+    /// <summary>Finds what a name means: in full, or so much of its end as only one has.</summary>
+    /// <exception cref="BadInputException">It means nothing that can be measured.</exception>
+    public UserMember Find(string name)
+    {
+        Type[] types = Named(_types, UserMember.NameOf, name);
+        (Type Type, MethodInfo Method)[] methods = Named(Methods(), static m => $"{UserMember.NameOf(m.Type)}.{m.Method.Name}", name);
+        if (types.Length == 1 && (methods.Length == 0 || IsWorkload(types[0])))
+        {
+            return Workload(types[0], name);
+        }
+
+        string[] owners = [.. methods.Select(static m => UserMember.NameOf(m.Type)).Distinct()];
+        if (types.Length > 1 || owners.Length > 1)
+        {
+            throw Bad(name, $"is several in {_file}: {string.Join(", ", (types.Length > 1 ? types.Select(UserMember.NameOf) : owners.Select(o => $"{o}.{methods[0].Method.Name}")).Take(MostNames))}; give the whole name");
+        }
+
+        if (methods.Length == 0)
+        {
+            throw Bad(name, $"is not in {_file}{Nearest(name)}");
+        }
+
+        (Type Type, MethodInfo Method)[] callable = [.. methods.Where(static m => WhyNot(m.Type, m.Method) is null)];
+        return callable.Length switch
+        {
+            1 => new UserMember(callable[0].Type, callable[0].Method),
+            0 => throw Bad(name, methods.Length == 1 ? WhyNot(methods[0].Type, methods[0].Method)! : $"has {methods.Length} overloads in {_file}, and none is without parameters or with a CancellationToken alone"),
+            _ => throw Bad(name, $"has {callable.Length} overloads in {_file} that could be measured; one of them needs another name"),
+        };
+    }
+
+    /// <summary>What can be measured, as a part of a sentence.</summary>
+    public string Nearest(string name)
+    {
+        string[] names = [.. Workloads, .. Methods().Where(static m => WhyNot(m.Type, m.Method) is null && !IsWorkload(m.Type)).Select(static m => $"{UserMember.NameOf(m.Type)}.{m.Method.Name}").Distinct()];
+        IReadOnlyList<string> near = NearestNames.Of(name, names);
+        return near.Count == 0 ? ", nor anything else that can be measured" : $"; the nearest {(near.Count == 1 ? "is" : "are")} {string.Join(", ", near)}";
+    }
+
+    private IEnumerable<(Type Type, MethodInfo Method)> Methods() => _types
+        .SelectMany(static t => t.GetMethods(All).Where(static m => !m.IsSpecialName && !m.Name.Contains('<') && m.GetBaseDefinition().DeclaringType != typeof(object)), static (t, m) => (t, m));
+
+    private UserMember Workload(Type type, string name) =>
+        !IsWorkload(type) ? throw Bad(name, $"is a class of {_file} that does not implement {typeof(IWorkload).FullName}; name one of its methods{(Methods().FirstOrDefault(m => m.Type == type && WhyNot(type, m.Method) is null).Method is { } method ? $", as {UserMember.NameOf(type)}.{method.Name}" : "")}")
+        : WhyNotObject(type) is { } why ? throw Bad(name, why)
+        : new UserMember(type, null);
+
+    private static bool IsWorkload(Type type) => typeof(IWorkload).IsAssignableFrom(type);
+
+    private static bool IsUsable(Type type) => WhyNotObject(type) is null;
+
+    private static string? WhyNotObject(Type type) =>
+        !type.IsClass ? "is not a class"
+        : type.IsAbstract ? "is abstract, so there is no object of it"
+        : type.ContainsGenericParameters ? "is generic; give it a class with its type arguments as its base"
+        : null;
+
+    private static string? WhyNot(Type type, MethodInfo method) =>
+        method.IsGenericMethod || type.ContainsGenericParameters ? "is generic; give it a method without type parameters that calls it"
+        : !method.IsStatic && WhyNotObject(type) is not null ? "is an instance method, and its class " + WhyNotObject(type)
+        : method.GetParameters() is { Length: > 0 } parameters && !(parameters.Length == 1 && parameters[0].ParameterType == typeof(CancellationToken))
+            ? $"takes ({string.Join(", ", parameters.Select(static p => UserParameter.NameOf(p.ParameterType)))}); a method that is measured has no parameters, or a CancellationToken: make them properties of its class, and set them with --param"
+        : method.ReturnType.IsByRefLike || method.ReturnType.IsByRef ? "returns a reference, which cannot be kept as a result"
+        : method.ReturnType == typeof(void) && method.IsDefined(typeof(AsyncStateMachineAttribute)) ? "is async void, so nobody can tell when it ends; let it return a Task"
+        : null;
+
+    private static Type[] TypesOf(Assembly assembly)
+    {
+        try
+        {
+            return assembly.GetTypes();
+        }
+        catch (ReflectionTypeLoadException e)
+        {
+            // Those whose dependencies are missing are left out.
+            return [.. e.Types.OfType<Type>()];
+        }
+    }
+
+    // The whole name is meant before the end of another.
+    private static T[] Named<T>(IEnumerable<T> all, Func<T, string> nameOf, string name)
+    {
+        T[] ending = [.. all.Where(t => nameOf(t) == name || nameOf(t).EndsWith("." + name, StringComparison.Ordinal))];
+        T[] whole = [.. ending.Where(t => nameOf(t) == name)];
+        return whole.Length > 0 ? whole : ending;
+    }
+
+    private static BadInputException Bad(string name, string why) => new($"--method '{name}' {why}.");
+}

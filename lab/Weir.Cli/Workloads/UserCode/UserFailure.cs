@@ -1,0 +1,36 @@
+namespace Weir.Cli.Workloads.UserCode;
+
+/// <summary>What is said when a user's code throws where nothing is measured.</summary>
+internal static class UserFailure
+{
+    /// <summary>One sentence of what threw.</summary>
+    public static InvalidOperationException Of(string what, Exception error) => new($"{what} failed with {error.GetType().Name}: {error.Message}", error);
+
+    /// <summary>Calls the user's code, and says what failed.</summary>
+    /// <exception cref="InvalidOperationException">It threw.</exception>
+    /// <exception cref="OperationCanceledException">It was stopped.</exception>
+    public static async ValueTask CallAsync(string what, Func<ValueTask> call, CancellationToken stop)
+    {
+        try
+        {
+            await call().ConfigureAwait(false);
+        }
+        catch (Exception e) when (!(e is OperationCanceledException && stop.IsCancellationRequested))
+        {
+            throw Of(what, e);
+        }
+    }
+
+    /// <summary>Gives an object back.</summary>
+    public static async ValueTask DisposeAsync(object? used)
+    {
+        if (used is IAsyncDisposable later)
+        {
+            await later.DisposeAsync().ConfigureAwait(false);
+        }
+        else
+        {
+            (used as IDisposable)?.Dispose();
+        }
+    }
+}

@@ -1,0 +1,36 @@
+using Weir.Cli.Hosting;
+using Weir.Lab.Workers;
+
+namespace Weir.Cli.Workloads.UserCode;
+
+/// <summary>Makes the workload of a user's code.</summary>
+internal static class UserWorkloads
+{
+    /// <summary>Makes it. None of the user's code runs before its set-up.</summary>
+    /// <exception cref="BadInputException">The code cannot be measured.</exception>
+    public static IWorkload Create(WorkloadSpec spec) => Create(spec, UserAssembly.Load(spec.Assembly!));
+
+    /// <summary>The same of an assembly that is loaded already.</summary>
+    public static IWorkload Create(WorkloadSpec spec, UserAssembly assembly)
+    {
+        UserMember[] members = [.. spec.Methods.Select(assembly.Find)];
+        return members is [{ Method: null } only] ? new ClassWorkload(spec.Name, only, spec.Values)
+            : members.FirstOrDefault(static m => m.Method is null) is { } member ? throw new BadInputException($"--groups with --method are for methods; '{member.Name}' is a class, which knows the group of each worker itself.")
+            : new MethodWorkload(spec.Name, members, spec.Values);
+    }
+
+    /// <summary>Short names for several members that differ all the same.</summary>
+    /// <param name="names">The names as they were given.</param>
+    public static IReadOnlyList<string> ShortNames(IReadOnlyList<string> names)
+    {
+        string[][] parts = [.. names.Select(static n => n.Split('.'))];
+        for (int count = 1; ; count++)
+        {
+            string[] ends = [.. parts.Select(p => string.Join('.', p.TakeLast(count)))];
+            if (ends.Distinct().Count() == ends.Length || parts.All(p => p.Length <= count))
+            {
+                return ends;
+            }
+        }
+    }
+}
