@@ -7,6 +7,7 @@ using Weir.Cli.Commands.Doctor;
 using Weir.Cli.Commands.Hash;
 using Weir.Cli.Commands.Load;
 using Weir.Cli.Commands.Measure;
+using Weir.Cli.Commands.New;
 using Weir.Cli.Commands.Report;
 using Weir.Cli.Commands.Run;
 using Weir.Cli.Commands.Scale;
@@ -77,6 +78,7 @@ internal static class WeirApp
             BaselineCommand.Create(host, RunAsync),
             BenchCommand.Create(),
             ReportCommand.Create(host),
+            NewCommand.Create(host),
             DoctorCommand.Create(host),
             MeasureCommand.Create(host),
         };

@@ -49,7 +49,7 @@ public partial class HouseRulesTests
             "Report/Tables", "Report/Writing", "Report/Page/Plotting", "Report/Page/Figures", "Report/Page", "Report/Output",
             "Processes", "Measuring",
             "Commands/Load/Work", "Commands/Load/Peers", "Commands/Load/Options", "Commands/Load/Watch", "Commands/Load/Arms", "Commands/Load/Progress", "Commands/Load/Report", "Commands/Load",
-            "Commands/Hash", "Commands/Run", "Commands/Scale", "Commands/Compare", "Commands/Baseline", "Commands/Bench", "Commands/Report", "Commands/Doctor", "Commands/Measure",
+            "Commands/Hash", "Commands/Run", "Commands/Scale", "Commands/Compare", "Commands/Baseline", "Commands/Bench", "Commands/Report", "Commands/New", "Commands/Doctor", "Commands/Measure",
             "App", "",
         ],
     };

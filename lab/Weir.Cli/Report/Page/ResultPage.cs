@@ -75,7 +75,7 @@ internal static class ResultPage
         ?
         [
             ResultTables.Arms(result), ResultTables.Modes(result), ResultTables.Comparisons(result), ResultTables.Fits(result),
-            ThroughputFigure.Make(result), DepthFigure.Make(result), ResultTables.Cost(result), SpectrumFigure.Make(result), ResultTables.Latency(result),
+            .. ParameterFigure.All(result), ThroughputFigure.Make(result), DepthFigure.Make(result), ResultTables.Cost(result), SpectrumFigure.Make(result), ResultTables.Latency(result),
             RoundsFigure.Make(result), TimelineFigure.Make(result), WorkersFigure.Make(result),
         ]
         : [];

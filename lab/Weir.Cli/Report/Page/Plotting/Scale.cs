@@ -77,6 +77,17 @@ internal sealed class Scale
         return new Scale(Math.Log2, low, high, [.. known.Select(static n => ((double)n, n.ToString(CultureInfo.InvariantCulture)))]);
     }
 
+    /// <summary>Values with a tick at each that was measured: logarithmic when they are above zero and far apart.</summary>
+    public static Scale Measured(IEnumerable<(double Value, string Label)> values)
+    {
+        (double Value, string Label)[] known = [.. values.DistinctBy(static v => v.Value).OrderBy(static v => v.Value)];
+        (double low, double high) = (known[0].Value, known[^1].Value);
+        double room = high > low ? (high - low) * 0.1 : 1;
+        return low > 0 && high / low >= 4
+            ? new Scale(Math.Log2, low / 1.3, high * 1.3, known)
+            : new Scale(static v => v, low - room, high + room, known);
+    }
+
     /// <summary>Shares below which a part of all values lies, stretched towards the end.</summary>
     public static Scale Percentiles(double mostInverse)
     {

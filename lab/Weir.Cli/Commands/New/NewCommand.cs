@@ -1,0 +1,159 @@
+using System.CommandLine;
+using Weir.Cli.Hosting;
+using Weir.Lab.Workers;
+
+namespace Weir.Cli.Commands.New;
+
+/// <summary>The <c>new</c> command: writes the files that somebody begins with who measures code of their own.</summary>
+internal static class NewCommand
+{
+    private const string DefaultDirectory = "MyWorkloads";
+
+    public static Command Create(CliHost host) => new("new", "Writes a project to begin with.") { Workload(host) };
+
+    private static Command Workload(CliHost host)
+    {
+        Argument<string> directory = new("DIR") { Description = $"Where the project goes, which is called after it. Default {DefaultDirectory}", DefaultValueFactory = static _ => DefaultDirectory };
+        Command command = new("workload", "Writes a project with code to measure: a class with methods, and a workload with set-up, parameter and check.") { directory };
+        command.SetAction((parsed, _) =>
+        {
+            string path = Path.GetFullPath(parsed.GetRequiredValue(directory));
+            string name = NameOf(path);
+            if (Directory.Exists(path) && Directory.EnumerateFileSystemEntries(path).Any())
+            {
+                throw new BadInputException($"DIR must be a directory that does not exist or is empty; '{parsed.GetRequiredValue(directory)}' has files.");
+            }
+
+            foreach ((string file, string text) in Files(name))
+            {
+                Write(Path.Combine(path, file), text);
+                host.Error.WriteLine($"wrote {Path.Combine(parsed.GetRequiredValue(directory), file)}");
+            }
+
+            string assembly = Path.Combine(parsed.GetRequiredValue(directory), "bin", "Release", $"net{Environment.Version.Major}.0", name + ".dll");
+            host.Out.WriteLine($"""
+                Build it, and measure it:
+                  dotnet build -c Release {parsed.GetRequiredValue(directory)}
+                  weir run --assembly {assembly} --class Summing --param size=10,1000
+                  weir compare --assembly {assembly} --method Joining.Plus,Joining.Builder --param count=4,64
+                """);
+            return Task.FromResult(ExitCode.Success);
+        });
+        return command;
+    }
+
+    /// <summary>The files of a project.</summary>
+    /// <param name="name">The name of the project.</param>
+    internal static IEnumerable<(string File, string Text)> Files(string name) =>
+    [
+        ($"{name}.csproj", $"""
+            <Project Sdk="Microsoft.NET.Sdk">
+              <PropertyGroup>
+                <TargetFramework>net{Environment.Version.Major}.0</TargetFramework>
+                <Nullable>enable</Nullable>
+                <ImplicitUsings>enable</ImplicitUsings>
+              </PropertyGroup>
+              <ItemGroup>
+                <!-- For classes that implement IWorkload. weir brings its own, so it need not lie beside the code. -->
+                <Reference Include="{typeof(IWorkload).Assembly.GetName().Name}" HintPath="{typeof(IWorkload).Assembly.Location}" Private="false" />
+              </ItemGroup>
+              <!-- The code that you measure:
+              <ItemGroup>
+                <ProjectReference Include="../MyLibrary/MyLibrary.csproj" />
+              </ItemGroup>
+              -->
+            </Project>
+
+            """),
+        ("Joining.cs", """
+            using System.Text;
+
+            // A class with methods to measure. It knows nothing of weir: parameters of the constructor and public properties are set with --param.
+            public class Joining(int count = 16)
+            {
+                private readonly string[] _words = [.. Enumerable.Range(0, count).Select(i => $"word {i}")];
+
+                // Results are consumed, and tasks awaited.
+                public string Plus()
+                {
+                    string text = "";
+                    foreach (string word in _words)
+                    {
+                        text += word;
+                    }
+
+                    return text;
+                }
+
+                public string Builder()
+                {
+                    StringBuilder text = new();
+                    foreach (string word in _words)
+                    {
+                        text.Append(word);
+                    }
+
+                    return text.ToString();
+                }
+            }
+
+            """),
+        ("Summing.cs", $$"""
+            using {{typeof(IWorkload).Namespace}};
+
+            // A workload: with a set-up that is not measured, something of its own for each worker, and a check of what came out.
+            public class Summing : IWorkload
+            {
+                private int[] _numbers = [];
+
+                public int Size { get; set; } = 100;
+
+                // Once, before anything is measured.
+                public ValueTask SetupAsync(WorkerRunSpec spec, CancellationToken cancellationToken)
+                {
+                    _numbers = [.. Enumerable.Range(1, Size)];
+                    return default;
+                }
+
+                // For each worker; what it returns is called again and again. Operation.OfAsync takes asynchronous code.
+                public Operation CreateOperation(WorkerContext context) => Operation.Of(Sum);
+
+                // After each round, when all workers have ended. A sentence says what is wrong, and makes the round invalid.
+                public string? Check(RoundTotals round) => Sum() == Size * (Size + 1) / 2 ? null : $"The sum is {Sum()}.";
+
+                private int Sum()
+                {
+                    int sum = 0;
+                    foreach (int number in _numbers)
+                    {
+                        sum += number;
+                    }
+
+                    return sum;
+                }
+            }
+
+            """),
+    ];
+
+    private static string NameOf(string path)
+    {
+        string name = Path.GetFileName(Path.TrimEndingDirectorySeparator(path));
+        return name.Length > 0 && name.All(static c => char.IsAsciiLetterOrDigit(c) || c is '.' or '_' or '-')
+            ? name
+            : throw new BadInputException($"DIR must be called with letters, digits, '.', '_' and '-', because the project is called after it; it is '{name}'.");
+    }
+
+    private static void Write(string path, string text)
+    {
+        try
+        {
+            Directory.CreateDirectory(Path.GetDirectoryName(path)!);
+            File.WriteAllText(path, text);
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            throw new BadInputException($"'{path}' cannot be written: {e.Message}");
+        }
+    }
+}
