@@ -9,6 +9,9 @@ internal static class NewCommand
 {
     private const string DefaultDirectory = "MyWorkloads";
 
+    // They lie in docs/samples, where one can read and copy them too.
+    private const string Samples = "samples/";
+
     public static Command Create(CliHost host) => new("new", "Writes a project to begin with.") { Workload(host) };
 
     private static Command Workload(CliHost host)
@@ -65,76 +68,14 @@ internal static class NewCommand
             </Project>
 
             """),
-        ("Joining.cs", """
-            using System.Text;
-
-            // A class with methods to measure. It knows nothing of weir: parameters of the constructor and public properties are set with --param.
-            public class Joining(int count = 16)
-            {
-                private readonly string[] _words = [.. Enumerable.Range(0, count).Select(i => $"word {i}")];
-
-                // Results are consumed, and tasks awaited.
-                public string Plus()
-                {
-                    string text = "";
-                    foreach (string word in _words)
-                    {
-                        text += word;
-                    }
-
-                    return text;
-                }
-
-                public string Builder()
-                {
-                    StringBuilder text = new();
-                    foreach (string word in _words)
-                    {
-                        text.Append(word);
-                    }
-
-                    return text.ToString();
-                }
-            }
-
-            """),
-        ("Summing.cs", $$"""
-            using {{typeof(IWorkload).Namespace}};
-
-            // A workload: with a set-up that is not measured, something of its own for each worker, and a check of what came out.
-            public class Summing : IWorkload
-            {
-                private int[] _numbers = [];
-
-                public int Size { get; set; } = 100;
-
-                // Once, before anything is measured.
-                public ValueTask SetupAsync(WorkerRunSpec spec, CancellationToken cancellationToken)
-                {
-                    _numbers = [.. Enumerable.Range(1, Size)];
-                    return default;
-                }
-
-                // For each worker; what it returns is called again and again. Operation.OfAsync takes asynchronous code.
-                public Operation CreateOperation(WorkerContext context) => Operation.Of(Sum);
-
-                // After each round, when all workers have ended. A sentence says what is wrong, and makes the round invalid.
-                public string? Check(RoundTotals round) => Sum() == Size * (Size + 1) / 2 ? null : $"The sum is {Sum()}.";
-
-                private int Sum()
-                {
-                    int sum = 0;
-                    foreach (int number in _numbers)
-                    {
-                        sum += number;
-                    }
-
-                    return sum;
-                }
-            }
-
-            """),
+        .. typeof(NewCommand).Assembly.GetManifestResourceNames().Where(static n => n.StartsWith(Samples, StringComparison.Ordinal)).Order(StringComparer.Ordinal).Select(static n => (n[Samples.Length..], TextOf(n))),
     ];
+
+    private static string TextOf(string resource)
+    {
+        using StreamReader reader = new(typeof(NewCommand).Assembly.GetManifestResourceStream(resource)!);
+        return reader.ReadToEnd();
+    }
 
     private static string NameOf(string path)
     {
