@@ -25,7 +25,7 @@ internal sealed class ArmTurns(CliHost host, int rounds, int mostProcesses, RunP
         await sessions.WarmUpAsync().ConfigureAwait(false);
         string? ended = await TakeTurnsAsync(sessions, orders.Count, processes).ConfigureAwait(false);
         (IReadOnlyList<IReadOnlyList<RoundRecord>> measured, IReadOnlyList<Finding> findings) = await sessions.EndAsync().ConfigureAwait(false);
-        return (measured, ended is null ? findings : [new Finding(FindingLevel.Doubt, ended), .. findings]);
+        return (measured, ended is null ? findings : [new Finding(FindingLevel.Doubt, ended, FindingKind.Scaling), .. findings]);
     }
 
     private async Task<string?> TakeTurnsAsync(TurnSessions sessions, int arms, int processes)

@@ -87,6 +87,7 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
             Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
             Partial = done < least || host.Stop.IsCancellationRequested,
             Machine = MachineRecord.Read(),
+            Source = SourceRecord.Read(),
             Settings = settings,
             Arms = [.. orders.Select((o, i) => Arm(o, rounds[i]))],
             Findings = [.. Finding.Company(alone), .. Problems(orders, rounds), .. findings.GroupBy(Kind).Select(static g => g.First())],
@@ -119,7 +120,8 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
             bool invalid = !wrong[0].Disturbed || wrong.Length > rounds[i].Count * MostLeftOut;
             yield return new Finding(
                 invalid ? FindingLevel.Invalid : FindingLevel.Doubt,
-                $"{orders[i].Name} x {orders[i].Workers}: {(wrong[0].Disturbed ? $"{wrong.Length} of {rounds[i].Count} rounds were left out. " : "")}{wrong[0].Problem}");
+                $"{orders[i].Name} x {orders[i].Workers}: {(wrong[0].Disturbed ? $"{wrong.Length} of {rounds[i].Count} rounds were left out. " : "")}{wrong[0].Problem}",
+                FindingKind.Rounds);
         }
     }
 

@@ -99,7 +99,7 @@ internal sealed class TurnSessions
         _printed.SayRest();
         _variation = Math.Max(_variation, Canary.Read(CanaryPieces).Variation);
         Finding[] noise = _variation > Canary.QuietVariation
-            ? [new Finding(FindingLevel.Doubt, FormattableString.Invariant($"The machine was not quiet: the canary varied by {_variation * 100:0.0} % before or after."))]
+            ? [new Finding(FindingLevel.Doubt, FormattableString.Invariant($"The machine was not quiet: the canary varied by {_variation * 100:0.0} % before or after."), FindingKind.Machine)]
             : [];
         return ([.. _arms.Select(RecordsOf)], [.. noise, .. all.SelectMany(static s => s.Said).SelectMany(static a => a.Findings ?? []).Distinct()]);
     }

@@ -1,5 +1,6 @@
 using System.Text.Json.Serialization;
 using Weir.Lab.Latency;
+using Weir.Lab.Statistics;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Results;
@@ -36,6 +37,9 @@ internal sealed record ArmRecord
 
     /// <summary>The rates per second of the rounds. Its median is the arm's rate wherever one figure is shown.</summary>
     public Spread Rate() => Spread.Of(Counted.Select(static r => r.Rate));
+
+    /// <summary>The median of the rates, and two of them between which the true one lies.</summary>
+    public MedianInterval RateInterval() => MedianInterval.Of([.. Counted.Select(static r => r.Rate)]);
 
     /// <summary>The mean of a figure over the rounds that have it.</summary>
     public double? Mean(Func<RoundRecord, double?> figure) => Counted.Select(figure).OfType<double>().ToArray() is { Length: > 0 } values ? values.Average() : null;

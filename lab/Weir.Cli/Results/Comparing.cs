@@ -51,7 +51,7 @@ internal static class Comparing
         P = comparison.P,
         Margin = options.Margin,
         Alpha = options.Alpha,
-        Verdict = comparison.Verdict.ToString().ToUpperInvariant(),
+        Verdict = comparison.Verdict,
         Note = Note(arm, comparison.Candidate) ?? Note(against, comparison.Baseline),
     };
 

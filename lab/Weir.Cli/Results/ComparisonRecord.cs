@@ -1,4 +1,5 @@
 using System.Text.Json.Serialization;
+using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Results;
 
@@ -38,8 +39,8 @@ internal sealed record ComparisonRecord
     /// <summary>By how much the rate followed the room that other programs left, when the sides are compared at equal room.</summary>
     public double? RoomSlope { get; init; }
 
-    /// <summary>FASTER, SLOWER, EQUIVALENT or INCONCLUSIVE.</summary>
-    public required string Verdict { get; init; }
+    /// <summary>What it comes to.</summary>
+    public required Verdict Verdict { get; init; }
 
     /// <summary>The interval in words; with too few rounds there is none.</summary>
     [JsonIgnore]

@@ -4,7 +4,7 @@ namespace Weir.Cli.Results;
 internal sealed record ResultFile
 {
     /// <summary>The version of the format that this program writes. It reads this one and those before it.</summary>
-    public const int CurrentVersion = 1;
+    public const int CurrentVersion = 2;
 
     /// <summary>What kind of file this is; always <c>weir-result</c>.</summary>
     public string Format { get; init; } = "weir-result";
@@ -36,11 +36,17 @@ internal sealed record ResultFile
     /// <summary>Where it was measured.</summary>
     public required MachineRecord Machine { get; init; }
 
+    /// <summary>The sources that it belongs to; <see langword="null"/> outside a repository of git.</summary>
+    public SourceRecord? Source { get; init; }
+
     /// <summary>The settings that all arms share, by name.</summary>
     public IReadOnlyDictionary<string, string> Settings { get; init; } = new Dictionary<string, string>();
 
     /// <summary>What was measured against each other.</summary>
     public IReadOnlyList<ArmRecord> Arms { get; init; } = [];
+
+    /// <summary>What the rounds of each arm that was measured come to. It is written for others and never read: it follows from the rounds.</summary>
+    public IReadOnlyList<ArmSummary> Summary => [.. Arms.Where(static a => a.IsMeasured).Select(a => ArmSummary.Of(a, Machine.ClockNs))];
 
     /// <summary>Arms compared with each other.</summary>
     public IReadOnlyList<ComparisonRecord> Comparisons { get; init; } = [];

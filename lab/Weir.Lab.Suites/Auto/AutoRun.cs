@@ -62,7 +62,7 @@ internal sealed class AutoRun(TextWriter output, TextWriter progress)
 
         double noiseAfter = Surroundings.Noise();
         string provenance = Surroundings.Provenance(
-            await Surroundings.CommitAsync(), "", noiseBefore, noiseAfter, Invariant($"{rounds} rounds of windows of {Window.TotalMilliseconds:0} ms; {Stopwatch.GetElapsedTime(start).TotalSeconds:0} s in all"));
+            Surroundings.Commit(), "", noiseBefore, noiseAfter, Invariant($"{rounds} rounds of windows of {Window.TotalMilliseconds:0} ms; {Stopwatch.GetElapsedTime(start).TotalSeconds:0} s in all"));
         string text = AutoPage.Render(provenance, findings);
         await output.WriteLineAsync(text);
         if (page is not null)

@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using Weir.Lab.Resources;
 using static System.FormattableString;
 
@@ -33,12 +32,7 @@ internal static class Surroundings
     public static double Noise() => Canary.Read(Pieces).Variation;
 
     /// <summary>The commit of the sources, with a word when they were changed since.</summary>
-    public static async Task<string> CommitAsync()
-    {
-        string? commit = await GitAsync("rev-parse", "--short=10", "HEAD");
-        string? changes = await GitAsync("status", "--porcelain", "--", ":/src", ":/lab");
-        return commit is null ? Unknown : Invariant($"{commit}{(changes is { Length: > 0 } ? " with changes" : "")}");
-    }
+    public static string Commit() => SourceTree.Read(null, ":/src", ":/lab") is { } tree ? Invariant($"{tree.Commit[..10]}{(tree.IsClean ? "" : " with changes")}") : Unknown;
 
     private static string ReadMachine()
     {
@@ -52,23 +46,5 @@ internal static class Surroundings
                 $"{machine.Gc} GC",
                 .. machine.Variables.Select(static v => $"{v.Key}={v.Value}"),
             ]);
-    }
-
-    private static async Task<string?> GitAsync(params string[] arguments)
-    {
-        try
-        {
-            using Process git = Process.Start(new ProcessStartInfo("git", arguments) { RedirectStandardOutput = true, RedirectStandardError = true })!;
-            Task<string> errors = git.StandardError.ReadToEndAsync();
-            string output = await git.StandardOutput.ReadToEndAsync();
-            await errors;
-            await git.WaitForExitAsync();
-            return git.ExitCode == 0 ? output.Trim() : null;
-        }
-        catch (System.ComponentModel.Win32Exception)
-        {
-            // No git on this machine: the numbers are still numbers.
-            return null;
-        }
     }
 }

@@ -70,7 +70,7 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
     private async Task MeasureAsync(IReadOnlyList<IGrouping<Type, SuiteCatalog.ParameterSet>> selected, int rounds, ResultPage page, CancellationToken cancellationToken)
     {
         long start = Stopwatch.GetTimestamp();
-        string commit = await Surroundings.CommitAsync();
+        string commit = Surroundings.Commit();
         double tick = (await TimerTick.MeasureAsync(cancellationToken: CancellationToken.None)).TotalMilliseconds;
         foreach (IGrouping<Type, SuiteCatalog.ParameterSet> suite in selected)
         {

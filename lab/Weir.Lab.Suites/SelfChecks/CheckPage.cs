@@ -19,7 +19,7 @@ internal sealed class CheckPage(string existing)
     {
         CanaryReading canary = Canary.Read(CanaryPieces);
         _measured[check.Name] = Invariant($"Goal: {section.Goal} {(section.IsMet ? "Met." : "**Not met.**")}\n\n{section.Table}\n")
-            + Invariant($"Measured at commit {await Surroundings.CommitAsync()}; {Surroundings.Machine()}; timer tick {(await TimerTick.MeasureAsync()).TotalMilliseconds:0.0} ms; canary {canary.Variation:P1} afterwards.")
+            + Invariant($"Measured at commit {Surroundings.Commit()}; {Surroundings.Machine()}; timer tick {(await TimerTick.MeasureAsync()).TotalMilliseconds:0.0} ms; canary {canary.Variation:P1} afterwards.")
             + (canary.IsQuiet ? "" : " **The machine was not quiet: other programs had a share of its processors.**");
     }
 

@@ -69,7 +69,7 @@ internal sealed class YoungRun(TextWriter output, TextWriter progress, Assembly 
 
         double noiseAfter = Surroundings.Noise();
         string provenance = Surroundings.Provenance(
-            await Surroundings.CommitAsync(), "", noiseBefore, noiseAfter, Invariant($"{rounds} rounds"));
+            Surroundings.Commit(), "", noiseBefore, noiseAfter, Invariant($"{rounds} rounds"));
         string text = YoungPage.Render(provenance, arms, readings, PageFile.Read(page));
         await output.WriteLineAsync(text);
         if (page is not null)

@@ -21,7 +21,7 @@ public class ResultJsonTests
     [InlineData("[]", "'f' is not a result file: write one with --export json.")]
     [InlineData("{}", "'f' is not a result file: write one with --export json.")]
     [InlineData("{\"format\":1,\"version\":1}", "'f' is not a result file: write one with --export json.")]
-    [InlineData("{\"format\":\"weir-result\",\"version\":2}", "'f' has version 2 of the format; this program reads versions 1 to 1.")]
+    [InlineData("{\"format\":\"weir-result\",\"version\":3}", "'f' has version 3 of the format; this program reads versions 1 to 2.")]
     [InlineData("{\"format\":\"weir-result\",\"version\":1}", "'f' is not a result file: ")]
     public void Parse_SomethingElse_SaysSo(string text, string message) =>
         Assert.StartsWith(message, Assert.Throws<BadInputException>(() => ResultJson.Parse(text, "f")).Message, StringComparison.Ordinal);

@@ -1,6 +1,7 @@
 using Weir.Cli.Results;
 using Weir.Cli.Tests.Report.Page;
 using Weir.Cli.Tests.Support;
+using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Tests.Suites;
 
@@ -55,8 +56,8 @@ public class SuiteVerbsTests
         string keep = Path.Combine(directory.Path, "keep");
         string page = Path.Combine(directory.Path, "lab.md");
         await File.WriteAllTextAsync(page, "<!-- measured recording -->\nof old\n<!-- /measured -->\n", TestContext.Current.CancellationToken);
-        Keep("same-01", "10us", "EQUIVALENT", 0.99, 1.01);
-        Keep("slower-01", "11us", "SLOWER", 0.90, 0.92);
+        Keep("same-01", "10us", Verdict.Equivalent, 0.99, 1.01);
+        Keep("slower-01", "11us", Verdict.Slower, 0.90, 0.92);
         LoadResult result = await new CliUnderTest().RunAsync($"selfcheck --only verdicts --runs 1 --keep {keep} --output {page}");
         Assert.Equal(0, result.ExitCode);
         string text = await File.ReadAllTextAsync(page, TestContext.Current.CancellationToken);
@@ -65,7 +66,7 @@ public class SuiteVerbsTests
         Assert.Contains("\nof old\n", text, StringComparison.Ordinal);
         Assert.Contains("Not measured yet: `dotnet run -c Release --project lab/Weir.Cli -- selfcheck --only omission ", text, StringComparison.Ordinal);
 
-        void Keep(string name, string grain, string verdict, double low, double high) => File.WriteAllText(
+        void Keep(string name, string grain, Verdict verdict, double low, double high) => File.WriteAllText(
             Path.Combine(Directory.CreateDirectory(Path.Combine(keep, name)).FullName, "weir-compare.json"),
             ResultJson.Write(SampleResults.Scaling() with
             {

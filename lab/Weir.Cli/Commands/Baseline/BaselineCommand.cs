@@ -7,6 +7,7 @@ using Weir.Cli.Options;
 using Weir.Cli.Report.Output;
 using Weir.Cli.Report.Writing;
 using Weir.Cli.Results;
+using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Baseline;
 
@@ -106,8 +107,8 @@ internal static class BaselineCommand
             ResultFile result = ResultComparing.Compare(("@" + baseline, before), ("now", after), options, compare.Across(parsed), [.. parsed.Tokens.Select(static t => t.Value)]);
             int code = ResultOutput.Write(result, output with { Strict = false }, host);
             return code != ExitCode.Success ? code
-                : result.Comparisons.Any(static c => c.Verdict == "SLOWER") ? ExitCode.Regression
-                : strict && result.Comparisons.Any(static c => c.Verdict == "INCONCLUSIVE") ? ExitCode.Inconclusive
+                : result.Comparisons.Any(static c => c.Verdict == Verdict.Slower) ? ExitCode.Regression
+                : strict && result.Comparisons.Any(static c => c.Verdict == Verdict.Inconclusive) ? ExitCode.Inconclusive
                 : ExitCode.Success;
         });
         return command;

@@ -76,7 +76,7 @@ internal static class CompareCommand
             }
 
             int code = ResultOutput.Write(result, output, host);
-            return code != ExitCode.Success || !result.Comparisons.Any(static c => c.Verdict == "SLOWER") ? code : ExitCode.Regression;
+            return code != ExitCode.Success || !result.Comparisons.Any(static c => c.Verdict == Verdict.Slower) ? code : ExitCode.Regression;
         });
         return command;
     }

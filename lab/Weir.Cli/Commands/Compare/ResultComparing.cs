@@ -40,7 +40,7 @@ internal static class ResultComparing
         List<Finding> findings = [.. after.Result.Findings.Where(static f => f.Level != FindingLevel.Note)];
         if (before.Result.Machine.Hash != after.Result.Machine.Hash)
         {
-            findings.Add(new Finding(FindingLevel.Doubt, $"The two were measured in different environments ({before.Result.Machine.Hash} and {after.Result.Machine.Hash}): the difference may be the machine's."));
+            findings.Add(new Finding(FindingLevel.Doubt, $"The two were measured in different environments ({before.Result.Machine.Hash} and {after.Result.Machine.Hash}): the difference may be the machine's.", FindingKind.Difference));
         }
 
         string[] different =
@@ -49,10 +49,10 @@ internal static class ResultComparing
         ];
         if (different.Length > 0)
         {
-            findings.Add(new Finding(FindingLevel.Note, $"The two differ in {string.Join(", ", different)}, as was asked for."));
+            findings.Add(new Finding(FindingLevel.Note, $"The two differ in {string.Join(", ", different)}, as was asked for.", FindingKind.Difference));
         }
 
-        findings.Add(new Finding(FindingLevel.Doubt, "The two were measured one after the other, not in turns: what the machine did meanwhile is in the difference."));
+        findings.Add(new Finding(FindingLevel.Doubt, "The two were measured one after the other, not in turns: what the machine did meanwhile is in the difference.", FindingKind.Difference));
         ArmRecord[] labelled = [.. pairs.SelectMany(p => new[] { p.Before with { Name = $"{before.Name}: {p.Before.Name}" }, p.After with { Name = $"{after.Name}: {p.After.Name}" } })];
         return after.Result with
         {

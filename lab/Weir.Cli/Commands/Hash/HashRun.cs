@@ -55,11 +55,12 @@ internal sealed class HashRun(HashSettings settings, OutputSettings output, IRea
             Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
             Partial = done < _orders.Count * settings.Rounds,
             Machine = MachineRecord.Read(),
+            Source = SourceRecord.Read(),
             Settings = Settings(),
             Arms = arms,
             Findings = [.. Finding.Company(alone)],
         };
-        return ResultOutput.Write(HashVerdicts.Judge(result), output, host);
+        return ResultOutput.Write(HashVerdicts.Judge(result, settings.Isolate), output, host);
     }
 
     private static string Text(HashArm arm) => arm.ToString().ToLowerInvariant();

@@ -20,7 +20,10 @@ internal static class HashVerdicts
     private const double WideSpread = 1.5;
     private const int MostNamed = 3;
 
-    public static ResultFile Judge(ResultFile result)
+    /// <summary>Judges.</summary>
+    /// <param name="result">The figures.</param>
+    /// <param name="interleaved">Whether the rounds of the arms were measured in turns.</param>
+    public static ResultFile Judge(ResultFile result, bool interleaved)
     {
         List<Finding> findings = [.. result.Findings];
         ArmRecord[] measured = [.. result.Arms.Where(static a => a.IsMeasured)];
@@ -29,13 +32,13 @@ internal static class HashVerdicts
             if (arm.Rounds.FirstOrDefault(static r => r.Problem is not null) is { Problem: { } problem })
             {
                 int invalid = arm.Rounds.Count(static r => r.Problem is not null);
-                findings.Add(new Finding(FindingLevel.Invalid, $"{arm.Label}: {problem} ({invalid} of {arm.Rounds.Count} rounds)."));
+                findings.Add(new Finding(FindingLevel.Invalid, $"{arm.Label}: {problem} ({invalid} of {arm.Rounds.Count} rounds).", FindingKind.Rounds));
             }
         }
 
         if (result.Arms.SelectMany(static a => a.Rounds).Where(static r => !r.Partial).Select(static r => r.Checksum).Distinct().Count() > 1)
         {
-            findings.Add(new Finding(FindingLevel.Invalid, "The hashes of the same files differ between rounds."));
+            findings.Add(new Finding(FindingLevel.Invalid, "The hashes of the same files differ between rounds.", FindingKind.Rounds));
         }
 
         if (measured.Length > 0)
@@ -45,18 +48,14 @@ internal static class HashVerdicts
             findings.AddRange(Noise(measured));
         }
 
-        return result with { Findings = findings, Comparisons = Comparisons(result) };
+        return result with { Findings = findings, Comparisons = Comparisons(result, interleaved) };
     }
 
     // All arms of one number of workers against the first.
-    private static IReadOnlyList<ComparisonRecord> Comparisons(ResultFile result)
-    {
-        bool interleaved = result.Settings.GetValueOrDefault("isolate") == "process";
-        return Comparing.All(
-            result.Arms.GroupBy(static a => a.Workers).SelectMany(static g => g.Skip(1).Select(arm => (arm, g.First()))),
-            new ComparisonOptions(),
-            interleaved);
-    }
+    private static IReadOnlyList<ComparisonRecord> Comparisons(ResultFile result, bool interleaved) => Comparing.All(
+        result.Arms.GroupBy(static a => a.Workers).SelectMany(static g => g.Skip(1).Select(arm => (arm, g.First()))),
+        new ComparisonOptions(),
+        interleaved);
 
     /// <summary>Why the processors and not the device decided the rate of an arm; <see langword="null"/> when they did not.</summary>
     internal static string? CpuBound(ArmRecord arm, int cores)
@@ -83,7 +82,7 @@ internal static class HashVerdicts
         (ArmRecord Arm, string Why)[] bound = [.. arms.Select(a => (a, Why: CpuBound(a, cores)!)).Where(static b => b.Why is not null)];
         if (bound.Length == 0)
         {
-            return new Finding(FindingLevel.Note, "I/O-bound: the device decided the rates.");
+            return new Finding(FindingLevel.Note, "I/O-bound: the device decided the rates.", FindingKind.Bound);
         }
 
         string which = bound.Length == arms.Length ? "CPU-bound" : $"CPU-bound in {bound.Length} of {arms.Length} arms";
@@ -91,7 +90,7 @@ internal static class HashVerdicts
             ? string.Join("; ", bound.Select(static b => $"{b.Arm.Label}: {b.Why}"))
             : FormattableString.Invariant($"{bound.Min(static b => b.Arm.Mean(static r => r.Cores)):0.00}..{bound.Max(static b => b.Arm.Mean(static r => r.Cores)):0.00} of {cores} cores by this process, {bound.Average(static b => b.Arm.Mean(static r => r.MachineIdle) ?? 0) * 100:0} % of the machine idle");
         string arm = bound.Length == arms.Length || bound.Length <= MostNamed ? "" : $" The arms: {string.Join(", ", bound.Select(static b => b.Arm.Label))}.";
-        return new Finding(FindingLevel.Doubt, $"{which} ({why}). This is no I/O result: it shows what hashing costs, not what the device or the way of waiting gives.{arm}");
+        return new Finding(FindingLevel.Doubt, $"{which} ({why}). This is no I/O result: it shows what hashing costs, not what the device or the way of waiting gives.{arm}", FindingKind.Bound);
     }
 
     // The number of workers is what one asks for; what the device sees is another thing.
@@ -114,7 +113,7 @@ internal static class HashVerdicts
         double slowest = arms.Max(static a => a.Max(static r => r.CanarySlowness) ?? 1);
         if (slowest > NoisyCanary)
         {
-            yield return new Finding(FindingLevel.Doubt, FormattableString.Invariant($"Neighbours were active: the canary took up to {slowest:0.00} times as long as on a quiet machine. Trust the sign of a difference, not its size."));
+            yield return new Finding(FindingLevel.Doubt, FormattableString.Invariant($"Neighbours were active: the canary took up to {slowest:0.00} times as long as on a quiet machine. Trust the sign of a difference, not its size."), FindingKind.Machine);
         }
 
         (string Label, double Factor)[] wide =
@@ -126,7 +125,7 @@ internal static class HashVerdicts
         ];
         if (wide.Length > 0)
         {
-            yield return new Finding(FindingLevel.Doubt, $"The rounds of one arm differ by up to a factor of {Numbers.Short(wide[0].Factor)}: {string.Join(", ", wide.Select(static w => w.Label))}.");
+            yield return new Finding(FindingLevel.Doubt, $"The rounds of one arm differ by up to a factor of {Numbers.Short(wide[0].Factor)}: {string.Join(", ", wide.Select(static w => w.Label))}.", FindingKind.Machine);
         }
     }
 }

@@ -61,7 +61,7 @@ internal static class ScaleCommand
                 RSquared = fit.RSquared,
                 Refused = fit.IsUsable ? null : string.Join(" ", fit.Refusals),
             });
-            findings.Add(new Finding(fit.IsUsable ? FindingLevel.Note : FindingLevel.Doubt, $"{arms.Key}: {fit.Summary}"));
+            findings.Add(new Finding(fit.IsUsable ? FindingLevel.Note : FindingLevel.Doubt, $"{arms.Key}: {fit.Summary}", FindingKind.Scaling));
         }
 
         return result with { Fits = fits, Findings = findings };

@@ -3,6 +3,7 @@ using Weir.Cli.Report.Page;
 using Weir.Cli.Report.Writing;
 using Weir.Cli.Results;
 using Weir.Lab;
+using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Report.Output;
 
@@ -120,6 +121,6 @@ internal static class ResultOutput
             return ExitCode.Interrupted;
         }
 
-        return strict && (result.Comparisons.Any(static c => c.Verdict == "INCONCLUSIVE") || result.Has(FindingLevel.Doubt)) ? ExitCode.Inconclusive : ExitCode.Success;
+        return strict && (result.Comparisons.Any(static c => c.Verdict == Verdict.Inconclusive) || result.Has(FindingLevel.Doubt)) ? ExitCode.Inconclusive : ExitCode.Success;
     }
 }

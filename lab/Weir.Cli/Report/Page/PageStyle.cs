@@ -69,6 +69,10 @@ internal static class PageStyle
         .line{fill:none;stroke:currentColor;stroke-width:1.8}
         .dashed{stroke-dasharray:6 4}
         .whisker{stroke:currentColor;fill:none;stroke-width:1.2}
+        .thick{stroke-width:2}
+        .ring{fill:none;stroke:currentColor;stroke-width:1.2;opacity:.75}
+        .area{fill:currentColor;opacity:.14}
+        .zone{fill:var(--plainbg)}
         .dot{fill:currentColor;stroke:var(--card)}
         .bar{fill:currentColor}
         .s0{color:var(--c0)}.s1{color:var(--c1)}.s2{color:var(--c2)}.s3{color:var(--c3)}.s4{color:var(--c4)}.s5{color:var(--c5)}.s6{color:var(--c6)}.s7{color:var(--c7)}

@@ -74,8 +74,8 @@ internal static class ResultPage
     private static IEnumerable<object?> Parts(ResultFile result) => result.Arms.Any(static a => a.IsMeasured)
         ?
         [
-            ResultTables.Arms(result), ResultTables.Modes(result), ResultTables.Comparisons(result), ResultTables.Fits(result),
-            .. ParameterFigure.All(result), ThroughputFigure.Make(result), DepthFigure.Make(result), ResultTables.Cost(result), SpectrumFigure.Make(result), ResultTables.Latency(result),
+            RatioFigure.Make(result), ResultTables.Comparisons(result), ResultTables.Arms(result), RatesFigure.Make(result), ResultTables.Modes(result), ResultTables.Fits(result),
+            .. ParameterFigure.All(result), ThroughputFigure.Make(result), DepthFigure.Make(result), DistributionFigure.Make(result), SpectrumFigure.Make(result), ResultTables.Latency(result), ResultTables.Cost(result),
             RoundsFigure.Make(result), TimelineFigure.Make(result), WorkersFigure.Make(result),
         ]
         : [];
@@ -162,7 +162,7 @@ internal static class ResultPage
             page.Append("<tr>");
             for (int i = 0; i < row.Count; i++)
             {
-                string verdict = row[i] is "FASTER" or "SLOWER" or "EQUIVALENT" or "INCONCLUSIVE" ? $" {row[i].ToLowerInvariant()}" : "";
+                string verdict = VerdictWords.Find(row[i]) is { } found ? $" {found.ToString().ToLowerInvariant()}" : "";
                 page.Append(i == 0 ? "<th scope=\"row\">" : i < table.Labels ? "<td>" : $"<td class=\"n{verdict}\">").Append(Html(row[i])).Append(i == 0 ? "</th>" : "</td>");
             }
 

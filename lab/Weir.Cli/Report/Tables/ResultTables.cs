@@ -1,6 +1,7 @@
 using Weir.Cli.Formatting;
 using Weir.Cli.Results;
 using Weir.Lab.Latency;
+using Weir.Lab.Statistics;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Report.Tables;
@@ -8,8 +9,6 @@ namespace Weir.Cli.Report.Tables;
 /// <summary>The tables of a result: the same in the terminal, in Markdown and on the page.</summary>
 internal static class ResultTables
 {
-    private static readonly double[] Percentiles = [50, 90, 99, 99.9];
-
     /// <summary>All tables but those of the rounds.</summary>
     public static IReadOnlyList<Table> Summary(ResultFile result) =>
         [.. new[] { Arms(result), Cost(result), Modes(result), Latency(result), Comparisons(result), Fits(result) }.OfType<Table>()];
@@ -25,6 +24,7 @@ internal static class ResultTables
             ("arm", static a => a.Name),
             (Table.Workers, static a => Numbers.Grouped(a.Workers)),
             ($"{result.Unit}/s", static a => Numbers.Rate(a.Rate().Median)),
+            ("interval", static a => Interval(a.RateInterval())),
             ("lowest..highest", static a => Range(a.Rate())),
             ("mean of rounds", static a => a.Counted.Any(static r => r.Bytes is not null) ? Numbers.Rate(a.Counted.Average(static r => r.Rate)) : null),
             ("MB/s", static a => a.Mean(static r => r.Bytes / r.Seconds / 1e6) is { } rate ? Numbers.Short(rate) : null),
@@ -98,7 +98,7 @@ internal static class ResultTables
                 ("arm", static r => r.Arm.Name),
                 (Table.Workers, static r => Numbers.Grouped(r.Arm.Workers)),
                 ("from", static r => r.From),
-                .. Percentiles.Select(p => (FormattableString.Invariant($"p{p:0.#}"), (Func<(ArmRecord Arm, string From, LatencyHistogram Latency), string?>)(r => Percentile(r.Latency, p, result.Machine.ClockNs)))),
+                .. KnownPercentile.Usual.Select(p => (FormattableString.Invariant($"p{p:0.##}"), (Func<(ArmRecord Arm, string From, LatencyHistogram Latency), string?>)(r => Percentile(r.Latency, p, result.Machine.ClockNs)))),
                 ("max", static r => Numbers.Nanoseconds(r.Latency.Max)),
                 ("late starts", static r => r.Arm.Counted.Sum(static x => x.LateStarts) is { } late && r.Arm.Counted.Any(static x => x.LateStarts is not null) ? Numbers.Grouped(late) : null),
                 ("dropped", static r => r.Arm.Counted.Sum(static x => x.Dropped) is { } dropped && r.Arm.Counted.Any(static x => x.Dropped is not null) ? Numbers.Grouped(dropped) : null),
@@ -108,15 +108,14 @@ internal static class ResultTables
     /// <summary>A percentile as a text, if the measurements can tell it.</summary>
     /// <param name="latency">The latencies.</param>
     /// <param name="percentile">Which, from 0 to 100.</param>
-    /// <param name="clock">What a reading of the clock costs, in nanoseconds: each latency has one in it.</param>
-    /// <returns>The text, an upper bound where the clock cannot resolve it, and <see langword="null"/> where not one latency lies beyond the percentile: then it would be the greatest one.</returns>
-    internal static string? Percentile(LatencyHistogram latency, double percentile, double clock)
-    {
-        double value = latency.ValueAtPercentile(percentile);
-        return latency.Count * (100 - percentile) < 100 - 1e-6 ? null
-            : value < 2 * clock ? $"<{Numbers.Nanoseconds(2 * clock)}"
-            : Numbers.Nanoseconds(value);
-    }
+    /// <param name="clock">What a reading of the clock costs, in nanoseconds.</param>
+    /// <returns>The text, with a sign before an upper bound; <see langword="null"/> with too few latencies.</returns>
+    internal static string? Percentile(LatencyHistogram latency, double percentile, double clock) =>
+        KnownPercentile.Of(latency, percentile, clock) is { } known ? (known.IsBound ? "<" : "") + Numbers.Nanoseconds(known.Nanoseconds) : null;
+
+    /// <summary>An interval of a rate with its level, as in <c>11.4..11.5 (98 %)</c>; <see langword="null"/> of a single round.</summary>
+    internal static string? Interval(MedianInterval rate) => rate.Level <= 0 ? null
+        : FormattableString.Invariant($"{Range(rate.Low, rate.High)} ({rate.Level * 100:0} %)");
 
     /// <summary>The verdicts.</summary>
     public static Table? Comparisons(ResultFile result) => result.Comparisons.Count == 0 ? null : Table.Of(
@@ -129,7 +128,7 @@ internal static class ResultTables
         ("interval", static c => c.Interval),
         ("p", static c => Numbers.Short(c.P)),
         ("margin", static c => FormattableString.Invariant($"{c.Margin * 100:0.#} %")),
-        ("verdict", static c => c.Verdict));
+        ("verdict", static c => VerdictWords.Of(c.Verdict)));
 
     /// <summary>The scaling laws.</summary>
     public static Table? Fits(ResultFile result) => result.Fits.Count == 0 ? null : Table.Of(
@@ -182,9 +181,11 @@ internal static class ResultTables
         ? FormattableString.Invariant($"{overhead:0.0} ns/op {(arm.Counted.Any(static r => r.OverheadSubtracted) ? "subtracted" : "included")}")
         : null;
 
-    private static string Range(Spread rate) => rate.Max < 10_000
-        ? FormattableString.Invariant($"{rate.Min:0.00}..{rate.Max:0.00}")
-        : Numbers.Scaled(rate.Min, rate.Max);
+    private static string Range(Spread rate) => Range(rate.Min, rate.Max);
+
+    private static string Range(double low, double high) => high < 10_000
+        ? FormattableString.Invariant($"{low:0.00}..{high:0.00}")
+        : Numbers.Scaled(low, high);
 
     private static string? Depth(double? average, double? max) =>
         average is { } a ? FormattableString.Invariant($"{a:0.0} / {max:0}") : null;

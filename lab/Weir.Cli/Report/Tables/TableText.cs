@@ -1,6 +1,7 @@
 using Spectre.Console;
 using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
+using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Report.Tables;
 
@@ -81,7 +82,7 @@ internal static class TableText
 
         foreach (IReadOnlyList<string> row in table.Rows)
         {
-            drawn.AddRow([.. row.Select(static cell => cell is "SLOWER" ? $"[red]{cell}[/]" : cell is "FASTER" ? $"[green]{cell}[/]" : Markup.Escape(cell))]);
+            drawn.AddRow([.. row.Select(static cell => VerdictWords.Find(cell) switch { Verdict.Slower => $"[red]{cell}[/]", Verdict.Faster => $"[green]{cell}[/]", _ => Markup.Escape(cell) })]);
         }
 
         IAnsiConsole console = Consoles.Create(text, isTerminal);

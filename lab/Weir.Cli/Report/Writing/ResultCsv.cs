@@ -1,13 +1,15 @@
 using System.Globalization;
 using System.Text;
 using Weir.Cli.Results;
+using Weir.Lab.Latency;
+using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Report.Writing;
 
 /// <summary>Writes a result as comma-separated values: one line a round, with every figure, unrounded.</summary>
 internal static class ResultCsv
 {
-    private static readonly (string Name, Func<ArmRecord, RoundRecord, object?> Value)[] Columns =
+    private static readonly (string Name, Func<ArmRecord, RoundRecord, object?> Value)[] OfRound =
     [
         ("order", static (_, r) => r.Order),
         ("arm", static (a, _) => a.Name),
@@ -40,6 +42,8 @@ internal static class ResultCsv
         ("io_pressure_seconds", static (_, r) => r.IoPressureSeconds),
         ("throttled_periods", static (_, r) => r.ThrottledPeriods),
         ("peak_resident_bytes", static (_, r) => r.PeakResidentBytes),
+        ("overhead_ns", static (_, r) => r.OverheadNs),
+        ("overhead_subtracted", static (_, r) => r.OverheadSubtracted ? "true" : "false"),
         ("open_average", static (_, r) => r.Open),
         ("open_max", static (_, r) => r.OpenMax),
         ("waiting_reads_average", static (_, r) => r.InFlight),
@@ -55,17 +59,45 @@ internal static class ResultCsv
         ("per_worker", static (_, r) => string.Join(' ', r.PerWorker)),
     ];
 
+    /// <summary>The columns, in their order.</summary>
+    public static IReadOnlyList<string> Columns { get; } =
+    [
+        .. OfRound.Select(static c => c.Name),
+        "arm_rate_median", "arm_rate_low", "arm_rate_high", "arm_rate_level",
+        .. Latencies.SelectMany(static kind => KnownPercentile.Usual.Select(p => ColumnOf(kind, p)).Prepend($"{kind}_count")),
+        "commit", "clean",
+    ];
+
+    private static IEnumerable<string> Latencies => ["service", "response"];
+
+    /// <summary>Writes them.</summary>
     public static string Write(ResultFile result)
     {
         StringBuilder text = new();
-        text.AppendJoin(',', Columns.Select(static c => c.Name)).Append('\n');
-        foreach ((ArmRecord arm, RoundRecord round) in result.Arms.SelectMany(static a => a.Rounds, static (a, r) => (a, r)).OrderBy(static x => x.r.Order))
+        text.AppendJoin(',', Columns).Append('\n');
+        foreach ((ArmRecord arm, MedianInterval? rate, RoundRecord round) in result.Arms
+            .Select(static arm => (arm, Rate: arm.IsMeasured ? arm.RateInterval() : (MedianInterval?)null))
+            .SelectMany(static a => a.arm.Rounds, static (a, r) => (a.arm, a.Rate, r))
+            .OrderBy(static x => x.r.Order))
         {
-            text.AppendJoin(',', Columns.Select(c => Cell(c.Value(arm, round)))).Append('\n');
+            text.AppendJoin(',', Values(result, arm, round, rate).Select(Cell)).Append('\n');
         }
 
         return text.ToString();
     }
+
+    private static IEnumerable<object?> Values(ResultFile result, ArmRecord arm, RoundRecord round, MedianInterval? rate)
+    {
+        IEnumerable<object?> latencies = new[] { round.Service, round.Response }.SelectMany(text =>
+        {
+            LatencyHistogram? latency = text is null ? null : HistogramCodec.Decode(text);
+            return KnownPercentile.Usual.Select(p => (object?)(latency is null ? null : KnownPercentile.Of(latency, p, result.Machine.ClockNs)?.Nanoseconds)).Prepend(latency?.Count);
+        });
+        return [.. OfRound.Select(c => c.Value(arm, round)), rate?.Median, rate?.Low, rate?.High, rate?.Level, .. latencies, result.Source?.Commit, result.Source is { } source ? source.Clean ? "true" : "false" : null];
+    }
+
+    // p99.9 as p99_9, because a point is no part of a name in most programs.
+    private static string ColumnOf(string kind, double percentile) => $"{kind}_p{percentile.ToString(CultureInfo.InvariantCulture).Replace('.', '_')}_ns";
 
     private static string Cell(object? value)
     {

@@ -2,6 +2,7 @@ using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
 using Weir.Cli.Report.Tables;
 using Weir.Cli.Results;
+using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Report.Writing;
 
@@ -50,7 +51,7 @@ internal static class ResultText
         {
             foreach (ComparisonRecord comparison in result.Comparisons)
             {
-                yield return Sentence(comparison);
+                yield return $"VERDICT  {Sentence(comparison)}";
             }
         }
 
@@ -67,6 +68,9 @@ internal static class ResultText
 
     /// <summary>A comparison as a sentence.</summary>
     public static string Sentence(ComparisonRecord c) => FormattableString.Invariant(
-        $"VERDICT  {c.Arm} is {c.Verdict} {(c.Verdict is "EQUIVALENT" ? "to" : c.Verdict is "INCONCLUSIVE" ? "against" : "than")} {c.Against}: {c.Ratio:0.000}x [{c.Interval}], p = {Numbers.Short(c.P)} ({(1 - c.Alpha) * 100:0.##} % interval, margin {c.Margin * 100:0.#} %, alpha {c.Alpha * 100:0.#} %)")
+        $"{c.Arm} {Verb(c.Verdict)} {c.Against}: {c.Ratio:0.000}x [{c.Interval}], p = {Numbers.Short(c.P)} ({(1 - c.Alpha) * 100:0.##} % interval, margin {c.Margin * 100:0.#} %, alpha {c.Alpha * 100:0.#} %)")
         + (c.Note is null ? "" : "; " + c.Note);
+
+    private static string Verb(Verdict verdict) =>
+        $"is {VerdictWords.Of(verdict)} {verdict switch { Verdict.Equivalent => "to", Verdict.Inconclusive => "against", _ => "than" }}";
 }

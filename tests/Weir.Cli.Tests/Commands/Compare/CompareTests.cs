@@ -10,10 +10,10 @@ namespace Weir.Cli.Tests.Commands.Compare;
 public class CompareTests
 {
     [Theory(Timeout = 30_000)]
-    [InlineData(1.0, "EQUIVALENT", 0)]
-    [InlineData(0.8, "SLOWER", 2)]
-    [InlineData(1.3, "FASTER", 0)]
-    public async Task Compare_TwoFiles_GivesVerdictAndExitCode(double factor, string verdict, int code)
+    [InlineData(1.0, Verdict.Equivalent, 0)]
+    [InlineData(0.8, Verdict.Slower, 2)]
+    [InlineData(1.3, Verdict.Faster, 0)]
+    public async Task Compare_TwoFiles_GivesVerdictAndExitCode(double factor, Verdict verdict, int code)
     {
         using TemporaryDirectory directory = new();
         Write(directory.File("a.json"), 1);

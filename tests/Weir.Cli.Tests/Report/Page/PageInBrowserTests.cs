@@ -8,7 +8,7 @@ public class PageInBrowserTests(Browser browser) : IClassFixture<Browser>
 {
     private static readonly string[] Sections =
     [
-        "verdict", "arms-operations-per-second", "comparisons", "universal-scalability-law", "throughput", "depth", "in-flight-and-cost", "spectrum", "latency",
+        "verdict", "ratio", "comparisons", "arms-operations-per-second", "universal-scalability-law", "throughput", "depth", "distribution", "spectrum", "latency", "in-flight-and-cost",
         "rounds", "timeline", "workers", "environment", "data",
     ];
 
@@ -56,7 +56,7 @@ public class PageInBrowserTests(Browser browser) : IClassFixture<Browser>
     [InlineData(1440)]
     public async Task Plots_InABrowser_KeepTheirTextInsideAndReadable(int width)
     {
-        using TemporaryFile file = new(ResultPage.Write([SampleResults.Scaling()]), ".html");
+        using TemporaryFile file = new(ResultPage.Write([SampleResults.Scaling(), SampleResults.Undecided()]), ".html");
         IPage page = await browser.OpenAsync(width, ColorScheme.Light);
         await page.GotoAsync("file://" + file.Path);
 
@@ -102,6 +102,44 @@ public class PageInBrowserTests(Browser browser) : IClassFixture<Browser>
         // Each drawing is named by elements that are there.
         Assert.Equal(0, await page.EvaluateAsync<int>("[...document.querySelectorAll('[aria-labelledby]')].filter(e => e.getAttribute('aria-labelledby').split(' ').some(i => !document.getElementById(i))).length"));
         Assert.Equal(0, await page.EvaluateAsync<int>("[...document.querySelectorAll('[id]')].filter((e, _, all) => all.filter(o => o.id === e.id).length > 1).length"));
+        await page.CloseAsync();
+    }
+
+    [Theory(Timeout = 60_000)]
+    [InlineData(390, ColorScheme.Light, "single")]
+    [InlineData(390, ColorScheme.Dark, "undecided")]
+    [InlineData(1280, ColorScheme.Light, "undecided")]
+    [InlineData(1280, ColorScheme.Dark, "single")]
+    public async Task Page_OfOneNumberOfWorkers_ShowsTheFindingFirstAndNoPlotOfOneDot(int width, ColorScheme colours, string which)
+    {
+        using TemporaryFile file = new(ResultPage.Write([which == "single" ? SampleResults.Single() : SampleResults.Undecided()]), ".html");
+        IPage page = await browser.OpenAsync(width, colours);
+        await page.GotoAsync("file://" + file.Path);
+        await page.ScreenshotAsync(new PageScreenshotOptions { Path = Path.Combine(Browser.Screenshots, $"report-{which}-{width}-{colours.ToString().ToLowerInvariant()}.png"), FullPage = true });
+
+        LocatorBoundingBoxResult? lead = await page.Locator(".lead").BoundingBoxAsync();
+        Assert.True(lead!.Y + lead.Height < 844, $"The verdict ends at {lead.Y + lead.Height}, below the first screen of a phone.");
+        Assert.DoesNotContain("INCONCLUSIVE", await page.Locator(".lead").TextContentAsync(), StringComparison.Ordinal);
+        Assert.Equal(0, await page.Locator("section#throughput, section#depth").CountAsync());
+        Assert.True(await page.Locator("section#rates .plot:visible svg .ring").CountAsync() >= 6);
+        Assert.True(await page.Locator("section#distribution .plot:visible svg .area").CountAsync() >= 1);
+        Assert.Equal(which == "single" ? 0 : 1, await page.Locator("section#ratio .plot:visible svg .zone").CountAsync());
+        Assert.Equal(width, await page.EvaluateAsync<int>("document.documentElement.scrollWidth"));
+        await page.CloseAsync();
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task Legends_OfFiguresWithDashedLines_NameThem()
+    {
+        using TemporaryFile file = new(ResultPage.Write([SampleResults.Scaling()]), ".html");
+        IPage page = await browser.OpenAsync(1280, ColorScheme.Light);
+        await page.GotoAsync("file://" + file.Path);
+
+        foreach (ILocator figure in await page.Locator("section:has(figure):has(.plot svg .line.dashed)").AllAsync())
+        {
+            Assert.True(await figure.Locator(".legend .line.dashed").CountAsync() > 0, await figure.Locator("h2").TextContentAsync());
+        }
+
         await page.CloseAsync();
     }
 

@@ -1,6 +1,7 @@
 using System.Globalization;
 using Weir.Cli.Results;
 using Weir.Lab.Latency;
+using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Tests.Report.Page;
 
@@ -23,16 +24,35 @@ internal static class SampleResults
             ],
             Comparisons =
             [
-                Comparison("lock x 1", "channel x 1", 0.44, "SLOWER"),
-                Comparison("lock x 2", "channel x 2", 1.01, "EQUIVALENT"),
-                Comparison("lock x 4", "channel x 4", 1.31, "FASTER"),
-                Comparison("lock x 8", "channel x 8", 0.97, "INCONCLUSIVE"),
+                Comparison("lock x 1", "channel x 1", 0.44, Verdict.Slower),
+                Comparison("lock x 2", "channel x 2", 1.01, Verdict.Equivalent),
+                Comparison("lock x 4", "channel x 4", 1.31, Verdict.Faster),
+                Comparison("lock x 8", "channel x 8", 0.97, Verdict.Inconclusive),
             ],
             Findings =
             [
                 new Finding(FindingLevel.Doubt, "Neighbours were active: the canary took up to 1.40 times as long as on a quiet machine. Trust the sign of a difference, not its size."),
                 new Finding(FindingLevel.Note, "A note with <b>markup</b> & an ampersand, and a_very_long_word_that_has_no_place_to_break_in_" + new string('x', 80)),
             ],
+        };
+    }
+
+    /// <summary>One arm of some rounds, as <c>run</c> gives it.</summary>
+    public static ResultFile Single()
+    {
+        Random random = new(5);
+        int order = 0;
+        return Frame("run", [Arm("channel", 8, 90_000, random, ref order)]);
+    }
+
+    /// <summary>Two arms that could not be told apart.</summary>
+    public static ResultFile Undecided()
+    {
+        Random random = new(6);
+        int order = 0;
+        return Frame("compare", [Arm("cpu:grain=10us", 2, 90_000, random, ref order), Arm("cpu:grain=11us", 2, 88_000, random, ref order)]) with
+        {
+            Comparisons = [Comparison("cpu:grain=11us x 2", "cpu:grain=10us x 2", 0.981, Verdict.Inconclusive)],
         };
     }
 
@@ -63,6 +83,7 @@ internal static class SampleResults
             Variables = new Dictionary<string, string> { ["DOTNET_gcServer"] = "0" },
             Hash = "abc123",
         },
+        Source = new SourceRecord("0123456789abcdef0123456789abcdef01234567", Clean: false),
         Settings = new Dictionary<string, string> { ["rounds"] = "6" },
         Arms = arms,
     };
@@ -128,7 +149,7 @@ internal static class SampleResults
         Refused = refused,
     };
 
-    private static ComparisonRecord Comparison(string arm, string against, double ratio, string verdict) => new()
+    private static ComparisonRecord Comparison(string arm, string against, double ratio, Verdict verdict) => new()
     {
         Arm = arm,
         Against = against,

@@ -27,6 +27,7 @@ internal static class LoadExport
             Seconds = seconds,
             Partial = report.IsPartial,
             Machine = MachineRecord.Read(),
+            Source = SourceRecord.Read(),
             Settings = Settings(report.Settings),
             Arms = arms,
             Comparisons = Comparing.All(arms.Skip(1).Select(arm => (arm, arms[0])), new ComparisonOptions(), interleaved: true),

@@ -13,7 +13,7 @@ internal static class DepthFigure
     public static Figure? Make(ResultFile result)
     {
         ArmRecord[] arms = [.. result.Arms.Where(static a => a.IsMeasured && Depth(a) is not null)];
-        if (arms.Length == 0)
+        if (arms.Select(static a => a.Workers).Distinct().Count() < 2)
         {
             return null;
         }

@@ -12,10 +12,16 @@ internal static class ThroughputFigure
     private const int Height = 300;
     private const int CurvePoints = 60;
 
-    public static Figure Make(ResultFile result)
+    /// <summary>The figure; <see langword="null"/> with a single number of workers, over which there is nothing to see.</summary>
+    public static Figure? Make(ResultFile result)
     {
         string[] names = [.. result.Names()];
         ArmRecord[] arms = [.. result.Arms.Where(static a => a.IsMeasured)];
+        if (arms.Select(static a => a.Workers).Distinct().Count() < 2)
+        {
+            return null;
+        }
+
         FitRecord[] fits = [.. result.Fits.Where(static f => f.Refused is null)];
         Scale workers = Scale.Workers(arms.Select(static a => a.Workers));
         Scale rate = Scale.Linear(arms.Select(static a => a.Rate().Max), Scale.Compact);

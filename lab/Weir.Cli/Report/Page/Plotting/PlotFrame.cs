@@ -12,6 +12,7 @@ internal sealed class PlotFrame
     private const int Top = 26;
     private const int Character = 7;
     private const int Tick = 8;
+    private const int RowHeight = 46;
 
     private readonly StringBuilder _drawn = new();
     private readonly int _width;
@@ -35,9 +36,49 @@ internal sealed class PlotFrame
         _x = x;
         _y = y;
         // As wide for all, so that axes below each other line up.
-        _left = Math.Max(Left, 12 + (Character * y.Ticks.Max(static t => t.Label.Length)));
+        _left = y.Ticks.Count == 0 ? 8 : Math.Max(Left, 12 + (Character * y.Ticks.Select(static t => t.Label.Length).DefaultIfEmpty(0).Max()));
         _bottom = xTitle.Length > 0 ? 42 : 24;
         Axes(xTitle, yTitle);
+    }
+
+    /// <summary>Creates a plot of rows, one below the other, each with its name above it.</summary>
+    /// <param name="width">Its width in units that are pixels on the page.</param>
+    /// <param name="rows">How many.</param>
+    /// <param name="x">The axis along the bottom.</param>
+    /// <param name="xTitle">What it shows.</param>
+    public static PlotFrame OfRows(int width, int rows, Scale x, string xTitle) => new(width, (rows * RowHeight) + Top + 42, x, Scale.Numbered(-rows, 0, []), xTitle, "");
+
+    /// <summary>The name of a row, cut where the plot ends.</summary>
+    public void Row(int row, string name)
+    {
+        _drawn.Append(CultureInfo.InvariantCulture, $"<text class=\"label\" x=\"4\" y=\"{Number(Y(-row) + 14)}\">{WebUtility.HtmlEncode(Cut(name))}</text>");
+    }
+
+    /// <summary>An interval in a row.</summary>
+    public void Span(int row, double low, double high, int series) =>
+        _drawn.Append(CultureInfo.InvariantCulture, $"<path class=\"whisker thick {Series(series)}\" d=\"M{Number(X(low))} {Number(Middle(row))}H{Number(X(high))}M{Number(X(low))} {Number(Middle(row) - 6)}v12M{Number(X(high))} {Number(Middle(row) - 6)}v12\"/>");
+
+    /// <summary>One of many values in a row.</summary>
+    public void Dot(int row, double value, int series) =>
+        _drawn.Append(CultureInfo.InvariantCulture, $"<circle class=\"ring {Series(series)}\" cx=\"{Number(X(value))}\" cy=\"{Number(Middle(row))}\" r=\"4\"/>");
+
+    /// <summary>The value of a row.</summary>
+    public void Mark(int row, double value, int series) => _drawn.Append(Marker.Svg(X(value), Middle(row), series));
+
+    /// <summary>A part of the axis along the bottom, shaded from top to bottom.</summary>
+    public void Zone(double from, double to) =>
+        _drawn.Append(CultureInfo.InvariantCulture, $"<rect class=\"zone\" x=\"{Number(X(from))}\" y=\"{Top}\" width=\"{Number(X(to) - X(from))}\" height=\"{_height - _bottom - Top}\"/>");
+
+    /// <summary>A line through points with the area below it shaded.</summary>
+    public void Area(IReadOnlyList<(double X, double Y)> points, int series, bool dashed = false)
+    {
+        if (points.Count > 1)
+        {
+            string path = string.Join(' ', points.Select((p, i) => $"{(i == 0 ? 'M' : 'L')}{Number(X(p.X))} {Number(Y(p.Y))}"));
+            string floor = Number(Y(_y.Low));
+            _drawn.Append(CultureInfo.InvariantCulture, $"<path class=\"area {Series(series)}\" d=\"{path} L{Number(X(points[^1].X))} {floor} L{Number(X(points[0].X))} {floor}Z\"/>");
+            Line(points, series, dashed);
+        }
     }
 
     /// <summary>A line through points, of a series.</summary>
@@ -96,6 +137,15 @@ internal sealed class PlotFrame
     /// <summary>The class of a series' colour.</summary>
     internal static string Series(int series) => $"s{series % Marker.Count}";
 
+    // Names may be as long as a command; the table has them whole.
+    private string Cut(string text)
+    {
+        int most = (_width - Right) / Character;
+        return text.Length > most ? text[..(most - 1)] + "…" : text;
+    }
+
+    private double Middle(int row) => Y(-row) + (RowHeight * 0.66);
+
     private double X(double value) => _left + (Clamped(_x.Place(value)) * (_width - _left - Right));
 
     private double Y(double value) => _height - _bottom - (Clamped(_y.Place(value)) * (_height - _bottom - Top));
@@ -120,13 +170,13 @@ internal sealed class PlotFrame
             // Labels that would run into each other are left out.
             if (at - half >= free)
             {
-                _drawn.Append(CultureInfo.InvariantCulture, $"<text class=\"tick\" x=\"{Number(Math.Min(at, _width - half))}\" y=\"{_height - _bottom + Tick + 9}\" text-anchor=\"middle\">{WebUtility.HtmlEncode(label)}</text>");
+                _drawn.Append(CultureInfo.InvariantCulture, $"<text class=\"tick\" x=\"{Number(Math.Clamp(at, half, _width - half))}\" y=\"{_height - _bottom + Tick + 9}\" text-anchor=\"middle\">{WebUtility.HtmlEncode(label)}</text>");
                 free = at + half;
             }
         }
 
         _drawn.Append(CultureInfo.InvariantCulture, $"<path class=\"axis\" d=\"M{_left} {_height - _bottom}H{_width - Right}\"/>")
-            .Append(CultureInfo.InvariantCulture, $"<text class=\"title\" x=\"2\" y=\"13\">{WebUtility.HtmlEncode(yTitle)}</text>");
+            .Append(CultureInfo.InvariantCulture, $"<text class=\"title\" x=\"2\" y=\"13\">{WebUtility.HtmlEncode(Cut(yTitle))}</text>");
         if (xTitle.Length > 0)
         {
             _drawn.Append(CultureInfo.InvariantCulture, $"<text class=\"title\" x=\"{_width - Right}\" y=\"{_height - 5}\" text-anchor=\"end\">{WebUtility.HtmlEncode(xTitle)}</text>");

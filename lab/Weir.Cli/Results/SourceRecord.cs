@@ -1,0 +1,12 @@
+using Weir.Lab.Resources;
+
+namespace Weir.Cli.Results;
+
+/// <summary>The sources that figures belong to: the tree of the directory in which the command ran.</summary>
+/// <param name="Commit">The commit.</param>
+/// <param name="Clean">Whether no file that git tracks was changed since.</param>
+internal sealed record SourceRecord(string Commit, bool Clean)
+{
+    /// <summary>Reads it; <see langword="null"/> outside a repository of git.</summary>
+    public static SourceRecord? Read() => SourceTree.Read() is { } tree ? new SourceRecord(tree.Commit, tree.IsClean) : null;
+}

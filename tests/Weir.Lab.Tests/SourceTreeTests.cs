@@ -1,0 +1,55 @@
+using System.Diagnostics;
+using Weir.Lab.Resources;
+
+namespace Weir.Lab.Tests;
+
+public class SourceTreeTests
+{
+    [Fact(Timeout = 90_000)]
+    public async Task Read_OfARepository_HasItsCommitAndWhetherItWasChanged()
+    {
+        string directory = Directory.CreateTempSubdirectory("weir-tree-").FullName;
+        try
+        {
+            Assert.SkipUnless(Git(directory, "init", "-q"), "There is no git here.");
+            Assert.Null(SourceTree.Read(directory));
+
+            string file = Path.Combine(directory, "a.txt");
+            await File.WriteAllTextAsync(file, "one", TestContext.Current.CancellationToken);
+            Assert.True(Git(directory, "add", "."));
+            Assert.True(Git(directory, "-c", "user.name=t", "-c", "user.email=t@example.invalid", "commit", "-q", "-m", "one"));
+            SourceTree? clean = SourceTree.Read(directory);
+            await File.WriteAllTextAsync(Path.Combine(directory, "untracked.txt"), "x", TestContext.Current.CancellationToken);
+            SourceTree? beside = SourceTree.Read(directory);
+            await File.WriteAllTextAsync(file, "changed", TestContext.Current.CancellationToken);
+            SourceTree? changed = SourceTree.Read(directory);
+
+            Assert.NotNull(clean);
+            Assert.True(clean is { IsClean: true, Commit.Length: >= 40 });
+            Assert.Equal(clean, beside);
+            Assert.Equal(clean with { IsClean = false }, changed);
+            Assert.Equal(clean, SourceTree.Read(directory, ":/other"));
+        }
+        finally
+        {
+            Directory.Delete(directory, recursive: true);
+        }
+    }
+
+    [Fact]
+    public void Read_OutsideARepository_IsNothing() => Assert.Null(SourceTree.Read(Path.GetPathRoot(Path.GetTempPath())));
+
+    private static bool Git(string directory, params string[] arguments)
+    {
+        try
+        {
+            using Process git = Process.Start(new ProcessStartInfo("git", arguments) { WorkingDirectory = directory, RedirectStandardOutput = true, RedirectStandardError = true })!;
+            git.WaitForExit();
+            return git.ExitCode == 0;
+        }
+        catch (System.ComponentModel.Win32Exception)
+        {
+            return false;
+        }
+    }
+}
