@@ -28,11 +28,11 @@ public class StuckArmTests
         StandsStill suite = new();
         List<string> told = [];
 
-        // The arms change places in each round: warm-up B S, then B S, S B, B S, S B. The second turn of the baseline is between the last two of the other.
-        suite.IsStuck = _ => suite.BaselineTurns == 2;
+        // Rounds go there and back, each pair beginning with another arm: warm-up B S, then B S, S B, S B, B S. Between the first and the second turn of the baseline are the first two of the other.
+        suite.IsStuck = _ => suite.BaselineTurns == 1;
         CaseResult result = await MeasureAsync(suite, rounds: 4, told);
         Assert.Equal(4, result["Baseline"].Samples.Count);
-        Assert.Equal([0, 1], result["Stuck"].Samples.Select(static sample => sample.Round));
+        Assert.Equal([2, 3], result["Stuck"].Samples.Select(static sample => sample.Round));
         Assert.Equal(2, told.Count);
         Assert.Contains("- Stuck did not complete in 10 s, 2 times: left out; rounds 2 of 4\n", SuiteTable.Render("Here.", [result]), StringComparison.Ordinal);
         Assert.DoesNotContain("not judged", SuiteTable.Render("Here.", [result]), StringComparison.Ordinal);

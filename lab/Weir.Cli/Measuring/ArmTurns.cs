@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Weir.Cli.Hosting;
 using Weir.Cli.Processes;
 using Weir.Cli.Progress;
@@ -12,27 +13,34 @@ namespace Weir.Cli.Measuring;
 /// <param name="mostProcesses">How many processes each arm has at most.</param>
 /// <param name="progress">Hears of each round.</param>
 /// <param name="end">Given the rates of each arm, why it is no use to go on; <see langword="null"/> to go on.</param>
-internal sealed class ArmTurns(CliHost host, int rounds, int mostProcesses, RunProgress progress, Func<IReadOnlyList<IReadOnlyList<double>>, string?>? end = null)
+/// <param name="within">When to end, whether all rounds are made or not, but for two of each arm; <see langword="null"/> for never.</param>
+internal sealed class ArmTurns(CliHost host, int rounds, int mostProcesses, RunProgress progress, Func<IReadOnlyList<IReadOnlyList<double>>, string?>? end = null, TimeSpan? within = null)
 {
+    private const int LeastTurns = 2;
+
     /// <summary>Measures.</summary>
     /// <param name="orders">The arms.</param>
     /// <returns>The rounds of each, and what has to be known about them.</returns>
     /// <exception cref="InvalidOperationException">A process could not measure.</exception>
     public async Task<(IReadOnlyList<IReadOnlyList<RoundRecord>> Rounds, IReadOnlyList<Finding> Findings)> MeasureAsync(IReadOnlyList<WorkerOrder> orders)
     {
+        long began = Stopwatch.GetTimestamp();
         int processes = Math.Min(rounds, mostProcesses);
         TurnSessions sessions = new(host, orders, processes, orders.Count * rounds, progress);
         await sessions.WarmUpAsync().ConfigureAwait(false);
-        string? ended = await TakeTurnsAsync(sessions, orders.Count, processes).ConfigureAwait(false);
+        Finding? ended = await TakeTurnsAsync(sessions, orders.Count, processes, began).ConfigureAwait(false);
         (IReadOnlyList<IReadOnlyList<RoundRecord>> measured, IReadOnlyList<Finding> findings) = await sessions.EndAsync().ConfigureAwait(false);
-        return (measured, ended is null ? findings : [new Finding(FindingLevel.Doubt, ended, FindingKind.Scaling), .. findings]);
+        return (measured, ended is null ? findings : [ended, .. findings]);
     }
 
-    private async Task<string?> TakeTurnsAsync(TurnSessions sessions, int arms, int processes)
+    // Why it has ended early, if it has.
+    private async Task<Finding?> TakeTurnsAsync(TurnSessions sessions, int arms, int processes, long began)
     {
+        TimeSpan longest = TimeSpan.Zero;
         List<double>[] rates = [.. Enumerable.Range(0, arms).Select(static _ => new List<double>())];
         for (int turn = 0; turn < rounds; turn++)
         {
+            long from = Stopwatch.GetTimestamp();
             foreach (int arm in TrialOrder.Of(arms, turn))
             {
                 if (await sessions.RoundAsync(arm, turn % processes, turn).ConfigureAwait(false) is not { Rate: { } rate })
@@ -45,7 +53,13 @@ internal sealed class ArmTurns(CliHost host, int rounds, int mostProcesses, RunP
 
             if (turn + 1 < rounds && end?.Invoke(rates) is { } why)
             {
-                return why;
+                return new Finding(FindingLevel.Doubt, why, FindingKind.Scaling);
+            }
+
+            longest = TimeSpan.FromTicks(Math.Max(longest.Ticks, Stopwatch.GetElapsedTime(from).Ticks));
+            if (turn + 1 >= LeastTurns && turn + 1 < rounds && Stopwatch.GetElapsedTime(began) + longest > within)
+            {
+                return new Finding(FindingLevel.Note, $"It was ended after {turn + 1} of {rounds} rounds each, because its time was over; --within gives it more.");
             }
         }
 

@@ -18,7 +18,7 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
     /// <summary>The share of an arm's rounds that may be left out.</summary>
     private const double MostLeftOut = 0.34;
 
-    // At most, in seconds: it ends when the rate is steady. A process for each round has one for each round.
+    // At most, in seconds: it ends when the rate is steady, and a machine on which it never is gets no longer for that than for the rounds. A process for each round has one for each round.
     private const double LongWarmUp = 3;
     private const double ShortWarmUp = 1;
 
@@ -32,7 +32,7 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
         [
             .. orders.Select(o => o with
             {
-                WarmUpSeconds = host.Measure.LongestWarmUp?.TotalSeconds ?? (turns > 1 ? ShortWarmUp : LongWarmUp),
+                WarmUpSeconds = host.Measure.LongestWarmUp?.TotalSeconds ?? (turns > 1 ? ShortWarmUp : Math.Clamp(o.Rounds * o.Seconds, ShortWarmUp, LongWarmUp)),
                 MostRepeats = host.Measure.MostRepeats ?? (turns > 1 ? 1 : 3),
             }),
         ],

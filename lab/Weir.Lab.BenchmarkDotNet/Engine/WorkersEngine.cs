@@ -256,9 +256,7 @@ internal sealed class WorkersEngine : IEngine
     {
         if (_forceGc)
         {
-            GC.Collect();
-            GC.WaitForPendingFinalizers();
-            GC.Collect();
+            Heap.Collect();
         }
     }
 

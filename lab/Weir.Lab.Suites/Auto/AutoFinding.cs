@@ -1,6 +1,5 @@
 using Weir.Lab.Trials;
 using Weir.Runtimes;
-using Spread = Weir.Lab.Trials.Spread;
 
 namespace Weir.Lab.Suites.Auto;
 

@@ -9,10 +9,10 @@ internal sealed record ArmResult(string Name, bool IsBaseline, IReadOnlyList<Sam
     /// <summary>The runs that were given up; <see langword="null"/> when there were none.</summary>
     public StuckRuns? Stuck { get; init; }
 
-    public Spread Nanoseconds { get; } = Spread.Of(Samples.Select(static sample => sample.Nanoseconds));
+    public Spread Nanoseconds { get; } = Spread.OfAny(Samples.Select(static sample => sample.Nanoseconds));
 
     /// <summary>Bytes of a run: the median, because a stray allocation of the runtime belongs to no arm.</summary>
-    public double Bytes { get; } = Spread.Of(Samples.Select(static sample => sample.Bytes)).Median;
+    public double Bytes { get; } = Spread.OfAny(Samples.Select(static sample => sample.Bytes)).Median;
 
-    public double Cores { get; } = Spread.Of(Samples.Select(static sample => sample.Cores)).Median;
+    public double Cores { get; } = Spread.OfAny(Samples.Select(static sample => sample.Cores)).Median;
 }

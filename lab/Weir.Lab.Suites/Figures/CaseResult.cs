@@ -15,13 +15,13 @@ internal sealed record CaseResult(string Name, int Items, IReadOnlyList<ArmResul
     public static Spread AddedTime(ArmResult arm, ArmResult against)
     {
         Dictionary<int, double> others = against.Samples.ToDictionary(static sample => sample.Round, static sample => sample.Nanoseconds);
-        return Spread.Of(arm.Samples.Where(sample => others.ContainsKey(sample.Round)).Select(sample => sample.Nanoseconds - others[sample.Round]));
+        return Spread.OfAny(arm.Samples.Where(sample => others.ContainsKey(sample.Round)).Select(sample => sample.Nanoseconds - others[sample.Round]));
     }
 
     /// <summary>The ratio of two arms' times, taken round by round: what disturbs a whole round cancels out.</summary>
     public static Spread TimeRatio(ArmResult arm, ArmResult against)
     {
         Dictionary<int, double> others = against.Samples.ToDictionary(static sample => sample.Round, static sample => sample.Nanoseconds);
-        return Spread.Of(arm.Samples.Where(sample => others.ContainsKey(sample.Round)).Select(sample => sample.Nanoseconds / others[sample.Round]));
+        return Spread.OfAny(arm.Samples.Where(sample => others.ContainsKey(sample.Round)).Select(sample => sample.Nanoseconds / others[sample.Round]));
     }
 }

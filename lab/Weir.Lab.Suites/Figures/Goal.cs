@@ -29,7 +29,7 @@ internal sealed class Goal
         result =>
         {
             Spread ratio = CaseResult.TimeRatio(result[arm], result[against]);
-            return (ratio.Median, limit, Invariant($" [{ratio.Low:0.000}..{ratio.High:0.000}]"));
+            return (ratio.Median, limit, Invariant($" [{ratio.Min:0.000}..{ratio.Max:0.000}]"));
         },
         static value => Invariant($"{value:0.000}x"));
 
@@ -40,7 +40,7 @@ internal sealed class Goal
         result =>
         {
             Spread time = result[arm].Nanoseconds;
-            return (time.Median, limit.TotalNanoseconds, Invariant($" [{Format.Time(time.Low)}..{Format.Time(time.High)}]"));
+            return (time.Median, limit.TotalNanoseconds, Invariant($" [{Format.Time(time.Min)}..{Format.Time(time.Max)}]"));
         },
         Format.Time);
 
@@ -51,7 +51,7 @@ internal sealed class Goal
         result =>
         {
             Spread time = result[arm].Nanoseconds;
-            return (Math.Abs((time.Median / target.TotalNanoseconds) - 1), share, Invariant($" off at {Format.Time(time.Median)} [{Format.Time(time.Low)}..{Format.Time(time.High)}]"));
+            return (Math.Abs((time.Median / target.TotalNanoseconds) - 1), share, Invariant($" off at {Format.Time(time.Median)} [{Format.Time(time.Min)}..{Format.Time(time.Max)}]"));
         },
         static value => Invariant($"{value:P1}"));
 
@@ -65,7 +65,7 @@ internal sealed class Goal
             return (
                 added.Median / result.Items,
                 nanoseconds,
-                Invariant($" [{added.Low / result.Items:0.0}..{added.High / result.Items:0.0}]"));
+                Invariant($" [{added.Min / result.Items:0.0}..{added.Max / result.Items:0.0}]"));
         },
         static value => Invariant($"{value:0.0} ns"));
 

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Text;
+using Weir.Lab.Resources;
 using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Peers.Dataflow;
 using Weir.Lab.Suites.Workloads;
@@ -96,7 +97,7 @@ internal sealed class LastingGrid : IDisposable
             cell.Lasts(),
             CalibratedSpin.Of(TimeSpan.FromMilliseconds(cell.Milliseconds), _stepsPerSecond),
             _waits[Array.IndexOf(Lengths, cell.Milliseconds)]);
-        GC.Collect();
+        Heap.Collect();
         List<double> ratios = [];
         for (int round = 0; round < Rounds + MoreRounds; round++)
         {

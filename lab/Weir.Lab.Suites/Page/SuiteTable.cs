@@ -52,10 +52,10 @@ internal static class SuiteTable
 
         Spread time = arm.Nanoseconds;
         Spread ratio = CaseResult.TimeRatio(arm, result.Baseline);
-        string times = $"{Format.Time(time.Median)} | {Format.Time(time.Low)}..{Format.Time(time.High)}";
+        string times = $"{Format.Time(time.Median)} | {Format.Time(time.Min)}..{Format.Time(time.Max)}";
         string ratios = arm.IsBaseline ? "1 (baseline) | "
             : double.IsNaN(ratio.Median) ? " | "
-            : $"{Format.Ratio(ratio.Median)} | {Format.Ratio(ratio.Low)}..{Format.Ratio(ratio.High)}";
+            : $"{Format.Ratio(ratio.Median)} | {Format.Ratio(ratio.Min)}..{Format.Ratio(ratio.Max)}";
         string bytes = Invariant($"{arm.Bytes / result.Items:0.0} | {arm.Bytes:N0}");
         return Invariant($"| {result.Name} | {arm.Name} | {times} | {ratios} | {bytes} | {arm.Cores:0.00} | {arm.Samples.Count} |");
     }

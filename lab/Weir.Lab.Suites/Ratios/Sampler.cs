@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Weir.Lab.Resources;
 using Weir.Lab.Suites.Catalog;
 using Weir.Lab.Suites.Checking;
 using Weir.Lab.Suites.Figures;
@@ -7,7 +8,7 @@ namespace Weir.Lab.Suites.Ratios;
 
 /// <summary>Measures the arms of a case interleaved, round by round, in one process.</summary>
 /// <remarks>
-/// Arms measured one after the other differ by what the machine did meanwhile. Interleaved, with the order rotated in each round, they
+/// Arms measured one after the other differ by what the machine did meanwhile. Interleaved, in an order that changes from round to round, they
 /// share it. The runs are awaited on the pool, as an application awaits them, so that no run pays for the wake-up of a blocked thread.
 /// </remarks>
 /// <param name="rounds">How many rounds; arms that take seconds take part in fewer.</param>
@@ -38,9 +39,9 @@ internal sealed class Sampler(int rounds, Action<Arm, TimeSpan>? stuck = null)
 
         for (int round = 0; round < rounds; round++)
         {
-            for (int i = 0; i < slots.Length; i++)
+            foreach (int index in Trials.TrialOrder.Of(slots.Length, round))
             {
-                Slot slot = slots[(i + round) % slots.Length];
+                Slot slot = slots[index];
                 if (IsDue(round, slot.Share) && await SampleAsync(slot, round) is { } sample)
                 {
                     slot.Samples.Add(sample);
@@ -96,8 +97,7 @@ internal sealed class Sampler(int rounds, Action<Arm, TimeSpan>? stuck = null)
     private async Task<Sample?> SampleAsync(Slot slot, int round)
     {
         // One arm's garbage is not collected on another arm's time.
-        GC.Collect();
-        GC.WaitForPendingFinalizers();
+        Heap.Collect();
         return await RunAsync(slot, slot.Runs) is { } reading
             ? new Sample(round, reading.Elapsed.TotalNanoseconds / slot.Runs, (double)reading.Bytes / slot.Runs, reading.Cpu / reading.Elapsed)
             : null;

@@ -2,6 +2,7 @@ using System.Reflection;
 using Weir.Lab.Resources;
 using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Page;
+using Weir.Lab.Trials;
 using static System.FormattableString;
 
 namespace Weir.Lab.Suites.Young;
@@ -53,9 +54,9 @@ internal sealed class YoungRun(TextWriter output, TextWriter progress, Assembly 
         Dictionary<string, List<YoungReading>> readings = arms.ToDictionary(static arm => arm.Key, static _ => new List<YoungReading>());
         for (int round = 0; round < rounds; round++)
         {
-            for (int i = 0; i < arms.Length; i++)
+            foreach (int index in TrialOrder.Of(arms.Length, round))
             {
-                YoungArm arm = arms[(i + round) % arms.Length];
+                YoungArm arm = arms[index];
                 if (await MeasureInAProcessAsync(arm, cancellationToken) is not { } reading)
                 {
                     return 3;

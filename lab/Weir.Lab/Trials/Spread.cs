@@ -22,4 +22,13 @@ public readonly record struct Spread(double Median, double Min, double Max)
         double median = sorted.Length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
         return new Spread(median, sorted[0], sorted[^1]);
     }
+
+    /// <summary>The spread of some values, or of none at all.</summary>
+    /// <param name="values">The values.</param>
+    /// <returns>Median, smallest and largest; not a number when there is no value.</returns>
+    public static Spread OfAny(IEnumerable<double> values)
+    {
+        double[] all = [.. values];
+        return all.Length > 0 ? Of(all) : new Spread(double.NaN, double.NaN, double.NaN);
+    }
 }

@@ -97,9 +97,7 @@ public sealed class TrialRunner
 
     private async Task<Window> MeasureAsync(Arm arm, int round, CancellationToken cancellationToken)
     {
-        GC.Collect();
-        GC.WaitForPendingFinalizers();
-        GC.Collect();
+        Heap.Collect();
 
         Tally tally = new();
         TimeProvider time = _options.TimeProvider;

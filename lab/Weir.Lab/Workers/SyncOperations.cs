@@ -78,7 +78,11 @@ internal sealed class ActionOperation(Action call) : SyncOperation
     }
 }
 
-/// <summary>Calls a <see cref="Func{TResult}"/> and consumes what it returns.</summary>
+/// <summary>Calls a <see cref="Func{TResult}"/> and consumes what the last call returns.</summary>
+/// <remarks>
+/// The compiler does not look into the delegate, so each result is made, whoever takes it. A call for each result would cost more in the empty operation's loop than in one that waits for memory, and too
+/// much would be subtracted.
+/// </remarks>
 internal sealed class FuncOperation<T>(Func<T> call) : SyncOperation
 {
     internal override Operation Empty() => new FuncOperation<T>(call.Target is null ? EmptyCalls.Nothing<T> : static () => default!);
@@ -87,13 +91,16 @@ internal sealed class FuncOperation<T>(Func<T> call) : SyncOperation
     private protected override void Repeat(int count, ref int done)
     {
         Func<T> func = call;
+        T last = default!;
         int i = 0;
         try
         {
             for (; i < count; i++)
             {
-                Sink.Consume(func());
+                last = func();
             }
+
+            Sink.Consume(last);
         }
         finally
         {

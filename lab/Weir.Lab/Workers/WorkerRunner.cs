@@ -250,9 +250,7 @@ public sealed class WorkerRunner
     private async Task<WindowOutcome> WindowAsync(IWorkload workload, WindowPlan plan, CancellationToken cancellationToken)
     {
         // No window pays for the garbage of what was before.
-        GC.Collect();
-        GC.WaitForPendingFinalizers();
-        GC.Collect();
+        Heap.Collect();
         await workload.BeginRoundAsync(cancellationToken).ConfigureAwait(false);
         return await OnItsOwnThreadAsync(() => WindowRunner.Run(_spec, workload, plan, cancellationToken, what => _observer?.Waiting(what))).ConfigureAwait(false);
     }

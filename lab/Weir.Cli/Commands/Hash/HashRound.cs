@@ -49,7 +49,7 @@ internal static class HashRound
 
         PrepareCache(order, stop);
         CanaryReading canary = Canary.Read(10);
-        GC.Collect();
+        Heap.Collect();
         using HashWorkers workers = new(order, stop);
         RoundSampler? sampler = null;
         long? deviceBefore = null;

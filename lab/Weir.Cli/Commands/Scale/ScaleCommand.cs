@@ -13,6 +13,7 @@ namespace Weir.Cli.Commands.Scale;
 /// <summary>The <c>scale</c> command: measures one workload with several numbers of workers, and fits the scaling law.</summary>
 internal static class ScaleCommand
 {
+    private const string DefaultWithin = "35s";
     private static readonly Dictionary<string, bool> FitWords = new(StringComparer.OrdinalIgnoreCase) { ["usl"] = true, ["none"] = false };
 
     public static Command Create(CliHost host)
@@ -20,15 +21,19 @@ internal static class ScaleCommand
         Argument<string?> workload = WorkloadArgument.Create();
         RunOptionSet options = new(isScale: true, rounds: 6, duration: "0.3s");
         TextOption fit = TextOption.Of("--fit", null, "LAW", "usl (Universal Scalability Law) or none. Default usl");
+        TextOption within = TextOption.Of("--within", null, "TIME", $"When to end, after two rounds of each number of workers at least. Default {DefaultWithin}; none when --rounds or --duration is given");
         OutputOptionSet outputs = new();
         Command command = new("scale", "Measures a workload or your own code with several numbers of workers in turns, in processes that stay, and fits the scaling law.") { workload };
         options.AddTo(command);
         command.Add(fit.Flag);
+        command.Add(within.Flag);
         outputs.AddTo(command);
         command.SetAction(async (parsed, _) =>
         {
             RunSettings settings = options.Read(parsed, parsed.GetValue(workload));
             bool fits = fit.Find(parsed, static _ => null)?.OneOf(FitWords) ?? true;
+            OptionValue? end = within.Find(parsed, static _ => null) ?? (parsed.Tokens.Any(static t => t.Value is "--rounds" or "--duration") ? null : new OptionValue("--within", DefaultWithin));
+            TimeSpan? limit = end?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), DefaultWithin);
             OutputSettings output = outputs.Read(parsed);
             WorkerOrder[] orders = [.. settings.Workloads.SelectMany(_ => settings.Workers, (w, n) => settings.Order(w, n, rounds: 1))];
             int[] series = [.. settings.Workloads.Select(_ => settings.Workers.Count)];
@@ -36,7 +41,7 @@ internal static class ScaleCommand
             ResultFile result = await RunProgress.RunAsync(host, output.Quiet, p => arms.MeasureInTurnsAsync(
                 orders,
                 settings,
-                o => ArmGroups.MeasureAsync(o, series, (i, own) => new ArmTurns(host, settings.Rounds, ScaleTurns.MostProcesses, p, fits ? rates => Peak(settings, i, rates) : null).MeasureAsync(own), host.Stop))).ConfigureAwait(false);
+                o => ArmGroups.MeasureAsync(o, series, (i, own) => new ArmTurns(host, settings.Rounds, ScaleTurns.MostProcesses, p, fits ? rates => Peak(settings, i, rates) : null, limit).MeasureAsync(own), host.Stop))).ConfigureAwait(false);
             return ResultOutput.Write(fits ? Fitted(result) : result, output, host);
         });
         return command;

@@ -86,6 +86,16 @@ public class RunTests
     }
 
     [Fact(Timeout = 120_000)]
+    public async Task Scale_TimeIsOver_EndsWithAllNumbersMeasuredAsOften()
+    {
+        // All rounds would take two seconds on any machine.
+        ResultFile result = await RunAsync("scale noop --workers 1,2 --rounds 50 --duration 20ms --within 1s --fit none --quiet --json");
+        Assert.InRange(result.Arms[0].Rounds.Count, 2, 49);
+        Assert.Equal(result.Arms[0].Rounds.Count, result.Arms[1].Rounds.Count);
+        Assert.Contains(result.Findings, static f => f.Text.Contains("because its time was over", StringComparison.Ordinal));
+    }
+
+    [Fact(Timeout = 120_000)]
     public async Task Scale_FewWorkers_RefusesTheLaw()
     {
         ResultFile result = await RunAsync("scale noop --workers 1,2,3 --rounds 1 --duration 20ms --quiet --json");
