@@ -53,13 +53,13 @@ internal sealed class RunOptionSet
     public SubjectOptions Subjects => _subjects;
 
     /// <exception cref="BadInputException">A value cannot be used.</exception>
-    public RunSettings Read(ParseResult parsed, string? workload)
+    public RunSettings Read(ParseResult parsed, string? workload, string? built = null)
     {
         OptionValue? Find(TextOption option) => option.Find(parsed, static _ => null);
 
         OptionValue? workers = Find(_workers);
         OptionValue? groups = Find(_groups);
-        IReadOnlyList<IReadOnlyList<WorkloadSpec>> subjects = _subjects.Read(parsed, workload, groups is not null);
+        IReadOnlyList<IReadOnlyList<WorkloadSpec>> subjects = _subjects.Read(parsed, workload, groups is not null, built);
         WorkloadSpec spec = subjects[0][0];
         if (workers is not null && groups is not null)
         {

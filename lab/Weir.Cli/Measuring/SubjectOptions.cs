@@ -38,12 +38,13 @@ internal sealed class SubjectOptions
     /// <summary>Reads them.</summary>
     /// <param name="parsed">The command line.</param>
     /// <param name="workload">A built-in workload; <see langword="null"/> when none is given.</param>
+    /// <param name="built">An assembly that takes the place of <c>--assembly</c>; <see langword="null"/> for none.</param>
     /// <param name="inGroups">Whether several methods run side by side in groups of workers, and not one after the other.</param>
     /// <returns>What is measured: of each thing one for every combination of parameters.</returns>
     /// <exception cref="BadInputException">A value cannot be used.</exception>
-    public IReadOnlyList<IReadOnlyList<WorkloadSpec>> Read(ParseResult parsed, string? workload, bool inGroups)
+    public IReadOnlyList<IReadOnlyList<WorkloadSpec>> Read(ParseResult parsed, string? workload, bool inGroups, string? built = null)
     {
-        (WorkloadSpec[] specs, UserAssembly? assembly) = Specs(parsed, workload, inGroups);
+        (WorkloadSpec[] specs, UserAssembly? assembly) = Specs(parsed, workload, inGroups, built is null ? Find(_assembly, parsed) : new OptionValue("--project", built));
         if (Find(_grain, parsed) is { } grain)
         {
             if (assembly is not null)
@@ -82,9 +83,8 @@ internal sealed class SubjectOptions
 
     private static OptionValue? Find(TextOption setting, ParseResult parsed) => setting.Find(parsed, static _ => null);
 
-    private (WorkloadSpec[] Specs, UserAssembly? Assembly) Specs(ParseResult parsed, string? workload, bool inGroups)
+    private (WorkloadSpec[] Specs, UserAssembly? Assembly) Specs(ParseResult parsed, string? workload, bool inGroups, OptionValue? file)
     {
-        OptionValue? file = Find(_assembly, parsed);
         OptionValue? method = Find(_method, parsed);
         if (file is null && method is null)
         {

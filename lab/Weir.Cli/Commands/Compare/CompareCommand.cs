@@ -30,10 +30,18 @@ internal static class CompareCommand
             "compare",
             "Compares B with A: workloads, methods of your own, two builds of them, or stored results. What is measured takes turns in many short rounds (ABBA), until it is decided. Exit code 2 when B is slower.") { before, after };
         TextOption against = TextOption.Of("--against", null, "FILE", "Another build of --assembly, which is compared with it");
+        TextOption git = TextOption.Of("--git", null, "A..B", "Two commits whose builds of --project are compared, such as main..HEAD");
+        TextOption project = TextOption.Of("--project", null, "DIR", "With --git, the project that has the code");
+        TextOption summary = TextOption.Of("--summary", null, "FILE", "Append a short summary in Markdown, for a pull request");
+        Option<bool> annotate = new("--annotate") { Description = "Print what is slower as annotations for a runner of GitHub" };
         TextOption processes = TextOption.Of("--processes", null, "N", $"How many processes each side has. Default {MostProcesses}");
         TextOption within = TextOption.Of("--within", null, "TIME", $"When to end a comparison, decided or not. Default {DefaultWithin}");
         options.AddTo(command);
-        command.Add(against.Flag);
+        foreach (Option option in new Option[] { against.Flag, git.Flag, project.Flag, summary.Flag, annotate })
+        {
+            command.Add(option);
+        }
+
         command.Add(processes.Flag);
         command.Add(within.Flag);
         compare.AddTo(command);
@@ -44,6 +52,12 @@ internal static class CompareCommand
             string?[] texts = [parsed.GetValue(before), parsed.GetValue(after)];
             ComparisonOptions comparison = compare.Read(parsed);
             OutputSettings output = outputs.Read(parsed);
+            OptionValue? summaryFile = summary.Find(parsed, static _ => null);
+            if (summaryFile is not null)
+            {
+                ResultOutput.CheckCanWrite(summaryFile.Text);
+            }
+
             string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
             ResultFile?[] files = [.. texts.Select(t => t is null ? null : Stored(t, directory.Store(parsed)))];
             ResultFile result;
@@ -63,12 +77,33 @@ internal static class CompareCommand
                     throw new BadInputException("--across is for two stored results; workloads that are measured in turns say themselves what differs.");
                 }
 
-                Sides sides = Sides.Of(parsed, texts, options, against.Find(parsed, static _ => null));
-                TurnPlan plan = new(
-                    processes.Find(parsed, static _ => null)?.WholeNumber(2, 64) ?? Math.Max(2, 2 * MostProcesses / sides.Groups[0].Count),
-                    sides.Settings.Rounds,
-                    within.Find(parsed, static _ => null)?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), DefaultWithin) ?? DefaultWithinTime * (sides.Groups[0].Count - 1));
-                result = await RunProgress.RunAsync(host, output.Quiet, p => new InTurns(sides, plan, comparison, host, p).MeasureAsync(arguments)).ConfigureAwait(false);
+                OptionValue? range = git.Find(parsed, static _ => null);
+                OptionValue? source = project.Find(parsed, static _ => null);
+                if (range is null != source is null || (range is not null && (texts[0] is not null || options.Subjects.HasAssembly(parsed) || against.Find(parsed, static _ => null) is not null)))
+                {
+                    throw new BadInputException("--git and --project go together, and bring what is compared: --git main..HEAD --project src/MyLib --method Namespace.Class.Method.");
+                }
+
+                result = await RunProgress.RunAsync(host, output.Quiet, async p =>
+                {
+                    GitBuilds? builds = range is null ? null : await GitBuilds.MakeAsync(range, source!, p, host.Stop).ConfigureAwait(false);
+                    try
+                    {
+                        Sides sides = builds is null ? Sides.Of(parsed, texts, options, against.Find(parsed, static _ => null)) : Sides.Of(parsed, options, builds.Before, builds.After);
+                        TurnPlan plan = new(
+                            processes.Find(parsed, static _ => null)?.WholeNumber(2, 64) ?? Math.Max(2, 2 * MostProcesses / sides.Groups[0].Count),
+                            sides.Settings.Rounds,
+                            within.Find(parsed, static _ => null)?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), DefaultWithin) ?? DefaultWithinTime * (sides.Groups[0].Count - 1));
+                        return await new InTurns(sides, plan, comparison, host, p).MeasureAsync(arguments).ConfigureAwait(false);
+                    }
+                    finally
+                    {
+                        if (builds is not null)
+                        {
+                            await builds.DisposeAsync().ConfigureAwait(false);
+                        }
+                    }
+                }).ConfigureAwait(false);
             }
             else
             {
@@ -76,6 +111,17 @@ internal static class CompareCommand
             }
 
             int code = ResultOutput.Write(result, output, host);
+            if (summaryFile is not null)
+            {
+                await File.AppendAllTextAsync(summaryFile.Text, PullRequestSummary.Markdown(result), CancellationToken.None).ConfigureAwait(false);
+            }
+
+            // On the error output: with --json the other one has JSON and nothing else.
+            foreach (string line in parsed.GetValue(annotate) ? PullRequestSummary.Annotations(result) : [])
+            {
+                host.Error.WriteLine(line);
+            }
+
             return code != ExitCode.Success || !result.Comparisons.Any(static c => c.Verdict == Verdict.Slower) ? code : ExitCode.Regression;
         });
         return command;

@@ -42,7 +42,16 @@ internal sealed record Sides(RunSettings Settings, IReadOnlyList<IReadOnlyList<(
             : throw new BadInputException($"compare compares {sides.Groups[0].Count - 1} things with the first, and at most {Most - 1} at once.");
     }
 
-    private static Sides Builds(RunSettings settings, OptionValue against)
+    /// <summary>Two builds of one project.</summary>
+    /// <param name="parsed">The command line.</param>
+    /// <param name="options">The options of workloads.</param>
+    /// <param name="before">Name and assembly of one.</param>
+    /// <param name="after">Name and assembly of the other.</param>
+    /// <exception cref="BadInputException">What is to be measured is not in both.</exception>
+    public static Sides Of(ParseResult parsed, RunOptionSet options, (string Name, string Path) before, (string Name, string Path) after) =>
+        Builds(options.Read(parsed, workload: null, before.Path), new OptionValue("--project", after.Path), (before.Name, after.Name));
+
+    private static Sides Builds(RunSettings settings, OptionValue against, (string Before, string After)? names = null)
     {
         try
         {
@@ -54,11 +63,11 @@ internal sealed record Sides(RunSettings Settings, IReadOnlyList<IReadOnlyList<(
         }
         catch (BadInputException e)
         {
-            throw new BadInputException($"--against '{against.Text}': {e.Message}");
+            throw new BadInputException($"{(names is { } own ? own.After : $"{against.Source} '{against.Text}'")}: {e.Message}");
         }
 
         string path = Path.GetFullPath(against.Text);
-        (string before, string after) = BuildNames(settings.Workload.Assembly!, path);
+        (string before, string after) = names ?? BuildNames(settings.Workload.Assembly!, path);
         return new Sides(settings, [.. settings.Workloads.Select(w => new[] { ($"{w.Label} ({before})", w), ($"{w.Label} ({after})", w with { Assembly = path }) })]);
     }
 

@@ -1,0 +1,126 @@
+using System.Text.RegularExpressions;
+using Weir.Cli.Hosting;
+using Weir.Cli.Options;
+using Weir.Cli.Progress;
+
+namespace Weir.Cli.Commands.Compare;
+
+/// <summary>Two commits of a repository, each checked out in a directory of its own and built there. Nothing of the user's own directory is touched, and the two are removed at the end, however it comes.</summary>
+internal sealed partial class GitBuilds : IAsyncDisposable
+{
+    private const int MostErrors = 10;
+
+    private readonly string _root;
+    private readonly string _directory = Directory.CreateTempSubdirectory("weir-git-").FullName;
+    private readonly List<string> _trees = [];
+
+    private GitBuilds(string root) => _root = root;
+
+    /// <summary>The assembly of the earlier commit, and its name in reports.</summary>
+    public (string Name, string Path) Before { get; private set; }
+
+    /// <summary>The assembly of the later one.</summary>
+    public (string Name, string Path) After { get; private set; }
+
+    /// <summary>Checks out and builds both.</summary>
+    /// <param name="range">Two commits, as <c>main..HEAD</c>.</param>
+    /// <param name="project">The project, from the current directory. It says which repository it is.</param>
+    /// <param name="progress">Hears of each step.</param>
+    /// <param name="stop">Ends it.</param>
+    /// <exception cref="BadInputException">There is no such commit or project, or one cannot be built.</exception>
+    public static async Task<GitBuilds> MakeAsync(OptionValue range, OptionValue project, RunProgress progress, CancellationToken stop)
+    {
+        string[] ends = range.Text.Split("..");
+        if (ends.Length != 2 || ends.Any(static e => e.Length == 0 || e[0] is '-' or '.'))
+        {
+            throw range.Bad("two commits as before..after, such as main..HEAD");
+        }
+
+        // The project says which repository; it may be in the commits only, and not in the directory any more.
+        string? near = Path.GetFullPath(project.Text);
+        while (near is not null && !Directory.Exists(near))
+        {
+            near = Path.GetDirectoryName(near);
+        }
+
+        string root = (await GitAsync(["-C", near ?? ".", "rev-parse", "--show-toplevel"], "--git needs a project in a git repository: ", stop).ConfigureAwait(false)).Trim();
+        string prefix = (await GitAsync(["-C", near ?? ".", "rev-parse", "--show-prefix"], "--git needs a project in a git repository: ", stop).ConfigureAwait(false)).Trim();
+        string relative = Path.Combine(prefix, Path.GetRelativePath(near ?? ".", Path.GetFullPath(project.Text)));
+
+        GitBuilds builds = new(root);
+        try
+        {
+            builds.Before = await builds.BuildAsync(ends[0], "before", relative, range, 0, progress, stop).ConfigureAwait(false);
+            builds.After = await builds.BuildAsync(ends[1], "after", relative, range, 1, progress, stop).ConfigureAwait(false);
+            return builds;
+        }
+        catch
+        {
+            await builds.DisposeAsync().ConfigureAwait(false);
+            throw;
+        }
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        foreach (string tree in _trees)
+        {
+            await ChildProgram.RunAsync("git", ["-C", _root, "worktree", "remove", "--force", tree], CancellationToken.None).ConfigureAwait(false);
+        }
+
+        _trees.Clear();
+        try
+        {
+            Directory.Delete(_directory, recursive: true);
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            // A loaded assembly cannot be deleted everywhere; the system cleans its temporary directory.
+        }
+
+        await ChildProgram.RunAsync("git", ["-C", _root, "worktree", "prune"], CancellationToken.None).ConfigureAwait(false);
+    }
+
+    private async Task<(string Name, string Path)> BuildAsync(string revision, string side, string project, OptionValue range, int done, RunProgress progress, CancellationToken stop)
+    {
+        string commit = (await GitAsync(["-C", _root, "rev-parse", "--verify", "--quiet", revision + "^{commit}"], $"{range.Source} '{range.Text}': there is no commit '{revision}'. ", stop).ConfigureAwait(false)).Trim();
+        string name = commit.StartsWith(revision, StringComparison.Ordinal) ? commit[..7] : $"{revision} {commit[..7]}";
+        string tree = Path.Combine(_directory, side);
+        progress.Begin($"checking out {name}", done, 2);
+        _trees.Add(tree);
+        await GitAsync(["-C", _root, "worktree", "add", "--detach", tree, commit], $"{name} cannot be checked out: ", stop).ConfigureAwait(false);
+        string path = ProjectIn(Path.Combine(tree, project)) ?? throw new BadInputException($"--project must be a project, or a directory with one, in both commits; {name} has none at '{project}'.");
+        progress.Begin($"building {name}", done, 2);
+        string output = Path.Combine(_directory, "out", side);
+
+        // The packages of a library are not put beside it unless one asks for it.
+        (int code, string text) = await ChildProgram.RunAsync("dotnet", ["build", path, "-c", "Release", "-o", output, "-v", "q", "-nologo", "-clp:NoSummary", "-p:CopyLocalLockFileAssemblies=true", "-p:UseSharedCompilation=false"], stop).ConfigureAwait(false);
+        if (code != 0)
+        {
+            string[] errors = [.. text.Split('\n', StringSplitOptions.TrimEntries).Where(static l => Error().IsMatch(l)).Select(l => l.Replace(tree + Path.DirectorySeparatorChar, "", StringComparison.Ordinal)).Distinct()];
+            foreach (string error in errors.Take(MostErrors))
+            {
+                progress.Say(error);
+            }
+
+            throw new BadInputException($"{name} cannot be built: {(errors.Length == 0 ? text.Trim() : $"{errors.Length} {(errors.Length == 1 ? "error" : "errors")}, the first {errors[0]}")}");
+        }
+
+        (_, string named) = await ChildProgram.RunAsync("dotnet", ["msbuild", path, "-getProperty:AssemblyName", "-p:Configuration=Release"], stop).ConfigureAwait(false);
+        progress.End($"built {name}", done + 1, 2);
+        return (name, Path.Combine(output, named.Trim() + ".dll"));
+    }
+
+    private static string? ProjectIn(string path) => File.Exists(path) ? path
+        : Directory.Exists(path) && Directory.GetFiles(path, "*.*proj") is [var only] ? only
+        : null;
+
+    private static async Task<string> GitAsync(IReadOnlyList<string> arguments, string failure, CancellationToken stop)
+    {
+        (int code, string text) = await ChildProgram.RunAsync("git", arguments, stop).ConfigureAwait(false);
+        return code == 0 ? text : throw new BadInputException(failure + (text.Trim() is { Length: > 0 } why ? why : "git gave no reason."));
+    }
+
+    [GeneratedRegex(@"\berror\s+[A-Z]+\d+")]
+    private static partial Regex Error();
+}

@@ -1,0 +1,64 @@
+using System.Text;
+using Weir.Cli.Formatting;
+using Weir.Cli.Results;
+
+namespace Weir.Cli.Commands.Compare;
+
+/// <summary>What came of a comparison, for whoever looks through a change: a short text in Markdown, and annotations in the form that GitHub's runners read.</summary>
+internal static class PullRequestSummary
+{
+    private static readonly string[] Order = ["SLOWER", "INCONCLUSIVE", "FASTER", "EQUIVALENT"];
+
+    /// <summary>The text in Markdown: the verdicts, those first that need to be looked at.</summary>
+    public static string Markdown(ResultFile result)
+    {
+        StringBuilder text = new();
+        ComparisonRecord[] comparisons = [.. result.Comparisons.OrderBy(static c => Array.IndexOf(Order, Said(c)))];
+        text.Append("### ").Append(Headline(comparisons, result)).Append("\n\n");
+        if (comparisons.Length > 0)
+        {
+            text.Append("| verdict | what | against | rate | interval |\n|---|---|---|---:|---:|\n");
+            foreach (ComparisonRecord c in comparisons)
+            {
+                text.Append(FormattableString.Invariant($"| {Said(c)} | {Escaped(c.Arm)} | {Escaped(c.Against)} | {c.Ratio:0.000}x | {c.Interval} |\n"));
+            }
+
+            text.Append('\n');
+        }
+
+        foreach (Finding finding in result.Findings.Where(static f => f.Level > FindingLevel.Note))
+        {
+            text.Append("- ").Append(finding.Level == FindingLevel.Invalid ? "**invalid**: " : "").Append(Escaped(finding.Text)).Append('\n');
+        }
+
+        return text.Append(FormattableString.Invariant($"\n<sub>{Escaped(result.Machine.Cpu)}, {result.Machine.Cores} cores, .NET {result.Machine.Dotnet}; above 1x is faster</sub>\n")).ToString();
+    }
+
+    /// <summary>A line for each comparison that needs to be looked at, and one for each finding that makes the result invalid.</summary>
+    public static IEnumerable<string> Annotations(ResultFile result)
+    {
+        foreach (ComparisonRecord c in result.Comparisons.Where(static c => Said(c) is "SLOWER" or "INCONCLUSIVE"))
+        {
+            yield return FormattableString.Invariant($"::{(Said(c) == "SLOWER" ? "error" : "notice")} title={Property(c.Arm)} is {Said(c)}::{Data($"{c.Ratio:0.000}x of {c.Against}, {c.Interval}")}");
+        }
+
+        foreach (Finding finding in result.Findings.Where(static f => f.Level == FindingLevel.Invalid))
+        {
+            yield return $"::error title=The measurement is invalid::{Data(finding.Text)}";
+        }
+    }
+
+    private static string Headline(ComparisonRecord[] comparisons, ResultFile result) =>
+        result.Has(FindingLevel.Invalid) ? "The measurement is invalid"
+        : comparisons.Length == 0 ? "Nothing was compared"
+        : string.Join(", ", comparisons.GroupBy(Said).Select(static g => $"{Numbers.Grouped(g.Count())} {g.Key}")) + (result.Partial ? " (stopped before its end)" : "");
+
+    private static string Said(ComparisonRecord comparison) => comparison.Verdict.ToString().ToUpperInvariant();
+
+    private static string Escaped(string text) => text.Replace("|", "\\|", StringComparison.Ordinal).Replace("<", "&lt;", StringComparison.Ordinal).Replace("\n", " ", StringComparison.Ordinal);
+
+    // As the runner reads them: https://github.com/actions/toolkit, command.ts.
+    private static string Data(string text) => text.Replace("%", "%25", StringComparison.Ordinal).Replace("\r", "%0D", StringComparison.Ordinal).Replace("\n", "%0A", StringComparison.Ordinal);
+
+    private static string Property(string text) => Data(text).Replace(":", "%3A", StringComparison.Ordinal).Replace(",", "%2C", StringComparison.Ordinal);
+}

@@ -1,0 +1,133 @@
+using System.Diagnostics;
+using Weir.Cli.Commands.Compare;
+using Weir.Cli.Results;
+using Weir.Cli.Tests.Report.Page;
+using Weir.Cli.Tests.Support;
+
+namespace Weir.Cli.Tests.Commands.Compare;
+
+/// <summary>Two commits of a repository compared. The builds are those of the SDK that builds these tests.</summary>
+[Collection(AloneInTheProcess.Name)]
+public class GitCompareTests
+{
+    [Fact(Timeout = 300_000)]
+    public async Task Compare_TwoCommits_BuildsMeasuresAndLeavesNothingBehind()
+    {
+        using TemporaryDirectory directory = new();
+        Repository(directory, "1", "2");
+
+        LoadResult result = await RunAsync(directory, "main~1..main", $"--workers 1 --rounds 2 --duration 10ms --summary {directory.File("summary.md")} --annotate --json");
+
+        // The second commit gives another result than is expected, so that one sees which build it was.
+        Assert.True(result.ExitCode == 3, result.Error);
+        ResultFile compared = ResultJson.Parse(result.Out, "output");
+        Assert.Matches("^M \\(main~1 [0-9a-f]{7}\\)$", compared.Arms[0].Name);
+        Assert.Matches("^M \\(main [0-9a-f]{7}\\)$", compared.Arms[1].Name);
+        Assert.All(compared.Arms[0].Rounds, static r => Assert.True(r.Problem is null || r.Disturbed, r.Problem));
+        Assert.All(compared.Arms[1].Rounds, static r => Assert.Contains("It is 2.", r.Problem, StringComparison.Ordinal));
+        Assert.StartsWith("### The measurement is invalid", await File.ReadAllTextAsync(directory.File("summary.md"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
+        Assert.Contains("::error title=The measurement is invalid::", result.Error, StringComparison.Ordinal);
+        AssertNothingIsLeft(directory);
+    }
+
+    [Fact(Timeout = 300_000)]
+    public async Task Compare_CommitThatCannotBeBuilt_SaysWhyAndLeavesNothingBehind()
+    {
+        using TemporaryDirectory directory = new();
+        Repository(directory, "1", "nonsense");
+
+        LoadResult result = await RunAsync(directory, "main~1..main", "");
+
+        Assert.Equal(1, result.ExitCode);
+        Assert.Matches("weir: main [0-9a-f]{7} cannot be built: 2 errors, the first lib.C\\.cs\\(.*error CS0103: .*nonsense", result.Error);
+        AssertNothingIsLeft(directory);
+    }
+
+    [Fact(Timeout = 300_000)]
+    public async Task Compare_StoppedWhileItBuilds_LeavesNothingBehind()
+    {
+        using TemporaryDirectory directory = new();
+        Repository(directory, "1", "2");
+
+        LoadResult result = await RunAsync(directory, "main~1..main", "", stopsAt: "built main~1");
+
+        Assert.Equal((130, "weir: stopped before anything was measured."), (result.ExitCode, result.Error.TrimEnd().Split('\n')[^1]));
+        AssertNothingIsLeft(directory);
+    }
+
+    [Theory(Timeout = 60_000)]
+    [InlineData("main", "lib", "weir: --git must be two commits as before..after, such as main..HEAD; it is 'main'.\n")]
+    [InlineData("main..nothing", "other", "weir: --project must be a project, or a directory with one, in both commits; main ")]
+    [InlineData("nothing..main", "lib", "weir: --git 'nothing..main': there is no commit 'nothing'. ")]
+    public async Task Compare_BadRange_IsOneClearLine(string range, string project, string message)
+    {
+        using TemporaryDirectory directory = new();
+        Repository(directory, "1", "2");
+
+        LoadResult result = await RunAsync(directory, range, "", project: project);
+
+        Assert.Equal(1, result.ExitCode);
+        Assert.StartsWith(message, result.Error, StringComparison.Ordinal);
+        AssertNothingIsLeft(directory);
+    }
+
+    [Fact(Timeout = 30_000)]
+    public async Task Compare_GitWithoutProject_IsOneClearLine()
+    {
+        LoadResult result = await new CliUnderTest().RunAsync("compare --git a..b --method N.C.M");
+
+        Assert.Equal((1, "weir: --git and --project go together, and bring what is compared: --git main..HEAD --project src/MyLib --method Namespace.Class.Method.\n"), (result.ExitCode, result.Error));
+    }
+
+    [Fact]
+    public void Summary_OfComparisons_HasWhatIsSlowerFirst()
+    {
+        ComparisonRecord one = new() { Arm = "a|b (new) x 1", Against = "a|b (old) x 1", Ratio = 0.8, Low = 0.7, High = 0.9, P = 0.001, Margin = 0.03, Alpha = 0.01, Verdict = Lab.Statistics.Verdict.Slower };
+        ResultFile result = SampleResults.Scaling() with { Findings = [], Comparisons = [one with { Verdict = Lab.Statistics.Verdict.Equivalent, Arm = "c" }, one] };
+
+        string[] lines = PullRequestSummary.Markdown(result).Split('\n');
+
+        Assert.Equal("### 1 SLOWER, 1 EQUIVALENT", lines[0]);
+        Assert.Equal("| SLOWER | a\\|b (new) x 1 | a\\|b (old) x 1 | 0.800x | 0.700..0.900 |", lines[4]);
+        Assert.Equal(["::error title=a|b (new) x 1 is SLOWER::0.800x of a|b (old) x 1, 0.700..0.900"], PullRequestSummary.Annotations(result));
+    }
+
+    private static Task<LoadResult> RunAsync(TemporaryDirectory directory, string range, string options, string? stopsAt = null, string project = "lib") =>
+        new CliUnderTest { UseProcesses = true, StopsAt = stopsAt }.RunAsync($"compare --git {range} --project {Path.Combine(directory.File("repository"), project)} --method N.C.M {options}");
+
+    private static void Repository(TemporaryDirectory directory, params string[] values)
+    {
+        string root = directory.File("repository");
+        Directory.CreateDirectory(Path.Combine(root, "lib"));
+        Git(root, "init", "-q", "-b", "main");
+        File.WriteAllText(Path.Combine(root, "Directory.Build.props"), "<Project />");
+        File.WriteAllText(Path.Combine(root, "lib", "Lib.csproj"), $"<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><TargetFramework>net{Environment.Version.Major}.0</TargetFramework></PropertyGroup></Project>");
+        foreach (string value in values)
+        {
+            File.WriteAllText(Path.Combine(root, "lib", "C.cs"), $"namespace N {{ public static class C {{ public static int M() => {value} == 1 ? 1 : throw new System.Exception(\"It is \" + {value} + \".\"); }} }}");
+            Git(root, "add", "-A");
+            Git(root, "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "c");
+        }
+    }
+
+    private static void AssertNothingIsLeft(TemporaryDirectory directory)
+    {
+        Assert.Single(Git(directory.File("repository"), "worktree", "list").Split('\n', StringSplitOptions.RemoveEmptyEntries));
+        Assert.Equal("", Git(directory.File("repository"), "status", "--porcelain"));
+    }
+
+    private static string Git(string directory, params string[] arguments)
+    {
+        ProcessStartInfo info = new("git", ["-C", directory, .. arguments]) { RedirectStandardOutput = true };
+        foreach (string own in new[] { "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX" })
+        {
+            info.Environment.Remove(own);
+        }
+
+        using Process git = Process.Start(info)!;
+        string text = git.StandardOutput.ReadToEnd();
+        git.WaitForExit();
+        Assert.Equal(0, git.ExitCode);
+        return text;
+    }
+}
