@@ -31,8 +31,8 @@ internal static class WorkerRounds
         }
 
         // What is wrong with a single round has gone with the round.
-        string[] troubles = [.. run.Troubles.Where(static t => !t.StartsWith("Round ", StringComparison.Ordinal) && !t.StartsWith("No operation", StringComparison.Ordinal))];
-        bool alone = run.Rounds.Count == 1 && !order.TakesTurns && troubles.Length > 0 && !run.IsStuck;
+        IReadOnlyList<string> troubles = run.SharedTroubles;
+        bool alone = run.Rounds.Count == 1 && !order.TakesTurns && troubles.Count > 0 && !run.IsStuck;
         foreach (WorkerRound round in run.Rounds)
         {
             RoundRecord record = Record(round);
@@ -77,6 +77,6 @@ internal static class WorkerRounds
         LongestGapSeconds = round.Pacing is null && round.Workers.Count > 0 ? round.Workers.Max(static w => w.LongestGap.TotalSeconds) : null,
         CanarySlowness = round.Canary.Slowness,
         CanaryVariation = round.Canary.Variation,
-        Timeline = [.. round.Timeline.Select(static p => new Results.TimelinePoint(p.Second, p.Rate, p.GcPause.TotalMilliseconds, p.PoolThreads))],
+        Timeline = [.. round.Timeline.Select(static p => new TimelineRecord(p.Second, p.Rate, p.GcPause.TotalMilliseconds, p.PoolThreads))],
     }.With(round.Resources) with { AllocatedBytes = (long)(round.BytesPerOperation * round.Operations) };
 }

@@ -136,7 +136,7 @@ internal sealed record RoundRecord
     public double? CanaryVariation { get; init; }
 
     /// <summary>The round over time.</summary>
-    public IReadOnlyList<TimelinePoint> Timeline { get; init; } = [];
+    public IReadOnlyList<TimelineRecord> Timeline { get; init; } = [];
 
     /// <summary>The same round with what the process and the system counted in it.</summary>
     public RoundRecord With(in ResourceUse use) => this with

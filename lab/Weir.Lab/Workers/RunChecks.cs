@@ -25,6 +25,14 @@ internal static class RunChecks
         }
 
         troubles.AddRange(run.Rounds.SelectMany(static r => r.Troubles.Select(t => Invariant($"Round {r.Round}: {t}"))));
+        troubles.AddRange(Shared(run));
+        return troubles;
+    }
+
+    /// <summary>Of the troubles those that no single round has.</summary>
+    public static List<string> Shared(WorkerRun run)
+    {
+        List<string> troubles = [];
         double seconds = run.Rounds.Sum(static r => r.Seconds);
         double compiling = run.Rounds.Sum(static r => r.Resources.CompilationTime.TotalSeconds);
 

@@ -48,6 +48,9 @@ public sealed record WorkerRun
     /// <summary>Why the figures are not to be relied on at all; empty when they are valid.</summary>
     public IReadOnlyList<string> Troubles { get; init; } = [];
 
+    /// <summary>Of the <see cref="Troubles"/> those of the run as a whole: not those of its rounds, and not that nothing was completed.</summary>
+    public IReadOnlyList<string> SharedTroubles { get; init; } = [];
+
     /// <summary>What to keep in mind when reading the figures; empty when nothing.</summary>
     public IReadOnlyList<string> Warnings { get; init; } = [];
 

@@ -144,7 +144,7 @@ public sealed class WorkerRunner
             IsPartial = (rounds.Count < _spec.Rounds && !isOver) || rounds.Any(static r => r.IsPartial),
             IsStuck = isStuck,
         };
-        return run with { Troubles = RunChecks.Troubles(run), Warnings = RunChecks.Warnings(run) };
+        return run with { Troubles = RunChecks.Troubles(run), SharedTroubles = RunChecks.Shared(run), Warnings = RunChecks.Warnings(run) };
     }
 
     /// <summary>Of operations of a given length, how many go between two looks at the clock.</summary>

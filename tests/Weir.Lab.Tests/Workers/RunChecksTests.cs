@@ -68,6 +68,16 @@ public class RunChecksTests
         StringComparison.Ordinal);
 
     [Fact]
+    public void TroublesOfARoundOrOfNothingDone_AreNotThoseOfTheWholeRun()
+    {
+        WorkerRun run = Run(static r => r with { Operations = 0, Troubles = ["It is wrong."] });
+
+        Assert.Empty(RunChecks.Shared(run));
+        Assert.Contains("Round 1: It is wrong.", RunChecks.Troubles(run));
+        Assert.Single(RunChecks.Shared(Run(static r => r with { Pacing = new PacingResult(100, 0, 0, 7, 0) }, 100)));
+    }
+
+    [Fact]
     public void NothingDone_IsATrouble() =>
         Assert.Contains("No operation was completed in a measured window.", RunChecks.Troubles(Run(static r => r with { Operations = 0 })));
 

@@ -74,7 +74,7 @@ internal static class HashRound
 
         using RoundSampler sampled = sampler!;
         double open = workers.Open.Average();
-        IReadOnlyList<TimelinePoint> timeline = sampled.Stop();
+        IReadOnlyList<TimelineRecord> timeline = sampled.Stop();
         ResourceUse use = ResourceUse.Between(before, ResourceSample.Take());
         long? device = DeviceReads.Take() - deviceBefore;
         double seconds = elapsed / (double)Stopwatch.Frequency;

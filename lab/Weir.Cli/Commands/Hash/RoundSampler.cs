@@ -15,7 +15,7 @@ internal sealed class RoundSampler : IDisposable
     private readonly Func<long> _done;
     private readonly Thread _thread;
     private readonly ManualResetEventSlim _stop = new();
-    private readonly List<TimelinePoint> _points = [];
+    private readonly List<TimelineRecord> _points = [];
     private long _sum;
     private int _samples;
     private int _max;
@@ -42,7 +42,7 @@ internal sealed class RoundSampler : IDisposable
     }
 
     /// <summary>Stops, and gives the course of the round in at most 120 points.</summary>
-    public IReadOnlyList<TimelinePoint> Stop()
+    public IReadOnlyList<TimelineRecord> Stop()
     {
         _stop.Set();
         _thread.Join();
@@ -52,7 +52,7 @@ internal sealed class RoundSampler : IDisposable
     public void Dispose() => _stop.Dispose();
 
     /// <summary>Joins neighbours until there are few enough.</summary>
-    internal static IReadOnlyList<TimelinePoint> Thinned(IReadOnlyList<TimelinePoint> points, int most)
+    internal static IReadOnlyList<TimelineRecord> Thinned(IReadOnlyList<TimelineRecord> points, int most)
     {
         int group = (points.Count + most - 1) / most;
         if (group <= 1)
@@ -60,20 +60,20 @@ internal sealed class RoundSampler : IDisposable
             return points;
         }
 
-        List<TimelinePoint> thinned = [];
+        List<TimelineRecord> thinned = [];
         double begin = 0;
-        foreach (TimelinePoint[] joined in points.Chunk(group))
+        foreach (TimelineRecord[] joined in points.Chunk(group))
         {
             double operations = 0;
             double from = begin;
-            foreach (TimelinePoint point in joined)
+            foreach (TimelineRecord point in joined)
             {
                 operations += point.Rate * (point.Second - from);
                 from = point.Second;
             }
 
-            TimelinePoint last = joined[^1];
-            thinned.Add(new TimelinePoint(last.Second, operations / (last.Second - begin), joined.Sum(static p => p.GcPauseMs), last.PoolThreads));
+            TimelineRecord last = joined[^1];
+            thinned.Add(new TimelineRecord(last.Second, operations / (last.Second - begin), joined.Sum(static p => p.GcPauseMs), last.PoolThreads));
             begin = last.Second;
         }
 
@@ -105,7 +105,7 @@ internal sealed class RoundSampler : IDisposable
             {
                 long done = _done();
                 TimeSpan pause = GC.GetTotalPauseDuration();
-                _points.Add(new TimelinePoint(
+                _points.Add(new TimelineRecord(
                     Clock.Nanoseconds(start, now) / 1e9,
                     (done - doneAt) / length,
                     (pause - pauseAt).TotalMilliseconds,

@@ -36,7 +36,7 @@ internal static class ReportCommand
 
             if (!isData || given is not null)
             {
-                ResultOutput.WriteFile(path, ResultPage.Write(results));
+                ResultOutput.WriteFile(path, HtmlPage.Write(results));
                 if (!isData && !parsed.GetValue(quiet))
                 {
                     host.Out.WriteLine($"wrote {path}");

@@ -102,7 +102,7 @@ internal static class ResultOutput
         "csv" => [($"{name}.csv", ResultCsv.Write(result))],
         "json" => [($"{name}.json", ResultJson.Write(result) + "\n")],
         LatencyFiles.Form => LatencyFiles.Of(result, name),
-        _ => [($"{name}.html", ResultPage.Write([result]))],
+        _ => [($"{name}.html", HtmlPage.Write([result]))],
     };
 
     private static int Code(ResultFile result, bool strict, CliHost host)

@@ -52,7 +52,7 @@ internal static class PageVerdict
 
         ArmRecord best = arms.MaxBy(static a => a.Rate().Median)!;
         MedianInterval rate = best.RateInterval();
-        string sure = ResultTables.Interval(rate) is { } interval ? $"the median of {best.Counted.Count} rounds, which lies in {interval}" : "in a single round, which has no interval";
+        string sure = ResultTables.Interval(rate) is { } interval ? $"the median of {best.Counted.Count} rounds, with the interval {interval}" : "in a single round, which has no interval";
         return $"{best.Label} did {(arms.Length == 1 ? "" : "the most, ")}{Numbers.Rate(rate.Median)} {result.Unit} per second: {sure}.";
     }
 

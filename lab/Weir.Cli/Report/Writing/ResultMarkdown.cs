@@ -27,6 +27,11 @@ internal static class ResultMarkdown
             text.Append("- ").Append(Escaped($"{name}={value}")).Append('\n');
         }
 
+        if (result.Source is { } source)
+        {
+            text.Append("- ").Append(Escaped($"commit={source.Text}")).Append('\n');
+        }
+
         text.Append("\n    weir ").AppendJoin(' ', result.Arguments.Select(Quoted)).Append('\n');
         foreach (Table table in ResultTables.Summary(result).Append(ResultTables.Rounds(result)))
         {

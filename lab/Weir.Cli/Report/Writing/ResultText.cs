@@ -21,6 +21,11 @@ internal static class ResultText
             output.WriteLine($"{name}={value}");
         }
 
+        if (result.Source is { } source)
+        {
+            output.WriteLine($"commit={source.Text}");
+        }
+
         if (result.Partial)
         {
             output.WriteLine("partial=true");

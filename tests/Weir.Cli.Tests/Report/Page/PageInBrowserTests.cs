@@ -19,7 +19,7 @@ public class PageInBrowserTests(Browser browser) : IClassFixture<Browser>
     [InlineData(1440, ColorScheme.Dark)]
     public async Task Page_InABrowser_HasAllSectionsSideByNone(int width, ColorScheme colours)
     {
-        using TemporaryFile file = new(ResultPage.Write([SampleResults.Scaling()]), ".html");
+        using TemporaryFile file = new(HtmlPage.Write([SampleResults.Scaling()]), ".html");
         IPage page = await browser.OpenAsync(width, colours);
         List<string> troubles = [];
         page.Console += (_, message) => troubles.Add($"{message.Type}: {message.Text}");
@@ -56,7 +56,7 @@ public class PageInBrowserTests(Browser browser) : IClassFixture<Browser>
     [InlineData(1440)]
     public async Task Plots_InABrowser_KeepTheirTextInsideAndReadable(int width)
     {
-        using TemporaryFile file = new(ResultPage.Write([SampleResults.Scaling(), SampleResults.Undecided()]), ".html");
+        using TemporaryFile file = new(HtmlPage.Write([SampleResults.Scaling(), SampleResults.Undecided()]), ".html");
         IPage page = await browser.OpenAsync(width, ColorScheme.Light);
         await page.GotoAsync("file://" + file.Path);
 
@@ -86,7 +86,7 @@ public class PageInBrowserTests(Browser browser) : IClassFixture<Browser>
     [Fact(Timeout = 60_000)]
     public async Task Plots_ForAScreenReader_HaveNamesAndTables()
     {
-        using TemporaryFile file = new(ResultPage.Write([SampleResults.Scaling()]), ".html");
+        using TemporaryFile file = new(HtmlPage.Write([SampleResults.Scaling()]), ".html");
         IPage page = await browser.OpenAsync(1440, ColorScheme.Light);
         await page.GotoAsync("file://" + file.Path);
 
@@ -112,7 +112,7 @@ public class PageInBrowserTests(Browser browser) : IClassFixture<Browser>
     [InlineData(1280, ColorScheme.Dark, "single")]
     public async Task Page_OfOneNumberOfWorkers_ShowsTheFindingFirstAndNoPlotOfOneDot(int width, ColorScheme colours, string which)
     {
-        using TemporaryFile file = new(ResultPage.Write([which == "single" ? SampleResults.Single() : SampleResults.Undecided()]), ".html");
+        using TemporaryFile file = new(HtmlPage.Write([which == "single" ? SampleResults.Single() : SampleResults.Undecided()]), ".html");
         IPage page = await browser.OpenAsync(width, colours);
         await page.GotoAsync("file://" + file.Path);
         await page.ScreenshotAsync(new PageScreenshotOptions { Path = Path.Combine(Browser.Screenshots, $"report-{which}-{width}-{colours.ToString().ToLowerInvariant()}.png"), FullPage = true });
@@ -131,7 +131,7 @@ public class PageInBrowserTests(Browser browser) : IClassFixture<Browser>
     [Fact(Timeout = 60_000)]
     public async Task Legends_OfFiguresWithDashedLines_NameThem()
     {
-        using TemporaryFile file = new(ResultPage.Write([SampleResults.Scaling()]), ".html");
+        using TemporaryFile file = new(HtmlPage.Write([SampleResults.Scaling()]), ".html");
         IPage page = await browser.OpenAsync(1280, ColorScheme.Light);
         await page.GotoAsync("file://" + file.Path);
 
@@ -148,7 +148,7 @@ public class PageInBrowserTests(Browser browser) : IClassFixture<Browser>
     [InlineData(1440)]
     public async Task Page_OfSeveralResults_StandsOneBelowTheOther(int width)
     {
-        using TemporaryFile file = new(ResultPage.Write([SampleResults.Invalid(), SampleResults.Scaling()]), ".html");
+        using TemporaryFile file = new(HtmlPage.Write([SampleResults.Invalid(), SampleResults.Scaling()]), ".html");
         IPage page = await browser.OpenAsync(width, ColorScheme.Light);
 
         await page.GotoAsync("file://" + file.Path);

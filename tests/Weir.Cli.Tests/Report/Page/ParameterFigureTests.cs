@@ -21,7 +21,7 @@ public class ParameterFigureTests
         Assert.Equal(("by-size", "Throughput by size"), (figure.Id, figure.Title));
         Assert.Equal(["read kind=fast", "read kind=slow"], figure.Legend.Select(static l => l.Name));
         Assert.Equal(6, figure.Data.Rows.Count);
-        Assert.Contains("id=\"by-size\"", ResultPage.Write([result]), StringComparison.Ordinal);
+        Assert.Contains("id=\"by-size\"", HtmlPage.Write([result]), StringComparison.Ordinal);
     }
 
     [Theory]

@@ -133,7 +133,7 @@ internal static class SampleResults
             LongestGapSeconds = 0.5,
             CanarySlowness = 1 + (noise / 3),
             CanaryVariation = 0.02,
-            Timeline = [.. Enumerable.Range(1, 30).Select(i => new TimelinePoint(i / 30.0, rate * (0.8 + (i % 5 / 10.0)), i % 7, 2 + (i / 10)))],
+            Timeline = [.. Enumerable.Range(1, 30).Select(i => new TimelineRecord(i / 30.0, rate * (0.8 + (i % 5 / 10.0)), i % 7, 2 + (i / 10)))],
         };
     }
 

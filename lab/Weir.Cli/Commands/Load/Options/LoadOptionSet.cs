@@ -150,10 +150,10 @@ internal sealed class LoadOptionSet
 
     private static (TimeSpan Time, int Bytes) GrainOf(WorkloadKind workload, OptionValue? given) => workload switch
     {
-        WorkloadKind.Cpu => (Grain.Time(given, "10us", TimeSpan.FromMicroseconds(0.1), TimeSpan.FromSeconds(10)), 0),
-        WorkloadKind.Io => (Grain.Time(given, "1ms", TimeSpan.FromMicroseconds(100), TimeSpan.FromSeconds(10)), 0),
-        WorkloadKind.Mixed => (Grain.Time(given, "10us", TimeSpan.FromMicroseconds(1), TimeSpan.FromMilliseconds(100)), 0),
-        WorkloadKind.Alloc => (TimeSpan.Zero, Grain.Bytes(given, "1KB", 32, 1024 * 1024)),
+        WorkloadKind.Cpu => (LoadGrain.Time(given, "10us", TimeSpan.FromMicroseconds(0.1), TimeSpan.FromSeconds(10)), 0),
+        WorkloadKind.Io => (LoadGrain.Time(given, "1ms", TimeSpan.FromMicroseconds(100), TimeSpan.FromSeconds(10)), 0),
+        WorkloadKind.Mixed => (LoadGrain.Time(given, "10us", TimeSpan.FromMicroseconds(1), TimeSpan.FromMilliseconds(100)), 0),
+        WorkloadKind.Alloc => (TimeSpan.Zero, LoadGrain.Bytes(given, "1KB", 32, 1024 * 1024)),
         _ when given is not null => throw new BadInputException("--grain needs --workload cpu, io, mixed or alloc."),
         _ => (TimeSpan.Zero, 0),
     };

@@ -12,10 +12,10 @@ internal static class TimelineFigure
     private const int SmallHeight = 130;
 
     // A slice has one value from its beginning to its end: a slanted line would show rates that nobody measured.
-    private static IEnumerable<(double X, double Y)> Steps(IReadOnlyList<TimelinePoint> points, Func<TimelinePoint, double> value)
+    private static IEnumerable<(double X, double Y)> Steps(IReadOnlyList<TimelineRecord> points, Func<TimelineRecord, double> value)
     {
         double from = 0;
-        foreach (TimelinePoint point in points)
+        foreach (TimelineRecord point in points)
         {
             yield return (from, value(point));
             yield return (point.Second, value(point));
@@ -38,7 +38,7 @@ internal static class TimelineFigure
             return null;
         }
 
-        TimelinePoint[] points = [.. shown.SelectMany(static s => s.Round.Timeline)];
+        TimelineRecord[] points = [.. shown.SelectMany(static s => s.Round.Timeline)];
         Scale time = Scale.Linear(points.Select(static p => p.Second), static v => FormattableString.Invariant($"{v:0.##}"));
         Scale rate = Scale.Linear(points.Select(static p => p.Rate), Scale.Compact);
         Scale pause = Scale.Linear(points.Select(static p => p.GcPauseMs).Append(1), static v => FormattableString.Invariant($"{v:0.#}"));
@@ -61,7 +61,7 @@ internal static class TimelineFigure
             foreach ((_, int series, RoundRecord round) in shown)
             {
                 double from = 0;
-                foreach (TimelinePoint point in round.Timeline)
+                foreach (TimelineRecord point in round.Timeline)
                 {
                     if (point.GcPauseMs > 0)
                     {

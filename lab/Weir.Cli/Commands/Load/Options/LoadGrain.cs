@@ -5,7 +5,7 @@ using Weir.Cli.Options;
 namespace Weir.Cli.Commands.Load.Options;
 
 /// <summary>Reads how much work an item has: a number and a unit.</summary>
-internal static class Grain
+internal static class LoadGrain
 {
     private static readonly (string Unit, double Seconds)[] Times = [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1)];
     private static readonly (string Unit, double Bytes)[] Sizes = [("KB", 1024), ("MB", 1024 * 1024), ("B", 1)];

@@ -6,12 +6,12 @@ using Weir.Cli.Tests.Support;
 
 namespace Weir.Cli.Tests.Report.Page;
 
-public partial class ResultPageTests
+public partial class HtmlPageTests
 {
     [Fact]
     public void Page_OfAResult_NeedsNothingElse()
     {
-        string page = ResultPage.Write([SampleResults.Scaling()]);
+        string page = HtmlPage.Write([SampleResults.Scaling()]);
 
         Assert.DoesNotContain("http", page, StringComparison.OrdinalIgnoreCase);
         Assert.DoesNotContain("<link rel=\"stylesheet\"", page, StringComparison.Ordinal);
@@ -21,9 +21,13 @@ public partial class ResultPageTests
     }
 
     [Fact]
+    public void Page_OfAResult_SaysTheCommitAndThatItWasChanged() =>
+        Assert.Contains("<dt>commit</dt><dd>0123456789abcdef0123456789abcdef01234567 with changes</dd>", HtmlPage.Write([SampleResults.Scaling()]), StringComparison.Ordinal);
+
+    [Fact]
     public void Page_TextWithMarkup_IsEscaped()
     {
-        string page = ResultPage.Write([SampleResults.Scaling() with { Work = "<script>alert(1)</script>" }]);
+        string page = HtmlPage.Write([SampleResults.Scaling() with { Work = "<script>alert(1)</script>" }]);
 
         Assert.DoesNotContain("<script>alert", page, StringComparison.Ordinal);
         Assert.Contains("&lt;b&gt;markup", page, StringComparison.Ordinal);
@@ -78,7 +82,7 @@ public partial class ResultPageTests
 
     [Fact]
     public void Page_NothingMeasured_StillSaysSo() =>
-        Assert.Contains("Nothing was measured to its end.", ResultPage.Write([SampleResults.Scaling() with { Arms = [], Comparisons = [], Fits = [], Findings = [] }]), StringComparison.Ordinal);
+        Assert.Contains("Nothing was measured to its end.", HtmlPage.Write([SampleResults.Scaling() with { Arms = [], Comparisons = [], Fits = [], Findings = [] }]), StringComparison.Ordinal);
 
     [Theory]
     [InlineData(new[] { 1.0, 7, 93 }, 100, 6)]

@@ -11,7 +11,7 @@ using Weir.Cli.Results;
 namespace Weir.Cli.Report.Page;
 
 /// <summary>Writes results as one page that needs nothing else: no network, no script, no other file.</summary>
-internal static class ResultPage
+internal static class HtmlPage
 {
     // One drawing for a screen and one for a phone: a scaled one would have letters of five pixels there.
     private const int Wide = 920;
@@ -183,6 +183,7 @@ internal static class ResultPage
             ("memory", Numbers.Bytes(machine.MemoryBytes)),
             (".NET", $"{machine.Dotnet}, {machine.Gc} GC"),
             ("environment hash", machine.Hash),
+            .. result.Source is { } source ? [("commit", source.Text)] : Array.Empty<(string, string)>(),
             .. machine.Variables.Select(static v => (v.Key, v.Value)),
             .. result.Settings.Select(static s => (s.Key, s.Value)),
         ];
