@@ -112,11 +112,11 @@ internal abstract partial class Pump
     {
         if (Context is { } context)
         {
-            ExecutionContext.Run(context, static pump => _ = ((Pump)pump!).FinishAsync(), this);
+            ExecutionContext.Run(context, static pump => ((Pump)pump!).Finish(), this);
         }
         else
         {
-            _ = FinishAsync();
+            Finish();
         }
     }
 
@@ -127,35 +127,29 @@ internal abstract partial class Pump
         _otherCallerToken.Unregister();
     }
 
-    /// <summary>Ends the run. Never throws, because nobody looks at the task: whatever goes wrong here reaches whoever waits for the run.</summary>
-    private async Task FinishAsync()
+    /// <summary>Ends the run. Never throws: whatever goes wrong here reaches whoever waits for the run.</summary>
+    private void Finish()
     {
         try
         {
             Unlink();
+            ValueTask disposing = default;
             try
             {
-                ValueTask disposing = DisposeSourceAsync();
-                if (!disposing.IsCompletedSuccessfully)
-                {
-                    await disposing.ConfigureAwait(false);
-                }
+                disposing = DisposeSourceAsync();
             }
             catch (Exception e)
             {
-                if (!_over)
-                {
-                    Failures.AddSource(e);
-                }
+                DisposalFailed(e);
             }
 
-            CloseDelays();
-            for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
+            if (!disposing.IsCompletedSuccessfully)
             {
-                worker.Retire();
+                _ = FinishAsync(disposing);
+                return;
             }
 
-            _settings.OnEnd?.Invoke();
+            Close();
         }
         catch (Exception e)
         {
@@ -163,6 +157,54 @@ internal abstract partial class Pump
             _broken ??= e;
         }
 
+        SayEnd();
+    }
+
+    /// <summary>The same when the source takes its time. Apart, because a run of a list would pay for the state machine.</summary>
+    private async Task FinishAsync(ValueTask disposing)
+    {
+        try
+        {
+            try
+            {
+                await disposing.ConfigureAwait(false);
+            }
+            catch (Exception e)
+            {
+                DisposalFailed(e);
+            }
+
+            Close();
+        }
+        catch (Exception e)
+        {
+            _broken ??= e;
+        }
+
+        SayEnd();
+    }
+
+    private void DisposalFailed(Exception error)
+    {
+        if (!_over)
+        {
+            Failures.AddSource(error);
+        }
+    }
+
+    private void Close()
+    {
+        CloseDelays();
+        for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
+        {
+            worker.Retire();
+        }
+
+        _settings.OnEnd?.Invoke();
+    }
+
+    private void SayEnd()
+    {
         // The awaiting code may run right here, which a pool thread that was started for this run and has nothing left to do can afford.
         // A dedicated thread cannot.
         if (_settings.Executor.MayRunHere || SpareThreads.IsCurrent)

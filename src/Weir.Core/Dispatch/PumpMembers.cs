@@ -95,7 +95,7 @@ internal abstract partial class Pump
         {
             if (worker.IsOnOwnThread)
             {
-                _ = FinishAsync();
+                Finish();
             }
             else
             {

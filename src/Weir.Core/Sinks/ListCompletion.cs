@@ -1,4 +1,5 @@
 using System.Runtime.InteropServices;
+using Weir.Core.Sources;
 
 namespace Weir.Core.Sinks;
 
@@ -47,7 +48,11 @@ internal sealed class ListCompletion<TResult> : TaskCompletionSource<List<TResul
         else
         {
             List = segments?.ToList((int)end.Claimed) ?? List;
-            CloseGaps(end);
+            if (_skipped is not null || end.Claimed != List.Count || !ReferenceEquals(end.LeftOver, NothingLeft.Ranges))
+            {
+                CloseGaps(end);
+            }
+
             if (end.Failures?.Collected is { } failures)
             {
                 TrySetException(new ItemsFailedException<TResult>(failures, List));

@@ -123,8 +123,8 @@ internal abstract class Source<T>
     public virtual void Release(ref Chunk<T> chunk) => chunk.Clear();
 
     /// <summary>The index ranges, in order, of the items that were claimed and given back, or lost by a claim that threw. For the end of a stopped run.</summary>
-    public virtual IEnumerable<(long First, int Count)> LeftOver() =>
-        _stash is null && _lost is null ? [] : (_stash?.Select(static c => (c.FirstIndex, c.Count)) ?? []).Concat(_lost ?? []).Order();
+    /// <returns><see cref="NothingLeft.Ranges"/> itself at the end of nearly all runs.</returns>
+    public virtual IEnumerable<(long First, int Count)> LeftOver() => _stash is null && _lost is null ? NothingLeft.Ranges : StashedAndLost();
 
     /// <summary>
     /// Takes out the items that came back for another attempt and never got it: they were attempted, so that nobody may take them for items that never ran. For the end of a stopped run.
@@ -172,6 +172,10 @@ internal abstract class Source<T>
             lost.Add((first, count));
         }
     }
+
+    // Apart, so that the first run of a process does not compile it.
+    private IEnumerable<(long First, int Count)> StashedAndLost() =>
+        (_stash?.Select(static c => (c.FirstIndex, c.Count)) ?? []).Concat(_lost ?? []).Order();
 
     private bool TryTakeStashed(ref Chunk<T> chunk)
     {
