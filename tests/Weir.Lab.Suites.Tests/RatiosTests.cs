@@ -31,7 +31,7 @@ public class RatiosTests
     {
         ArmResult arm = Arm("Arm", (0, 10), (1, 40), (2, 30));
         ArmResult slow = Arm("Slow", (0, 100), (2, 100));
-        Assert.Equal(new Spread(0.2, 0.1, 0.3), CaseResult.TimeRatio(arm, slow));
+        Assert.Equal([0.1, 0.3], CaseResult.TimeRatios(arm, slow), static (a, b) => Math.Abs(a - b) < 1e-12);
     }
 
     [Fact]
@@ -50,11 +50,24 @@ public class RatiosTests
             | Size=1 | Loop | 2.00 us | 1.00 us..3.00 us | 1 (baseline) |  | 12.0 | 120 | 1.00 | 3 |
             | Size=1 | Ours | 1.50 us | 500 ns..3.60 us | 0.75 | 0.50..1.20 | 12.0 | 120 | 1.00 | 3 |
 
-            - Size=1: Ours takes at most 0.5x the time of Loop: 0.750x [0.500..1.200], **missed by 50 %**
+            - Size=1: Ours takes at most 0.5x the time of Loop: 0.750x [0.500..1.200], missed by 50 %, which is not decided: the median lies from 0.500x to 1.200x with a certainty of 75 %
             - Size=1: Ours allocates at most 185 B an item: 12.0 B, met
             - Size=1: Ours takes at most 2.00 us a run: 1.50 us [500 ns..3.60 us], met
             """;
         Assert.Equal(Expected, SuiteTable.Render("Here.", [result]), ignoreLineEndingDifferences: true);
+    }
+
+    [Theory]
+    [InlineData(0.50, "met")]
+    [InlineData(0.49, "missed by 2 %, which is not decided: the median lies from 0.470x to 0.530x with a certainty of 96 %")]
+    [InlineData(0.46, "**missed by 8.7 %**")]
+    public void Judge_Miss_IsDecidedOnlyBeyondTheErrorOfTheMedian(double limit, string verdict)
+    {
+        (int, double)[] rounds = [.. new double[] { 46, 47, 48, 49, 50, 51, 52, 53, 54 }.Select(static (time, round) => (round, time))];
+        CaseResult result = new(
+            "", 1, [Arm("Loop", true, [.. rounds.Select(static round => (round.Item1, 100.0))]), Arm("Ours", rounds)], []);
+        string sentence = Goal.TimeRatio("Ours", "Loop", limit).Judge(result);
+        Assert.EndsWith($", {verdict}", sentence, StringComparison.Ordinal);
     }
 
     [Fact(Timeout = 60_000)]

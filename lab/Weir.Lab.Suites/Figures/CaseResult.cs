@@ -12,16 +12,14 @@ internal sealed record CaseResult(string Name, int Items, IReadOnlyList<ArmResul
     public ArmResult this[string name] => Arms.Single(arm => arm.Name == name);
 
     /// <summary>How much longer one arm takes than another, in nanoseconds a run, taken round by round.</summary>
-    public static Spread AddedTime(ArmResult arm, ArmResult against)
-    {
-        Dictionary<int, double> others = against.Samples.ToDictionary(static sample => sample.Round, static sample => sample.Nanoseconds);
-        return Spread.OfAny(arm.Samples.Where(sample => others.ContainsKey(sample.Round)).Select(sample => sample.Nanoseconds - others[sample.Round]));
-    }
+    public static double[] AddedTimes(ArmResult arm, ArmResult against) => OfPairs(arm, against, static (mine, theirs) => mine - theirs);
 
-    /// <summary>The ratio of two arms' times, taken round by round: what disturbs a whole round cancels out.</summary>
-    public static Spread TimeRatio(ArmResult arm, ArmResult against)
+    /// <summary>The ratios of two arms' times, taken round by round: what disturbs a whole round cancels out.</summary>
+    public static double[] TimeRatios(ArmResult arm, ArmResult against) => OfPairs(arm, against, static (mine, theirs) => mine / theirs);
+
+    private static double[] OfPairs(ArmResult arm, ArmResult against, Func<double, double, double> value)
     {
         Dictionary<int, double> others = against.Samples.ToDictionary(static sample => sample.Round, static sample => sample.Nanoseconds);
-        return Spread.OfAny(arm.Samples.Where(sample => others.ContainsKey(sample.Round)).Select(sample => sample.Nanoseconds / others[sample.Round]));
+        return [.. arm.Samples.Where(sample => others.ContainsKey(sample.Round)).Select(sample => value(sample.Nanoseconds, others[sample.Round]))];
     }
 }

@@ -1,3 +1,5 @@
+using Weir.Lab.Statistics;
+using Weir.Lab.Trials;
 using static System.FormattableString;
 
 namespace Weir.Lab.Suites.Figures;
@@ -5,10 +7,10 @@ namespace Weir.Lab.Suites.Figures;
 /// <summary>One goal of a case, and its judgement by what was measured.</summary>
 internal sealed class Goal
 {
-    private readonly Func<CaseResult, (double Value, double Limit, string Spread)> _measure;
+    private readonly Func<CaseResult, (double[] Values, double Limit, string Text)> _measure;
     private readonly Func<double, string> _format;
 
-    private Goal(string[] arms, string text, Func<CaseResult, (double Value, double Limit, string Spread)> measure, Func<double, string> format)
+    private Goal(string[] arms, string text, Func<CaseResult, (double[] Values, double Limit, string Text)> measure, Func<double, string> format)
     {
         Arms = arms;
         Text = text;
@@ -28,8 +30,9 @@ internal sealed class Goal
         Invariant($"{arm} takes at most {limit:0.###}x the time of {against}"),
         result =>
         {
-            Spread ratio = CaseResult.TimeRatio(result[arm], result[against]);
-            return (ratio.Median, limit, Invariant($" [{ratio.Min:0.000}..{ratio.Max:0.000}]"));
+            double[] ratios = CaseResult.TimeRatios(result[arm], result[against]);
+            Spread ratio = Spread.OfAny(ratios);
+            return (ratios, limit, Invariant($" [{ratio.Min:0.000}..{ratio.Max:0.000}]"));
         },
         static value => Invariant($"{value:0.000}x"));
 
@@ -40,7 +43,7 @@ internal sealed class Goal
         result =>
         {
             Spread time = result[arm].Nanoseconds;
-            return (time.Median, limit.TotalNanoseconds, Invariant($" [{Format.Time(time.Min)}..{Format.Time(time.Max)}]"));
+            return (Times(result[arm]), limit.TotalNanoseconds, Invariant($" [{Format.Time(time.Min)}..{Format.Time(time.Max)}]"));
         },
         Format.Time);
 
@@ -51,7 +54,7 @@ internal sealed class Goal
         result =>
         {
             Spread time = result[arm].Nanoseconds;
-            return (Math.Abs((time.Median / target.TotalNanoseconds) - 1), share, Invariant($" off at {Format.Time(time.Median)} [{Format.Time(time.Min)}..{Format.Time(time.Max)}]"));
+            return ([Math.Abs((time.Median / target.TotalNanoseconds) - 1)], share, Invariant($" off at {Format.Time(time.Median)} [{Format.Time(time.Min)}..{Format.Time(time.Max)}]"));
         },
         static value => Invariant($"{value:P1}"));
 
@@ -61,11 +64,9 @@ internal sealed class Goal
         Invariant($"{arm} takes at most {nanoseconds:0.#} ns an item more than {against}"),
         result =>
         {
-            Spread added = CaseResult.AddedTime(result[arm], result[against]);
-            return (
-                added.Median / result.Items,
-                nanoseconds,
-                Invariant($" [{added.Min / result.Items:0.0}..{added.Max / result.Items:0.0}]"));
+            double[] added = [.. CaseResult.AddedTimes(result[arm], result[against]).Select(time => time / result.Items)];
+            Spread spread = Spread.OfAny(added);
+            return (added, nanoseconds, Invariant($" [{spread.Min:0.0}..{spread.Max:0.0}]"));
         },
         static value => Invariant($"{value:0.0} ns"));
 
@@ -73,14 +74,14 @@ internal sealed class Goal
     public static Goal BytesPerRun(string arm, double limit) => new(
         [arm],
         Invariant($"{arm} allocates at most {limit:N0} B a run"),
-        result => (result[arm].Bytes, limit, ""),
+        result => ([Math.Round(result[arm].Bytes)], limit, ""),
         static value => Invariant($"{value:N0} B"));
 
     /// <summary>At most this many bytes for an item.</summary>
     public static Goal BytesPerItem(string arm, double limit) => new(
         [arm],
         Invariant($"{arm} allocates at most {limit:0.#} B an item"),
-        result => (result[arm].Bytes / result.Items, limit, ""),
+        result => ([Math.Round(result[arm].Bytes / result.Items, 1)], limit, ""),
         static value => Invariant($"{value:0.0} B"));
 
     /// <summary>At most this multiple of another arm's bytes for an item, and a few bytes an item for what a run costs.</summary>
@@ -89,19 +90,27 @@ internal sealed class Goal
         extraBytesPerItem > 0
             ? Invariant($"{arm} allocates at most {limit:0.###}x the bytes of {against} and {extraBytesPerItem:0.#} B an item")
             : Invariant($"{arm} allocates at most {limit:0.###}x the bytes of {against}"),
-        result => (result[arm].Bytes / result.Items, (result[against].Bytes / result.Items * limit) + extraBytesPerItem, ""),
+        result => ([result[arm].Bytes / result.Items], (result[against].Bytes / result.Items * limit) + extraBytesPerItem, ""),
         static value => Invariant($"{value:0.0} B an item"));
 
     /// <summary>The goal, the measured value and whether it is met, as a sentence.</summary>
     public string Judge(CaseResult result)
     {
-        (double value, double limit, string spread) = _measure(result);
-        if (double.IsNaN(value) || double.IsNaN(limit))
+        (double[] values, double limit, string text) = _measure(result);
+        if (values.Length == 0 || values.Any(double.IsNaN) || double.IsNaN(limit))
         {
             return $"{Text}: not judged, because there is no round to judge by";
         }
 
-        string verdict = value <= limit ? "met" : Invariant($"**missed by {(value / limit) - 1:P0}**");
-        return $"{Text}: {_format(value)}{spread}, {verdict}";
+        MedianInterval value = MedianInterval.Of(values);
+        return $"{Text}: {_format(value.Median)}{text}, {Verdict(value, limit)}";
     }
+
+    private static double[] Times(ArmResult arm) => [.. arm.Samples.Select(static sample => sample.Nanoseconds)];
+
+    // A miss that is smaller than the error of the median is said to be one.
+    private string Verdict(MedianInterval value, double limit) =>
+        value.Median <= limit ? "met"
+        : value.Low > limit || value.Level <= 0 ? Invariant($"**missed by {(value.Median / limit) - 1:0.# %}**")
+        : Invariant($"missed by {(value.Median / limit) - 1:0.# %}, which is not decided: the median lies from {_format(value.Low)} to {_format(value.High)} with a certainty of {value.Level:P0}");
 }

@@ -51,7 +51,7 @@ internal static class SuiteTable
         }
 
         Spread time = arm.Nanoseconds;
-        Spread ratio = CaseResult.TimeRatio(arm, result.Baseline);
+        Spread ratio = Spread.OfAny(CaseResult.TimeRatios(arm, result.Baseline));
         string times = $"{Format.Time(time.Median)} | {Format.Time(time.Min)}..{Format.Time(time.Max)}";
         string ratios = arm.IsBaseline ? "1 (baseline) | "
             : double.IsNaN(ratio.Median) ? " | "
