@@ -71,7 +71,7 @@ internal sealed class SubjectOptions
         {
             foreach (WorkloadSpec spec in subjects.SelectMany(static s => s))
             {
-                if (UserWorkloads.Create(spec, assembly) is MethodWorkload && inGroups && spec.Methods.Count == 1)
+                if (WorkloadCatalog.Create(spec, assembly) is MethodWorkload && inGroups && spec.Methods.Count == 1)
                 {
                     throw new BadInputException("--groups needs the workload channel, or several methods of an assembly; all workers of the others do the same.");
                 }

@@ -82,7 +82,11 @@ internal static class WorkloadCatalog
 
     /// <summary>Makes the workload.</summary>
     /// <exception cref="BadInputException">The assembly or its code cannot be used.</exception>
-    public static IWorkload Create(WorkloadSpec spec) => spec.Assembly is null ? Of(spec).Create(spec) : UserWorkloads.Create(spec);
+    public static IWorkload Create(WorkloadSpec spec) => spec.Assembly is null ? Of(spec).Create(spec) : Create(spec, UserAssembly.Load(spec.Assembly));
+
+    /// <summary>The same of an assembly that is loaded already.</summary>
+    /// <exception cref="BadInputException">Its code cannot be used.</exception>
+    public static IWorkload Create(WorkloadSpec spec, UserAssembly assembly) => UserWorkloads.Create(spec.Name, assembly, spec.Methods, spec.Values);
 
     private static TimeSpan GrainOf(WorkloadSpec spec) => spec.Grain ?? Of(spec).Grain!.Value;
 

@@ -3,7 +3,6 @@ using System.Text.Json.Serialization;
 using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
 using Weir.Cli.Options;
-using Weir.Cli.Workloads.UserCode;
 
 namespace Weir.Cli.Workloads;
 

@@ -60,6 +60,6 @@ public sealed record RetryOptions
             Require.AtLeast(baseDelay, maxDelay, nameof(MaxDelay), nameof(BaseDelay));
         }
 
-        Require.Defined(backoffStrategy, nameof(BackoffStrategy));
+        Require.Named(backoffStrategy is >= BackoffStrategy.Exponential and <= BackoffStrategy.LinearJitter, backoffStrategy, nameof(BackoffStrategy));
     }
 }

@@ -53,10 +53,12 @@ internal static class Require
         }
     }
 
+    /// <summary>A value of an enumeration, of which the caller knows whether it has a name.</summary>
     [StackTraceHidden]
-    public static void Defined(BackoffStrategy value, string name)
+    public static void Named<T>(bool isNamed, T value, string name)
+        where T : struct, Enum
     {
-        if (value is < BackoffStrategy.Exponential or > BackoffStrategy.LinearJitter)
+        if (!isNamed)
         {
             throw new ArgumentOutOfRangeException(name, value, $"{name} must be one of the named strategies.");
         }

@@ -45,7 +45,7 @@ public partial class HouseRulesTests
         ["Weir.Lab.BenchmarkDotNet"] = ["Results", "Settings", "Net10", "Expansion", "Engine", "Reporting", "Validation", "Running", ""],
         ["Weir.Cli"] =
         [
-            "Formatting", "Runtimes", "Hosting", "Options", "Progress", "Workloads", "Storage", "Results",
+            "Formatting", "Runtimes", "Hosting", "Options", "Progress", "Workloads/UserCode", "Workloads", "Storage", "Results",
             "Report/Tables", "Report/Writing", "Report/Page/Plotting", "Report/Page/Figures", "Report/Page", "Report/Output",
             "Processes", "Measuring",
             "Commands/Load/Work", "Commands/Load/Peers", "Commands/Load/Options", "Commands/Load/Watch", "Commands/Load/Arms", "Commands/Load/Progress", "Commands/Load/Report", "Commands/Load",

@@ -58,7 +58,7 @@ internal sealed record Sides(RunSettings Settings, IReadOnlyList<IReadOnlyList<(
             UserAssembly other = UserAssembly.Load(against.Text);
             foreach (WorkloadSpec workload in settings.Workloads)
             {
-                _ = UserWorkloads.Create(workload, other);
+                _ = WorkloadCatalog.Create(workload, other);
             }
         }
         catch (BadInputException e)

@@ -1,6 +1,7 @@
 using System.Reflection;
 using System.Runtime.CompilerServices;
 using Weir.Cli.Hosting;
+using Weir.Cli.Options;
 using Weir.Lab.Workers;
 
 namespace Weir.Cli.Workloads.UserCode;

@@ -7,16 +7,17 @@ namespace Weir.Cli.Workloads.UserCode;
 internal static class UserWorkloads
 {
     /// <summary>Makes it. None of the user's code runs before its set-up.</summary>
+    /// <param name="name">The name in reports.</param>
+    /// <param name="assembly">The assembly.</param>
+    /// <param name="names">The methods, or the class, by their names.</param>
+    /// <param name="values">What is set of it, by name.</param>
     /// <exception cref="BadInputException">The code cannot be measured.</exception>
-    public static IWorkload Create(WorkloadSpec spec) => Create(spec, UserAssembly.Load(spec.Assembly!));
-
-    /// <summary>The same of an assembly that is loaded already.</summary>
-    public static IWorkload Create(WorkloadSpec spec, UserAssembly assembly)
+    public static IWorkload Create(string name, UserAssembly assembly, IReadOnlyList<string> names, IReadOnlyDictionary<string, string> values)
     {
-        UserMember[] members = [.. spec.Methods.Select(assembly.Find)];
-        return members is [{ Method: null } only] ? new ClassWorkload(spec.Name, only, spec.Values)
+        UserMember[] members = [.. names.Select(assembly.Find)];
+        return members is [{ Method: null } only] ? new ClassWorkload(name, only, values)
             : members.FirstOrDefault(static m => m.Method is null) is { } member ? throw new BadInputException($"--groups with --method are for methods; '{member.Name}' is a class, which knows the group of each worker itself.")
-            : new MethodWorkload(spec.Name, members, spec.Values);
+            : new MethodWorkload(name, members, values);
     }
 
     /// <summary>Short names for several members that differ all the same.</summary>

@@ -1,4 +1,4 @@
-namespace Weir.Cli.Workloads.UserCode;
+namespace Weir.Cli.Options;
 
 /// <summary>The names that somebody may have meant.</summary>
 internal static class NearestNames
