@@ -88,7 +88,10 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
 
                     await progress.WriteLineAsync(Invariant($"{Stopwatch.GetElapsedTime(start).TotalSeconds,6:0.0} s  {suite.Key.Name} {measured.Name}"));
                     Sampler sampler = new(rounds, (arm, patience) =>
-                        progress.WriteLine(Invariant($"{Stopwatch.GetElapsedTime(start).TotalSeconds,6:0.0} s  {arm.Name} did not complete in {patience.TotalSeconds:0} s: left out")));
+                        progress.WriteLine(Invariant($"{Stopwatch.GetElapsedTime(start).TotalSeconds,6:0.0} s  {arm.Name} did not complete in {patience.TotalSeconds:0} s: left out")))
+                    {
+                        IsFirst = last is null,
+                    };
                     results.Add(await sampler.MeasureAsync(measured));
                     last = measured.Suite;
                 }

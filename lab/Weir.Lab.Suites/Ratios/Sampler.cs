@@ -24,7 +24,14 @@ internal sealed class Sampler(int rounds, Action<Arm, TimeSpan>? stuck = null)
     private static readonly TimeSpan SampleTime = TimeSpan.FromMilliseconds(40);
     private static readonly TimeSpan ShortestWarmUp = TimeSpan.FromMilliseconds(300);
     private static readonly TimeSpan LongestWarmUp = TimeSpan.FromSeconds(1);
+
+    // Code that was compiled a moment ago keeps one speed for half a second or so, and only then gets its last one.
+    private static readonly TimeSpan ShortestFirstWarmUp = TimeSpan.FromSeconds(1.2);
+    private static readonly TimeSpan LongestFirstWarmUp = TimeSpan.FromSeconds(2.5);
     private static readonly TimeSpan BudgetPerArm = TimeSpan.FromSeconds(6);
+
+    /// <summary>Whether the case is the first one of its suite: its code has never run before.</summary>
+    public bool IsFirst { get; init; }
 
     public async Task<CaseResult> MeasureAsync(MeasuredCase measured)
     {
@@ -64,6 +71,8 @@ internal sealed class Sampler(int rounds, Action<Arm, TimeSpan>? stuck = null)
     // Until the compiler has done with the arm: enough runs, enough time, and no longer getting faster.
     private async Task<TimeSpan> WarmUpAsync(Slot slot)
     {
+        TimeSpan shortest = IsFirst ? ShortestFirstWarmUp : ShortestWarmUp;
+        TimeSpan longest = IsFirst ? LongestFirstWarmUp : LongestWarmUp;
         TimeSpan total = TimeSpan.Zero;
         TimeSpan previous = TimeSpan.MaxValue;
         int done = 0;
@@ -84,7 +93,7 @@ internal sealed class Sampler(int rounds, Action<Arm, TimeSpan>? stuck = null)
             total += reading.Elapsed;
             done += runs;
             bool isSteady = run > previous * 0.9;
-            if (total >= LongestWarmUp || (total >= ShortestWarmUp && done >= WarmRuns && isSteady))
+            if (total >= longest || (total >= shortest && done >= WarmRuns && isSteady))
             {
                 return run;
             }
