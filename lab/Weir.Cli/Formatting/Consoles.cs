@@ -12,4 +12,7 @@ internal static class Consoles
         ColorSystem = isTerminal ? ColorSystemSupport.Detect : ColorSystemSupport.NoColors,
         Interactive = isTerminal ? InteractionSupport.Detect : InteractionSupport.No,
     });
+
+    /// <summary>Whether a terminal shows colours, and whoever uses it wants them.</summary>
+    public static bool HasColors(TextWriter terminal) => Create(terminal, isTerminal: true).Profile.Capabilities is { Ansi: true, ColorSystem: not ColorSystem.NoColors };
 }

@@ -1,3 +1,6 @@
+using Weir.Cli.Formatting;
+using Weir.Lab.Report.Tables;
+
 namespace Weir.Cli.Hosting;
 
 /// <summary>Everything that a command touches outside itself, so that a test can run one in its own process.</summary>
@@ -14,6 +17,9 @@ internal sealed record CliHost
 
     /// <summary>How many characters a line of the results may have; <see langword="null"/> when they go to no terminal.</summary>
     public int? Width { get; init; }
+
+    /// <summary>How results are written as text.</summary>
+    public TextStyle Style => new(Width, OutIsTerminal && Consoles.HasColors(Out));
 
     /// <summary>Whether progress is read by a person at a terminal.</summary>
     public bool ErrorIsTerminal { get; init; }

@@ -1,11 +1,11 @@
 using System.Diagnostics;
-using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
 using Weir.Cli.Processes;
 using Weir.Cli.Progress;
-using Weir.Cli.Results;
 using Weir.Cli.Workloads;
+using Weir.Lab.Formatting;
 using Weir.Lab.Resources;
+using Weir.Lab.Results;
 using Weir.Lab.Work;
 
 namespace Weir.Cli.Measuring;

@@ -1,6 +1,6 @@
 using System.Globalization;
-using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
+using Weir.Lab.Formatting;
 
 namespace Weir.Cli.Options;
 

@@ -1,7 +1,7 @@
-using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
 using Weir.Cli.Progress;
-using Weir.Cli.Results;
+using Weir.Lab.Formatting;
+using Weir.Lab.Results;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Processes;

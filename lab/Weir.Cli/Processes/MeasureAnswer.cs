@@ -1,4 +1,4 @@
-using Weir.Cli.Results;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Processes;
 

@@ -1,7 +1,7 @@
 using System.Globalization;
 using System.Text.Json;
 using System.Threading.Channels;
-using Weir.Cli.Results;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Processes;
 

@@ -1,5 +1,5 @@
-using Weir.Cli.Formatting;
 using Weir.Cli.Progress;
+using Weir.Lab.Formatting;
 
 namespace Weir.Cli.Processes;
 

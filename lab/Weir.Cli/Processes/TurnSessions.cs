@@ -1,8 +1,8 @@
-using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
 using Weir.Cli.Progress;
-using Weir.Cli.Results;
+using Weir.Lab.Formatting;
 using Weir.Lab.Resources;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Processes;
 

@@ -1,7 +1,7 @@
 using System.Runtime.CompilerServices;
-using Weir.Cli.Results;
 using Weir.Cli.Workloads;
 using Weir.Lab.Latency;
+using Weir.Lab.Results;
 using Weir.Lab.Workers;
 
 namespace Weir.Cli.Processes;

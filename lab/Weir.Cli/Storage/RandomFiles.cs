@@ -1,6 +1,6 @@
 using System.Security.Cryptography;
-using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
+using Weir.Lab.Formatting;
 
 namespace Weir.Cli.Storage;
 

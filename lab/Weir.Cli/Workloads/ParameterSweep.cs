@@ -35,7 +35,7 @@ internal sealed class ParameterSweep
         long all = _parameters.Aggregate(1L, static (n, p) => Math.Min(int.MaxValue, n * p.Values.Length));
         if (all > MostCombinations)
         {
-            throw new BadInputException($"--param gives {Formatting.Numbers.Grouped(all)} combinations ({string.Join(" x ", _parameters.Select(static p => p.Values.Length))}); {MostCombinations} are measured at most.");
+            throw new BadInputException($"--param gives {Lab.Formatting.Numbers.Grouped(all)} combinations ({string.Join(" x ", _parameters.Select(static p => p.Values.Length))}); {MostCombinations} are measured at most.");
         }
     }
 

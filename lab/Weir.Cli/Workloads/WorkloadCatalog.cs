@@ -1,8 +1,8 @@
 using System.Globalization;
-using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
 using Weir.Cli.Options;
 using Weir.Cli.Workloads.UserCode;
+using Weir.Lab.Formatting;
 using Weir.Lab.Workers;
 
 namespace Weir.Cli.Workloads;

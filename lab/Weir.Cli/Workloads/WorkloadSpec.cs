@@ -1,8 +1,8 @@
 using System.Globalization;
 using System.Text.Json.Serialization;
-using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
 using Weir.Cli.Options;
+using Weir.Lab.Formatting;
 
 namespace Weir.Cli.Workloads;
 

@@ -1,4 +1,4 @@
-using Weir.Cli.Formatting;
+using Weir.Lab.Formatting;
 
 namespace Weir.Cli.Tests.Formatting;
 

@@ -1,9 +1,9 @@
 using System.Text.Json;
 using System.Text.Json.Serialization.Metadata;
 using System.Text.RegularExpressions;
-using Weir.Cli.Report.Writing;
-using Weir.Cli.Results;
 using Weir.Cli.Tests.Report.Page;
+using Weir.Lab.Report.Writing;
+using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 using Weir.TestKit;
 

@@ -1,7 +1,6 @@
-using Weir.Cli.Hosting;
-using Weir.Cli.Report.Writing;
-using Weir.Cli.Results;
 using Weir.Cli.Tests.Report.Page;
+using Weir.Lab.Report.Writing;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Tests.Results;
 
@@ -24,7 +23,7 @@ public class ResultJsonTests
     [InlineData("{\"format\":\"weir-result\",\"version\":3}", "'f' has version 3 of the format; this program reads versions 1 to 2.")]
     [InlineData("{\"format\":\"weir-result\",\"version\":1}", "'f' is not a result file: ")]
     public void Parse_SomethingElse_SaysSo(string text, string message) =>
-        Assert.StartsWith(message, Assert.Throws<BadInputException>(() => ResultJson.Parse(text, "f")).Message, StringComparison.Ordinal);
+        Assert.StartsWith(message, Assert.Throws<ResultFileException>(() => ResultJson.Parse(text, "f")).Message, StringComparison.Ordinal);
 
     [Fact]
     public void Csv_Rounds_AreOneLineEachInTheirOrder()

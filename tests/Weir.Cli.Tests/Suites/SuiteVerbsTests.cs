@@ -1,6 +1,6 @@
-using Weir.Cli.Results;
 using Weir.Cli.Tests.Report.Page;
 using Weir.Cli.Tests.Support;
+using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Tests.Suites;

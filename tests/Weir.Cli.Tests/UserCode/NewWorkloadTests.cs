@@ -1,6 +1,6 @@
 using System.Xml.Linq;
-using Weir.Cli.Results;
 using Weir.Cli.Tests.Support;
+using Weir.Lab.Results;
 using Weir.Lab.Workers;
 
 namespace Weir.Cli.Tests.UserCode;

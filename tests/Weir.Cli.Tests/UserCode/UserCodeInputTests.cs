@@ -90,6 +90,6 @@ public class UserCodeInputTests
 
         LoadResult result = await new CliUnderTest().RunAsync($"run --assembly {path} --workers 1 --rounds 1 --duration 20ms --quiet --json");
 
-        Assert.Equal("Only", Assert.Single(Cli.Results.ResultJson.Parse(result.Out, "output").Arms).Name);
+        Assert.Equal("Only", Assert.Single(Lab.Results.ResultJson.Parse(result.Out, "output").Arms).Name);
     }
 }

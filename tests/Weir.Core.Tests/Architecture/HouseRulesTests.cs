@@ -39,14 +39,17 @@ public partial class HouseRulesTests
     {
         ["Weir.Core"] = ["Locking", "Metering", "Threads", "Sources", "Sinks", "Dispatch"],
         ["Weir.Dataflow"] = ["Sync", "Links", "Waiters", "Cores", "Blocks"],
-        ["Weir.Lab"] = ["Work", "Latency", "Resources", "Statistics", "Scaling", "Trials", "Workers"],
+        ["Weir.Lab"] =
+        [
+            "Work", "Latency", "Resources", "Statistics", "Formatting", "Scaling", "Trials", "Workers", "Results",
+            "Report/Tables", "Report/Writing", "Report/Page/Plotting", "Report/Page/Figures", "Report/Page",
+        ],
         ["Weir.Lab.Suites"] =
             ["Workloads", "Peers", "Checking", "Figures", "Lasting", "Benchmarks", "Catalog", "Page", "Ratios", "Auto", "Young", "SelfChecks", "Verbs"],
         ["Weir.Lab.BenchmarkDotNet"] = ["Results", "Settings", "Net10", "Expansion", "Engine", "Reporting", "Validation", "Running", ""],
         ["Weir.Cli"] =
         [
-            "Formatting", "Runtimes", "Hosting", "Options", "Progress", "Workloads/UserCode", "Workloads", "Storage", "Results",
-            "Report/Tables", "Report/Writing", "Report/Page/Plotting", "Report/Page/Figures", "Report/Page", "Report/Output",
+            "Formatting", "Runtimes", "Hosting", "Options", "Progress", "Workloads/UserCode", "Workloads", "Storage", "Report/Output",
             "Processes", "Measuring",
             "Commands/Load/Work", "Commands/Load/Peers", "Commands/Load/Options", "Commands/Load/Watch", "Commands/Load/Arms", "Commands/Load/Progress", "Commands/Load/Report", "Commands/Load",
             "Commands/Hash", "Commands/Run", "Commands/Scale", "Commands/Compare", "Commands/Baseline", "Commands/Bench", "Commands/Report", "Commands/New", "Commands/Doctor", "Commands/Measure",

@@ -1,12 +1,12 @@
 using System.CommandLine;
 using System.Text.Json;
 using Weir.Cli.Commands.Compare;
-using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
 using Weir.Cli.Options;
 using Weir.Cli.Report.Output;
-using Weir.Cli.Report.Writing;
-using Weir.Cli.Results;
+using Weir.Lab.Formatting;
+using Weir.Lab.Report.Writing;
+using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Baseline;

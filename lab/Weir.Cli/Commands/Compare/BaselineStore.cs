@@ -1,6 +1,6 @@
 using Weir.Cli.Hosting;
 using Weir.Cli.Report.Output;
-using Weir.Cli.Results;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Compare;
 

@@ -4,8 +4,8 @@ using Weir.Cli.Measuring;
 using Weir.Cli.Options;
 using Weir.Cli.Progress;
 using Weir.Cli.Report.Output;
-using Weir.Cli.Report.Page;
-using Weir.Cli.Results;
+using Weir.Lab.Report.Page;
+using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Compare;

@@ -3,7 +3,7 @@ using Weir.Cli.Hosting;
 using Weir.Cli.Measuring;
 using Weir.Cli.Processes;
 using Weir.Cli.Progress;
-using Weir.Cli.Results;
+using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Compare;

@@ -1,5 +1,5 @@
 using Weir.Cli.Hosting;
-using Weir.Cli.Results;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Compare;
 

@@ -1,6 +1,6 @@
 using System.Text;
-using Weir.Cli.Formatting;
-using Weir.Cli.Results;
+using Weir.Lab.Formatting;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Compare;
 

@@ -1,5 +1,5 @@
 using Weir.Cli.Hosting;
-using Weir.Cli.Results;
+using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Compare;

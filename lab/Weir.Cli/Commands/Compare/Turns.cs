@@ -2,7 +2,7 @@ using System.Diagnostics;
 using Weir.Cli.Hosting;
 using Weir.Cli.Processes;
 using Weir.Cli.Progress;
-using Weir.Cli.Results;
+using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Compare;

@@ -1,14 +1,14 @@
 using System.Globalization;
-using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
 using Weir.Cli.Measuring;
 using Weir.Cli.Processes;
 using Weir.Cli.Progress;
-using Weir.Cli.Results;
 using Weir.Cli.Storage;
 using Weir.Cli.Workloads;
+using Weir.Lab.Formatting;
 using Weir.Lab.Latency;
 using Weir.Lab.Resources;
+using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Doctor;

@@ -2,8 +2,8 @@ using System.CommandLine;
 using Weir.Cli.Hosting;
 using Weir.Cli.Progress;
 using Weir.Cli.Report.Output;
-using Weir.Cli.Report.Writing;
-using Weir.Cli.Results;
+using Weir.Lab.Report.Writing;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Doctor;
 

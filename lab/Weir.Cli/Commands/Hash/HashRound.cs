@@ -1,9 +1,9 @@
 using System.Diagnostics;
-using Weir.Cli.Formatting;
-using Weir.Cli.Results;
 using Weir.Cli.Storage;
+using Weir.Lab.Formatting;
 using Weir.Lab.Latency;
 using Weir.Lab.Resources;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Hash;
 

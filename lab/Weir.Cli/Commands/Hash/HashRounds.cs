@@ -1,6 +1,6 @@
 using System.Runtime.CompilerServices;
 using Weir.Cli.Processes;
-using Weir.Cli.Results;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Hash;
 

@@ -1,12 +1,12 @@
 using System.Diagnostics;
-using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
 using Weir.Cli.Processes;
 using Weir.Cli.Progress;
 using Weir.Cli.Report.Output;
-using Weir.Cli.Results;
 using Weir.Cli.Storage;
+using Weir.Lab.Formatting;
 using Weir.Lab.Resources;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Hash;
 

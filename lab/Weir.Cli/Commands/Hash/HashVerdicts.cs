@@ -1,5 +1,5 @@
-using Weir.Cli.Formatting;
-using Weir.Cli.Results;
+using Weir.Lab.Formatting;
+using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Hash;

@@ -1,7 +1,7 @@
 using System.Diagnostics;
-using Weir.Cli.Results;
 using Weir.Cli.Storage;
 using Weir.Lab.Latency;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Hash;
 

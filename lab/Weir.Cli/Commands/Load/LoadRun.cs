@@ -7,7 +7,7 @@ using Weir.Cli.Commands.Load.Watch;
 using Weir.Cli.Commands.Load.Work;
 using Weir.Cli.Hosting;
 using Weir.Cli.Report.Output;
-using Weir.Cli.Results;
+using Weir.Lab.Results;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Commands.Load;

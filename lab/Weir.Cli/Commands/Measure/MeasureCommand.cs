@@ -5,7 +5,7 @@ using System.Text.Json;
 using Weir.Cli.Commands.Hash;
 using Weir.Cli.Hosting;
 using Weir.Cli.Processes;
-using Weir.Cli.Results;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Measure;
 

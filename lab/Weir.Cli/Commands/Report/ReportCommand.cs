@@ -2,8 +2,8 @@ using System.CommandLine;
 using Weir.Cli.Hosting;
 using Weir.Cli.Options;
 using Weir.Cli.Report.Output;
-using Weir.Cli.Report.Page;
-using Weir.Cli.Results;
+using Weir.Lab.Report.Page;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Report;
 

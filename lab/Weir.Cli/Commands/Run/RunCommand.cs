@@ -4,7 +4,7 @@ using Weir.Cli.Measuring;
 using Weir.Cli.Processes;
 using Weir.Cli.Progress;
 using Weir.Cli.Report.Output;
-using Weir.Cli.Results;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Run;
 

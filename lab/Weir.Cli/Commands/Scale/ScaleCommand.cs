@@ -5,7 +5,7 @@ using Weir.Cli.Options;
 using Weir.Cli.Processes;
 using Weir.Cli.Progress;
 using Weir.Cli.Report.Output;
-using Weir.Cli.Results;
+using Weir.Lab.Results;
 using Weir.Lab.Scaling;
 
 namespace Weir.Cli.Commands.Scale;

@@ -1,7 +1,7 @@
 using System.CommandLine;
 using Weir.Cli.Hosting;
 using Weir.Cli.Options;
-using Weir.Cli.Report.Writing;
+using Weir.Lab.Report.Writing;
 
 namespace Weir.Cli.Report.Output;
 

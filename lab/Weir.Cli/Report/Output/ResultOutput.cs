@@ -1,8 +1,8 @@
 using Weir.Cli.Hosting;
-using Weir.Cli.Report.Page;
-using Weir.Cli.Report.Writing;
-using Weir.Cli.Results;
 using Weir.Lab;
+using Weir.Lab.Report.Page;
+using Weir.Lab.Report.Writing;
+using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Report.Output;
@@ -18,7 +18,7 @@ internal static class ResultOutput
         }
         else
         {
-            ResultText.Write(result, host);
+            ResultText.Write(result, host.Out, host.Style);
         }
 
         return ExportWithCode(result, settings, host);

@@ -1,8 +1,8 @@
 using Weir.Cli.Commands.Compare;
 using Weir.Cli.Hosting;
-using Weir.Cli.Results;
 using Weir.Cli.Tests.Report.Page;
 using Weir.Cli.Tests.Support;
+using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Tests.Commands.Compare;

@@ -1,8 +1,8 @@
 using System.Diagnostics;
 using Weir.Cli.Commands.Compare;
-using Weir.Cli.Results;
 using Weir.Cli.Tests.Report.Page;
 using Weir.Cli.Tests.Support;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Tests.Commands.Compare;
 

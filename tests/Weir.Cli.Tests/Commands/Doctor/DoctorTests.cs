@@ -1,7 +1,7 @@
 using Weir.Cli.Commands.Doctor;
-using Weir.Cli.Results;
 using Weir.Cli.Tests.Report.Page;
 using Weir.Cli.Tests.Support;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Tests.Commands.Doctor;
 

@@ -1,6 +1,6 @@
 using System.Text.Json;
-using Weir.Cli.Results;
 using Weir.Cli.Tests.Support;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Tests.Commands.Hash;
 

@@ -1,6 +1,6 @@
 using Weir.Cli.Commands.Hash;
-using Weir.Cli.Results;
 using Weir.Cli.Tests.Report.Page;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Tests.Commands.Hash;
 

@@ -1,5 +1,5 @@
-using Weir.Cli.Results;
 using Weir.Cli.Tests.Support;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Tests.Commands.Load;
 

@@ -1,8 +1,8 @@
 using System.Text.Json;
 using Weir.Cli.Commands.Scale;
-using Weir.Cli.Results;
 using Weir.Cli.Tests.Report.Page;
 using Weir.Cli.Tests.Support;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Tests.Commands.Run;
 

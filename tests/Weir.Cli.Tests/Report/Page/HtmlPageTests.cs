@@ -1,8 +1,8 @@
 using System.Text.RegularExpressions;
-using Weir.Cli.Report.Page;
-using Weir.Cli.Report.Page.Plotting;
-using Weir.Cli.Results;
 using Weir.Cli.Tests.Support;
+using Weir.Lab.Report.Page;
+using Weir.Lab.Report.Page.Plotting;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Tests.Report.Page;
 

@@ -1,6 +1,6 @@
 using Microsoft.Playwright;
-using Weir.Cli.Report.Page;
 using Weir.Cli.Tests.Support;
+using Weir.Lab.Report.Page;
 
 namespace Weir.Cli.Tests.Report.Page;
 

@@ -1,6 +1,6 @@
-using Weir.Cli.Report.Page;
-using Weir.Cli.Report.Page.Figures;
-using Weir.Cli.Results;
+using Weir.Lab.Report.Page;
+using Weir.Lab.Report.Page.Figures;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Tests.Report.Page;
 

@@ -1,6 +1,6 @@
 using System.Globalization;
-using Weir.Cli.Results;
 using Weir.Lab.Latency;
+using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Tests.Report.Page;

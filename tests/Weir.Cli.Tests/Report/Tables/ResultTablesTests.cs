@@ -1,6 +1,6 @@
-using Weir.Cli.Report.Tables;
-using Weir.Cli.Results;
 using Weir.Lab.Latency;
+using Weir.Lab.Report.Tables;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Tests.Report.Tables;
 

@@ -1,7 +1,6 @@
-using Weir.Cli.Hosting;
-using Weir.Cli.Report.Tables;
-using Weir.Cli.Report.Writing;
 using Weir.Cli.Tests.Report.Page;
+using Weir.Lab.Report.Tables;
+using Weir.Lab.Report.Writing;
 
 namespace Weir.Cli.Tests.Report.Tables;
 
@@ -28,6 +27,20 @@ public class TableTextTests
         Assert.All(Enumerable.Range(0, 12), i => Assert.Equal(2, lines.Count(l => $" {l} ".Contains($" {i},000.00 ", StringComparison.Ordinal))));
     }
 
+    [Theory]
+    [InlineData(true, "\u001b[31mSLOWER\u001b[0m")]
+    [InlineData(false, "  SLOWER")]
+    public void Write_Verdict_IsColouredWhereColoursAreShown(bool isColored, string shown)
+    {
+        using StringWriter output = new();
+
+        TableText.Write(new Table("Verdicts", ["arm", "verdict"], [["SLOWER arm", "SLOWER"]]), output, new TextStyle(IsColored: isColored));
+
+        Assert.EndsWith(shown, output.ToString().TrimEnd(), StringComparison.Ordinal);
+        Assert.Equal(isColored, output.ToString().Contains('\u001b', StringComparison.Ordinal));
+        Assert.Contains("  SLOWER arm   ", output.ToString(), StringComparison.Ordinal);
+    }
+
     [Fact]
     public void Write_NoTerminal_IsOneTable() => Assert.Single(Drawn(Wide, null), static l => l == "Figures");
 
@@ -41,7 +54,7 @@ public class TableTextTests
     {
         using StringWriter output = new();
 
-        ResultText.Write(SampleResults.Scaling() with { Findings = [], Comparisons = [], Settings = new Dictionary<string, string>() }, Host(output, width));
+        ResultText.Write(SampleResults.Scaling() with { Findings = [], Comparisons = [], Settings = new Dictionary<string, string>() }, output, new TextStyle(width));
 
         Assert.All(output.ToString().Split('\n').Skip(2), line => Assert.InRange(line.Length, 0, width));
     }
@@ -49,9 +62,7 @@ public class TableTextTests
     private static string[] Drawn(Table table, int? width)
     {
         using StringWriter output = new();
-        TableText.Write(table, Host(output, width));
+        TableText.Write(table, output, new TextStyle(width));
         return output.ToString().Split('\n', StringSplitOptions.RemoveEmptyEntries);
     }
-
-    private static CliHost Host(StringWriter output, int? width) => new() { Out = output, Error = TextWriter.Null, Width = width };
 }

@@ -1,7 +1,7 @@
 using System.Globalization;
-using Weir.Cli.Report.Writing;
-using Weir.Cli.Results;
 using Weir.Cli.Tests.Report.Page;
+using Weir.Lab.Report.Writing;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Tests.Report.Writing;
 

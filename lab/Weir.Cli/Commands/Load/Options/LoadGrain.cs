@@ -1,6 +1,6 @@
 using System.Globalization;
-using Weir.Cli.Formatting;
 using Weir.Cli.Options;
+using Weir.Lab.Formatting;
 
 namespace Weir.Cli.Commands.Load.Options;
 

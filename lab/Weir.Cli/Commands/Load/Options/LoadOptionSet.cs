@@ -1,9 +1,9 @@
 using System.CommandLine;
 using Weir.Cli.Commands.Load.Work;
-using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
 using Weir.Cli.Options;
 using Weir.Cli.Runtimes;
+using Weir.Lab.Formatting;
 
 namespace Weir.Cli.Commands.Load.Options;
 

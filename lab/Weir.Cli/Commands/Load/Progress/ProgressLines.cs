@@ -1,4 +1,4 @@
-using Weir.Cli.Formatting;
+using Weir.Lab.Formatting;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Commands.Load.Progress;

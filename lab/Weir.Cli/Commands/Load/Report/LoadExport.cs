@@ -1,7 +1,7 @@
 using Weir.Cli.Commands.Load.Options;
 using Weir.Cli.Commands.Load.Peers;
-using Weir.Cli.Formatting;
-using Weir.Cli.Results;
+using Weir.Lab.Formatting;
+using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 using Weir.Lab.Trials;
 

@@ -1,7 +1,7 @@
 using System.Globalization;
-using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
-using Weir.Cli.Report.Tables;
+using Weir.Lab.Formatting;
+using Weir.Lab.Report.Tables;
 using Weir.Lab.Resources;
 
 namespace Weir.Cli.Commands.Load.Report;
@@ -21,7 +21,8 @@ internal static class LoadTable
                 1,
                 report.Rows,
                 [.. Columns(report).Select(static column => (column.Title, (Func<LoadRow, string?>)(row => row.IsMeasured || column.Title == Runtime ? column.Cell(row) : Nothing)))]),
-            host);
+            host.Out,
+            host.Style);
         host.Out.WriteLine();
         foreach (string line in Legend(report))
         {

@@ -1,8 +1,8 @@
 using System.Globalization;
 using Weir.Cli.Commands.Load.Arms;
 using Weir.Cli.Commands.Load.Options;
-using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
+using Weir.Lab.Formatting;
 
 namespace Weir.Cli.Commands.Load.Report;
 

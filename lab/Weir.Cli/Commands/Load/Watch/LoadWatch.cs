@@ -2,6 +2,7 @@ using Spectre.Console;
 using Spectre.Console.Rendering;
 using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
+using Weir.Lab.Formatting;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Commands.Load.Watch;

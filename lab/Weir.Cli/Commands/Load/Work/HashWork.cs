@@ -1,6 +1,6 @@
 using System.Buffers.Binary;
 using System.Security.Cryptography;
-using Weir.Cli.Formatting;
+using Weir.Lab.Formatting;
 
 namespace Weir.Cli.Commands.Load.Work;
 

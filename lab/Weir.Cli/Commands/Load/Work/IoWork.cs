@@ -1,4 +1,4 @@
-using Weir.Cli.Formatting;
+using Weir.Lab.Formatting;
 using Weir.Lab.Work;
 
 namespace Weir.Cli.Commands.Load.Work;

@@ -1,8 +1,0 @@
-namespace Weir.Cli.Results;
-
-/// <summary>What happened in a short stretch of a round.</summary>
-/// <param name="Second">When it ended, in seconds from the start of the round.</param>
-/// <param name="Rate">Operations per second in it.</param>
-/// <param name="GcPauseMs">How long collections paused the process in it, in milliseconds.</param>
-/// <param name="PoolThreads">Threads of the pool at its end.</param>
-internal sealed record TimelineRecord(double Second, double Rate, double GcPauseMs, int PoolThreads);

@@ -1,0 +1,15 @@
+using Weir.Lab.Statistics;
+
+namespace Weir.Lab.Formatting;
+
+/// <summary>Verdicts as they stand in tables and sentences.</summary>
+internal static class VerdictWords
+{
+    private static readonly Dictionary<string, Verdict> Words = Enum.GetValues<Verdict>().ToDictionary(Of);
+
+    /// <summary>The word of a verdict.</summary>
+    public static string Of(Verdict verdict) => verdict.ToString().ToUpperInvariant();
+
+    /// <summary>The verdict that a text is the word of; <see langword="null"/> for any other text.</summary>
+    public static Verdict? Find(string text) => Words.TryGetValue(text, out Verdict verdict) ? verdict : null;
+}

@@ -1,0 +1,90 @@
+using System.Globalization;
+using Weir.Lab.Formatting;
+using Weir.Lab.Report.Page.Plotting;
+using Weir.Lab.Report.Tables;
+using Weir.Lab.Results;
+using Weir.Lab.Trials;
+
+namespace Weir.Lab.Report.Page.Figures;
+
+/// <summary>How fast each arm was with each value of a parameter that the run varied.</summary>
+internal static class ParameterFigure
+{
+    private const int Height = 300;
+    private const int LeastValues = 2;
+
+    private static readonly Dictionary<string, double> Units = new(StringComparer.OrdinalIgnoreCase)
+    {
+        [""] = 1, ["ns"] = 1e-9, ["us"] = 1e-6, ["ms"] = 1e-3, ["s"] = 1, ["min"] = 60,
+        ["B"] = 1, ["KB"] = 1L << 10, ["MB"] = 1L << 20, ["GB"] = 1L << 30, ["KiB"] = 1L << 10, ["MiB"] = 1L << 20, ["GiB"] = 1L << 30,
+    };
+
+    /// <summary>A figure for each parameter whose values are numbers.</summary>
+    public static IEnumerable<Figure> All(ResultFile result)
+    {
+        ArmRecord[] arms = [.. result.Arms.Where(static a => a.IsMeasured)];
+        foreach (string name in arms.SelectMany(static a => a.Varied.Keys).Distinct())
+        {
+            (ArmRecord Arm, string Text, double Value)[] points = [.. arms.Where(a => a.Varied.ContainsKey(name)).Select(a => (a, a.Varied[name], ValueOf(a.Varied[name])))];
+            if (points.All(static p => double.IsFinite(p.Value)) && points.Select(static p => p.Value).Distinct().Count() >= LeastValues)
+            {
+                yield return Make(result, name, points);
+            }
+        }
+    }
+
+    /// <summary>A number, with a unit of time or of bytes or without one; not a number for any other text.</summary>
+    internal static double ValueOf(string text)
+    {
+        int digits = text.AsSpan().LastIndexOfAnyInRange('0', '9') + 1;
+        return Units.TryGetValue(text[digits..].Trim(), out double unit) && double.TryParse(text.AsSpan(0, digits), NumberStyles.Float, CultureInfo.InvariantCulture, out double value) ? value * unit : double.NaN;
+    }
+
+    private static Figure Make(ResultFile result, string name, (ArmRecord Arm, string Text, double Value)[] points)
+    {
+        bool severalWorkers = points.Select(static p => p.Arm.Workers).Distinct().Count() > 1;
+        string Series(ArmRecord arm)
+        {
+            string others = arm.Name.Replace($" {name}={arm.Varied[name]}", "", StringComparison.Ordinal);
+            return severalWorkers ? $"{others} x {arm.Workers}" : others;
+        }
+
+        string[] series = [.. points.Select(p => Series(p.Arm)).Distinct()];
+        Scale axis = Scale.Measured(points.Select(static p => (p.Value, p.Text)));
+        Scale rate = Scale.Linear(points.Select(static p => p.Arm.Rate().Max), Scale.Compact);
+        PlotFrame Draw(int width)
+        {
+            PlotFrame plot = new(width, Height, axis, rate, name, $"{result.Unit}/s");
+            for (int i = 0; i < series.Length; i++)
+            {
+                int shift = (int)((i - ((series.Length - 1) / 2.0)) * 7);
+                (ArmRecord Arm, string Text, double Value)[] own = [.. points.Where(p => Series(p.Arm) == series[i]).OrderBy(static p => p.Value)];
+                plot.Line(own.Select(static p => (p.Value, p.Arm.Rate().Median)), i);
+                foreach ((ArmRecord arm, _, double value) in own)
+                {
+                    Spread spread = arm.Rate();
+                    plot.Point(value, spread.Median, i, spread.Min, spread.Max, shift);
+                }
+            }
+
+            return plot;
+        }
+
+        string title = $"Throughput by {name}";
+        return new Figure(
+            $"by-{new string([.. name.ToLowerInvariant().Where(char.IsAsciiLetterOrDigit)])}",
+            title,
+            "A point is the median of the rounds, the whisker reaches from the slowest to the fastest.",
+            [.. series.Select(static (s, i) => (i, s, false))],
+            [new Panel("", Draw)],
+            Table.Of(
+                title,
+                2,
+                points,
+                ("series", p => Series(p.Arm)),
+                (name, static p => p.Text),
+                ("median", static p => Numbers.Rate(p.Arm.Rate().Median)),
+                ("lowest", static p => Numbers.Rate(p.Arm.Rate().Min)),
+                ("highest", static p => Numbers.Rate(p.Arm.Rate().Max))));
+    }
+}

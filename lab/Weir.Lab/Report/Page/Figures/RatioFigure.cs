@@ -1,0 +1,53 @@
+using Weir.Lab.Formatting;
+using Weir.Lab.Report.Page.Plotting;
+using Weir.Lab.Report.Tables;
+using Weir.Lab.Results;
+
+namespace Weir.Lab.Report.Page.Figures;
+
+/// <summary>Each comparison as a ratio with its interval, beside the zone in which two things count as equal.</summary>
+internal static class RatioFigure
+{
+    private const int MostRows = 24;
+    private const double WideRange = 6;
+
+    public static Figure? Make(ResultFile result)
+    {
+        if (result.Comparisons.Count == 0)
+        {
+            return null;
+        }
+
+        ComparisonRecord[] rows = [.. result.Comparisons.Take(MostRows)];
+        double margin = rows.Max(static c => c.Margin);
+        double[] values = [.. rows.SelectMany(static c => new[] { c.Ratio, c.Low, c.High }).Where(static v => double.IsFinite(v) && v > 0), 1 / (1 + margin), 1 + margin];
+        Scale ratio = values.Max() / values.Min() > WideRange
+            ? Scale.Logarithmic(values, static v => FormattableString.Invariant($"{v:0.##}x"))
+            : Scale.Linear(values, static v => FormattableString.Invariant($"{v:0.###}x"), from: values.Min());
+
+        PlotFrame Draw(int width)
+        {
+            PlotFrame plot = PlotFrame.OfRows(width, rows.Length, ratio, $"{result.Unit}/s as a multiple");
+            plot.Zone(1 / (1 + margin), 1 + margin);
+            plot.Vertical(1, "");
+            for (int i = 0; i < rows.Length; i++)
+            {
+                ComparisonRecord row = rows[i];
+                plot.Row(i, $"{VerdictWords.Of(row.Verdict)}: {row.Arm} against {row.Against}");
+                plot.Span(i, row.Low, double.IsFinite(row.High) ? row.High : ratio.High, i);
+                plot.Mark(i, row.Ratio, i);
+            }
+
+            return plot;
+        }
+
+        return new Figure(
+            "ratio",
+            "Ratio with its interval",
+            FormattableString.Invariant($"How many times as much per second: the point is the estimate, the line its {(1 - rows[0].Alpha) * 100:0.#} % interval. Within the shaded zone ({margin * 100:0.#} % either way) two things count as equal; a line that leaves it on both sides of an edge leaves the question open.")
+                + (result.Comparisons.Count > MostRows ? $" The first {MostRows} are drawn; the table has all." : ""),
+            [],
+            [new Panel("", Draw)],
+            ResultTables.Comparisons(result)!);
+    }
+}

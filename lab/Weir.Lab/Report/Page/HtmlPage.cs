@@ -1,0 +1,208 @@
+using System.Net;
+using System.Text;
+using System.Text.Json;
+using Weir.Lab.Formatting;
+using Weir.Lab.Report.Page.Figures;
+using Weir.Lab.Report.Page.Plotting;
+using Weir.Lab.Report.Tables;
+using Weir.Lab.Report.Writing;
+using Weir.Lab.Results;
+
+namespace Weir.Lab.Report.Page;
+
+/// <summary>Writes results as one page that needs nothing else: no network, no script, no other file.</summary>
+internal static class HtmlPage
+{
+    // One drawing for a screen and one for a phone: a scaled one would have letters of five pixels there.
+    private const int Wide = 920;
+    private const int Narrow = 340;
+
+    /// <summary>Writes the page.</summary>
+    /// <param name="results">The results, at least one, in the order in which they are to stand.</param>
+    public static string Write(IReadOnlyList<ResultFile> results)
+    {
+        StringBuilder page = new();
+        string title = results.Count == 1 ? $"weir {results[0].Command}: {results[0].Work}" : $"weir report: {results.Count} results";
+        page.Append("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
+            .Append("<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n<title>").Append(Html(title)).Append("</title>\n<style>\n").Append(PageStyle.Css).Append("</style>\n</head>\n<body>\n")
+            .Append("<a class=\"skip\" href=\"#main\">Skip to the results</a>\n<main id=\"main\">\n");
+        if (results.Count > 1)
+        {
+            page.Append("<h1>").Append(Html(title)).Append("</h1>\n<nav aria-label=\"Results\"><ol>\n");
+            for (int i = 0; i < results.Count; i++)
+            {
+                page.Append("<li><a href=\"#").Append(Prefix(results, i)).Append("verdict\">").Append(Html($"weir {results[i].Command}: {results[i].Work}")).Append("</a></li>\n");
+            }
+
+            page.Append("</ol></nav>\n");
+        }
+
+        for (int i = 0; i < results.Count; i++)
+        {
+            Append(page, results[i], Prefix(results, i), results.Count == 1 ? 1 : 2);
+        }
+
+        return page.Append("</main>\n</body>\n</html>\n").ToString();
+    }
+
+    private static string Prefix(IReadOnlyList<ResultFile> results, int index) => results.Count == 1 ? "" : $"r{index + 1}-";
+
+    private static void Append(StringBuilder page, ResultFile result, string prefix, int level)
+    {
+        page.Append("<article>\n<header>\n<h").Append(level).Append('>').Append(Html($"weir {result.Command}: {result.Work}")).Append("</h").Append(level).Append(">\n<p class=\"quiet\">")
+            .Append(Html(FormattableString.Invariant($"{result.StartedAt:yyyy-MM-dd HH:mm zzz}, {result.Seconds:0} s; {result.Machine.Cores} cores, {result.Machine.Cpu}, .NET {result.Machine.Dotnet}, environment {result.Machine.Hash}")))
+            .Append("</p>\n</header>\n");
+        Section(page, $"{prefix}verdict", "Verdict", level + 1, () => Verdict(page, result));
+        foreach (object? part in Parts(result))
+        {
+            if (part is Table table)
+            {
+                Section(page, prefix + Slug(table.Title), table.Title, level + 1, () => Append(page, table, caption: false));
+            }
+            else if (part is Figure figure)
+            {
+                Section(page, prefix + figure.Id, figure.Title, level + 1, () => Append(page, figure, prefix));
+            }
+        }
+
+        Section(page, $"{prefix}environment", "Environment, settings and how to repeat it", level + 1, () => Environment(page, result));
+        Section(page, $"{prefix}data", "Raw data", level + 1, () => Raw(page, result, prefix));
+        page.Append("</article>\n");
+    }
+
+    // First what came of it, then the plots, each with the table that belongs to it.
+    private static IEnumerable<object?> Parts(ResultFile result) => result.Arms.Any(static a => a.IsMeasured)
+        ?
+        [
+            RatioFigure.Make(result), ResultTables.Comparisons(result), ResultTables.Arms(result), RatesFigure.Make(result), ResultTables.Modes(result), ResultTables.Fits(result),
+            .. ParameterFigure.All(result), ThroughputFigure.Make(result), DepthFigure.Make(result), DistributionFigure.Make(result), SpectrumFigure.Make(result), ResultTables.Latency(result), ResultTables.Cost(result),
+            RoundsFigure.Make(result), TimelineFigure.Make(result), WorkersFigure.Make(result),
+        ]
+        : [];
+
+    private static void Section(StringBuilder page, string id, string title, int level, Action content)
+    {
+        page.Append("<section id=\"").Append(id).Append("\" aria-labelledby=\"").Append(id).Append("-h\">\n<h").Append(level).Append(" id=\"").Append(id).Append("-h\">").Append(Html(title)).Append("</h").Append(level).Append(">\n");
+        content();
+        page.Append("</section>\n");
+    }
+
+    private static void Verdict(StringBuilder page, ResultFile result)
+    {
+        page.Append("<p class=\"badges\">");
+        foreach ((string kind, string text) in PageVerdict.Badges(result))
+        {
+            page.Append("<span class=\"badge ").Append(kind).Append("\">").Append(Html(text)).Append("</span> ");
+        }
+
+        page.Append("</p>\n<p class=\"lead\">").Append(Html(PageVerdict.Headline(result))).Append("</p>\n");
+        if (result.Findings.Count > 0)
+        {
+            page.Append("<ul class=\"findings\">\n");
+            foreach (Finding finding in result.Findings)
+            {
+                page.Append("<li class=\"").Append(finding.Level.ToString().ToLowerInvariant()).Append("\">").Append(Html(finding.Text)).Append("</li>\n");
+            }
+
+            page.Append("</ul>\n");
+        }
+    }
+
+    private static void Append(StringBuilder page, Figure figure, string prefix)
+    {
+        page.Append("<figure>\n");
+        if (figure.Legend.Count > 0)
+        {
+            page.Append("<ul class=\"legend\">");
+            foreach ((int series, string name, bool dashed) in figure.Legend)
+            {
+                page.Append("<li>").Append(Marker.Legend(series, dashed)).Append(Html(name)).Append("</li>");
+            }
+
+            page.Append("</ul>\n");
+        }
+
+        for (int i = 0; i < figure.Panels.Count; i++)
+        {
+            Panel panel = figure.Panels[i];
+            if (panel.Title.Length > 0 && figure.Panels.Count > 1)
+            {
+                page.Append("<p class=\"panel\">").Append(Html(panel.Title)).Append("</p>\n");
+            }
+
+            string title = panel.Title.Length > 0 ? $"{figure.Title}, {panel.Title}" : figure.Title;
+            foreach ((string kind, int width) in new[] { ("wide", Wide), ("narrow", Narrow) })
+            {
+                page.Append("<div class=\"plot ").Append(kind).Append("\">").Append(panel.Draw(width).Svg($"{prefix}{figure.Id}-{i}-{kind}", title, $"{figure.Caption} The figures are in the table below the plot.")).Append("</div>\n");
+            }
+        }
+
+        page.Append("<figcaption>").Append(Html(figure.Caption)).Append("</figcaption>\n</figure>\n<details><summary>").Append(Html($"{figure.Title}: the figures as a table")).Append("</summary>\n");
+        Append(page, figure.Data, caption: true);
+        page.Append("</details>\n");
+    }
+
+    private static void Append(StringBuilder page, Table table, bool caption)
+    {
+        page.Append("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"").Append(Html(table.Title)).Append("\">\n<table>\n");
+        if (caption)
+        {
+            page.Append("<caption>").Append(Html(table.Title)).Append("</caption>\n");
+        }
+
+        page.Append("<thead><tr>");
+        for (int i = 0; i < table.Columns.Count; i++)
+        {
+            page.Append("<th scope=\"col\"").Append(i < table.Labels ? "" : " class=\"n\"").Append('>').Append(Html(table.Columns[i])).Append("</th>");
+        }
+
+        page.Append("</tr></thead>\n<tbody>\n");
+        foreach (IReadOnlyList<string> row in table.Rows)
+        {
+            page.Append("<tr>");
+            for (int i = 0; i < row.Count; i++)
+            {
+                string verdict = VerdictWords.Find(row[i]) is { } found ? $" {found.ToString().ToLowerInvariant()}" : "";
+                page.Append(i == 0 ? "<th scope=\"row\">" : i < table.Labels ? "<td>" : $"<td class=\"n{verdict}\">").Append(Html(row[i])).Append(i == 0 ? "</th>" : "</td>");
+            }
+
+            page.Append("</tr>\n");
+        }
+
+        page.Append("</tbody>\n</table>\n</div>\n");
+    }
+
+    private static void Environment(StringBuilder page, ResultFile result)
+    {
+        MachineRecord machine = result.Machine;
+        page.Append("<p>To repeat it:</p>\n<pre class=\"command\" tabindex=\"0\">weir ").Append(Html(string.Join(' ', result.Arguments.Select(ResultMarkdown.Quoted)))).Append("</pre>\n<dl>\n");
+        (string, string)[] lines =
+        [
+            ("processor", $"{machine.Cpu}, {machine.Cores} cores"),
+            ("system", $"{machine.Os}, {machine.Architecture}"),
+            ("memory", Numbers.Bytes(machine.MemoryBytes)),
+            (".NET", $"{machine.Dotnet}, {machine.Gc} GC"),
+            ("environment hash", machine.Hash),
+            .. result.Source is { } source ? [("commit", source.Text)] : Array.Empty<(string, string)>(),
+            .. machine.Variables.Select(static v => (v.Key, v.Value)),
+            .. result.Settings.Select(static s => (s.Key, s.Value)),
+        ];
+        foreach ((string name, string value) in lines)
+        {
+            page.Append("<div><dt>").Append(Html(name)).Append("</dt><dd>").Append(Html(value)).Append("</dd></div>\n");
+        }
+
+        page.Append("</dl>\n");
+    }
+
+    // In a script element nothing is executed or shown; only what would end the element has to be escaped.
+    private static void Raw(StringBuilder page, ResultFile result, string prefix) => page
+        .Append("<p>Everything above, unrounded and with the latency histograms, is embedded in this page as JSON, in the element <code>").Append(prefix).Append("result</code>. <code>weir report</code> and <code>weir compare</code> read it from the page as from a result file.</p>\n")
+        .Append("<script type=\"application/json\" id=\"").Append(prefix).Append("result\">")
+        .Append(JsonSerializer.Serialize(result, ResultJson.Line).Replace("<", "\\u003c", StringComparison.Ordinal))
+        .Append("</script>\n");
+
+    private static string Slug(string title) => new([.. title.ToLowerInvariant().Where(static c => char.IsAsciiLetter(c) || c == ' ').Select(static c => c == ' ' ? '-' : c)]);
+
+    private static string Html(string text) => WebUtility.HtmlEncode(text);
+}

@@ -1,0 +1,87 @@
+using Weir.Lab.Formatting;
+using Weir.Lab.Report.Tables;
+using Weir.Lab.Report.Writing;
+using Weir.Lab.Results;
+using Weir.Lab.Statistics;
+
+namespace Weir.Lab.Report.Page;
+
+/// <summary>What a result comes to, in one line and a few badges.</summary>
+internal static class PageVerdict
+{
+    /// <summary>The most important sentence.</summary>
+    public static string Headline(ResultFile result)
+    {
+        if (result.Findings.FirstOrDefault(static f => f.Level == FindingLevel.Invalid) is { } invalid)
+        {
+            return $"The measurement is invalid: {invalid.Text}";
+        }
+
+        // What is decided goes before what was found beside it, and both before what could not be decided.
+        return Decided(result)
+            ?? result.Findings.Where(static f => f.Kind is FindingKind.Bound or FindingKind.Scaling).Select(static f => f.Text).FirstOrDefault()
+            ?? (result.Comparisons.Count > 0 ? Undecided(result.Comparisons) : Fastest(result));
+    }
+
+    private static string? Decided(ResultFile result)
+    {
+        ComparisonRecord? first = result.Comparisons.FirstOrDefault(static c => c.Verdict is Verdict.Slower or Verdict.Faster)
+            ?? (result.Comparisons.Count > 0 && result.Comparisons.All(static c => c.Verdict == Verdict.Equivalent) ? result.Comparisons[0] : null);
+        return first is null ? null
+            : result.Comparisons.Count == 1 ? ResultText.Sentence(first) + "."
+            : $"{ResultText.Sentence(first)}. All {result.Comparisons.Count} comparisons are below.";
+    }
+
+    // What is known all the same: how far apart they can be at most.
+    private static string Undecided(IReadOnlyList<ComparisonRecord> comparisons)
+    {
+        ComparisonRecord first = comparisons.FirstOrDefault(static c => c.Verdict == Verdict.Inconclusive) ?? comparisons[0];
+        string what = double.IsFinite(first.High)
+            ? FormattableString.Invariant($"{first.Arm} does {first.Low:0.000} to {first.High:0.000} times as much per second as {first.Against} (most likely {first.Ratio:0.000}), which does not decide whether they differ by more than {first.Margin * 100:0.#} %.")
+            : $"{first.Arm} and {first.Against} have too few rounds for an interval of their ratio.";
+        return comparisons.Count == 1 ? what : $"{what} All {comparisons.Count} comparisons are below.";
+    }
+
+    private static string Fastest(ResultFile result)
+    {
+        ArmRecord[] arms = [.. result.Arms.Where(static a => a.IsMeasured)];
+        if (arms.Length == 0)
+        {
+            return "Nothing was measured to its end.";
+        }
+
+        ArmRecord best = arms.MaxBy(static a => a.Rate().Median)!;
+        MedianInterval rate = best.RateInterval();
+        string sure = ResultTables.Interval(rate) is { } interval ? $"the median of {best.Counted.Count} rounds, with the interval {interval}" : "in a single round, which has no interval";
+        return $"{best.Label} did {(arms.Length == 1 ? "" : "the most, ")}{Numbers.Rate(rate.Median)} {result.Unit} per second: {sure}.";
+    }
+
+    /// <summary>Kind and text of each badge.</summary>
+    public static IEnumerable<(string Kind, string Text)> Badges(ResultFile result)
+    {
+        if (result.Has(FindingLevel.Invalid))
+        {
+            yield return ("bad", "invalid");
+        }
+        else
+        {
+            yield return ("good", "valid");
+        }
+
+        if (result.Partial)
+        {
+            yield return ("bad", "partial");
+        }
+
+        if (result.Has(FindingLevel.Doubt))
+        {
+            int doubts = result.Findings.Count(static f => f.Level == FindingLevel.Doubt);
+            yield return ("doubt", doubts == 1 ? "1 doubt" : $"{doubts} doubts");
+        }
+
+        foreach (IGrouping<Verdict, ComparisonRecord> verdict in result.Comparisons.GroupBy(static c => c.Verdict))
+        {
+            yield return (verdict.Key switch { Verdict.Faster => "good", Verdict.Slower => "bad", Verdict.Inconclusive => "doubt", _ => "plain" }, verdict.Count() == 1 ? VerdictWords.Of(verdict.Key) : $"{verdict.Count()} x {VerdictWords.Of(verdict.Key)}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+using System.Text.RegularExpressions;
+using Weir.Lab.Results;
+
+namespace Weir.Lab.Report.Page;
+
+/// <summary>Reads results back: from their files, and from pages that were made of them.</summary>
+internal static partial class StoredResults
+{
+    /// <summary>The results of a file: one of a result file, all of a page.</summary>
+    /// <exception cref="ResultFileException">The file has none.</exception>
+    public static IReadOnlyList<ResultFile> Read(string path)
+    {
+        if (!path.EndsWith(".html", StringComparison.OrdinalIgnoreCase))
+        {
+            return [ResultJson.Read(path)];
+        }
+
+        string page;
+        try
+        {
+            page = File.ReadAllText(path);
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            throw new ResultFileException($"The page '{path}' cannot be read: {e.Message}", e);
+        }
+
+        ResultFile[] results = [.. Embedded().Matches(page).Select(m => ResultJson.Parse(m.Groups[1].Value, path))];
+        return results.Length > 0 ? results : throw new ResultFileException($"'{path}' is not a page that this program made.");
+    }
+
+    [GeneratedRegex("<script type=\"application/json\" id=\"[^\"]*result\">(.*?)</script>", RegexOptions.Singleline)]
+    private static partial Regex Embedded();
+}

@@ -1,0 +1,195 @@
+using Weir.Lab.Formatting;
+using Weir.Lab.Latency;
+using Weir.Lab.Results;
+using Weir.Lab.Statistics;
+using Weir.Lab.Trials;
+
+namespace Weir.Lab.Report.Tables;
+
+/// <summary>The tables of a result: the same in the terminal, in Markdown and on the page.</summary>
+internal static class ResultTables
+{
+    /// <summary>All tables but those of the rounds.</summary>
+    public static IReadOnlyList<Table> Summary(ResultFile result) =>
+        [.. new[] { Arms(result), Cost(result), Modes(result), Latency(result), Comparisons(result), Fits(result) }.OfType<Table>()];
+
+    /// <summary>What each arm reached and what it cost.</summary>
+    public static Table? Arms(ResultFile result)
+    {
+        ArmRecord[] arms = [.. result.Arms.Where(static a => a.IsMeasured)];
+        return arms.Length == 0 ? null : Table.Of(
+            $"Arms ({result.Unit} per second)",
+            1,
+            arms,
+            ("arm", static a => a.Name),
+            (Table.Workers, static a => Numbers.Grouped(a.Workers)),
+            ($"{result.Unit}/s", static a => Numbers.Rate(a.Rate().Median)),
+            ("interval", static a => Interval(a.RateInterval())),
+            ("lowest..highest", static a => Range(a.Rate())),
+            ("mean of rounds", static a => a.Counted.Any(static r => r.Bytes is not null) ? Numbers.Rate(a.Counted.Average(static r => r.Rate)) : null),
+            ("MB/s", static a => a.Mean(static r => r.Bytes / r.Seconds / 1e6) is { } rate ? Numbers.Short(rate) : null),
+            ("rounds", static a => Numbers.Grouped(a.Counted.Count)),
+            ("fairness (least..most)", static a => Fairness(a)),
+            ("longest gap", static a => a.Max(static r => r.LongestGapSeconds) is { } gap ? Numbers.Nanoseconds(gap * 1e9) : null));
+    }
+
+    /// <summary>How deep each arm worked, and what it cost.</summary>
+    public static Table? Cost(ResultFile result)
+    {
+        ArmRecord[] arms = [.. result.Arms.Where(static a => a.IsMeasured)];
+        bool bytes = arms.Any(static a => a.Counted.Any(static r => r.Bytes is not null));
+        return arms.Length == 0 ? null : Table.Of(
+            "In flight, and cost",
+            1,
+            arms,
+            ("arm", static a => a.Name),
+            (Table.Workers, static a => Numbers.Grouped(a.Workers)),
+            ("open avg/max", static a => Depth(a.Mean(static r => r.Open), a.Max(static r => r.OpenMax))),
+            ("waiting reads avg/max", static a => Depth(a.Mean(static r => r.InFlight), a.Max(static r => r.InFlightMax))),
+            ("pool threads", static a => Numbers.Grouped(a.Max(static r => r.PoolThreads) ?? 0)),
+            ("cores", static a => FormattableString.Invariant($"{a.Mean(static r => r.Cores):0.00}")),
+            (bytes ? "B/file" : "B/op", static a => PerOperation(a)),
+            ("overhead", static a => Overhead(a)),
+            ("from device", static a => a.Mean(static r => r.Bytes > 0 ? r.DeviceBytes / (double)r.Bytes : null) is { } share ? FormattableString.Invariant($"{share * 100:0.0} %") : null));
+    }
+
+    /// <summary>The rates of synchronous and asynchronous workers beside each other; only where both were measured.</summary>
+    public static Table? Modes(ResultFile result)
+    {
+        (int Workers, ArmRecord Sync, ArmRecord Async)[] pairs =
+        [
+            .. from sync in result.Arms
+               join async in result.Arms on sync.Workers equals async.Workers
+               where sync is { Name: "sync", IsMeasured: true } && async is { Name: "async", IsMeasured: true }
+               select (sync.Workers, sync, async),
+        ];
+        return pairs.Length == 0 ? null : Table.Of(
+            "Asynchronous and synchronous",
+            1,
+            pairs,
+            ("workers (threads)", static p => Numbers.Grouped(p.Workers)),
+            ("async mode", static p => FormattableString.Invariant($"{p.Async.Rate().Median:0.00000}")),
+            ("sync mode", static p => FormattableString.Invariant($"{p.Sync.Rate().Median:0.00000}")),
+            ("ratio (sync/async)", static p => FormattableString.Invariant($"{p.Sync.Rate().Median / p.Async.Rate().Median:0.00}")));
+    }
+
+    /// <summary>The percentiles of each arm, from the start of an operation, and where there is a rate, from when it should have started.</summary>
+    public static Table? Latency(ResultFile result)
+    {
+        List<(ArmRecord Arm, string From, LatencyHistogram Latency)> rows = [];
+        foreach (ArmRecord arm in result.Arms)
+        {
+            if (arm.Latency(static r => r.Service) is { } service)
+            {
+                rows.Add((arm, "start", service));
+            }
+
+            if (arm.Latency(static r => r.Response) is { } response)
+            {
+                rows.Add((arm, "intended start", response));
+            }
+        }
+
+        return rows.Count == 0 ? null : Table.Of(
+            "Latency",
+            1,
+            rows,
+            [
+                ("arm", static r => r.Arm.Name),
+                (Table.Workers, static r => Numbers.Grouped(r.Arm.Workers)),
+                ("from", static r => r.From),
+                .. KnownPercentile.Usual.Select(p => (FormattableString.Invariant($"p{p:0.##}"), (Func<(ArmRecord Arm, string From, LatencyHistogram Latency), string?>)(r => Percentile(r.Latency, p, result.Machine.ClockNs)))),
+                ("max", static r => Numbers.Nanoseconds(r.Latency.Max)),
+                ("late starts", static r => r.Arm.Counted.Sum(static x => x.LateStarts) is { } late && r.Arm.Counted.Any(static x => x.LateStarts is not null) ? Numbers.Grouped(late) : null),
+                ("dropped", static r => r.Arm.Counted.Sum(static x => x.Dropped) is { } dropped && r.Arm.Counted.Any(static x => x.Dropped is not null) ? Numbers.Grouped(dropped) : null),
+            ]);
+    }
+
+    /// <summary>A percentile as a text, if the measurements can tell it.</summary>
+    /// <param name="latency">The latencies.</param>
+    /// <param name="percentile">Which, from 0 to 100.</param>
+    /// <param name="clock">What a reading of the clock costs, in nanoseconds.</param>
+    /// <returns>The text, with a sign before an upper bound; <see langword="null"/> with too few latencies.</returns>
+    internal static string? Percentile(LatencyHistogram latency, double percentile, double clock) =>
+        KnownPercentile.Of(latency, percentile, clock) is { } known ? (known.IsBound ? "<" : "") + Numbers.Nanoseconds(known.Nanoseconds) : null;
+
+    /// <summary>An interval of a rate with its level, as in <c>11.4..11.5 (98 %)</c>; <see langword="null"/> of a single round.</summary>
+    internal static string? Interval(MedianInterval rate) => rate.Level <= 0 ? null
+        : FormattableString.Invariant($"{Range(rate.Low, rate.High)} ({rate.Level * 100:0} %)");
+
+    /// <summary>The verdicts.</summary>
+    public static Table? Comparisons(ResultFile result) => result.Comparisons.Count == 0 ? null : Table.Of(
+        "Comparisons",
+        2,
+        result.Comparisons,
+        ("arm", static c => c.Arm),
+        ("against", static c => c.Against),
+        ("ratio", static c => FormattableString.Invariant($"{c.Ratio:0.000}")),
+        ("interval", static c => c.Interval),
+        ("p", static c => Numbers.Short(c.P)),
+        ("margin", static c => FormattableString.Invariant($"{c.Margin * 100:0.#} %")),
+        ("verdict", static c => VerdictWords.Of(c.Verdict)));
+
+    /// <summary>The scaling laws.</summary>
+    public static Table? Fits(ResultFile result) => result.Fits.Count == 0 ? null : Table.Of(
+        "Universal Scalability Law",
+        1,
+        result.Fits,
+        ("arm", static f => f.Name),
+        ("one worker (lambda)", static f => Estimate(f, f.Lambda)),
+        ("contention (sigma)", static f => Estimate(f, f.Sigma)),
+        ("coherency (kappa)", static f => Estimate(f, f.Kappa)),
+        ("peak at", static f => f.PeakWorkers is { } peak ? Numbers.Short(peak) : null),
+        ("peak rate", static f => f.PeakRate is { } rate ? Numbers.Rate(rate) : null),
+        ("R2", static f => FormattableString.Invariant($"{f.RSquared:0.000}")),
+        ("verdict", static f => f.Refused is null ? "usable" : "refused"));
+
+    /// <summary>Every round, in the order in which they were measured.</summary>
+    public static Table Rounds(ResultFile result)
+    {
+        (ArmRecord Arm, RoundRecord Round)[] rounds = [.. result.Arms.SelectMany(static a => a.Rounds, static (a, r) => (a, r)).OrderBy(static x => x.r.Order)];
+        return Table.Of(
+            "Rounds",
+            2,
+            rounds,
+            ("order", static x => Numbers.Grouped(x.Round.Order)),
+            ("arm", static x => x.Arm.Name),
+            (Table.Workers, static x => Numbers.Grouped(x.Arm.Workers)),
+            ($"{result.Unit}/s", static x => Numbers.Rate(x.Round.Rate)),
+            ("seconds", static x => FormattableString.Invariant($"{x.Round.Seconds:0.000}")),
+            ("cores", static x => FormattableString.Invariant($"{x.Round.Cores:0.00}")),
+            ("pool threads", static x => Numbers.Grouped(x.Round.PoolThreads)),
+            ("GC 0/1/2", static x => $"{x.Round.Gen0}/{x.Round.Gen1}/{x.Round.Gen2}"),
+            ("canary", static x => x.Round.CanarySlowness is { } slow ? FormattableString.Invariant($"{slow:0.00}x +-{x.Round.CanaryVariation * 100:0} %") : null),
+            ("state", static x => x.Round.Partial ? "partial" : x.Round.Problem ?? "ok"));
+    }
+
+    /// <summary>Jain's index of the workers' shares, 1 when all did the same; <see langword="null"/> without several workers.</summary>
+    public static double? Jain(IReadOnlyList<long> perWorker) =>
+        perWorker.Count > 1 ? Lab.Statistics.Fairness.Of([.. perWorker.Select(static n => (double)n)]).Jain : null;
+
+    private static string? Fairness(ArmRecord arm) =>
+        arm.Mean(static r => Jain(r.PerWorker)) is { } jain
+            ? FormattableString.Invariant($"{jain:0.00} ({arm.Counted.Min(static r => r.PerWorker.Count > 0 ? r.PerWorker.Min() : 0):#,0}..{arm.Counted.Max(static r => r.PerWorker.Count > 0 ? r.PerWorker.Max() : 0):#,0})")
+            : null;
+
+    private static string PerOperation(ArmRecord arm) =>
+        Numbers.Grouped(arm.Counted.Sum(static r => (double)r.AllocatedBytes) / Math.Max(1, arm.Counted.Sum(static r => r.Operations)));
+
+    // Of a worker's loop, for each operation.
+    private static string? Overhead(ArmRecord arm) => arm.Mean(static r => r.OverheadNs) is { } overhead
+        ? FormattableString.Invariant($"{overhead:0.0} ns/op {(arm.Counted.Any(static r => r.OverheadSubtracted) ? "subtracted" : "included")}")
+        : null;
+
+    private static string Range(Spread rate) => Range(rate.Min, rate.Max);
+
+    private static string Range(double low, double high) => high < 10_000
+        ? FormattableString.Invariant($"{low:0.00}..{high:0.00}")
+        : Numbers.Scaled(low, high);
+
+    private static string? Depth(double? average, double? max) =>
+        average is { } a ? FormattableString.Invariant($"{a:0.0} / {max:0}") : null;
+
+    private static string Estimate(FitRecord fit, Interval value) =>
+        fit.Refused is not null ? "-" : $"{Numbers.Short(value.Value)} [{Numbers.Short(value.Low)}..{Numbers.Short(value.High)}]";
+}

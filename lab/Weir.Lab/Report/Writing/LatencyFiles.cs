@@ -1,0 +1,41 @@
+using Weir.Lab.Latency;
+using Weir.Lab.Results;
+
+namespace Weir.Lab.Report.Writing;
+
+/// <summary>Writes the latencies of a result for the plotters of HdrHistogram: a <c>.hgrm</c> file for each arm, and with a rate a second one that counts from the intended start.</summary>
+internal static class LatencyFiles
+{
+    /// <summary>The form, as one asks for it, and the ending of the files.</summary>
+    public const string Form = "hgrm";
+
+    /// <summary>Names and texts of the files; none when nothing has a latency.</summary>
+    /// <param name="result">The result.</param>
+    /// <param name="name">How the names begin.</param>
+    public static IEnumerable<(string File, string Text)> Of(ResultFile result, string name)
+    {
+        foreach (ArmRecord arm in result.Arms)
+        {
+            if (arm.Latency(static r => r.Service) is { } service)
+            {
+                yield return (NameOf(name, arm, "service"), Text(service));
+            }
+
+            if (arm.Latency(static r => r.Response) is { } response)
+            {
+                yield return (NameOf(name, arm, "response"), Text(response));
+            }
+        }
+    }
+
+    // The names of arms may hold anything, such as the label of a comparison.
+    private static string NameOf(string name, ArmRecord arm, string from) =>
+        $"{name}-{string.Concat(arm.Name.Select(static c => char.IsAsciiLetterOrDigit(c) ? c : '_'))}-x{arm.Workers}-{from}.{Form}";
+
+    private static string Text(LatencyHistogram latency)
+    {
+        using StringWriter text = new();
+        PercentileSpectrum.Write(latency, text);
+        return text.ToString();
+    }
+}

@@ -1,0 +1,68 @@
+using System.Text;
+using Weir.Lab.Report.Tables;
+using Weir.Lab.Results;
+
+namespace Weir.Lab.Report.Writing;
+
+/// <summary>Writes a result as Markdown.</summary>
+internal static class ResultMarkdown
+{
+    public static string Write(ResultFile result)
+    {
+        StringBuilder text = new();
+        text.Append(System.Globalization.CultureInfo.InvariantCulture, $"# weir {result.Command}: {Escaped(result.Work)}\n\n");
+        if (result.Partial)
+        {
+            text.Append("**Partial: it was stopped before everything was measured.**\n\n");
+        }
+
+        foreach (string line in ResultText.Sentences(result))
+        {
+            text.Append("- ").Append(Escaped(line)).Append('\n');
+        }
+
+        text.Append('\n').Append(Escaped(ResultText.Machine(result.Machine))).Append("\n\n");
+        foreach ((string name, string value) in result.Machine.Variables.Concat(result.Settings))
+        {
+            text.Append("- ").Append(Escaped($"{name}={value}")).Append('\n');
+        }
+
+        if (result.Source is { } source)
+        {
+            text.Append("- ").Append(Escaped($"commit={source.Text}")).Append('\n');
+        }
+
+        text.Append("\n    weir ").AppendJoin(' ', result.Arguments.Select(Quoted)).Append('\n');
+        foreach (Table table in ResultTables.Summary(result).Append(ResultTables.Rounds(result)))
+        {
+            Append(text, table);
+        }
+
+        return text.ToString();
+    }
+
+    /// <summary>An argument as one types it.</summary>
+    public static string Quoted(string argument) => argument.Length > 0 && argument.All(static c => char.IsAsciiLetterOrDigit(c) || "-_.,:/=@%".Contains(c, StringComparison.Ordinal))
+        ? argument
+        : $"'{argument.Replace("'", "'\\''", StringComparison.Ordinal)}'";
+
+    private static void Append(StringBuilder text, Table table)
+    {
+        text.Append("\n## ").Append(table.Title).Append("\n\n| ").AppendJoin(" | ", table.Columns.Select(Escaped)).Append(" |\n|");
+        for (int i = 0; i < table.Columns.Count; i++)
+        {
+            text.Append(i < table.Labels ? "---|" : "---:|");
+        }
+
+        text.Append('\n');
+        foreach (IReadOnlyList<string> row in table.Rows)
+        {
+            text.Append("| ").AppendJoin(" | ", row.Select(Escaped)).Append(" |\n");
+        }
+    }
+
+    private static string Escaped(string text) => text
+        .Replace("|", "\\|", StringComparison.Ordinal)
+        .Replace("<", "&lt;", StringComparison.Ordinal)
+        .Replace("\n", " ", StringComparison.Ordinal);
+}

@@ -1,0 +1,51 @@
+using System.Text.Json.Serialization;
+using Weir.Lab.Statistics;
+
+namespace Weir.Lab.Results;
+
+/// <summary>Two arms compared, round by round.</summary>
+internal sealed record ComparisonRecord
+{
+    /// <summary>The label of the arm that is compared.</summary>
+    public required string Arm { get; init; }
+
+    /// <summary>The label of the arm that it is compared with.</summary>
+    public required string Against { get; init; }
+
+    /// <summary>The rate of the one as a multiple of the other's.</summary>
+    public required double Ratio { get; init; }
+
+    /// <summary>The lower end of the interval of the ratio.</summary>
+    public required double Low { get; init; }
+
+    /// <summary>The upper end of the interval of the ratio.</summary>
+    public required double High { get; init; }
+
+    /// <summary>The probability of such a difference between equal arms, corrected for the number of comparisons.</summary>
+    public required double P { get; init; }
+
+    /// <summary>Up to which difference two arms count as equal, as a share.</summary>
+    public required double Margin { get; init; }
+
+    /// <summary>The level of the test; the interval's is 1 - alpha.</summary>
+    public required double Alpha { get; init; }
+
+    /// <summary>How many pairs of processes took turns; <see langword="null"/> when the rounds were compared, and not processes.</summary>
+    public int? Pairs { get; init; }
+
+    /// <summary>How often it was looked whether it is decided; the interval is so wide that all looks together are wrong no more often than alpha.</summary>
+    public int? Looks { get; init; }
+
+    /// <summary>By how much the rate followed the room that other programs left, when the sides are compared at equal room.</summary>
+    public double? RoomSlope { get; init; }
+
+    /// <summary>What it comes to.</summary>
+    public required Verdict Verdict { get; init; }
+
+    /// <summary>The interval in words; with too few rounds there is none.</summary>
+    [JsonIgnore]
+    public string Interval => double.IsFinite(High) ? FormattableString.Invariant($"{Low:0.000}..{High:0.000}") : "too few rounds";
+
+    /// <summary>Why the verdict is what it is, when that is not plain.</summary>
+    public string? Note { get; init; }
+}

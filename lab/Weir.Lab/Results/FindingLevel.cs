@@ -1,0 +1,14 @@
+namespace Weir.Lab.Results;
+
+/// <summary>How grave a <see cref="Finding"/> is.</summary>
+internal enum FindingLevel
+{
+    /// <summary>Explains a figure.</summary>
+    Note,
+
+    /// <summary>The figures hold, but are less sure than they look.</summary>
+    Doubt,
+
+    /// <summary>The figures mean nothing.</summary>
+    Invalid,
+}

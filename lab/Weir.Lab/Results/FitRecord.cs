@@ -1,0 +1,33 @@
+namespace Weir.Lab.Results;
+
+/// <summary>The Universal Scalability Law fitted to the arms of one name.</summary>
+internal sealed record FitRecord
+{
+    /// <summary>The name of the arms.</summary>
+    public required string Name { get; init; }
+
+    /// <summary>The rate of one worker.</summary>
+    public required Interval Lambda { get; init; }
+
+    /// <summary>Contention: the share of the work that is done one at a time.</summary>
+    public required Interval Sigma { get; init; }
+
+    /// <summary>Coherency: what each pair of workers costs.</summary>
+    public required Interval Kappa { get; init; }
+
+    /// <summary>The number of workers with the highest rate; <see langword="null"/> when there is no peak that the data shows.</summary>
+    public double? PeakWorkers { get; init; }
+
+    /// <summary>The highest rate; <see langword="null"/> when there is no peak that the data shows.</summary>
+    public double? PeakRate { get; init; }
+
+    /// <summary>The share of the variation that the fit explains.</summary>
+    public double RSquared { get; init; }
+
+    /// <summary>Why the fit must not be used; <see langword="null"/> when it may.</summary>
+    public string? Refused { get; init; }
+
+    /// <summary>The rate that the law gives for a number of workers.</summary>
+    public double RateAt(double workers) =>
+        Lambda.Value * workers / (1 + (Sigma.Value * (workers - 1)) + (Kappa.Value * workers * (workers - 1)));
+}

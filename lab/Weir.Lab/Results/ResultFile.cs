@@ -1,0 +1,65 @@
+namespace Weir.Lab.Results;
+
+/// <summary>What a command measured, as it stands in a file: enough to print every table and plot again, to compare, and to repeat the run.</summary>
+internal sealed record ResultFile
+{
+    /// <summary>The version of the format that this program writes. It reads this one and those before it.</summary>
+    public const int CurrentVersion = 2;
+
+    /// <summary>What kind of file this is; always <c>weir-result</c>.</summary>
+    public string Format { get; init; } = "weir-result";
+
+    /// <summary>The version of the format.</summary>
+    public int Version { get; init; } = CurrentVersion;
+
+    /// <summary>The command, such as <c>hash</c>.</summary>
+    public required string Command { get; init; }
+
+    /// <summary>The arguments that repeat the run.</summary>
+    public required IReadOnlyList<string> Arguments { get; init; }
+
+    /// <summary>What is measured, in words.</summary>
+    public required string Work { get; init; }
+
+    /// <summary>What a rate counts, in the plural, such as <c>tasks</c>.</summary>
+    public required string Unit { get; init; }
+
+    /// <summary>When it started.</summary>
+    public required DateTimeOffset StartedAt { get; init; }
+
+    /// <summary>How long it took in all, in seconds.</summary>
+    public double Seconds { get; init; }
+
+    /// <summary>Whether it was stopped before everything was measured.</summary>
+    public bool Partial { get; init; }
+
+    /// <summary>Where it was measured.</summary>
+    public required MachineRecord Machine { get; init; }
+
+    /// <summary>The sources that it belongs to; <see langword="null"/> outside a repository of git.</summary>
+    public SourceRecord? Source { get; init; }
+
+    /// <summary>The settings that all arms share, by name.</summary>
+    public IReadOnlyDictionary<string, string> Settings { get; init; } = new Dictionary<string, string>();
+
+    /// <summary>What was measured against each other.</summary>
+    public IReadOnlyList<ArmRecord> Arms { get; init; } = [];
+
+    /// <summary>What the rounds of each arm that was measured come to. It is written for others and never read: it follows from the rounds.</summary>
+    public IReadOnlyList<ArmSummary> Summary => [.. Arms.Where(static a => a.IsMeasured).Select(a => ArmSummary.Of(a, Machine.ClockNs))];
+
+    /// <summary>Arms compared with each other.</summary>
+    public IReadOnlyList<ComparisonRecord> Comparisons { get; init; } = [];
+
+    /// <summary>Scaling laws fitted to arms of one name.</summary>
+    public IReadOnlyList<FitRecord> Fits { get; init; } = [];
+
+    /// <summary>What one has to know before one believes the figures.</summary>
+    public IReadOnlyList<Finding> Findings { get; init; } = [];
+
+    /// <summary>The names of the arms, each once, in their order.</summary>
+    public IEnumerable<string> Names() => Arms.Select(static a => a.Name).Distinct();
+
+    /// <summary>Whether there is a finding so grave or graver.</summary>
+    public bool Has(FindingLevel level) => Findings.Any(f => f.Level >= level);
+}

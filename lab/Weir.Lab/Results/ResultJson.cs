@@ -1,0 +1,76 @@
+using System.Text.Encodings.Web;
+using System.Text.Json;
+using System.Text.Json.Serialization;
+
+namespace Weir.Lab.Results;
+
+/// <summary>Reads and writes result files.</summary>
+internal static class ResultJson
+{
+    /// <summary>Names as in the other JSON of the commands; absent figures are left out.</summary>
+    public static JsonSerializerOptions Indented { get; } = Options(indented: true);
+
+    /// <summary>The same on one line, for talking to a child process.</summary>
+    public static JsonSerializerOptions Line { get; } = Options(indented: false);
+
+    public static string Write(ResultFile result) => JsonSerializer.Serialize(result, Indented);
+
+    /// <summary>Writes several as a list.</summary>
+    public static string Write(IReadOnlyList<ResultFile> results) => JsonSerializer.Serialize(results, Indented);
+
+    /// <summary>Reads a file.</summary>
+    /// <exception cref="ResultFileException">It is not a result file that this program reads.</exception>
+    public static ResultFile Read(string path)
+    {
+        string text;
+        try
+        {
+            text = File.ReadAllText(path);
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            throw new ResultFileException($"The result file '{path}' cannot be read: {e.Message}", e);
+        }
+
+        return Parse(text, path);
+    }
+
+    /// <summary>Reads the text of a file.</summary>
+    /// <param name="text">The text.</param>
+    /// <param name="path">Where it comes from, for messages.</param>
+    /// <exception cref="ResultFileException">It is not a result file that this program reads.</exception>
+    public static ResultFile Parse(string text, string path)
+    {
+        try
+        {
+            using JsonDocument document = JsonDocument.Parse(text);
+            if (document.RootElement.ValueKind != JsonValueKind.Object
+                || !document.RootElement.TryGetProperty("format", out JsonElement format)
+                || format.ValueKind != JsonValueKind.String || format.GetString() != "weir-result"
+                || !document.RootElement.TryGetProperty("version", out JsonElement version)
+                || !version.TryGetInt32(out int number))
+            {
+                throw new ResultFileException($"'{path}' is not a result file: write one with --export json.");
+            }
+
+            return number is >= 1 and <= ResultFile.CurrentVersion
+                ? document.Deserialize<ResultFile>(Indented)!
+                : throw new ResultFileException($"'{path}' has version {number} of the format; this program reads versions 1 to {ResultFile.CurrentVersion}.");
+        }
+        catch (Exception e) when (e is JsonException or InvalidOperationException or FormatException)
+        {
+            throw new ResultFileException($"'{path}' is not a result file: {e.Message}", e);
+        }
+    }
+
+    // The text is read by programs and people, not put into a page: a plus sign needs no escape.
+    private static JsonSerializerOptions Options(bool indented) => new()
+    {
+        PropertyNamingPolicy = JsonNamingPolicy.SnakeCaseLower,
+        DefaultIgnoreCondition = JsonIgnoreCondition.WhenWritingNull,
+        NumberHandling = JsonNumberHandling.AllowNamedFloatingPointLiterals,
+        Encoder = JavaScriptEncoder.UnsafeRelaxedJsonEscaping,
+        Converters = { new JsonStringEnumConverter(JsonNamingPolicy.SnakeCaseLower) },
+        WriteIndented = indented,
+    };
+}
