@@ -13,7 +13,7 @@ public static class SuiteCommands
     /// <param name="output">Where tables and pages go.</param>
     /// <param name="errors">Where progress and errors go.</param>
     /// <param name="program">The program itself, which is started again for what needs a process of its own.</param>
-    /// <returns><c>ratios</c>, <c>young</c>, <c>auto-table</c> and <c>selfcheck</c>.</returns>
+    /// <returns><c>ratios</c>, <c>young</c>, <c>cold-start</c>, <c>auto-table</c> and <c>selfcheck</c>.</returns>
     public static IReadOnlyList<Command> Create(TextWriter output, TextWriter errors, Assembly program) =>
     [
         RatiosCommand.Create(output, errors),
@@ -23,6 +23,12 @@ public static class SuiteCommands
             "Which work, by its name on the page. Without it, all.",
             "The page to write, such as docs/results/young.md. Its notes are kept.",
             new YoungRun(output, errors, program).RunAsync),
+        TableCommand.Create(
+            new Command(ColdRun.Verb, "Measures the first call of a process that has nothing else in it, as plain IL and compiled ahead of time. Each measurement in a process of its own."),
+            SuiteOptions.Rounds("How many processes each arm of each build is measured in.", 7, 1, 100),
+            "Which work, by its name on the page. Without it, all.",
+            "The page to write, such as docs/results/cold-start.md. Its notes are kept.",
+            new ColdRun(output, errors).RunAsync),
         TableCommand.Create(
             new Command("auto-table", "Measures the auto runtime against each fixed runtime, on each kind of work, in turns."),
             SuiteOptions.Rounds("How often each arm is measured.", 9, 1, 1000),

@@ -9,9 +9,6 @@ internal static class YoungPage
 {
     public const string Command = "dotnet run -c Release --project lab/Weir.Cli -- young --output docs/results/young.md";
 
-    private const string NotesBegin = "<!-- notes -->\n";
-    private const string NotesEnd = "<!-- /notes -->\n";
-
     /// <summary>Makes the page.</summary>
     /// <param name="provenance">Of what, where and when.</param>
     /// <param name="arms">The arms, in their order.</param>
@@ -25,20 +22,13 @@ internal static class YoungPage
         page.Append("What a program meets that runs once: code that was compiled a moment ago, without optimization at first. Each measurement is a process of its own,\n");
         page.Append("and a round is one of each arm. A value is the time of a call, results added up, the mean over the first so many calls of the process; ratios are medians of those within a round.\n");
         page.Append("The steady state is on the other pages.\n\n");
-        page.Append(provenance).Append("\n\n").Append(NotesBegin).Append(Notes(before)).Append(NotesEnd);
+        page.Append(provenance).Append("\n\n").Append(YoungNotes.Of(before));
         foreach (IGrouping<string, YoungArm> work in arms.GroupBy(static arm => arm.Work))
         {
             Append(page, work, readings);
         }
 
         return page.ToString();
-    }
-
-    private static string Notes(string before)
-    {
-        int begin = before.IndexOf(NotesBegin, StringComparison.Ordinal) + NotesBegin.Length;
-        int end = before.IndexOf(NotesEnd, StringComparison.Ordinal);
-        return begin >= NotesBegin.Length && end >= begin ? before[begin..end] : "";
     }
 
     private static void Append(StringBuilder page, IGrouping<string, YoungArm> work, IReadOnlyDictionary<string, List<YoungReading>> readings)

@@ -2,7 +2,6 @@ using System.Reflection;
 using Weir.Lab.Resources;
 using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Page;
-using Weir.Lab.Trials;
 using static System.FormattableString;
 
 namespace Weir.Lab.Suites.Young;
@@ -51,21 +50,11 @@ internal sealed class YoungRun(TextWriter output, TextWriter progress, Assembly 
         }
 
         double noiseBefore = Surroundings.Noise();
-        Dictionary<string, List<YoungReading>> readings = arms.ToDictionary(static arm => arm.Key, static _ => new List<YoungReading>());
-        for (int round = 0; round < rounds; round++)
+        Dictionary<string, List<YoungReading>>? readings = await ProcessTurns.MeasureAsync(
+            [.. arms.Select(static arm => arm.Key)], rounds, key => OwnProgram.RunAsync(program, [Verb, Arm, key], cancellationToken), YoungReading.Parse, progress);
+        if (readings is null)
         {
-            foreach (int index in TrialOrder.Of(arms.Length, round))
-            {
-                YoungArm arm = arms[index];
-                if (await MeasureInAProcessAsync(arm, cancellationToken) is not { } reading)
-                {
-                    return 3;
-                }
-
-                readings[arm.Key].Add(reading);
-            }
-
-            await progress.WriteLineAsync(Invariant($"round {round + 1} of {rounds}"));
+            return 3;
         }
 
         double noiseAfter = Surroundings.Noise();
@@ -79,17 +68,5 @@ internal sealed class YoungRun(TextWriter output, TextWriter progress, Assembly 
         }
 
         return 0;
-    }
-
-    private async Task<YoungReading?> MeasureInAProcessAsync(YoungArm arm, CancellationToken cancellationToken)
-    {
-        (int code, string line) = await OwnProgram.RunAsync(program, [Verb, Arm, arm.Key], cancellationToken);
-        if (code == 0)
-        {
-            return YoungReading.Parse(line.Trim());
-        }
-
-        await progress.WriteLineAsync($"{arm.Key} failed with exit code {code}.");
-        return null;
     }
 }

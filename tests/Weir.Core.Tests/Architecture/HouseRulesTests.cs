@@ -21,7 +21,8 @@ public partial class HouseRulesTests
         ["Weir.RabbitMQ"] = ["Weir"],
         ["Weir.Lab"] = [],
         ["Weir.Lab.BenchmarkDotNet"] = ["Weir.Lab"],
-        ["Weir.Lab.Suites"] = ["Weir.Lab", "Weir.Lab.BenchmarkDotNet", "Weir", "Weir.Dataflow"],
+        ["Weir.Lab.ColdStart"] = ["Weir", "Weir.Dataflow"],
+        ["Weir.Lab.Suites"] = ["Weir.Lab", "Weir.Lab.BenchmarkDotNet", "Weir.Lab.ColdStart", "Weir", "Weir.Dataflow"],
         ["Weir.Cli"] =
         [
             "Weir.Core", "Weir.Resilience", "Weir", "Weir.Dataflow", "Weir.Polly", "Weir.Hosting", "Weir.PostgreSql", "Weir.RabbitMQ",

@@ -1,0 +1,57 @@
+using Weir.Lab.ColdStart;
+using Weir.Lab.Suites.Young;
+
+namespace Weir.Lab.Suites.Tests;
+
+public class ColdStartTests
+{
+    private static readonly ColdBuild Plain = new("plain IL", "", 1.5);
+    private static readonly ColdArm Baseline = new("20 items", "ForEachAsync", static () => Task.FromResult(0L), ColdKind.Baseline);
+
+    public static TheoryData<string> Arms => [.. ColdArms.All.Select(static arm => arm.Key)];
+
+    [Theory(Timeout = 60_000)]
+    [MemberData(nameof(Arms))]
+    public async Task Call_AnyArm_GivesTheSumOfAllResults(string key) => Assert.Equal(ColdArms.Sum, await ColdArms.Find(key)!.Call());
+
+    [Fact]
+    public void All_FirstOfEachWork_IsItsOnlyBaseline() => Assert.All(
+        ColdArms.All.GroupBy(static arm => arm.Work),
+        static work => Assert.Equal([work.First()], work.Where(static arm => arm.Kind == ColdKind.Baseline)));
+
+    [Fact]
+    public void Find_UnknownKey_IsNull() => Assert.Null(ColdArms.Find("nonsense"));
+
+    [Fact]
+    public void Project_InsideOfTheRepository_IsThatOfTheArms() =>
+        Assert.EndsWith(typeof(ColdArms).Assembly.GetName().Name + ".csproj", ColdBuilds.Project(), StringComparison.Ordinal);
+
+    [Fact(Timeout = 60_000)]
+    public async Task Program_AnArm_PrintsItsReading()
+    {
+        (int code, string line) = await ColdBuilds.RunAsync(["exec", typeof(ColdArms).Assembly.Location, ColdArms.All[0].Key], TestContext.Current.CancellationToken);
+        ColdReading reading = ColdReading.Parse(line.Trim());
+        Assert.Equal(0, code);
+        Assert.True(reading is { Nanoseconds: > 0, Methods: > 0, CompilingNanoseconds: > 0 }, line);
+        Assert.Equal(reading, ColdReading.Parse(reading.ToString()));
+    }
+
+    [Fact]
+    public void Render_PageWithNotes_KeepsThemAndJudgesByTheMedianOfTheRounds()
+    {
+        ColdArm weir = Baseline with { Name = "Weir", Kind = ColdKind.Ours };
+        ColdArm peer = Baseline with { Name = "WhenAll", Kind = ColdKind.Peer };
+        Dictionary<string, List<ColdReading>> readings = new()
+        {
+            [Plain.KeyOf(Baseline.Key)] = [new(1e6, 10, 5e5), new(2e6, 12, 5e5), new(4e6, 11, 5e5)],
+            [Plain.KeyOf(weir.Key)] = [new(1.6e6, 20, 9e5), new(3.2e6, 20, 9e5), new(4e6, 20, 9e5)],
+            [Plain.KeyOf(peer.Key)] = [new(5e5, 5, 1e5), new(5e5, 5, 1e5), new(5e5, 5, 1e5)],
+        };
+        string page = ColdPage.Render("Measured here.", [Plain], [Baseline, weir, peer], readings, "old <!-- notes -->\nBy hand.\n<!-- /notes -->\nold");
+        Assert.Contains("<!-- notes -->\nBy hand.\n<!-- /notes -->", page, StringComparison.Ordinal);
+        Assert.Contains("| ForEachAsync | 2.00 ms | 1 | 11 | 500 us |", page, StringComparison.Ordinal);
+        Assert.Contains("| Weir | 3.20 ms | 1.60 | 20 | 900 us |", page, StringComparison.Ordinal);
+        Assert.Contains("- Weir, plain IL: at most 1.5 times ForEachAsync: 1.60, **missed**", page, StringComparison.Ordinal);
+        Assert.DoesNotContain("- WhenAll", page, StringComparison.Ordinal);
+    }
+}
