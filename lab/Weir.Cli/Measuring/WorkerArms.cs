@@ -90,7 +90,7 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
             Source = SourceRecord.Read(),
             Settings = settings,
             Arms = [.. orders.Select((o, i) => Arm(o, rounds[i]))],
-            Findings = [.. Finding.Company(alone), .. Problems(orders, rounds), .. findings.GroupBy(Kind).Select(static g => g.First())],
+            Findings = [.. Finding.Company(alone), .. Problems(orders, rounds), .. Finding.EachOnce(findings)],
         };
     }
 
@@ -102,9 +102,6 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
         Settings = new Dictionary<string, string>(order.Workload.Parameters()) { ["knobs"] = order.Spec().ParameterHash },
         Rounds = rounds,
     };
-
-    // The same warning of many processes differs in its figures only.
-    private static string Kind(Finding finding) => new([.. finding.Text.Where(static c => !char.IsAsciiDigit(c) && c != '.' && c != ',')]);
 
     private static IEnumerable<Finding> Problems(IReadOnlyList<WorkerOrder> orders, IReadOnlyList<IReadOnlyList<RoundRecord>> rounds)
     {

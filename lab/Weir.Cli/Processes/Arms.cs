@@ -57,7 +57,7 @@ internal sealed class Arms<TOrder>(
                 {
                     if (answer.Waiting is { } waiting)
                     {
-                        progress.Say($"weir: {name}: waiting for a worker to {waiting}; it is given up at --timeout.");
+                        progress.Say($"weir: {name}: waiting for {waiting}; it is given up at --timeout.");
                     }
 
                     if (answer.IsStuck)

@@ -8,7 +8,7 @@ namespace Weir.Cli.Processes;
 /// <param name="Rate">How fast a round was whose figures follow later.</param>
 /// <param name="Room">With the rate, the share of the machine's processor time that other programs did not take.</param>
 /// <param name="IsDisturbed">With the rate, whether the round does not count.</param>
-/// <param name="Waiting">What a worker has not done yet that is waited for.</param>
+/// <param name="Waiting">What is waited for.</param>
 /// <param name="Failure">Why it can measure nothing.</param>
 /// <param name="IsStuck">Whether the round was given up because a worker stood still.</param>
 /// <param name="IsReady">Whether it is warm, and waits for its first turn.</param>

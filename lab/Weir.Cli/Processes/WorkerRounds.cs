@@ -31,7 +31,7 @@ internal static class WorkerRounds
         }
 
         // What is wrong with a single round has gone with the round.
-        IReadOnlyList<string> troubles = run.SharedTroubles;
+        IReadOnlyList<RunRemark> troubles = run.SharedTroubles;
         bool alone = run.Rounds.Count == 1 && !order.TakesTurns && troubles.Count > 0 && !run.IsStuck;
         foreach (WorkerRound round in run.Rounds)
         {
@@ -51,8 +51,8 @@ internal static class WorkerRounds
             yield return new MeasureAnswer(
                 null,
                 [
-                    .. alone ? [] : troubles.Select(static t => new Finding(FindingLevel.Invalid, t)),
-                    .. run.Warnings.Select(static w => new Finding(FindingLevel.Doubt, w)),
+                    .. alone ? [] : troubles.Select(static t => Finding.Of(t, FindingLevel.Invalid)),
+                    .. run.Warnings.Select(static w => Finding.Of(w, FindingLevel.Doubt)),
                 ]);
         }
     }

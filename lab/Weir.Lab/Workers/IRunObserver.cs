@@ -22,8 +22,8 @@ public interface IRunObserver
     /// <param name="rounds">How many there are.</param>
     void RoundEnded(WorkerRound round, int rounds);
 
-    /// <summary>Workers have been waited for so long that someone should know. At <see cref="WorkerRunSpec.DrainLimit"/> the run is given up.</summary>
-    /// <param name="what">What a worker has not done yet, such as <c>end its first operation</c>.</param>
+    /// <summary>Something has been waited for so long that someone should know. At <see cref="WorkerRunSpec.DrainLimit"/> the run is given up.</summary>
+    /// <param name="what">What has not happened yet, such as <c>a worker to end its first operation</c> or <c>SetupAsync to end</c>.</param>
     void Waiting(string what)
     {
     }

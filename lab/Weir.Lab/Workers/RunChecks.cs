@@ -25,14 +25,14 @@ internal static class RunChecks
         }
 
         troubles.AddRange(run.Rounds.SelectMany(static r => r.Troubles.Select(t => Invariant($"Round {r.Round}: {t}"))));
-        troubles.AddRange(Shared(run));
+        troubles.AddRange(Shared(run).Select(static t => t.Text));
         return troubles;
     }
 
     /// <summary>Of the troubles those that no single round has.</summary>
-    public static List<string> Shared(WorkerRun run)
+    public static List<RunRemark> Shared(WorkerRun run)
     {
-        List<string> troubles = [];
+        List<RunRemark> troubles = [];
         double seconds = run.Rounds.Sum(static r => r.Seconds);
         double compiling = run.Rounds.Sum(static r => r.Resources.CompilationTime.TotalSeconds);
 
@@ -40,7 +40,7 @@ internal static class RunChecks
         if (!run.IsStuck && !run.Spec.TakesTurns && compiling > seconds * run.Spec.MostCompiling)
         {
             long methods = run.Rounds.Sum(static r => r.Resources.CompiledMethods);
-            troubles.Add(Invariant($"{methods} methods were compiled while it was measured, for {compiling / seconds:P1} of the time: the code was not warm."));
+            troubles.Add(new RunRemark(RunCause.Compiled, Invariant($"{methods} methods were compiled while it was measured, for {compiling / seconds:P1} of the time: the code was not warm.")));
         }
 
         if (run.Spec.RatePerSecond is double rate)
@@ -49,12 +49,12 @@ internal static class RunChecks
             long late = run.Rounds.Select(static r => r.Pacing?.LatenessP99 ?? 0).Order().ElementAtOrDefault(run.Rounds.Count / 2);
             if (late > limit)
             {
-                troubles.Add(Invariant($"The generator was late: p99 {late / 1e3:0} us, more than {limit / 1e3:0} us. The machine cannot make this rate steadily."));
+                troubles.Add(new RunRemark(RunCause.LateGenerator, Invariant($"The generator was late: p99 {late / 1e3:0} us, more than {limit / 1e3:0} us. The machine cannot make this rate steadily.")));
             }
 
             if (run.Rounds.Sum(static r => r.Pacing?.Unfinished ?? 0) is > 0 and long unfinished && !run.IsPartial)
             {
-                troubles.Add(Invariant($"{unfinished:N0} operations had not ended {run.Spec.DrainLimit.TotalSeconds:0.#} s after the window: the percentiles lack the slowest."));
+                troubles.Add(new RunRemark(RunCause.Unfinished, Invariant($"{unfinished:N0} operations had not ended {run.Spec.DrainLimit.TotalSeconds:0.#} s after the window: the percentiles lack the slowest.")));
             }
         }
 
@@ -62,60 +62,65 @@ internal static class RunChecks
     }
 
     /// <summary>What to keep in mind; none when nothing.</summary>
-    public static List<string> Warnings(WorkerRun run)
+    public static List<RunRemark> Warnings(WorkerRun run)
     {
-        List<string> warnings = [];
+        List<RunRemark> warnings = [];
         double variation = run.Rounds.Select(static r => r.Canary.Variation).Append(run.CanaryAfter.Variation).Max();
         if (variation > Weir.Lab.Resources.Canary.QuietVariation)
         {
-            warnings.Add(Invariant($"The machine was not quiet: the canary varied by {variation:P1}. Trust the sign, not the size."));
+            warnings.Add(new RunRemark(RunCause.NotQuiet, Invariant($"The machine was not quiet: the canary varied by {variation:P1}. Trust the sign, not the size.")));
         }
 
         if (run.Repeats > 0)
         {
-            warnings.Add(Invariant($"{run.Repeats} rounds were done again, because the canary was disturbed around them."));
+            warnings.Add(new RunRemark(RunCause.Repeated, Invariant($"{run.Repeats} rounds were done again, because the canary was disturbed around them.")));
         }
 
         if (run.Spec is { SubtractsOverhead: true, Workers: 1 } && run.Rounds.Any(static r => r.Overhead is { } o && !o.CanBeSubtractedFrom(r.Rate)) && !run.Rounds.Any(static r => r.Overhead is { IsSubtracted: true }))
         {
-            warnings.Add("The operation cannot be told from one that does nothing: the rate is that of the measuring loop, from which nothing was subtracted.");
+            warnings.Add(new RunRemark(RunCause.TooShort, "The operation cannot be told from one that does nothing: the rate is that of the measuring loop, from which nothing was subtracted."));
         }
 
         if (run.ColdRounds > 0 && !run.Spec.TakesTurns)
         {
-            warnings.Add(Invariant($"{run.ColdRounds} rounds were done again, because code was still compiled in them."));
+            warnings.Add(new RunRemark(RunCause.ColdRounds, Invariant($"{run.ColdRounds} rounds were done again, because code was still compiled in them.")));
         }
 
         if (run.Machine.CpuQuota is double quota && quota < run.Machine.Cores)
         {
-            warnings.Add(Invariant($"The control group may use {quota:0.##} processors, fewer than the {run.Machine.Cores} that .NET counts."));
+            warnings.Add(new RunRemark(RunCause.CpuQuota, Invariant($"The control group may use {quota:0.##} processors, fewer than the {run.Machine.Cores} that .NET counts.")));
         }
 
         double seconds = Math.Max(run.Rounds.Sum(static r => r.Seconds), 1e-9);
         double steal = run.Rounds.Sum(static r => r.Resources.Kernel.Steal?.TotalSeconds ?? 0) / seconds / run.Machine.Cores;
         if (steal > StealShare)
         {
-            warnings.Add(Invariant($"The hypervisor gave {steal:P1} of the processor time to others."));
+            warnings.Add(new RunRemark(RunCause.Steal, Invariant($"The hypervisor gave {steal:P1} of the processor time to others.")));
         }
 
         if (run.Rounds.Sum(static r => r.Resources.Kernel.ThrottledPeriods ?? 0) is > 0 and long throttled)
         {
-            warnings.Add(Invariant($"The processor quota of the control group was used up in {throttled:N0} periods."));
+            warnings.Add(new RunRemark(RunCause.Throttled, Invariant($"The processor quota of the control group was used up in {throttled:N0} periods.")));
         }
 
         if (!run.WasSteady && !run.IsPartial && !run.IsStuck && !run.Spec.TakesTurns)
         {
-            warnings.Add("The rate was not steady when the warm-up ended.");
+            warnings.Add(new RunRemark(RunCause.NotSteady, "The rate was not steady when the warm-up ended."));
+        }
+
+        if (!run.IsCleanedUp)
+        {
+            warnings.Add(new RunRemark(RunCause.NotCleanedUp, Invariant($"The workload was not cleaned up: what it did then had not ended after {run.Spec.DrainLimit.TotalSeconds:0.#} s, and was left behind.")));
         }
 
         if (run.Spec.RatePerSecond is not null && run.Rounds.Any(r => r.Cores > run.Machine.Cores * BusyShare))
         {
-            warnings.Add("All processors were busy: the generator shares them with what it measures.");
+            warnings.Add(new RunRemark(RunCause.BusyGenerator, "All processors were busy: the generator shares them with what it measures."));
         }
 
         if (run.Rounds.Sum(static r => r.Pacing?.Dropped ?? 0) is > 0 and long dropped)
         {
-            warnings.Add(Invariant($"{dropped:N0} starts were dropped, because {run.Spec.MaxInFlight} operations were in flight."));
+            warnings.Add(new RunRemark(RunCause.Dropped, Invariant($"{dropped:N0} starts were dropped, because {run.Spec.MaxInFlight} operations were in flight.")));
         }
 
         return warnings;

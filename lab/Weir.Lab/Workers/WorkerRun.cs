@@ -7,7 +7,7 @@ namespace Weir.Lab.Workers;
 public sealed record WorkerRun
 {
     /// <summary>The version of the file format.</summary>
-    public const int CurrentFormat = 1;
+    public const int CurrentFormat = 2;
 
     /// <summary>The version of the file format of this result.</summary>
     public int Format { get; init; } = CurrentFormat;
@@ -49,16 +49,19 @@ public sealed record WorkerRun
     public IReadOnlyList<string> Troubles { get; init; } = [];
 
     /// <summary>Of the <see cref="Troubles"/> those of the run as a whole: not those of its rounds, and not that nothing was completed.</summary>
-    public IReadOnlyList<string> SharedTroubles { get; init; } = [];
+    public IReadOnlyList<RunRemark> SharedTroubles { get; init; } = [];
 
     /// <summary>What to keep in mind when reading the figures; empty when nothing.</summary>
-    public IReadOnlyList<string> Warnings { get; init; } = [];
+    public IReadOnlyList<RunRemark> Warnings { get; init; } = [];
 
     /// <summary>Whether the run was stopped before all rounds were done.</summary>
     public bool IsPartial { get; init; }
 
     /// <summary>Whether the run was given up because a worker stood still. The last round says in what.</summary>
     public bool IsStuck { get; init; }
+
+    /// <summary>Whether the workload could give back what it had taken. Not so when it did not come back from its clean-up, or from what the run was stopped in, and was left behind.</summary>
+    public bool IsCleanedUp { get; init; } = true;
 
     /// <summary>Operations per second of each round that was complete, in order.</summary>
     public IReadOnlyList<double> Rates => [.. Rounds.Where(static r => !r.IsPartial).Select(static r => r.Rate)];

@@ -53,9 +53,12 @@ public sealed class WorkerRunner
     /// <param name="cancellationToken">Stops the run. It is not an error: the result has what was done so far, marked as partial.</param>
     /// <returns>What was measured. Whatever makes it invalid stands in <see cref="WorkerRun.Troubles"/>.</returns>
     /// <exception cref="ArgumentException">The operations of a group are neither all synchronous nor all asynchronous.</exception>
+    /// <exception cref="TimeoutException">What prepares the workload or a round did not end within <see cref="WorkerRunSpec.DrainLimit"/>. It was left behind, and the workload is not cleaned up.</exception>
+    /// <exception cref="OperationCanceledException">It was stopped before the first round.</exception>
     public async Task<WorkerRun> RunAsync(IWorkload workload, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(workload);
+        WorkloadCalls guard = new(workload.Name, _spec.DrainLimit, what => _observer?.Waiting(what));
         DateTimeOffset started = DateTimeOffset.Now;
         long begin = Stopwatch.GetTimestamp();
         if (_spec.MinThreads is int least)
@@ -74,9 +77,9 @@ public sealed class WorkerRunner
         int asked = 0;
         try
         {
-            await workload.SetupAsync(_spec, cancellationToken).ConfigureAwait(false);
+            await guard.RunAsync(nameof(IWorkload.SetupAsync), () => workload.SetupAsync(_spec, cancellationToken), cancellationToken).ConfigureAwait(false);
             _observer?.WarmingUp();
-            warm = await WarmUpAsync(workload, cancellationToken).ConfigureAwait(false);
+            warm = await WarmUpAsync(workload, guard, cancellationToken).ConfigureAwait(false);
             after = _canary();
             if (warm.Stuck is not null)
             {
@@ -97,11 +100,21 @@ public sealed class WorkerRunner
                 asked = round;
                 CanaryReading before = after;
                 _observer?.RoundStarted(round, _spec.Rounds);
-                WindowOutcome outcome = await WindowAsync(workload, new WindowPlan(round, _spec.Duration, warm.Batches), cancellationToken).ConfigureAwait(false);
+                WindowOutcome outcome;
+                try
+                {
+                    outcome = await WindowAsync(workload, guard, new WindowPlan(round, _spec.Duration, warm.Batches), cancellationToken).ConfigureAwait(false);
+                }
+                catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
+                {
+                    // Before it began: the rounds before it are there all the same.
+                    break;
+                }
+
                 WorkerRound result = RoundOf(outcome, round, begin, before, workload, warm);
                 if (warm.Overhead is { } overhead && !outcome.IsPartial && !outcome.IsStuck)
                 {
-                    await OnItsOwnThreadAsync(() => overhead.TakeAfterRound(cancellationToken)).ConfigureAwait(false);
+                    await OwnThread.RunAsync(() => overhead.TakeAfterRound(cancellationToken)).ConfigureAwait(false);
                 }
 
                 after = _canary();
@@ -125,7 +138,11 @@ public sealed class WorkerRunner
         }
         finally
         {
-            await workload.CleanupAsync().ConfigureAwait(false);
+            // What was measured is not lost because of what comes after it.
+            if (!guard.HasHung)
+            {
+                await guard.EndsAsync(nameof(IWorkload.CleanupAsync), workload.CleanupAsync).ConfigureAwait(false);
+            }
         }
 
         WorkerRun run = new()
@@ -143,6 +160,7 @@ public sealed class WorkerRunner
             WasSteady = warm.WasSteady,
             IsPartial = (rounds.Count < _spec.Rounds && !isOver) || rounds.Any(static r => r.IsPartial),
             IsStuck = isStuck,
+            IsCleanedUp = !guard.HasHung,
         };
         return run with { Troubles = RunChecks.Troubles(run), SharedTroubles = RunChecks.Shared(run), Warnings = RunChecks.Warnings(run) };
     }
@@ -159,10 +177,10 @@ public sealed class WorkerRunner
             : (int)Math.Min(most, System.Numerics.BitOperations.RoundUpToPowerOf2((uint)Math.Clamp(batch / nanoseconds, 1, most)));
     }
 
-    private async Task<WarmUpEnd> WarmUpAsync(IWorkload workload, CancellationToken cancellationToken)
+    private async Task<WarmUpEnd> WarmUpAsync(IWorkload workload, WorkloadCalls guard, CancellationToken cancellationToken)
     {
         Dictionary<string, int> batches = _spec.Groups.ToDictionary(static g => g.Name, static _ => 1);
-        if (await CallOftenAsync(workload, batches, cancellationToken).ConfigureAwait(false) is { } stuck)
+        if (await CallOftenAsync(workload, guard, batches, cancellationToken).ConfigureAwait(false) is { } stuck)
         {
             return new WarmUpEnd(batches, false, Stuck: stuck);
         }
@@ -178,7 +196,7 @@ public sealed class WorkerRunner
         {
             // All that a round does, so that nothing of the lab itself is compiled in a round either.
             CanaryReading canary = Canary.Read(2);
-            WindowOutcome outcome = await WindowAsync(workload, new WindowPlan(0, _spec.TakesTurns ? WarmUpWindowOfTurns : WarmUpWindow, batches), cancellationToken).ConfigureAwait(false);
+            WindowOutcome outcome = await WindowAsync(workload, guard, new WindowPlan(0, _spec.TakesTurns ? WarmUpWindowOfTurns : WarmUpWindow, batches), cancellationToken).ConfigureAwait(false);
             if (outcome.IsStuck)
             {
                 return new WarmUpEnd(batches, false, Stuck: outcome);
@@ -194,11 +212,11 @@ public sealed class WorkerRunner
             }
 
             TimeSpan elapsed = Stopwatch.GetElapsedTime(start);
-            idle ??= await OnItsOwnThreadAsync(() => IdleWindow.Bytes(_spec, outcome.AsyncGroups, null, cancellationToken)).ConfigureAwait(false);
+            idle ??= await OwnThread.RunAsync(() => IdleWindow.Bytes(_spec, outcome.AsyncGroups, null, cancellationToken)).ConfigureAwait(false);
             if (steady || (quiet >= 2 && elapsed >= _spec.LongestWarmUp) || elapsed >= longest)
             {
                 // Last, when the empty operation is compiled for good too.
-                OverheadMeter? overhead = await OnItsOwnThreadAsync(() => OverheadMeter.Start(_spec, outcome.First!, batches[_spec.Groups[0].Name], cancellationToken)).ConfigureAwait(false);
+                OverheadMeter? overhead = await OwnThread.RunAsync(() => OverheadMeter.Start(_spec, outcome.First!, batches[_spec.Groups[0].Name], cancellationToken)).ConfigureAwait(false);
                 return new WarmUpEnd(batches, steady, idle.Value, overhead);
             }
 
@@ -215,7 +233,7 @@ public sealed class WorkerRunner
 
     // What the lab itself does once a round would be compiled for good in the thirtieth round or so. So it is called that often before the first one. The runtime counts calls from 100 ms
     // after code was new, in two stages: once to measure it and once to keep it. Only where operations are short: one of a second makes a window of a second. Returns the window in which a worker stood still.
-    private async Task<WindowOutcome?> CallOftenAsync(IWorkload workload, Dictionary<string, int> batches, CancellationToken cancellationToken)
+    private async Task<WindowOutcome?> CallOftenAsync(IWorkload workload, WorkloadCalls guard, Dictionary<string, int> batches, CancellationToken cancellationToken)
     {
         long start = Stopwatch.GetTimestamp();
         foreach (int calls in CompilerCalls)
@@ -228,7 +246,7 @@ public sealed class WorkerRunner
                 }
 
                 long before = Stopwatch.GetTimestamp();
-                WindowOutcome outcome = await WindowAsync(workload, new WindowPlan(0, ShortWindow, batches), cancellationToken).ConfigureAwait(false);
+                WindowOutcome outcome = await WindowAsync(workload, guard, new WindowPlan(0, ShortWindow, batches), cancellationToken).ConfigureAwait(false);
                 if (outcome.IsStuck)
                 {
                     return outcome;
@@ -247,31 +265,15 @@ public sealed class WorkerRunner
         return null;
     }
 
-    private async Task<WindowOutcome> WindowAsync(IWorkload workload, WindowPlan plan, CancellationToken cancellationToken)
+    private Task<WindowOutcome> WindowAsync(IWorkload workload, WorkloadCalls guard, WindowPlan plan, CancellationToken cancellationToken)
     {
         // No window pays for the garbage of what was before.
         Heap.Collect();
-        await workload.BeginRoundAsync(cancellationToken).ConfigureAwait(false);
-        return await OnItsOwnThreadAsync(() => WindowRunner.Run(_spec, workload, plan, cancellationToken, what => _observer?.Waiting(what))).ConfigureAwait(false);
-    }
-
-    private static Task<T> OnItsOwnThreadAsync<T>(Func<T> run)
-    {
-        TaskCompletionSource<T> end = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        Thread thread = new(() =>
+        return OwnThread.RunAsync(() =>
         {
-            try
-            {
-                end.SetResult(run());
-            }
-            catch (Exception error)
-            {
-                end.SetException(error);
-            }
-        })
-        { IsBackground = true, Name = "Weir lab window", Priority = ThreadPriority.AboveNormal };
-        thread.Start();
-        return end.Task;
+            guard.Run(nameof(IWorkload.BeginRoundAsync), () => workload.BeginRoundAsync(cancellationToken), cancellationToken);
+            return WindowRunner.Run(_spec, workload, plan, cancellationToken, what => _observer?.Waiting("a worker to " + what));
+        });
     }
 
     private static WorkerRound RoundOf(WindowOutcome outcome, int round, long begin, CanaryReading canary, IWorkload workload, WarmUpEnd? warm = null)

@@ -84,7 +84,7 @@ public class PacingTests
         Assert.True(round.Pacing!.Dropped > 0);
         Assert.Equal(round.Pacing.Offered, round.Pacing.Dropped + round.Operations);
         Assert.Equal(1, round.InFlight.Max);
-        Assert.Contains(run.Warnings, static w => w.Contains("starts were dropped, because 4 operations were in flight", StringComparison.Ordinal));
+        Assert.Contains(run.Warnings, static w => w.Text.Contains("starts were dropped, because 4 operations were in flight", StringComparison.Ordinal));
     }
 
     [Fact(Timeout = 60_000)]

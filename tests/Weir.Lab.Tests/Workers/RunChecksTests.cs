@@ -47,7 +47,7 @@ public class RunChecksTests
 
     [Fact]
     public void ColdRounds_AreSaid() => Assert.Equal(
-        "2 rounds were done again, because code was still compiled in them.", Assert.Single(RunChecks.Warnings(Run() with { ColdRounds = 2 })));
+        "2 rounds were done again, because code was still compiled in them.", Assert.Single(RunChecks.Warnings(Run() with { ColdRounds = 2 })).Text);
 
     [Theory]
     [InlineData(1_000, 150_000, false)]
@@ -96,7 +96,7 @@ public class RunChecksTests
 
         Assert.Contains(
             "may use 1.5 processors, fewer than the 4",
-            Assert.Single(RunChecks.Warnings(run with { Machine = run.Machine with { CpuQuota = 1.5 } })),
+            Assert.Single(RunChecks.Warnings(run with { Machine = run.Machine with { CpuQuota = 1.5 } })).Text,
             StringComparison.Ordinal);
     }
 
@@ -125,7 +125,7 @@ public class RunChecksTests
         Assert.Equal(2, run.Rounds.Count);
         Assert.Equal(2, run.Repeats);
         Assert.All(run.Rounds, static r => Assert.True(r.Canary.IsQuiet));
-        Assert.Contains(run.Warnings, static w => w.StartsWith("2 rounds were done again", StringComparison.Ordinal));
+        Assert.Contains(run.Warnings, static w => w.Text.StartsWith("2 rounds were done again", StringComparison.Ordinal));
     }
 
     [Fact(Timeout = 60_000)]
@@ -144,7 +144,7 @@ public class RunChecksTests
             .RunAsync(new Workload("noop", static _ => Operation.Of(static () => { }))).WithinAsync("the run");
 
         Assert.Equal((2, 1), (run.Rounds.Count, run.Repeats));
-        Assert.Contains(run.Warnings, static w => w.StartsWith("The machine was not quiet", StringComparison.Ordinal));
+        Assert.Contains(run.Warnings, static w => w.Text.StartsWith("The machine was not quiet", StringComparison.Ordinal));
     }
 
     [Fact]
@@ -170,7 +170,7 @@ public class RunChecksTests
 
     private static Func<WorkerRound, WorkerRound> WithKernel(SystemUse use) => r => r with { Resources = r.Resources with { Kernel = use } };
 
-    private static string Warning(Func<WorkerRound, WorkerRound> change) => Assert.Single(RunChecks.Warnings(Run(change)));
+    private static string Warning(Func<WorkerRound, WorkerRound> change) => Assert.Single(RunChecks.Warnings(Run(change))).Text;
 
     private static WorkerRun Run(Func<WorkerRound, WorkerRound>? change = null, double? rate = null)
     {

@@ -19,6 +19,6 @@ public class StuckWorkerTests
 
         Assert.True(run.IsStuck);
         Assert.Equal(["No operation was completed in a measured window.", "Round 1: A worker did not end its first operation within 0.1 s."], run.Troubles);
-        Assert.DoesNotContain(run.Warnings, static w => w.Contains("steady", StringComparison.Ordinal));
+        Assert.DoesNotContain(run.Warnings, static w => w.Text.Contains("steady", StringComparison.Ordinal));
     }
 }

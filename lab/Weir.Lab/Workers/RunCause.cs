@@ -1,0 +1,50 @@
+using System.Text.Json.Serialization;
+
+namespace Weir.Lab.Workers;
+
+/// <summary>What a <see cref="RunRemark"/> is about.</summary>
+[JsonConverter(typeof(JsonStringEnumConverter<RunCause>))]
+public enum RunCause
+{
+    /// <summary>Code was compiled in the measured rounds.</summary>
+    Compiled,
+
+    /// <summary>The generator could not keep its rate.</summary>
+    LateGenerator,
+
+    /// <summary>Operations had not ended long after the window.</summary>
+    Unfinished,
+
+    /// <summary>Others were at work on the machine.</summary>
+    NotQuiet,
+
+    /// <summary>Rounds were done again, because others were at work.</summary>
+    Repeated,
+
+    /// <summary>Rounds were done again, because code was compiled in them.</summary>
+    ColdRounds,
+
+    /// <summary>The operation cannot be told from none.</summary>
+    TooShort,
+
+    /// <summary>The control group has fewer processors than .NET counts.</summary>
+    CpuQuota,
+
+    /// <summary>The hypervisor gave processor time to others.</summary>
+    Steal,
+
+    /// <summary>The processor quota of the control group was used up.</summary>
+    Throttled,
+
+    /// <summary>The rate still changed when the warm-up ended.</summary>
+    NotSteady,
+
+    /// <summary>The workload did not come back, and was left behind.</summary>
+    NotCleanedUp,
+
+    /// <summary>The generator had no processor for itself.</summary>
+    BusyGenerator,
+
+    /// <summary>Starts were dropped, because too many operations were under way.</summary>
+    Dropped,
+}

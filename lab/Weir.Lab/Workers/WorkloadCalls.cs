@@ -1,0 +1,85 @@
+using static System.FormattableString;
+
+namespace Weir.Lab.Workers;
+
+/// <summary>
+/// Calls what a workload does outside of its operations, such as its set-up. Each call has a thread of its own, so that one that never comes back can be told about and left behind.
+/// </summary>
+/// <param name="name">The name of the workload, for messages.</param>
+/// <param name="limit">How long a call may take.</param>
+/// <param name="waiting">Hears what is waited for, when a call takes longer than one would expect.</param>
+internal sealed class WorkloadCalls(string name, TimeSpan limit, Action<string>? waiting)
+{
+    // Whoever gives up on a run still leaves the workload some time to notice it.
+    private static readonly TimeSpan Grace = TimeSpan.FromSeconds(2);
+
+    /// <summary>When it is told that a call is waited for.</summary>
+    public TimeSpan Patience { get; init; } = TimeSpan.FromSeconds(5);
+
+    /// <summary>Whether a call was left behind. Nothing more of the workload is called then, because it may still be at work.</summary>
+    public bool HasHung { get; private set; }
+
+    /// <summary>Calls, and waits for the end without a thread of the pool, of which the workload may use up all.</summary>
+    /// <param name="what">What is called.</param>
+    /// <param name="call">Calls it.</param>
+    /// <param name="cancellationToken">Ends the waiting soon. The call itself has to know it too.</param>
+    /// <exception cref="TimeoutException">It has not ended in time.</exception>
+    /// <exception cref="OperationCanceledException">It was cancelled, and has not ended since.</exception>
+    public Task RunAsync(string what, Func<ValueTask> call, CancellationToken cancellationToken) => OwnThread.RunAsync(() =>
+    {
+        Run(what, call, cancellationToken);
+        return true;
+    });
+
+    /// <summary>Calls what comes last.</summary>
+    /// <param name="what">What is called.</param>
+    /// <param name="call">Calls it.</param>
+    public async Task EndsAsync(string what, Func<ValueTask> call)
+    {
+        try
+        {
+            await RunAsync(what, call, CancellationToken.None).ConfigureAwait(false);
+        }
+        catch (TimeoutException) when (HasHung)
+        {
+            // It is left behind, which is told with the figures.
+        }
+    }
+
+    /// <summary>The same as <see cref="RunAsync"/>, with this thread.</summary>
+    /// <param name="what">What is called.</param>
+    /// <param name="call">Calls it.</param>
+    /// <param name="cancellationToken">Ends the waiting soon. The call itself has to know it too.</param>
+    public void Run(string what, Func<ValueTask> call, CancellationToken cancellationToken)
+    {
+        Task ended = OwnThread.RunAsync(() => call().AsTask(), ThreadPriority.Normal).Unwrap();
+        TimeSpan patience = limit < Patience ? limit : Patience;
+        if (!HasEnded(ended, patience, cancellationToken) && !cancellationToken.IsCancellationRequested && limit > patience)
+        {
+            waiting?.Invoke($"{what} to end");
+            HasEnded(ended, limit - patience, cancellationToken);
+        }
+
+        if (!ended.IsCompleted && !(cancellationToken.IsCancellationRequested && HasEnded(ended, limit < Grace ? limit : Grace, default)))
+        {
+            HasHung = true;
+            cancellationToken.ThrowIfCancellationRequested();
+            throw new TimeoutException(Invariant($"{name}: {what} did not end within {limit.TotalSeconds:0.#} s."));
+        }
+
+        ended.GetAwaiter().GetResult();
+    }
+
+    private static bool HasEnded(Task call, TimeSpan limit, CancellationToken cancellationToken)
+    {
+        try
+        {
+            // Not what it threw, which is thrown where its end is taken.
+            return Task.WhenAny(call).Wait(limit, cancellationToken);
+        }
+        catch (OperationCanceledException)
+        {
+            return false;
+        }
+    }
+}
