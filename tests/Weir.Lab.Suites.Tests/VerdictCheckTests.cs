@@ -1,3 +1,5 @@
+using Weir.Lab.Results;
+using Weir.Lab.Statistics;
 using Weir.Lab.Suites.SelfChecks;
 
 namespace Weir.Lab.Suites.Tests;
@@ -14,11 +16,12 @@ public class VerdictCheckTests
     {
         KeptVerdict[] same =
         [
-            .. Enumerable.Range(0, 20).Select(i => Of(i < equivalent ? "EQUIVALENT" : i < equivalent + wrong ? "FASTER" : "INCONCLUSIVE", 21)),
+            .. Enumerable.Range(0, 20).Select(i => Of(i < equivalent ? Verdict.Equivalent : i < equivalent + wrong ? Verdict.Faster : Verdict.Inconclusive, 21)),
         ];
-        KeptVerdict[] slower = [.. Enumerable.Range(0, 20).Select(i => Of(i < found ? "SLOWER" : "INCONCLUSIVE", i == 0 ? longest : 21))];
+        KeptVerdict[] slower = [.. Enumerable.Range(0, 20).Select(i => Of(i < found ? Verdict.Slower : Verdict.Inconclusive, i == 0 ? longest : 21))];
         Assert.Equal(isMet, VerdictCheck.Section(same, slower).IsMet);
     }
 
-    private static KeptVerdict Of(string name, double seconds) => new(name, 1, 0.9, 1.1, 1, seconds, DateTimeOffset.UnixEpoch);
+    private static KeptVerdict Of(Verdict verdict, double seconds) => new(
+        new ComparisonRecord { Arm = "b", Against = "a", Ratio = 1, Low = 0.9, High = 1.1, P = 0.5, Margin = 0.03, Alpha = 0.01, Looks = 1, Verdict = verdict }, seconds, DateTimeOffset.UnixEpoch);
 }

@@ -4,7 +4,7 @@ using System.Reflection;
 using System.Security.Cryptography;
 using System.Text;
 using System.Threading.Channels;
-using Weir.Lab;
+using Weir.Lab.Processes;
 
 namespace Weir.Cli.Processes;
 

@@ -1,4 +1,7 @@
 using System.Reflection;
+using Weir.Lab.Processes;
+using Weir.Lab.Results;
+using Weir.Lab.Statistics;
 using Weir.Lab.Trials;
 using Weir.Lab.Work;
 using static System.FormattableString;
@@ -41,7 +44,7 @@ internal sealed class VerdictCheck(Assembly program, int runs, DirectoryInfo kee
     {
         int found = (int)Math.Ceiling(LeastFound * slower.Count);
         int equivalent = (int)Math.Ceiling(LeastEquivalent * same.Count);
-        bool isMet = Count(slower, "SLOWER") >= found && Count(same, "EQUIVALENT") >= equivalent && Count(same, "FASTER") + Count(same, "SLOWER") + Count(slower, "FASTER") == 0
+        bool isMet = Count(slower, Verdict.Slower) >= found && Count(same, Verdict.Equivalent) >= equivalent && Count(same, Verdict.Faster) + Count(same, Verdict.Slower) + Count(slower, Verdict.Faster) == 0
             && same.Concat(slower).All(static v => v.Seconds <= MostSeconds);
         string table = "| command | FASTER | SLOWER | EQUIVALENT | INCONCLUSIVE | median ratio | widest interval | looks | seconds: median | most |\n|---|---|---|---|---|---|---|---|---|---|\n"
             + Row(Same.Arguments, same) + Row(Slower.Arguments, slower)
@@ -77,7 +80,7 @@ internal sealed class VerdictCheck(Assembly program, int runs, DirectoryInfo kee
             (int code, _) = await OwnProgram.RunAsync(program, [.. command.Arguments, "--quiet", "--export", "json", "--out", folder.FullName], cancellationToken);
             KeptVerdict verdict = KeptVerdict.Read(folder, command.Arguments)
                 ?? throw new InvalidOperationException($"'weir {string.Join(' ', command.Arguments)}' ended with code {code} and no result.");
-            await progress.WriteLineAsync(Invariant($"{command.Name} {number}: {verdict.Name}, {verdict.Ratio:0.000} [{verdict.Low:0.000}..{verdict.High:0.000}], {verdict.Seconds:0} s"));
+            await progress.WriteLineAsync(Invariant($"{command.Name} {number}: {(verdict.Comparison is { } said ? $"{said.Verdict}, {said.Ratio:0.000} [{said.Interval}]" : "nothing compared")}, {verdict.Seconds:0} s"));
             return verdict;
         }
         finally
@@ -97,17 +100,19 @@ internal sealed class VerdictCheck(Assembly program, int runs, DirectoryInfo kee
 
     private static string Row(string[] arguments, IReadOnlyList<KeptVerdict> verdicts)
     {
-        KeptVerdict widest = verdicts.MaxBy(static v => v.High / v.Low)!;
+        ComparisonRecord[] compared = [.. verdicts.Select(static v => v.Comparison).OfType<ComparisonRecord>()];
+        string widest = compared.MaxBy(static c => c.High / c.Low)?.Interval ?? "none";
+        string ratio = compared.Length > 0 ? Invariant($"{Trials.Spread.Of(compared.Select(static c => c.Ratio)).Median:0.000}") : "none";
         double Median(Func<KeptVerdict, double> figure) => Trials.Spread.Of(verdicts.Select(figure)).Median;
         return Invariant(
-            $"| `weir {string.Join(' ', arguments)}` | {Count(verdicts, "FASTER")} | {Count(verdicts, "SLOWER")} | {Count(verdicts, "EQUIVALENT")} | {Count(verdicts, "INCONCLUSIVE")} | {Median(static v => v.Ratio):0.000} | {widest.Low:0.000} to {widest.High:0.000} | {Looks(verdicts)} | {Median(static v => v.Seconds):0.0} | {verdicts.Max(static v => v.Seconds):0.0} |\n");
+            $"| `weir {string.Join(' ', arguments)}` | {Count(verdicts, Verdict.Faster)} | {Count(verdicts, Verdict.Slower)} | {Count(verdicts, Verdict.Equivalent)} | {Count(verdicts, Verdict.Inconclusive)} | {ratio} | {widest.Replace("..", " to ", StringComparison.Ordinal)} | {Looks(verdicts)} | {Median(static v => v.Seconds):0.0} | {verdicts.Max(static v => v.Seconds):0.0} |\n");
     }
 
     // Such as "1 (13), 2 (5), 3 (2)".
     private static string Looks(IEnumerable<KeptVerdict> verdicts) =>
-        string.Join(", ", verdicts.GroupBy(static v => v.Looks).OrderBy(static g => g.Key).Select(static g => Invariant($"{g.Key} ({g.Count()})")));
+        string.Join(", ", verdicts.GroupBy(static v => v.Comparison?.Looks ?? 0).OrderBy(static g => g.Key).Select(static g => Invariant($"{g.Key} ({g.Count()})")));
 
     private static string Times(IEnumerable<KeptVerdict> verdicts) => string.Join(' ', verdicts.Select(static v => Invariant($"{v.Seconds:0}")));
 
-    private static int Count(IEnumerable<KeptVerdict> verdicts, string verdict) => verdicts.Count(v => v.Name == verdict);
+    private static int Count(IEnumerable<KeptVerdict> verdicts, Verdict verdict) => verdicts.Count(v => v.Comparison?.Verdict == verdict);
 }

@@ -1,4 +1,5 @@
 using System.Reflection;
+using Weir.Lab.Processes;
 using Weir.Lab.Resources;
 using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Page;

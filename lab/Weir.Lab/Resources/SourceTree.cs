@@ -1,5 +1,5 @@
-using System.ComponentModel;
 using System.Diagnostics;
+using Weir.Lab.Processes;
 
 namespace Weir.Lab.Resources;
 
@@ -24,28 +24,21 @@ public sealed record SourceTree(string Commit, bool IsClean)
 
     private static string? Git(string? directory, params string[] arguments)
     {
-        ProcessStartInfo info = new("git", arguments) { RedirectStandardOutput = true, RedirectStandardError = true, RedirectStandardInput = true, WorkingDirectory = directory ?? "" };
+        ProcessStartInfo info = new("git", arguments) { WorkingDirectory = directory ?? "" };
 
         // To look must not write: another git may be at work.
         info.Environment["GIT_OPTIONAL_LOCKS"] = "0";
+        using CancellationTokenSource over = new(Patience);
         try
         {
-            using Process git = Process.Start(info)!;
-            git.StandardInput.Close();
-            Task<string> output = git.StandardOutput.ReadToEndAsync();
-            Task<string> errors = git.StandardError.ReadToEndAsync();
-            if (!git.WaitForExit(Patience))
-            {
-                git.Kill(entireProcessTree: true);
-                return null;
-            }
+            Task<ChildEnd> git = ChildProgram.RunAsync(info, over.Token);
 
-            Task.WaitAll(output, errors);
-            return git.ExitCode == 0 ? output.Result.Trim() : null;
+            // Code that was measured may have left no thread of the pool that could see its end.
+            return git.Wait(Patience * 2) && git.Result is { Code: 0 } end ? end.Output.Trim() : null;
         }
-        catch (Win32Exception)
+        catch (AggregateException e) when (e.InnerException is InvalidOperationException or OperationCanceledException)
         {
-            // There is no git on this machine: the figures are still figures.
+            // There is no git on this machine, or none that answers: the figures are still figures.
             return null;
         }
     }

@@ -6,6 +6,9 @@ namespace Weir.Lab.Results;
 /// <summary>Two arms compared, round by round.</summary>
 internal sealed record ComparisonRecord
 {
+    // Beyond it the ends of an interval say nothing about the two arms, only that there are too few values: of two pairs they can be twenty orders of magnitude apart.
+    private const double WidestInterval = 100;
+
     /// <summary>The label of the arm that is compared.</summary>
     public required string Arm { get; init; }
 
@@ -42,9 +45,15 @@ internal sealed record ComparisonRecord
     /// <summary>What it comes to.</summary>
     public required Verdict Verdict { get; init; }
 
-    /// <summary>The interval in words; with too few rounds there is none.</summary>
+    /// <summary>Whether the interval says anything: with too few rounds, or too few pairs of processes, it does not.</summary>
     [JsonIgnore]
-    public string Interval => double.IsFinite(High) ? FormattableString.Invariant($"{Low:0.000}..{High:0.000}") : "too few rounds";
+    public bool HasInterval => double.IsFinite(High) && High <= Low * WidestInterval;
+
+    /// <summary>The interval in words.</summary>
+    [JsonIgnore]
+    public string Interval => HasInterval ? FormattableString.Invariant($"{Low:0.000}..{High:0.000}")
+        : Pairs is { } pairs ? $"none: too few pairs ({pairs})"
+        : "too few rounds";
 
     /// <summary>Why the verdict is what it is, when that is not plain.</summary>
     public string? Note { get; init; }

@@ -1,7 +1,9 @@
+using System.Diagnostics;
 using System.Text.RegularExpressions;
 using Weir.Cli.Hosting;
 using Weir.Cli.Options;
 using Weir.Cli.Progress;
+using Weir.Lab.Processes;
 
 namespace Weir.Cli.Commands.Compare;
 
@@ -65,7 +67,7 @@ internal sealed partial class GitBuilds : IAsyncDisposable
     {
         foreach (string tree in _trees)
         {
-            await ChildProgram.RunAsync("git", ["-C", _root, "worktree", "remove", "--force", tree], CancellationToken.None).ConfigureAwait(false);
+            await RunAsync("git", ["-C", _root, "worktree", "remove", "--force", tree], CancellationToken.None).ConfigureAwait(false);
         }
 
         _trees.Clear();
@@ -78,7 +80,7 @@ internal sealed partial class GitBuilds : IAsyncDisposable
             // A loaded assembly cannot be deleted everywhere; the system cleans its temporary directory.
         }
 
-        await ChildProgram.RunAsync("git", ["-C", _root, "worktree", "prune"], CancellationToken.None).ConfigureAwait(false);
+        await RunAsync("git", ["-C", _root, "worktree", "prune"], CancellationToken.None).ConfigureAwait(false);
     }
 
     private async Task<(string Name, string Path)> BuildAsync(string revision, string side, string project, OptionValue range, int done, RunProgress progress, CancellationToken stop)
@@ -94,7 +96,7 @@ internal sealed partial class GitBuilds : IAsyncDisposable
         string output = Path.Combine(_directory, "out", side);
 
         // The packages of a library are not put beside it unless one asks for it.
-        (int code, string text) = await ChildProgram.RunAsync("dotnet", ["build", path, "-c", "Release", "-o", output, "-v", "q", "-nologo", "-clp:NoSummary", "-p:CopyLocalLockFileAssemblies=true", "-p:UseSharedCompilation=false"], stop).ConfigureAwait(false);
+        (int code, string text) = await RunAsync("dotnet", ["build", path, "-c", "Release", "-o", output, "-v", "q", "-nologo", "-clp:NoSummary", "-p:CopyLocalLockFileAssemblies=true", "-p:UseSharedCompilation=false"], stop).ConfigureAwait(false);
         if (code != 0)
         {
             string[] errors = [.. text.Split('\n', StringSplitOptions.TrimEntries).Where(static l => Error().IsMatch(l)).Select(l => l.Replace(tree + Path.DirectorySeparatorChar, "", StringComparison.Ordinal)).Distinct()];
@@ -106,7 +108,7 @@ internal sealed partial class GitBuilds : IAsyncDisposable
             throw new BadInputException($"{name} cannot be built: {(errors.Length == 0 ? text.Trim() : $"{errors.Length} {(errors.Length == 1 ? "error" : "errors")}, the first {errors[0]}")}");
         }
 
-        (_, string named) = await ChildProgram.RunAsync("dotnet", ["msbuild", path, "-getProperty:AssemblyName", "-p:Configuration=Release"], stop).ConfigureAwait(false);
+        (_, string named) = await RunAsync("dotnet", ["msbuild", path, "-getProperty:AssemblyName", "-p:Configuration=Release"], stop).ConfigureAwait(false);
         progress.End($"built {name}", done + 1, 2);
         return (name, Path.Combine(output, named.Trim() + ".dll"));
     }
@@ -117,8 +119,27 @@ internal sealed partial class GitBuilds : IAsyncDisposable
 
     private static async Task<string> GitAsync(IReadOnlyList<string> arguments, string failure, CancellationToken stop)
     {
-        (int code, string text) = await ChildProgram.RunAsync("git", arguments, stop).ConfigureAwait(false);
+        (int code, string text) = await RunAsync("git", arguments, stop).ConfigureAwait(false);
         return code == 0 ? text : throw new BadInputException(failure + (text.Trim() is { Length: > 0 } why ? why : "git gave no reason."));
+    }
+
+    // Its exit code, and what it printed on both outputs.
+    private static async Task<(int Code, string Text)> RunAsync(string file, IReadOnlyList<string> arguments, CancellationToken stop)
+    {
+        ProcessStartInfo info = new(file, arguments);
+
+        // Nothing may stay that holds a directory which is removed afterwards.
+        info.Environment["MSBUILDDISABLENODEREUSE"] = "1";
+        info.Environment["DOTNET_CLI_UI_LANGUAGE"] = "en";
+
+        // What a hook of git or "dotnet run" has set for itself would be taken for the other directories too.
+        foreach (string own in new[] { "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "MSBuildSDKsPath", "MSBuildExtensionsPath", "MSBUILD_EXE_PATH" })
+        {
+            info.Environment.Remove(own);
+        }
+
+        ChildEnd end = await ChildProgram.RunAsync(info, stop).ConfigureAwait(false);
+        return (end.Code, end.Text);
     }
 
     [GeneratedRegex(@"\berror\s+[A-Z]+\d+")]

@@ -1,26 +1,27 @@
 using System.Text;
 using Weir.Lab.Formatting;
 using Weir.Lab.Results;
+using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>What came of a comparison, for whoever looks through a change: a short text in Markdown, and annotations in the form that GitHub's runners read.</summary>
 internal static class PullRequestSummary
 {
-    private static readonly string[] Order = ["SLOWER", "INCONCLUSIVE", "FASTER", "EQUIVALENT"];
+    private static readonly Verdict[] Order = [Verdict.Slower, Verdict.Inconclusive, Verdict.Faster, Verdict.Equivalent];
 
     /// <summary>The text in Markdown: the verdicts, those first that need to be looked at.</summary>
     public static string Markdown(ResultFile result)
     {
         StringBuilder text = new();
-        ComparisonRecord[] comparisons = [.. result.Comparisons.OrderBy(static c => Array.IndexOf(Order, Said(c)))];
+        ComparisonRecord[] comparisons = [.. result.Comparisons.OrderBy(static c => Array.IndexOf(Order, c.Verdict))];
         text.Append("### ").Append(Headline(comparisons, result)).Append("\n\n");
         if (comparisons.Length > 0)
         {
             text.Append("| verdict | what | against | rate | interval |\n|---|---|---|---:|---:|\n");
             foreach (ComparisonRecord c in comparisons)
             {
-                text.Append(FormattableString.Invariant($"| {Said(c)} | {Escaped(c.Arm)} | {Escaped(c.Against)} | {c.Ratio:0.000}x | {c.Interval} |\n"));
+                text.Append(FormattableString.Invariant($"| {VerdictWords.Of(c.Verdict)} | {Escaped(c.Arm)} | {Escaped(c.Against)} | {c.Ratio:0.000}x | {c.Interval} |\n"));
             }
 
             text.Append('\n');
@@ -37,9 +38,9 @@ internal static class PullRequestSummary
     /// <summary>A line for each comparison that needs to be looked at, and one for each finding that makes the result invalid.</summary>
     public static IEnumerable<string> Annotations(ResultFile result)
     {
-        foreach (ComparisonRecord c in result.Comparisons.Where(static c => Said(c) is "SLOWER" or "INCONCLUSIVE"))
+        foreach (ComparisonRecord c in result.Comparisons.Where(static c => c.Verdict is Verdict.Slower or Verdict.Inconclusive))
         {
-            yield return FormattableString.Invariant($"::{(Said(c) == "SLOWER" ? "error" : "notice")} title={Property(c.Arm)} is {Said(c)}::{Data($"{c.Ratio:0.000}x of {c.Against}, {c.Interval}")}");
+            yield return FormattableString.Invariant($"::{(c.Verdict == Verdict.Slower ? "error" : "notice")} title={Property(c.Arm)} is {VerdictWords.Of(c.Verdict)}::{Data($"{c.Ratio:0.000}x of {c.Against}, {c.Interval}")}");
         }
 
         foreach (Finding finding in result.Findings.Where(static f => f.Level == FindingLevel.Invalid))
@@ -51,9 +52,7 @@ internal static class PullRequestSummary
     private static string Headline(ComparisonRecord[] comparisons, ResultFile result) =>
         result.Has(FindingLevel.Invalid) ? "The measurement is invalid"
         : comparisons.Length == 0 ? "Nothing was compared"
-        : string.Join(", ", comparisons.GroupBy(Said).Select(static g => $"{Numbers.Grouped(g.Count())} {g.Key}")) + (result.Partial ? " (stopped before its end)" : "");
-
-    private static string Said(ComparisonRecord comparison) => comparison.Verdict.ToString().ToUpperInvariant();
+        : string.Join(", ", comparisons.GroupBy(static c => c.Verdict).Select(static g => $"{Numbers.Grouped(g.Count())} {VerdictWords.Of(g.Key)}")) + (result.Partial ? " (stopped before its end)" : "");
 
     private static string Escaped(string text) => text.Replace("|", "\\|", StringComparison.Ordinal).Replace("<", "&lt;", StringComparison.Ordinal).Replace("\n", " ", StringComparison.Ordinal);
 

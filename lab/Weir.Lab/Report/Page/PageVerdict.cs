@@ -36,9 +36,9 @@ internal static class PageVerdict
     private static string Undecided(IReadOnlyList<ComparisonRecord> comparisons)
     {
         ComparisonRecord first = comparisons.FirstOrDefault(static c => c.Verdict == Verdict.Inconclusive) ?? comparisons[0];
-        string what = double.IsFinite(first.High)
+        string what = first.HasInterval
             ? FormattableString.Invariant($"{first.Arm} does {first.Low:0.000} to {first.High:0.000} times as much per second as {first.Against} (most likely {first.Ratio:0.000}), which does not decide whether they differ by more than {first.Margin * 100:0.#} %.")
-            : $"{first.Arm} and {first.Against} have too few rounds for an interval of their ratio.";
+            : $"{first.Arm} and {first.Against} have too few {(first.Pairs is null ? "rounds" : "pairs of processes")} for an interval of their ratio.";
         return comparisons.Count == 1 ? what : $"{what} All {comparisons.Count} comparisons are below.";
     }
 

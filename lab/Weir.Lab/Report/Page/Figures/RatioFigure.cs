@@ -20,7 +20,7 @@ internal static class RatioFigure
 
         ComparisonRecord[] rows = [.. result.Comparisons.Take(MostRows)];
         double margin = rows.Max(static c => c.Margin);
-        double[] values = [.. rows.SelectMany(static c => new[] { c.Ratio, c.Low, c.High }).Where(static v => double.IsFinite(v) && v > 0), 1 / (1 + margin), 1 + margin];
+        double[] values = [.. rows.SelectMany(static c => c.HasInterval ? new[] { c.Ratio, c.Low, c.High } : [c.Ratio]).Where(static v => double.IsFinite(v) && v > 0), 1 / (1 + margin), 1 + margin];
         Scale ratio = values.Max() / values.Min() > WideRange
             ? Scale.Logarithmic(values, static v => FormattableString.Invariant($"{v:0.##}x"))
             : Scale.Linear(values, static v => FormattableString.Invariant($"{v:0.###}x"), from: values.Min());
@@ -34,7 +34,7 @@ internal static class RatioFigure
             {
                 ComparisonRecord row = rows[i];
                 plot.Row(i, $"{VerdictWords.Of(row.Verdict)}: {row.Arm} against {row.Against}");
-                plot.Span(i, row.Low, double.IsFinite(row.High) ? row.High : ratio.High, i);
+                plot.Span(i, row.HasInterval ? row.Low : ratio.Low, row.HasInterval ? row.High : ratio.High, i);
                 plot.Mark(i, row.Ratio, i);
             }
 

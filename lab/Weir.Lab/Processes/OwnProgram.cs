@@ -1,10 +1,10 @@
 using System.Diagnostics;
 using System.Reflection;
 
-namespace Weir.Lab;
+namespace Weir.Lab.Processes;
 
 /// <summary>Starts a program once more from within, so that what is measured there inherits no thread pool, no heap and no compiled code.</summary>
-public static class OwnProgram
+internal static class OwnProgram
 {
     /// <summary>How to start it. Inside another program, such as a test, it is still the file beside its assembly.</summary>
     /// <param name="program">The assembly with the program's entry point.</param>
@@ -23,24 +23,11 @@ public static class OwnProgram
     /// <param name="arguments">The arguments.</param>
     /// <param name="cancellationToken">Kills it.</param>
     /// <returns>Its exit code, and what it printed.</returns>
+    /// <exception cref="InvalidOperationException">It could not be started.</exception>
     /// <exception cref="OperationCanceledException">It was killed.</exception>
     public static async Task<(int ExitCode, string Output)> RunAsync(Assembly program, IEnumerable<string> arguments, CancellationToken cancellationToken)
     {
-        ProcessStartInfo info = StartInfo(program, arguments);
-        info.RedirectStandardOutput = true;
-        using Process process = Process.Start(info) ?? throw new InvalidOperationException($"{info.FileName} could not be started.");
-        try
-        {
-            string output = await process.StandardOutput.ReadToEndAsync(cancellationToken).ConfigureAwait(false);
-            await process.WaitForExitAsync(cancellationToken).ConfigureAwait(false);
-            return (process.ExitCode, output);
-        }
-        finally
-        {
-            if (!process.HasExited)
-            {
-                process.Kill(entireProcessTree: true);
-            }
-        }
+        ChildEnd end = await ChildProgram.RunAsync(StartInfo(program, arguments), cancellationToken, keepsErrors: false).ConfigureAwait(false);
+        return (end.Code, end.Output);
     }
 }

@@ -1,0 +1,44 @@
+using Weir.Lab.Report.Page;
+using Weir.Lab.Report.Writing;
+using Weir.Lab.Results;
+using Weir.Lab.Statistics;
+
+namespace Weir.Cli.Tests.Results;
+
+public class ComparisonIntervalTests
+{
+    [Fact]
+    public void Interval_TwoPairsFarApart_IsNoInterval()
+    {
+        // As two pairs of processes do that do not agree at all.
+        ComparisonRecord compared = Of(2, [1, 1, 1, 1], [1, 1, 2, 2]);
+
+        Assert.True(compared.High > 1e6);
+        Assert.Equal(Verdict.Inconclusive, compared.Verdict);
+        Assert.Equal("none: too few pairs (2)", compared.Interval);
+        Assert.Contains("[none: too few pairs (2)]", ResultText.Sentence(compared), StringComparison.Ordinal);
+        Assert.Contains("too few pairs of processes for an interval", PageVerdict.Headline(Tests.Report.Page.SampleResults.Scaling() with { Comparisons = [compared], Findings = [] }), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Interval_TwoPairsThatAgree_IsShown()
+    {
+        ComparisonRecord compared = Of(2, [1, 1, 1, 1], [1.1, 1.1, 1.1001, 1.1001]);
+
+        Assert.True(compared.HasInterval);
+        Assert.Equal(Verdict.Faster, compared.Verdict);
+        Assert.Equal("1.097..1.103", compared.Interval);
+    }
+
+    private static ComparisonRecord Of(int pairs, double[] before, double[] after)
+    {
+        int each = before.Length / pairs;
+        TurnRound[] rounds =
+        [
+            .. before.Select((r, i) => new TurnRound(i / each, i % each, false, r)),
+            .. after.Select((r, i) => new TurnRound(i / each, i % each, true, r)),
+        ];
+        ArmRecord arm = new() { Name = "b", Workers = 1 };
+        return Comparing.Turns(arm, arm with { Name = "a" }, rounds, new ComparisonOptions(), looks: 1, share: 1);
+    }
+}
