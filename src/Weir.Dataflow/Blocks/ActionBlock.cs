@@ -1,6 +1,7 @@
-using System.Diagnostics.CodeAnalysis;
+using System.Diagnostics;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Cores;
+using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Links;
 
 namespace Weir.Dataflow;
@@ -8,7 +9,9 @@ namespace Weir.Dataflow;
 /// <summary>A block that calls a delegate for every message. The end of a network.</summary>
 /// <typeparam name="TInput">The messages.</typeparam>
 /// <remarks>All members are thread-safe. The delegate runs on the options' scheduler, at most MaxDegreeOfParallelism calls at a time.</remarks>
-public sealed class ActionBlock<TInput> : ITargetBlock<TInput>, ICoreTarget<TInput>
+[DebuggerDisplay("{DebuggerDisplay,nq}")]
+[DebuggerTypeProxy(typeof(BlockView))]
+public sealed class ActionBlock<TInput> : ITargetBlock<TInput>, ICoreTarget<TInput>, IViewable
 {
     private readonly ActionCore<TInput> _core;
 
@@ -61,6 +64,8 @@ public sealed class ActionBlock<TInput> : ITargetBlock<TInput>, ICoreTarget<TInp
     /// <summary>How many messages wait to be processed.</summary>
     public int InputCount => _core.InputCount;
 
+    private string DebuggerDisplay => new BlockView(this).ToString();
+
     /// <inheritdoc/>
     public Task Completion => _core.Completion;
 
@@ -101,8 +106,11 @@ public sealed class ActionBlock<TInput> : ITargetBlock<TInput>, ICoreTarget<TInp
 
     DirectTarget<TInput> ICoreTarget<TInput>.Core => _core;
 
+    void IViewable.Show(BlockView view) => _core.Show(view);
+
     /// <inheritdoc/>
-    DataflowMessageStatus ITargetBlock<TInput>.OfferMessage(DataflowMessageHeader messageHeader, TInput messageValue, ISourceBlock<TInput>? source, bool consumeToAccept) =>
+    DataflowMessageStatus ITargetBlock<TInput>.OfferMessage(
+        DataflowMessageHeader messageHeader, TInput messageValue, ISourceBlock<TInput>? source, bool consumeToAccept) =>
         _core.Offer(messageHeader, messageValue, source, consumeToAccept);
 
     /// <inheritdoc/>

@@ -1,5 +1,4 @@
 using System.Diagnostics.CodeAnalysis;
-using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Cores;
 using Weir.Dataflow.Links;
@@ -10,7 +9,7 @@ namespace Weir.Dataflow;
 /// <summary>A block that offers a copy of every message to all links and keeps the latest for those who come later.</summary>
 /// <typeparam name="T">The messages.</typeparam>
 /// <remarks>All members are thread-safe. A link that is not ready for a message misses it when the next one comes.</remarks>
-public sealed class BroadcastBlock<T> : IPropagatorBlock<T, T>, IReceivableSourceBlock<T>, ICoreTarget<T>
+public sealed class BroadcastBlock<T> : PropagatorBlock<T, T>
 {
     private readonly BroadcastCore<T> _core;
 
@@ -33,174 +32,20 @@ public sealed class BroadcastBlock<T> : IPropagatorBlock<T, T>, IReceivableSourc
     private BroadcastBlock(Func<T, T>? cloningFunction, BlockOptions options) => _core = new BroadcastCore<T>(this, cloningFunction, options);
 
     /// <inheritdoc/>
-    public Task Completion => _core.Source.Completion;
+    public override bool Post(T item) => _core.Post(item);
 
     /// <inheritdoc/>
-    public void Complete() => _core.Complete(null, drop: false);
+    public override bool TryReceive([MaybeNullWhen(false)] out T item) => _core.Source.TryReceive(out item);
 
     /// <inheritdoc/>
-    void IDataflowBlock.Fault(Exception exception)
-    {
-        ArgumentNullException.ThrowIfNull(exception);
-        _core.Fault(exception);
-    }
+    public override ValueTask<T> ReceiveValueAsync(CancellationToken cancellationToken = default) =>
+        Receiving.ReceiveValueAsync(_core.Source, cancellationToken);
 
-    /// <summary>Gives the block a message if it takes it now.</summary>
-    /// <param name="item">The message.</param>
-    /// <returns>Whether the block took it. False when it is full or declines for good.</returns>
-    /// <remarks>Thread-safe.</remarks>
-    public bool Post(T item) => _core.Post(item);
+    private protected override TargetCore<T> Input => _core;
 
-    /// <summary>Gives the block a message, waiting for room if it is full.</summary>
-    /// <param name="item">The message.</param>
-    /// <returns>Whether the block took it. False when it declines for good.</returns>
-    /// <remarks>Thread-safe. Messages of pending sends are taken in the order of the calls.</remarks>
-    public Task<bool> SendAsync(T item) => SendAsync(item, CancellationToken.None);
+    private protected override IReceiveSource<T> Output => _core.Source;
 
-    /// <inheritdoc cref="SendAsync(T)"/>
-    /// <param name="item">The message.</param>
-    /// <param name="cancellationToken">Ends the wait. The message is then not taken.</param>
-    /// <exception cref="OperationCanceledException">The token was cancelled before the message was taken (in the task).</exception>
-    public Task<bool> SendAsync(T item, CancellationToken cancellationToken) => _core.SendAsync(item, cancellationToken);
+    private protected override IOfferSource<T> Offers => _core;
 
-    /// <summary>As SendAsync, without allocating anything also when it has to wait.</summary>
-    /// <param name="item">The message.</param>
-    /// <param name="cancellationToken">Ends the wait. The message is then not taken.</param>
-    /// <returns>Whether the block took it. To be awaited once.</returns>
-    /// <exception cref="OperationCanceledException">The token was cancelled before the message was taken (in the task).</exception>
-    public ValueTask<bool> SendValueAsync(T item, CancellationToken cancellationToken = default) => _core.SendValueAsync(item, cancellationToken);
-
-    DirectTarget<T> ICoreTarget<T>.Core => _core;
-
-    /// <inheritdoc/>
-    DataflowMessageStatus ITargetBlock<T>.OfferMessage(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept) =>
-        _core.Offer(messageHeader, messageValue, source, consumeToAccept);
-
-    /// <summary>Links this block to a target, which is offered every message that no earlier link takes.</summary>
-    /// <param name="target">The target.</param>
-    /// <returns>Ends the link when disposed.</returns>
-    /// <exception cref="ArgumentNullException">The target is null.</exception>
-    /// <remarks>Thread-safe.</remarks>
-    public IDisposable LinkTo(ITargetBlock<T> target) => LinkTo(target, LinkDefaults.Options);
-
-    /// <inheritdoc/>
-    [OverloadResolutionPriority(1)]
-    public IDisposable LinkTo(ITargetBlock<T> target, DataflowLinkOptions linkOptions) => _core.LinkTo(target, linkOptions);
-
-    /// <summary>Links this block to a target for the messages that satisfy a predicate.</summary>
-    /// <param name="target">The target.</param>
-    /// <param name="predicate">Asked on every offer, on whichever thread offers.</param>
-    /// <returns>Ends the link when disposed.</returns>
-    /// <exception cref="ArgumentNullException">An argument is null.</exception>
-    /// <remarks>Thread-safe.</remarks>
-    public IDisposable LinkTo(ITargetBlock<T> target, Predicate<T> predicate) => LinkTo(target, LinkDefaults.Options, predicate);
-
-    /// <summary>Links this block to a target for the messages that satisfy a predicate.</summary>
-    /// <param name="target">The target.</param>
-    /// <param name="linkOptions">The options of the link.</param>
-    /// <param name="predicate">Asked on every offer, on whichever thread offers.</param>
-    /// <returns>Ends the link when disposed.</returns>
-    /// <exception cref="ArgumentNullException">An argument is null.</exception>
-    /// <remarks>Thread-safe.</remarks>
-    public IDisposable LinkTo(ITargetBlock<T> target, DataflowLinkOptions linkOptions, Predicate<T> predicate) =>
-        LinkTo(LinkDefaults.Filter(this, target, linkOptions, predicate), linkOptions);
-
-    /// <summary>Takes a message if there is one.</summary>
-    /// <param name="item">The message.</param>
-    /// <returns>Whether there was one.</returns>
-    /// <remarks>Thread-safe.</remarks>
-    public bool TryReceive([MaybeNullWhen(false)] out T item) => _core.Source.TryReceive(null, out item);
-
-    /// <inheritdoc/>
-    public bool TryReceive(Predicate<T>? filter, [MaybeNullWhen(false)] out T item) => _core.Source.TryReceive(filter, out item);
-
-    /// <inheritdoc/>
-    bool IReceivableSourceBlock<T>.TryReceiveAll([NotNullWhen(true)] out IList<T>? items) => _core.Source.TryReceiveAll(out items);
-
-    /// <summary>Receives a message, waiting for one on this thread.</summary>
-    /// <returns>The message.</returns>
-    /// <exception cref="InvalidOperationException">The block completed without a message for this call.</exception>
-    /// <remarks>Thread-safe. Prefer <see cref="ReceiveAsync()"/>.</remarks>
-    public T Receive() => Receiving.Receive(_core.Source, Timeout.InfiniteTimeSpan, CancellationToken.None);
-
-    /// <inheritdoc cref="Receive()"/>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <exception cref="OperationCanceledException">The token was cancelled first.</exception>
-    public T Receive(CancellationToken cancellationToken) => Receiving.Receive(_core.Source, Timeout.InfiniteTimeSpan, cancellationToken);
-
-    /// <inheritdoc cref="Receive()"/>
-    /// <param name="timeout">How long to wait; -1 ms for ever.</param>
-    /// <exception cref="TimeoutException">The time was up first.</exception>
-    /// <exception cref="ArgumentOutOfRangeException">The time is negative, though not -1 ms, or too long.</exception>
-    public T Receive(TimeSpan timeout) => Receiving.Receive(_core.Source, timeout, CancellationToken.None);
-
-    /// <inheritdoc cref="Receive(TimeSpan)"/>
-    /// <param name="timeout">How long to wait; -1 ms for ever.</param>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <exception cref="OperationCanceledException">The token was cancelled first.</exception>
-    public T Receive(TimeSpan timeout, CancellationToken cancellationToken) => Receiving.Receive(_core.Source, timeout, cancellationToken);
-
-    /// <summary>Receives a message, waiting for one.</summary>
-    /// <returns>The message.</returns>
-    /// <exception cref="InvalidOperationException">The block completed without a message for this call (in the task).</exception>
-    /// <remarks>Thread-safe.</remarks>
-    public Task<T> ReceiveAsync() => Receiving.ReceiveAsync(_core.Source, Timeout.InfiniteTimeSpan, CancellationToken.None);
-
-    /// <inheritdoc cref="ReceiveAsync()"/>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public Task<T> ReceiveAsync(CancellationToken cancellationToken) => Receiving.ReceiveAsync(_core.Source, Timeout.InfiniteTimeSpan, cancellationToken);
-
-    /// <inheritdoc cref="ReceiveAsync()"/>
-    /// <param name="timeout">How long to wait; -1 ms for ever.</param>
-    /// <exception cref="TimeoutException">The time was up first (in the task).</exception>
-    /// <exception cref="ArgumentOutOfRangeException">The time is negative, though not -1 ms, or too long.</exception>
-    public Task<T> ReceiveAsync(TimeSpan timeout) => Receiving.ReceiveAsync(_core.Source, timeout, CancellationToken.None);
-
-    /// <inheritdoc cref="ReceiveAsync(TimeSpan)"/>
-    /// <param name="timeout">How long to wait; -1 ms for ever.</param>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public Task<T> ReceiveAsync(TimeSpan timeout, CancellationToken cancellationToken) => Receiving.ReceiveAsync(_core.Source, timeout, cancellationToken);
-
-    /// <summary>Tells when there is a message to receive.</summary>
-    /// <returns>Whether there is one. False when the block completed.</returns>
-    /// <remarks>Thread-safe. Another receiver may be faster.</remarks>
-    public Task<bool> OutputAvailableAsync() => Receiving.OutputAvailableAsync(_core.Source, CancellationToken.None);
-
-    /// <inheritdoc cref="OutputAvailableAsync()"/>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public Task<bool> OutputAvailableAsync(CancellationToken cancellationToken) => Receiving.OutputAvailableAsync(_core.Source, cancellationToken);
-
-    /// <summary>Receives messages until the block completes.</summary>
-    /// <param name="cancellationToken">Ends the wait for the next message.</param>
-    /// <returns>The messages. Ends without an exception also when the block failed: see Completion.</returns>
-    public IAsyncEnumerable<T> ReceiveAllAsync(CancellationToken cancellationToken = default) => Receiving.ReceiveAllAsync(_core.Source, cancellationToken);
-
-    /// <summary>As ReceiveAsync, without allocating anything also when it has to wait.</summary>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <returns>The message. To be awaited once.</returns>
-    /// <exception cref="InvalidOperationException">The block completed without a message for this call (in the task).</exception>
-    /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public ValueTask<T> ReceiveValueAsync(CancellationToken cancellationToken = default) => Receiving.ReceiveValueAsync(_core.Source, cancellationToken);
-
-    /// <summary>As OutputAvailableAsync, without allocating anything also when it has to wait.</summary>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <returns>Whether there is a message. False when the block completed. To be awaited once.</returns>
-    /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public ValueTask<bool> WaitToReceiveAsync(CancellationToken cancellationToken = default) => Receiving.WaitToReceiveAsync(_core.Source, cancellationToken);
-
-    /// <inheritdoc/>
-    T? ISourceBlock<T>.ConsumeMessage(DataflowMessageHeader messageHeader, ITargetBlock<T> target, out bool messageConsumed) =>
-        _core.Consume(messageHeader, target, out messageConsumed);
-
-    /// <inheritdoc/>
-    bool ISourceBlock<T>.ReserveMessage(DataflowMessageHeader messageHeader, ITargetBlock<T> target) => _core.Reserve(messageHeader, target);
-
-    /// <inheritdoc/>
-    void ISourceBlock<T>.ReleaseReservation(DataflowMessageHeader messageHeader, ITargetBlock<T> target) => _core.Release(messageHeader, target);
-
-    /// <inheritdoc/>
-    public override string ToString() => _core.Options.Name(this);
+    private protected override void End(Exception? exception) => _core.End(exception);
 }

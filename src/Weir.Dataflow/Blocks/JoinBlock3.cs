@@ -1,5 +1,4 @@
 using System.Diagnostics.CodeAnalysis;
-using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Cores;
 using Weir.Dataflow.Links;
@@ -12,7 +11,7 @@ namespace Weir.Dataflow;
 /// <typeparam name="T2">The messages of the second target.</typeparam>
 /// <typeparam name="T3">The messages of the third target.</typeparam>
 /// <remarks>All members are thread-safe. A greedy block takes what it is offered; another takes messages only when it can have one on each target.</remarks>
-public sealed class JoinBlock<T1, T2, T3> : IReceivableSourceBlock<Tuple<T1, T2, T3>>
+public sealed class JoinBlock<T1, T2, T3> : SourceBlock<Tuple<T1, T2, T3>>
 {
     private readonly JoinCore<T1, T2, T3> _core;
 
@@ -45,143 +44,20 @@ public sealed class JoinBlock<T1, T2, T3> : IReceivableSourceBlock<Tuple<T1, T2,
     public int OutputCount => _core.Source.Count;
 
     /// <inheritdoc/>
-    public Task Completion => _core.Source.Completion;
-
-    /// <inheritdoc/>
-    public void Complete() => _core.Complete();
-
-    /// <inheritdoc/>
-    void IDataflowBlock.Fault(Exception exception)
-    {
-        ArgumentNullException.ThrowIfNull(exception);
-        _core.Fault(exception);
-    }
-
-    /// <summary>Links this block to a target, which is offered every message that no earlier link takes.</summary>
-    /// <param name="target">The target.</param>
-    /// <returns>Ends the link when disposed.</returns>
-    /// <exception cref="ArgumentNullException">The target is null.</exception>
-    /// <remarks>Thread-safe.</remarks>
-    public IDisposable LinkTo(ITargetBlock<Tuple<T1, T2, T3>> target) => LinkTo(target, LinkDefaults.Options);
-
-    /// <inheritdoc/>
-    [OverloadResolutionPriority(1)]
-    public IDisposable LinkTo(ITargetBlock<Tuple<T1, T2, T3>> target, DataflowLinkOptions linkOptions) => _core.Source.LinkTo(target, linkOptions);
-
-    /// <summary>Links this block to a target for the messages that satisfy a predicate.</summary>
-    /// <param name="target">The target.</param>
-    /// <param name="predicate">Asked on every offer, on whichever thread offers.</param>
-    /// <returns>Ends the link when disposed.</returns>
-    /// <exception cref="ArgumentNullException">An argument is null.</exception>
-    /// <remarks>Thread-safe.</remarks>
-    public IDisposable LinkTo(ITargetBlock<Tuple<T1, T2, T3>> target, Predicate<Tuple<T1, T2, T3>> predicate) => LinkTo(target, LinkDefaults.Options, predicate);
-
-    /// <summary>Links this block to a target for the messages that satisfy a predicate.</summary>
-    /// <param name="target">The target.</param>
-    /// <param name="linkOptions">The options of the link.</param>
-    /// <param name="predicate">Asked on every offer, on whichever thread offers.</param>
-    /// <returns>Ends the link when disposed.</returns>
-    /// <exception cref="ArgumentNullException">An argument is null.</exception>
-    /// <remarks>Thread-safe.</remarks>
-    public IDisposable LinkTo(ITargetBlock<Tuple<T1, T2, T3>> target, DataflowLinkOptions linkOptions, Predicate<Tuple<T1, T2, T3>> predicate) =>
-        LinkTo(LinkDefaults.Filter(this, target, linkOptions, predicate), linkOptions);
-
-    /// <summary>Takes a message if there is one.</summary>
-    /// <param name="item">The message.</param>
-    /// <returns>Whether there was one.</returns>
-    /// <remarks>Thread-safe.</remarks>
-    public bool TryReceive([MaybeNullWhen(false)] out Tuple<T1, T2, T3> item) => _core.Source.TryReceive(out item);
-
-    /// <inheritdoc/>
-    public bool TryReceive(Predicate<Tuple<T1, T2, T3>>? filter, [MaybeNullWhen(false)] out Tuple<T1, T2, T3> item) => _core.Source.TryReceive(filter, out item);
+    public override bool TryReceive([MaybeNullWhen(false)] out Tuple<T1, T2, T3> item) => _core.Source.TryReceive(out item);
 
     /// <inheritdoc/>
     public bool TryReceiveAll([NotNullWhen(true)] out IList<Tuple<T1, T2, T3>>? items) => _core.Source.TryReceiveAll(out items);
 
-    /// <summary>Receives a message, waiting for one on this thread.</summary>
-    /// <returns>The message.</returns>
-    /// <exception cref="InvalidOperationException">The block completed without a message for this call.</exception>
-    /// <remarks>Thread-safe. Prefer <see cref="ReceiveAsync()"/>.</remarks>
-    public Tuple<T1, T2, T3> Receive() => Receiving.Receive(_core.Source, Timeout.InfiniteTimeSpan, CancellationToken.None);
-
-    /// <inheritdoc cref="Receive()"/>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <exception cref="OperationCanceledException">The token was cancelled first.</exception>
-    public Tuple<T1, T2, T3> Receive(CancellationToken cancellationToken) => Receiving.Receive(_core.Source, Timeout.InfiniteTimeSpan, cancellationToken);
-
-    /// <inheritdoc cref="Receive()"/>
-    /// <param name="timeout">How long to wait; -1 ms for ever.</param>
-    /// <exception cref="TimeoutException">The time was up first.</exception>
-    /// <exception cref="ArgumentOutOfRangeException">The time is negative, though not -1 ms, or too long.</exception>
-    public Tuple<T1, T2, T3> Receive(TimeSpan timeout) => Receiving.Receive(_core.Source, timeout, CancellationToken.None);
-
-    /// <inheritdoc cref="Receive(TimeSpan)"/>
-    /// <param name="timeout">How long to wait; -1 ms for ever.</param>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <exception cref="OperationCanceledException">The token was cancelled first.</exception>
-    public Tuple<T1, T2, T3> Receive(TimeSpan timeout, CancellationToken cancellationToken) => Receiving.Receive(_core.Source, timeout, cancellationToken);
-
-    /// <summary>Receives a message, waiting for one.</summary>
-    /// <returns>The message.</returns>
-    /// <exception cref="InvalidOperationException">The block completed without a message for this call (in the task).</exception>
-    /// <remarks>Thread-safe.</remarks>
-    public Task<Tuple<T1, T2, T3>> ReceiveAsync() => Receiving.ReceiveAsync(_core.Source, Timeout.InfiniteTimeSpan, CancellationToken.None);
-
-    /// <inheritdoc cref="ReceiveAsync()"/>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public Task<Tuple<T1, T2, T3>> ReceiveAsync(CancellationToken cancellationToken) => Receiving.ReceiveAsync(_core.Source, Timeout.InfiniteTimeSpan, cancellationToken);
-
-    /// <inheritdoc cref="ReceiveAsync()"/>
-    /// <param name="timeout">How long to wait; -1 ms for ever.</param>
-    /// <exception cref="TimeoutException">The time was up first (in the task).</exception>
-    /// <exception cref="ArgumentOutOfRangeException">The time is negative, though not -1 ms, or too long.</exception>
-    public Task<Tuple<T1, T2, T3>> ReceiveAsync(TimeSpan timeout) => Receiving.ReceiveAsync(_core.Source, timeout, CancellationToken.None);
-
-    /// <inheritdoc cref="ReceiveAsync(TimeSpan)"/>
-    /// <param name="timeout">How long to wait; -1 ms for ever.</param>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public Task<Tuple<T1, T2, T3>> ReceiveAsync(TimeSpan timeout, CancellationToken cancellationToken) => Receiving.ReceiveAsync(_core.Source, timeout, cancellationToken);
-
-    /// <summary>Tells when there is a message to receive.</summary>
-    /// <returns>Whether there is one. False when the block completed.</returns>
-    /// <remarks>Thread-safe. Another receiver may be faster.</remarks>
-    public Task<bool> OutputAvailableAsync() => Receiving.OutputAvailableAsync(_core.Source, CancellationToken.None);
-
-    /// <inheritdoc cref="OutputAvailableAsync()"/>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public Task<bool> OutputAvailableAsync(CancellationToken cancellationToken) => Receiving.OutputAvailableAsync(_core.Source, cancellationToken);
-
-    /// <summary>Receives messages until the block completes.</summary>
-    /// <param name="cancellationToken">Ends the wait for the next message.</param>
-    /// <returns>The messages. Ends without an exception also when the block failed: see Completion.</returns>
-    public IAsyncEnumerable<Tuple<T1, T2, T3>> ReceiveAllAsync(CancellationToken cancellationToken = default) => Receiving.ReceiveAllAsync(_core.Source, cancellationToken);
-
-    /// <summary>As ReceiveAsync, without allocating anything also when it has to wait.</summary>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <returns>The message. To be awaited once.</returns>
-    /// <exception cref="InvalidOperationException">The block completed without a message for this call (in the task).</exception>
-    /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public ValueTask<Tuple<T1, T2, T3>> ReceiveValueAsync(CancellationToken cancellationToken = default) => _core.Source.ReceiveValueAsync(cancellationToken);
-
-    /// <summary>As OutputAvailableAsync, without allocating anything also when it has to wait.</summary>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <returns>Whether there is a message. False when the block completed. To be awaited once.</returns>
-    /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public ValueTask<bool> WaitToReceiveAsync(CancellationToken cancellationToken = default) => Receiving.WaitToReceiveAsync(_core.Source, cancellationToken);
-
     /// <inheritdoc/>
-    Tuple<T1, T2, T3>? ISourceBlock<Tuple<T1, T2, T3>>.ConsumeMessage(DataflowMessageHeader messageHeader, ITargetBlock<Tuple<T1, T2, T3>> target, out bool messageConsumed) =>
-        _core.Source.Consume(messageHeader, target, out messageConsumed);
+    public override ValueTask<Tuple<T1, T2, T3>> ReceiveValueAsync(CancellationToken cancellationToken = default) =>
+        _core.Source.ReceiveValueAsync(cancellationToken);
 
-    /// <inheritdoc/>
-    bool ISourceBlock<Tuple<T1, T2, T3>>.ReserveMessage(DataflowMessageHeader messageHeader, ITargetBlock<Tuple<T1, T2, T3>> target) => _core.Source.Reserve(messageHeader, target);
+    private protected override IReceiveSource<Tuple<T1, T2, T3>> Output => _core.Source;
 
-    /// <inheritdoc/>
-    void ISourceBlock<Tuple<T1, T2, T3>>.ReleaseReservation(DataflowMessageHeader messageHeader, ITargetBlock<Tuple<T1, T2, T3>> target) => _core.Source.Release(messageHeader, target);
+    private protected override IOfferSource<Tuple<T1, T2, T3>> Offers => _core.Source;
 
-    /// <inheritdoc/>
-    public override string ToString() => _core.Options.Name(this);
+    private protected override BlockOptions Options => _core.Options;
+
+    private protected override void End(Exception? exception) => _core.End(exception);
 }

@@ -1,5 +1,7 @@
+using System.Diagnostics;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Cores;
+using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Links;
 
 namespace Weir.Dataflow;
@@ -12,15 +14,16 @@ namespace Weir.Dataflow;
 /// All members are thread-safe. A message is done when every target that was linked when its turn came has taken or declined it for good; the next one starts then. Without a
 /// link, messages are thrown away, as by a BroadcastBlock. BoundedCapacity counts the messages that are not done.
 /// </remarks>
-public sealed class ReliableBroadcastBlock<T> : ITargetBlock<T>
+[DebuggerDisplay("{DebuggerDisplay,nq}")]
+[DebuggerTypeProxy(typeof(BlockView))]
+public sealed class ReliableBroadcastBlock<T> : ITargetBlock<T>, IViewable
 {
     private readonly Lock _lock = new();
     private readonly Func<T, T>? _clone;
     private readonly ActionCore<T> _core;
-    private readonly List<Link> _links = [];
 
-    /// <summary>The links as an array, until they change.</summary>
-    private Link[]? _snapshot;
+    /// <summary>Replaced under the lock, and never changed: whoever reads needs no lock.</summary>
+    private volatile Link[] _links = [];
     private bool _propagates;
 
     /// <summary>A block with default options.</summary>
@@ -40,6 +43,8 @@ public sealed class ReliableBroadcastBlock<T> : ITargetBlock<T>
         _core = new ActionCore<T>(this, null, PublishAsync, BlockOptions.Of(dataflowBlockOptions));
     }
 
+    private string DebuggerDisplay => new BlockView(this).ToString();
+
     /// <inheritdoc/>
     public Task Completion => _core.Completion;
 
@@ -55,8 +60,7 @@ public sealed class ReliableBroadcastBlock<T> : ITargetBlock<T>
         bool first;
         lock (_lock)
         {
-            _links.Add(link);
-            _snapshot = null;
+            _links = [.. _links, link];
             first = propagateCompletion && !_propagates;
             _propagates |= propagateCompletion;
         }
@@ -110,12 +114,18 @@ public sealed class ReliableBroadcastBlock<T> : ITargetBlock<T>
     DataflowMessageStatus ITargetBlock<T>.OfferMessage(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept) =>
         _core.Offer(messageHeader, messageValue, source, consumeToAccept);
 
+    void IViewable.Show(BlockView view)
+    {
+        _core.Show(view);
+        view.LinkedTargets = [.. _links.Select(static link => link.Target)];
+    }
+
     /// <inheritdoc/>
     public override string ToString() => _core.Options.Name(this);
 
     private async Task PublishAsync(T item)
     {
-        Link[] links = Snapshot();
+        Link[] links = _links;
         Task<bool>[] sends = new Task<bool>[links.Length];
         for (int i = 0; i < links.Length; i++)
         {
@@ -131,23 +141,14 @@ public sealed class ReliableBroadcastBlock<T> : ITargetBlock<T>
         }
     }
 
-    private Link[] Snapshot()
-    {
-        lock (_lock)
-        {
-            return _snapshot ??= [.. _links];
-        }
-    }
-
     /// <summary>The block is complete: those that are still linked learn of it, if their link says so.</summary>
     private void PropagateEnd()
     {
         Link[] links;
         lock (_lock)
         {
-            links = [.. _links];
-            _links.Clear();
-            _snapshot = null;
+            links = _links;
+            _links = [];
         }
 
         foreach (Link link in links)
@@ -163,8 +164,9 @@ public sealed class ReliableBroadcastBlock<T> : ITargetBlock<T>
     {
         lock (_lock)
         {
-            _snapshot = null;
-            return _links.Remove(link);
+            Link[] links = _links;
+            _links = [.. links.Where(other => other != link)];
+            return _links.Length < links.Length;
         }
     }
 

@@ -1,5 +1,4 @@
 using System.Diagnostics.CodeAnalysis;
-using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Cores;
 using Weir.Dataflow.Links;
@@ -10,7 +9,7 @@ namespace Weir.Dataflow;
 /// <summary>A block that takes one message and hands out copies of it for ever.</summary>
 /// <typeparam name="T">The message.</typeparam>
 /// <remarks>All members are thread-safe.</remarks>
-public sealed class WriteOnceBlock<T> : IPropagatorBlock<T, T>, IReceivableSourceBlock<T>
+public sealed class WriteOnceBlock<T> : SourceBlock<T>, IPropagatorBlock<T, T>
 {
     private readonly WriteOnceCore<T> _core;
 
@@ -32,19 +31,6 @@ public sealed class WriteOnceBlock<T> : IPropagatorBlock<T, T>, IReceivableSourc
 
     private WriteOnceBlock(Func<T, T>? cloningFunction, BlockOptions options) => _core = new WriteOnceCore<T>(this, cloningFunction, options);
 
-    /// <inheritdoc/>
-    public Task Completion => _core.Completion;
-
-    /// <inheritdoc/>
-    public void Complete() => _core.Complete(null);
-
-    /// <inheritdoc/>
-    void IDataflowBlock.Fault(Exception exception)
-    {
-        ArgumentNullException.ThrowIfNull(exception);
-        _core.Complete(exception);
-    }
-
     /// <summary>Gives the block a message if it takes it now.</summary>
     /// <param name="item">The message.</param>
     /// <returns>Whether the block took it. False when it is full or declines for good.</returns>
@@ -61,144 +47,33 @@ public sealed class WriteOnceBlock<T> : IPropagatorBlock<T, T>, IReceivableSourc
     /// <param name="item">The message.</param>
     /// <param name="cancellationToken">Ends the wait. The message is then not taken.</param>
     /// <exception cref="OperationCanceledException">The token was cancelled before the message was taken (in the task).</exception>
-    public Task<bool> SendAsync(T item, CancellationToken cancellationToken) => cancellationToken.IsCancellationRequested ? Task.FromCanceled<bool>(cancellationToken) : Task.FromResult(_core.Post(item));
+    public Task<bool> SendAsync(T item, CancellationToken cancellationToken) =>
+        cancellationToken.IsCancellationRequested ? Task.FromCanceled<bool>(cancellationToken) : Task.FromResult(_core.Post(item));
 
     /// <summary>As SendAsync, without allocating anything.</summary>
     /// <param name="item">The message.</param>
     /// <param name="cancellationToken">Ends the wait. The message is then not taken.</param>
     /// <returns>Whether the block took it. To be awaited once.</returns>
     /// <exception cref="OperationCanceledException">The token was cancelled before the message was taken (in the task).</exception>
-    public ValueTask<bool> SendValueAsync(T item, CancellationToken cancellationToken = default) => cancellationToken.IsCancellationRequested ? ValueTask.FromCanceled<bool>(cancellationToken) : new ValueTask<bool>(_core.Post(item));
+    public ValueTask<bool> SendValueAsync(T item, CancellationToken cancellationToken = default) =>
+        cancellationToken.IsCancellationRequested ? ValueTask.FromCanceled<bool>(cancellationToken) : new ValueTask<bool>(_core.Post(item));
 
     /// <inheritdoc/>
     DataflowMessageStatus ITargetBlock<T>.OfferMessage(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept) =>
         _core.Offer(messageHeader, messageValue, source, consumeToAccept);
 
-    /// <summary>Links this block to a target, which is offered every message that no earlier link takes.</summary>
-    /// <param name="target">The target.</param>
-    /// <returns>Ends the link when disposed.</returns>
-    /// <exception cref="ArgumentNullException">The target is null.</exception>
-    /// <remarks>Thread-safe.</remarks>
-    public IDisposable LinkTo(ITargetBlock<T> target) => LinkTo(target, LinkDefaults.Options);
+    /// <inheritdoc/>
+    public override bool TryReceive([MaybeNullWhen(false)] out T item) => _core.TryReceive(out item);
 
     /// <inheritdoc/>
-    [OverloadResolutionPriority(1)]
-    public IDisposable LinkTo(ITargetBlock<T> target, DataflowLinkOptions linkOptions) => _core.LinkTo(target, linkOptions);
+    public override ValueTask<T> ReceiveValueAsync(CancellationToken cancellationToken = default) =>
+        Receiving.ReceiveValueAsync(_core, cancellationToken);
 
-    /// <summary>Links this block to a target for the messages that satisfy a predicate.</summary>
-    /// <param name="target">The target.</param>
-    /// <param name="predicate">Asked on every offer, on whichever thread offers.</param>
-    /// <returns>Ends the link when disposed.</returns>
-    /// <exception cref="ArgumentNullException">An argument is null.</exception>
-    /// <remarks>Thread-safe.</remarks>
-    public IDisposable LinkTo(ITargetBlock<T> target, Predicate<T> predicate) => LinkTo(target, LinkDefaults.Options, predicate);
+    private protected override IReceiveSource<T> Output => _core;
 
-    /// <summary>Links this block to a target for the messages that satisfy a predicate.</summary>
-    /// <param name="target">The target.</param>
-    /// <param name="linkOptions">The options of the link.</param>
-    /// <param name="predicate">Asked on every offer, on whichever thread offers.</param>
-    /// <returns>Ends the link when disposed.</returns>
-    /// <exception cref="ArgumentNullException">An argument is null.</exception>
-    /// <remarks>Thread-safe.</remarks>
-    public IDisposable LinkTo(ITargetBlock<T> target, DataflowLinkOptions linkOptions, Predicate<T> predicate) =>
-        LinkTo(LinkDefaults.Filter(this, target, linkOptions, predicate), linkOptions);
+    private protected override IOfferSource<T> Offers => _core;
 
-    /// <summary>Takes a message if there is one.</summary>
-    /// <param name="item">The message.</param>
-    /// <returns>Whether there was one.</returns>
-    /// <remarks>Thread-safe.</remarks>
-    public bool TryReceive([MaybeNullWhen(false)] out T item) => _core.TryReceive(null, out item);
+    private protected override BlockOptions Options => _core.Options;
 
-    /// <inheritdoc/>
-    public bool TryReceive(Predicate<T>? filter, [MaybeNullWhen(false)] out T item) => _core.TryReceive(filter, out item);
-
-    /// <inheritdoc/>
-    bool IReceivableSourceBlock<T>.TryReceiveAll([NotNullWhen(true)] out IList<T>? items) => _core.TryReceiveAll(out items);
-
-    /// <summary>Receives a message, waiting for one on this thread.</summary>
-    /// <returns>The message.</returns>
-    /// <exception cref="InvalidOperationException">The block completed without a message for this call.</exception>
-    /// <remarks>Thread-safe. Prefer <see cref="ReceiveAsync()"/>.</remarks>
-    public T Receive() => Receiving.Receive(_core, Timeout.InfiniteTimeSpan, CancellationToken.None);
-
-    /// <inheritdoc cref="Receive()"/>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <exception cref="OperationCanceledException">The token was cancelled first.</exception>
-    public T Receive(CancellationToken cancellationToken) => Receiving.Receive(_core, Timeout.InfiniteTimeSpan, cancellationToken);
-
-    /// <inheritdoc cref="Receive()"/>
-    /// <param name="timeout">How long to wait; -1 ms for ever.</param>
-    /// <exception cref="TimeoutException">The time was up first.</exception>
-    /// <exception cref="ArgumentOutOfRangeException">The time is negative, though not -1 ms, or too long.</exception>
-    public T Receive(TimeSpan timeout) => Receiving.Receive(_core, timeout, CancellationToken.None);
-
-    /// <inheritdoc cref="Receive(TimeSpan)"/>
-    /// <param name="timeout">How long to wait; -1 ms for ever.</param>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <exception cref="OperationCanceledException">The token was cancelled first.</exception>
-    public T Receive(TimeSpan timeout, CancellationToken cancellationToken) => Receiving.Receive(_core, timeout, cancellationToken);
-
-    /// <summary>Receives a message, waiting for one.</summary>
-    /// <returns>The message.</returns>
-    /// <exception cref="InvalidOperationException">The block completed without a message for this call (in the task).</exception>
-    /// <remarks>Thread-safe.</remarks>
-    public Task<T> ReceiveAsync() => Receiving.ReceiveAsync(_core, Timeout.InfiniteTimeSpan, CancellationToken.None);
-
-    /// <inheritdoc cref="ReceiveAsync()"/>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public Task<T> ReceiveAsync(CancellationToken cancellationToken) => Receiving.ReceiveAsync(_core, Timeout.InfiniteTimeSpan, cancellationToken);
-
-    /// <inheritdoc cref="ReceiveAsync()"/>
-    /// <param name="timeout">How long to wait; -1 ms for ever.</param>
-    /// <exception cref="TimeoutException">The time was up first (in the task).</exception>
-    /// <exception cref="ArgumentOutOfRangeException">The time is negative, though not -1 ms, or too long.</exception>
-    public Task<T> ReceiveAsync(TimeSpan timeout) => Receiving.ReceiveAsync(_core, timeout, CancellationToken.None);
-
-    /// <inheritdoc cref="ReceiveAsync(TimeSpan)"/>
-    /// <param name="timeout">How long to wait; -1 ms for ever.</param>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public Task<T> ReceiveAsync(TimeSpan timeout, CancellationToken cancellationToken) => Receiving.ReceiveAsync(_core, timeout, cancellationToken);
-
-    /// <summary>Tells when there is a message to receive.</summary>
-    /// <returns>Whether there is one. False when the block completed.</returns>
-    /// <remarks>Thread-safe. Another receiver may be faster.</remarks>
-    public Task<bool> OutputAvailableAsync() => Receiving.OutputAvailableAsync(_core, CancellationToken.None);
-
-    /// <inheritdoc cref="OutputAvailableAsync()"/>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public Task<bool> OutputAvailableAsync(CancellationToken cancellationToken) => Receiving.OutputAvailableAsync(_core, cancellationToken);
-
-    /// <summary>Receives messages until the block completes.</summary>
-    /// <param name="cancellationToken">Ends the wait for the next message.</param>
-    /// <returns>The messages. Ends without an exception also when the block failed: see Completion.</returns>
-    public IAsyncEnumerable<T> ReceiveAllAsync(CancellationToken cancellationToken = default) => Receiving.ReceiveAllAsync(_core, cancellationToken);
-
-    /// <summary>As ReceiveAsync, without allocating anything also when it has to wait.</summary>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <returns>The message. To be awaited once.</returns>
-    /// <exception cref="InvalidOperationException">The block completed without a message for this call (in the task).</exception>
-    /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public ValueTask<T> ReceiveValueAsync(CancellationToken cancellationToken = default) => Receiving.ReceiveValueAsync(_core, cancellationToken);
-
-    /// <summary>As OutputAvailableAsync, without allocating anything also when it has to wait.</summary>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <returns>Whether there is a message. False when the block completed. To be awaited once.</returns>
-    /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
-    public ValueTask<bool> WaitToReceiveAsync(CancellationToken cancellationToken = default) => Receiving.WaitToReceiveAsync(_core, cancellationToken);
-
-    /// <inheritdoc/>
-    T? ISourceBlock<T>.ConsumeMessage(DataflowMessageHeader messageHeader, ITargetBlock<T> target, out bool messageConsumed) =>
-        _core.Consume(messageHeader, target, out messageConsumed);
-
-    /// <inheritdoc/>
-    bool ISourceBlock<T>.ReserveMessage(DataflowMessageHeader messageHeader, ITargetBlock<T> target) => _core.Reserve(messageHeader, target);
-
-    /// <inheritdoc/>
-    void ISourceBlock<T>.ReleaseReservation(DataflowMessageHeader messageHeader, ITargetBlock<T> target) => _core.Release(messageHeader, target);
-
-    /// <inheritdoc/>
-    public override string ToString() => _core.Options.Name(this);
+    private protected override void End(Exception? exception) => _core.Complete(exception);
 }

@@ -1,11 +1,12 @@
 using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Debugging;
 
 namespace Weir.Dataflow.Cores;
 
 /// <summary>What an ActionBlock does: the end of a network, so its own completion is the block's.</summary>
 internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
 {
-    /// <summary>In a smaller block somebody waits most of the time, and the worker comes to the gate anyway.</summary>
+    /// <summary>In a smaller block somebody waits most of the time, and the worker comes to the lock anyway.</summary>
     private const int FewForCounting = 16;
 
     private readonly ITargetBlock<T> _owner;
@@ -33,6 +34,13 @@ internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
         TaskFailed(item, task);
         Free(1, here: false);
         PendingDone();
+    }
+
+    /// <inheritdoc/>
+    public override void Show(BlockView view)
+    {
+        base.Show(view);
+        view.IsCompleted = _completion.IsCompleted;
     }
 
     protected override bool Process(T item, long id)

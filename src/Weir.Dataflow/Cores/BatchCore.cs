@@ -1,5 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Sync;
 
@@ -79,6 +80,13 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
         _timer?.Dispose();
     }
 
+    /// <inheritdoc/>
+    public override void Show(BlockView view)
+    {
+        base.Show(view);
+        view.BatchSize = BatchSize;
+    }
+
     public override bool Post(T item)
     {
         if (!_isPlain)
@@ -86,25 +94,25 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
             return base.Post(item);
         }
 
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         int filled = _filled;
         if (_batch is { } batch && filled > 0 && (uint)filled < (uint)(batch.Length - 1) && !IsDecliningNeedsLock)
         {
             batch[filled] = item;
             _filled = filled + 1;
-            Gate.Exit(key);
+            StateLock.Exit(key);
             return true;
         }
 
         return PostFirstOrLast(key, item);
     }
 
-    /// <summary>A message that begins or fills an array, or that the block declines. Leaves the gate.</summary>
-    private bool PostFirstOrLast(GateOwner? key, T item)
+    /// <summary>A message that begins or fills an array, or that the block declines. Leaves the lock.</summary>
+    private bool PostFirstOrLast(LockOwner? key, T item)
     {
         bool declines = IsDecliningNeedsLock;
         IAfterLock? after = declines ? null : StoreNeedsLock(item);
-        Gate.Exit(key);
+        StateLock.Exit(key);
         after?.AfterLock();
         return !declines;
     }
@@ -112,7 +120,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
     /// <summary>Makes a batch of what there is.</summary>
     public void Trigger()
     {
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         IAfterLock? after = null;
         if (!IsDeclining)
         {
@@ -160,7 +168,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
         {
             _filled = filled;
 
-            // The clock is the user's: it is asked once the gate is left.
+            // The clock is the user's: it is asked once the lock is left.
             after = filled == 1 ? _timer : null;
         }
 
@@ -198,9 +206,9 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
 
     protected override void Finished(List<Exception>? exceptions)
     {
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         IAfterLock? after = exceptions is null && !Options.Token.IsCancellationRequested ? MakePartNeedsLock() : null;
-        Gate.Exit(key);
+        StateLock.Exit(key);
         if (ReferenceEquals(after, NoMemory.Instance))
         {
             after = null;
@@ -214,7 +222,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
     /// <summary>The timer: the batch that was begun when it was set, if it is still being filled, or what waits in its sources since then.</summary>
     private void Flush()
     {
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         IAfterLock? after = null;
         if (!IsDeclining && Options.Greedy)
         {

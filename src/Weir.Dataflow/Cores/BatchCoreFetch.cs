@@ -17,6 +17,13 @@ internal sealed partial class BatchCore<T> : IAfterLock
 
     protected override bool TakesByPullNeedsLock => _triggered;
 
+    // A send that waits is a source like any other here: its message is reserved with those of the others.
+    public override Task<bool> SendAsync(T item, CancellationToken cancellationToken) =>
+        Options.Greedy ? base.SendAsync(item, cancellationToken) : DataflowBlock.SendAsync(Self, item, cancellationToken);
+
+    public override ValueTask<bool> SendValueAsync(T item, CancellationToken cancellationToken) =>
+        Options.Greedy ? base.SendValueAsync(item, cancellationToken) : new(SendAsync(item, cancellationToken));
+
     public void AfterLock()
     {
         try
@@ -109,7 +116,7 @@ internal sealed partial class BatchCore<T> : IAfterLock
     private bool TryTakeOffers(List<PostponedOffer<T>?> offers, bool any, out bool part)
     {
         IAfterLock? after = null;
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         try
         {
             AssertInvariants();
@@ -180,7 +187,7 @@ internal sealed partial class BatchCore<T> : IAfterLock
             }
         }
 
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         IAfterLock? after = HandOutNeedsLock(batch);
         AddUsedNeedsLock(batch.Length);
         Leave(key, after);
@@ -205,7 +212,7 @@ internal sealed partial class BatchCore<T> : IAfterLock
             {
                 if (i >= tried)
                 {
-                    LetGo(offers[i]);
+                    DeclinePostponed(offers[i]);
                 }
                 else
                 {
@@ -218,7 +225,7 @@ internal sealed partial class BatchCore<T> : IAfterLock
             }
         }
 
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         _fetching = false;
         Leave(key, null);
     }

@@ -5,7 +5,7 @@ namespace Weir.Dataflow.Cores;
 /// <summary>What the targets of a batched join share. As something to do after the locks it closes all targets.</summary>
 internal abstract class BatchedJoinShared : IAfterLock
 {
-    public Gate Gate;
+    public BiasedLock StateLock;
     private readonly BlockOptions _options;
     private readonly Retrying _retrying;
     private List<Exception>? _exceptions;
@@ -86,14 +86,25 @@ internal abstract class BatchedJoinShared : IAfterLock
         return !HasEnoughNeedsLock ? after : after is null ? this : new AfterBoth(after, this);
     }
 
-    public void Complete() => AfterLock();
-
     /// <summary>Closes all targets.</summary>
     public void AfterLock()
     {
         foreach (IBatchedJoinTarget target in Targets)
         {
             target.Decline();
+        }
+    }
+
+    /// <summary>Takes no more messages, and fails if there is an exception.</summary>
+    public void End(Exception? exception)
+    {
+        if (exception is null)
+        {
+            AfterLock();
+        }
+        else
+        {
+            Fault(exception);
         }
     }
 
@@ -122,7 +133,7 @@ internal abstract class BatchedJoinShared : IAfterLock
     {
         IAfterLock? after = null;
         bool last;
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         try
         {
             last = ++_finished == Targets.Length;
@@ -143,7 +154,7 @@ internal abstract class BatchedJoinShared : IAfterLock
         }
         finally
         {
-            Gate.Exit(key);
+            StateLock.Exit(key);
         }
 
         after?.AfterLock();

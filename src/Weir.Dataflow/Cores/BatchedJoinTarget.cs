@@ -3,7 +3,7 @@ using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
-/// <summary>One of the targets of a batched join. Its list is guarded by the join's gate, which comes after its own.</summary>
+/// <summary>One of the targets of a batched join. Its list is guarded by the join's lock, which comes after its own.</summary>
 internal sealed class BatchedJoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IBatchedJoinTarget
 {
     private readonly BatchedJoinShared _join;
@@ -50,10 +50,10 @@ internal sealed class BatchedJoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IBa
 
     protected override IAfterLock? StoreNeedsLock(T item)
     {
-        GateOwner? key = _join.Gate.Enter();
+        LockOwner? key = _join.StateLock.Enter();
         IAfterLock? after = StoreInJoinNeedsLock(item);
         bool enough = _join.HasEnoughNeedsLock;
-        _join.Gate.Exit(key);
+        _join.StateLock.Exit(key);
         if (enough)
         {
             CompleteNeedsLock(null, drop: false, always: false);
@@ -95,25 +95,25 @@ internal sealed class BatchedJoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IBa
 
     protected override bool ClaimNeedsLock()
     {
-        GateOwner? key = _join.Gate.Enter();
+        LockOwner? key = _join.StateLock.Enter();
         bool claimed = _join.ClaimNeedsLock();
-        _join.Gate.Exit(key);
+        _join.StateLock.Exit(key);
         return claimed;
     }
 
     protected override IAfterLock? UnclaimNeedsLock()
     {
-        GateOwner? key = _join.Gate.Enter();
+        LockOwner? key = _join.StateLock.Enter();
         IAfterLock after = _join.UnclaimNeedsLock();
-        _join.Gate.Exit(key);
+        _join.StateLock.Exit(key);
         return after;
     }
 
     protected override void DropNeedsLock()
     {
-        GateOwner? key = _join.Gate.Enter();
+        LockOwner? key = _join.StateLock.Enter();
         _items.Clear();
-        _join.Gate.Exit(key);
+        _join.StateLock.Exit(key);
     }
 
     protected override bool IsDrainedNeedsLock() => true;

@@ -1,5 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Sync;
 using Weir.Dataflow.Waiters;
@@ -11,7 +12,7 @@ namespace Weir.Dataflow.Cores;
 /// makes the worker put the next one aside and rest until it ends.
 /// </summary>
 /// <remarks>The monitor (the output side's) is held while links are offered to, and guards reservations as well.</remarks>
-internal sealed partial class BroadcastCore<T> : ExecCore<T>
+internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
 {
     private readonly IPropagatorBlock<T, T> _owner;
     private ITargetBlock<T>? _reservedFor;
@@ -20,7 +21,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>
     private long _currentId;
 
     /// <summary>What this block is called at its targets, to which it offers under the monitor and therefore once at a time.</summary>
-    private readonly int _id = Sync.Gate.NewId();
+    private readonly int _id = BiasedLock.NewId();
 
     public BroadcastCore(IPropagatorBlock<T, T> owner, Func<T, T>? cloningFunction, BlockOptions options)
         : base(options)
@@ -35,7 +36,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>
 
     protected override ITargetBlock<T> Self => _owner;
 
-    protected override bool LetsGoEarly => true;
+    protected override bool DeclinesPostponedEarly => true;
 
     protected override bool EndReachesOthers => true;
 
@@ -139,10 +140,21 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>
         GoOn();
     }
 
-    public void Fault(Exception exception)
+    /// <summary>Takes no more messages, and fails if there is an exception.</summary>
+    public void End(Exception? exception)
     {
-        Complete(exception, drop: true);
-        DropHeld();
+        Complete(exception, drop: exception is not null);
+        if (exception is not null)
+        {
+            DropHeld();
+        }
+    }
+
+    /// <inheritdoc/>
+    public override void Show(BlockView view)
+    {
+        base.Show(view);
+        view.ReservedFor = _reservedFor;
     }
 
     protected override void Cancelled()

@@ -1,5 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Waiters;
 
@@ -122,6 +123,15 @@ internal class CopySource<T>(Func<T, T>? cloningFunction) : IReceiveSource<T>
     // A copy went: the message itself is still here, and its place was never the waiter's.
     public void LeftToWaiter(T item)
     {
+    }
+
+    /// <inheritdoc/>
+    public void Show(BlockView view)
+    {
+        view.HasValue = HasValue;
+        view.Value = Value;
+        view.LinkedTargets = Links.ToArray();
+        view.IsCompleted = End.IsCompleted;
     }
 
     /// <summary>Puts a target into the list. The source is the block itself.</summary>

@@ -1,6 +1,7 @@
 using System.Diagnostics;
-using Weir.Dataflow.Sync;
+using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Links;
+using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
@@ -26,9 +27,9 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     {
         get
         {
-            GateOwner? key = Gate.Enter();
+            LockOwner? key = StateLock.Enter();
             long count = _dropped ? 0 : _queue?.Count ?? 0;
-            Gate.Exit(key);
+            StateLock.Exit(key);
             return (int)count;
         }
     }
@@ -70,6 +71,13 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         }
 
         QueueWorker(again: false, here: IsBounded);
+    }
+
+    /// <inheritdoc/>
+    public override void Show(BlockView view)
+    {
+        base.Show(view);
+        view.Input = _dropped ? Array.Empty<T>() : _queue?.ToArray() ?? [];
     }
 
     /// <summary>Runs the delegate for one message; throws nothing.</summary>
@@ -150,7 +158,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         }
         catch (Exception e)
         {
-            GateOwner? key = Gate.Enter();
+            LockOwner? key = StateLock.Enter();
             try
             {
                 WorkerLostNeedsLock();
@@ -186,7 +194,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         }
         else
         {
-            GateOwner? claim = _parallel!.Claims.Enter();
+            LockOwner? claim = _parallel!.Claims.Enter();
             _queue?.Discard();
             _parallel.Claims.Exit(claim);
             _parallel.TryEndLead(ParallelState.Requeued);

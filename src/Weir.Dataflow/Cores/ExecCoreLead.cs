@@ -86,7 +86,7 @@ internal abstract partial class ExecCore<T>
     /// <param name="call">How long the last call took.</param>
     /// <param name="window">How long this worker's last calls took together; 0 when it waited for messages in between.</param>
     /// <returns>Whether it leads from now on.</returns>
-    private bool Judge(ParallelState state, InputQueue<T> queue, int me, bool leads, long call, long window)
+    private bool UpdateLead(ParallelState state, InputQueue<T> queue, int me, bool leads, long call, long window)
     {
         state.AwaitsCalls = false;
 

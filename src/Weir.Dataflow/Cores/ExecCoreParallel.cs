@@ -108,7 +108,7 @@ internal abstract partial class ExecCore<T> : IWorksAlone
                 return;
             }
 
-            GateOwner? key = state.Claims.Enter();
+            LockOwner? key = state.Claims.Enter();
             bool any = queue.TryTake(out T? item, out long id) && !_dropped;
             state.Claims.Exit(key);
             if (any)
@@ -141,7 +141,7 @@ internal abstract partial class ExecCore<T> : IWorksAlone
                 }
 
                 long ended = Stopwatch.GetTimestamp();
-                leads = Judge(state, queue, me, leads, ended - began, windowBegan == 0 ? 0 : ended - windowBegan);
+                leads = UpdateLead(state, queue, me, leads, ended - began, windowBegan == 0 ? 0 : ended - windowBegan);
                 windowBegan = ended;
             }
             else if (leads && spins < state.Patience && !_dropped)
@@ -178,14 +178,14 @@ internal abstract partial class ExecCore<T> : IWorksAlone
         ParallelState state = _parallel!;
         if (_dropped)
         {
-            GateOwner? claim = state.Claims.Enter();
+            LockOwner? claim = state.Claims.Enter();
             queue.Discard();
             state.Claims.Exit(claim);
         }
 
-        if (!Gate.HasOtherOwner)
+        if (!StateLock.HasOtherOwner)
         {
-            GateOwner? key = Gate.Enter();
+            LockOwner? key = StateLock.Enter();
             bool rests = queue.IsEmpty;
             if (rests)
             {

@@ -4,7 +4,7 @@ using Weir.Dataflow.Sync;
 namespace Weir.Dataflow.Cores;
 
 /// <content>
-/// One worker, which reads the queue without the gate. Either it is active, and sees every message; or it is not, and whoever stores a message
+/// One worker, which reads the queue without the lock. Either it is active, and sees every message; or it is not, and whoever stores a message
 /// makes it so. In between stands the worker's heavy barrier: it says that it is not active, then looks at the queue once more, while the writer
 /// stores first and then asks whether it is active. One of them sees the other.
 /// </content>
@@ -38,15 +38,15 @@ internal abstract partial class ExecCore<T>
             return base.Post(item);
         }
 
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         if (IsDecliningNeedsLock)
         {
-            Gate.Exit(key);
+            StateLock.Exit(key);
             return false;
         }
 
         IAfterLock? after = EnqueueNeedsLock(item);
-        Gate.Exit(key);
+        StateLock.Exit(key);
         after?.AfterLock();
         return true;
     }
@@ -58,16 +58,16 @@ internal abstract partial class ExecCore<T>
             return base.TryAcceptDirect(item, sourceId, out after);
         }
 
-        GateOwner? key = Gate.Enter(sourceId);
+        LockOwner? key = StateLock.Enter(sourceId);
         if (IsDecliningNeedsLock)
         {
-            Gate.Exit(key);
+            StateLock.Exit(key);
             after = null;
             return false;
         }
 
         after = EnqueueNeedsLock(item);
-        Gate.Exit(key);
+        StateLock.Exit(key);
         return true;
     }
 
@@ -255,10 +255,10 @@ internal abstract partial class ExecCore<T>
     /// <summary>Stops being active, unless a message came in the meantime.</summary>
     private bool TryRest(InputQueue<T> queue)
     {
-        if (!Gate.HasOtherOwner)
+        if (!StateLock.HasOtherOwner)
         {
-            // Those who write take turns at the gate, or are this very thread: one more turn is cheaper than the barrier.
-            GateOwner? key = Gate.Enter();
+            // Those who write take turns at the lock, or are this very thread: one more turn is cheaper than the barrier.
+            LockOwner? key = StateLock.Enter();
             bool rests = queue.IsEmpty;
             if (rests)
             {

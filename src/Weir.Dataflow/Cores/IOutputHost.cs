@@ -6,7 +6,7 @@ internal interface IOutputHost<in T>
     /// <summary>How many messages of the block's capacity this output stands for.</summary>
     int Weigh(T item);
 
-    /// <summary>Outputs left a bounded block. Called under no gate, though perhaps while a target is being offered to.</summary>
+    /// <summary>Outputs left a bounded block. Called under no lock, though perhaps while a target is being offered to.</summary>
     void OutputLeft(int weight);
 
     /// <summary>A target threw: the block fails. The exception is noted already.</summary>

@@ -7,7 +7,7 @@ using Weir.Dataflow.Sync;
 namespace Weir.Dataflow.Cores;
 
 /// <summary>
-/// The messages of a block with one worker: written by one thread at a time (under the block's gate), read by one thread at a time (the worker),
+/// The messages of a block with one worker: written by one thread at a time (under the block's lock), read by one thread at a time (the worker),
 /// the two of them at once and without a lock. Each publishes how far it is, and looks at the other's only when it has used up what it knew.
 /// </summary>
 internal sealed class InputQueue<T>
@@ -126,6 +126,24 @@ internal sealed class InputQueue<T>
         item = slot;
         Take(in slot);
         return true;
+    }
+
+    /// <summary>What there is, for whoever is not the reader. Throws nothing also when somebody reads and writes meanwhile: for debuggers.</summary>
+    public T[] ToArray()
+    {
+        List<T> all = [];
+        long next = Volatile.Read(ref _read.Value);
+        long written = Volatile.Read(ref _written.Value);
+        for (Segment? segment = _reading; segment is not null && next < written; segment = segment.Next)
+        {
+            long begin = segment.Base;
+            for (; next < written && next >= begin && next - begin < segment.Items.Length; next++)
+            {
+                all.Add(segment.Items[next - begin]);
+            }
+        }
+
+        return [.. all];
     }
 
     /// <summary>Throws away what there is. For the reader.</summary>

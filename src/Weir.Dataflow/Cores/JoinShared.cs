@@ -5,13 +5,13 @@ namespace Weir.Dataflow.Cores;
 /// <summary>What the targets of a join share. As something to do after the locks it fetches messages, when it is not greedy, and ends targets.</summary>
 internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLock
 {
-    public Gate Gate;
+    public BiasedLock StateLock;
     private List<Exception>? _exceptions;
     private int _finished;
     private int _fetchWanted;
     private bool _ending;
 
-    /// <summary>On how many targets there is a message. Guarded by the gate.</summary>
+    /// <summary>On how many targets there is a message. Guarded by the lock.</summary>
     private int _withItems;
 
     /// <summary>A target declines, so that a tuple may take the last of its messages.</summary>
@@ -19,7 +19,7 @@ internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLo
 
     public BlockOptions Options { get; } = options;
 
-    /// <summary>How many tuples were made. Guarded by the gate.</summary>
+    /// <summary>How many tuples were made. Guarded by the lock.</summary>
     public long Made { get; protected set; }
 
     protected abstract IJoinTarget[] Targets { get; }
@@ -64,7 +64,7 @@ internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLo
     /// <summary>A target has begun to decline. Before it looks whether it is empty.</summary>
     public void TargetDeclines() => _declines = true;
 
-    public void Complete()
+    private void Complete()
     {
         foreach (IJoinTarget target in Targets)
         {
@@ -72,10 +72,23 @@ internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLo
         }
     }
 
+    /// <summary>Takes no more messages, and fails if there is an exception.</summary>
+    public void End(Exception? exception)
+    {
+        if (exception is null)
+        {
+            Complete();
+        }
+        else
+        {
+            Fault(exception);
+        }
+    }
+
     public void Fault(Exception exception)
     {
         // Once no further tuple can be made it is too late for faults from outside.
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         try
         {
             if (!_ending)
@@ -85,7 +98,7 @@ internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLo
         }
         finally
         {
-            Gate.Exit(key);
+            StateLock.Exit(key);
         }
 
         FailAll();
@@ -110,7 +123,7 @@ internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLo
     {
         bool first;
         bool last;
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         try
         {
             first = !_ending;
@@ -123,7 +136,7 @@ internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLo
         }
         finally
         {
-            Gate.Exit(key);
+            StateLock.Exit(key);
         }
 
         if (first)

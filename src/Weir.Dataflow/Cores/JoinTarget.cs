@@ -4,7 +4,7 @@ using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
-/// <summary>One of the targets of a join. Its queue is guarded by the join's gate, which comes after its own.</summary>
+/// <summary>One of the targets of a join. Its queue is guarded by the join's lock, which comes after its own.</summary>
 internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarget
 {
     private readonly JoinShared _join;
@@ -50,16 +50,16 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
             return Offer(messageHeader, messageValue, source, consumeToAccept);
         }
 
-        // The join's gate is enough: who ends this target says so first, and then looks under that gate whether the queue is empty.
-        GateOwner? key = _join.Gate.Enter();
+        // The join's lock is enough: who ends this target says so first, and then looks under that lock whether the queue is empty.
+        LockOwner? key = _join.StateLock.Enter();
         if (IsDeclining)
         {
-            _join.Gate.Exit(key);
+            _join.StateLock.Exit(key);
             return DataflowMessageStatus.DecliningPermanently;
         }
 
         IAfterLock? after = StoreInJoinNeedsLock(messageValue);
-        _join.Gate.Exit(key);
+        _join.StateLock.Exit(key);
         after?.AfterLock();
         return DataflowMessageStatus.Accepted;
     }
@@ -87,17 +87,17 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
 
     bool IJoinTarget.CanFetch()
     {
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         bool can = !IsDeclining && PostponedNeedsLock is { Count: > 0 } && (!IsBounded || UsedNeedsLock < Options.Capacity);
-        Gate.Exit(key);
+        StateLock.Exit(key);
         return can;
     }
 
     bool IJoinTarget.TryReserve()
     {
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         PostponedOffer<T>? offer = IsDeclining ? null : (PostponedOffer<T>?)PostponedNeedsLock?.RemoveFirst();
-        Gate.Exit(key);
+        StateLock.Exit(key);
         if (offer is null || !offer.Source.ReserveMessage(offer.Header, this))
         {
             return false;
@@ -130,7 +130,7 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
     /// <summary>Puts what was consumed into the queue, from where the join takes it like any other.</summary>
     void IJoinTarget.StoreConsumed()
     {
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         T item = _item!;
         _item = default;
         Leave(key, TakeNeedsLock(item));
@@ -138,10 +138,10 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
 
     protected override IAfterLock? StoreNeedsLock(T item)
     {
-        GateOwner? key = _join.Gate.Enter();
+        LockOwner? key = _join.StateLock.Enter();
         IAfterLock? after = StoreInJoinNeedsLock(item);
         bool enough = _join.Made + _queue.Count >= Options.MaxGroups;
-        _join.Gate.Exit(key);
+        _join.StateLock.Exit(key);
         if (enough)
         {
             CompleteNeedsLock(null, drop: false, always: false);
@@ -201,21 +201,21 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
 
     protected override void DropNeedsLock()
     {
-        GateOwner? key = _join.Gate.Enter();
+        LockOwner? key = _join.StateLock.Enter();
         if (_queue.Count > 0)
         {
             _join.EmptiedNeedsLock();
         }
 
         _queue.Clear();
-        _join.Gate.Exit(key);
+        _join.StateLock.Exit(key);
     }
 
     protected override bool IsDrainedNeedsLock()
     {
-        GateOwner? key = _join.Gate.Enter();
+        LockOwner? key = _join.StateLock.Enter();
         bool drained = _queue.Count == 0;
-        _join.Gate.Exit(key);
+        _join.StateLock.Exit(key);
         return drained;
     }
 

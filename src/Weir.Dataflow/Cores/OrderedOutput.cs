@@ -11,7 +11,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
 {
     private const int FirstLength = 16;
 
-    private Gate _gate;
+    private BiasedLock _stateLock;
     private Slot[] _slots = new Slot[FirstLength];
     private long _next;
     private bool _emitting;
@@ -26,7 +26,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
         }
 
         AfterLocks after = default;
-        GateOwner? key = _gate.Enter();
+        LockOwner? key = _stateLock.Enter();
         try
         {
             if (id == _next)
@@ -45,7 +45,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
         }
         finally
         {
-            _gate.Exit(key);
+            _stateLock.Exit(key);
             after.Run();
         }
     }
@@ -56,7 +56,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
     private void Fill(long id, Slot slot)
     {
         AfterLocks after = default;
-        GateOwner? key = _gate.Enter();
+        LockOwner? key = _stateLock.Enter();
         try
         {
             PutNeedsLock(id, slot);
@@ -67,7 +67,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
 
             if (!isBounded)
             {
-                // Nothing of the user's is called, and leaving the gate for each result would cost more than the result does.
+                // Nothing of the user's is called, and leaving the lock for each result would cost more than the result does.
                 EmitNeedsLock(ref after);
                 return;
             }
@@ -76,7 +76,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
         }
         finally
         {
-            _gate.Exit(key);
+            _stateLock.Exit(key);
             after.Run();
         }
 
@@ -89,7 +89,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
     /// <summary>Takes the next result, if it is there. Else the caller emits no longer.</summary>
     private bool TryTakeReady(out Slot ready)
     {
-        GateOwner? key = _gate.Enter();
+        LockOwner? key = _stateLock.Enter();
         ref Slot head = ref _slots[_next & (_slots.Length - 1)];
         ready = head;
         if (ready.IsReady)
@@ -102,7 +102,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
             _emitting = false;
         }
 
-        _gate.Exit(key);
+        _stateLock.Exit(key);
         return ready.IsReady;
     }
 

@@ -36,7 +36,7 @@ internal sealed class ParallelState(int parallelism)
     private int _lastWorker;
 
     /// <summary>Whoever takes a message out of the queue.</summary>
-    public Gate Claims;
+    public BiasedLock Claims;
 
     public Counts Now = new() { StandbyTicks = FewStandbyTicks };
 

@@ -102,6 +102,20 @@ internal struct RingQueue<T>
         return all;
     }
 
+    /// <summary>What there is. Throws nothing also when somebody changes the queue meanwhile: for debuggers.</summary>
+    public readonly T[] ToArray()
+    {
+        T[]? items = _items;
+        int head = _head;
+        T[] all = new T[items is null ? 0 : Math.Clamp(_count, 0, items.Length)];
+        for (int i = 0; i < all.Length; i++)
+        {
+            all[i] = items![(head + i) & (items.Length - 1)];
+        }
+
+        return all;
+    }
+
     // The pool's arrays have lengths that are powers of two, as the ring's must be; else it is not one of its buckets.
     private static T[] New(int length)
     {

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Sync;
 using Weir.Dataflow.Waiters;
@@ -11,17 +12,17 @@ namespace Weir.Dataflow.Cores;
 /// The output side of a block: a queue whose head is offered to the links in their order, and can be received, reserved and consumed.
 /// </summary>
 /// <remarks>
-/// Two locks. The gate guards the state and is never held while anything foreign runs. The monitor (this object) is held while targets are offered
-/// to, and is re-entrant, because a target may consume from inside the offer and networks may be circular. Order: monitor, then gate; a block's
-/// input gate comes before the output gate.
+/// Two locks. The state lock is never held while anything foreign runs. The offer lock (the monitor of this object) is held while targets are offered to,
+/// and is re-entrant, because a target may consume from inside the offer and networks may be circular. Order: offer lock, then state lock; a block's input
+/// comes before its output.
 /// </remarks>
-internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
+internal sealed partial class SourceCore<T> : IOfferSource<T>, IThreadPoolWorkItem, IAfterLock
 {
     private const int OffersPerLock = 16;
 
     private readonly IOutputHost<T> _host;
     private readonly BlockOptions _options;
-    private Gate _gate;
+    private BiasedLock _stateLock;
     private RingQueue<T> _queue;
     private LinkList<T> _links;
     private BlockCompletion _completion;
@@ -50,7 +51,7 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
     private bool _finishing;
 
     /// <summary>What this source is called where it is at work only once at a time.</summary>
-    private readonly int _id = Gate.NewId();
+    private readonly int _id = BiasedLock.NewId();
 
     public SourceCore(ISourceBlock<T> owner, IOutputHost<T> host, BlockOptions options)
     {
@@ -70,9 +71,9 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
     {
         get
         {
-            GateOwner? key = _gate.Enter();
+            LockOwner? key = _stateLock.Enter();
             int count = _queue.Count;
-            _gate.Exit(key);
+            _stateLock.Exit(key);
             return count;
         }
     }
@@ -85,7 +86,7 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
 
     /// <summary>Adds an output. Callers keep their own order.</summary>
     /// <returns>What has to be done after all locks are left.</returns>
-    /// <remarks>The caller may hold the block's gate, so the block cannot be told from here that an output left.</remarks>
+    /// <remarks>The caller may hold the block's lock, so the block cannot be told from here that an output left.</remarks>
     public IAfterLock? Add(T item) => Add(item, ThreadId.Current);
 
     /// <summary>Adds an output, for a block that never does so twice at the same time, on whichever threads.</summary>
@@ -101,12 +102,12 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
 
     private IAfterLock? Add(T item, int id)
     {
-        GateOwner? key = _gate.Enter(id);
+        LockOwner? key = _stateLock.Enter(id);
         AssertInvariants();
         IAfterLock? after = null;
         if (TryAddDirectNeedsLock(item, id, out after))
         {
-            _gate.Exit(key);
+            _stateLock.Exit(key);
             if (_options.IsBounded)
             {
                 _host.OutputLeft(_host.Weigh(item));
@@ -120,14 +121,14 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
             after = AddNeedsLock(item);
         }
 
-        _gate.Exit(key);
+        _stateLock.Exit(key);
         return after;
     }
 
     private void Add(ReadOnlySpan<T> items, int id, ref AfterLocks after)
     {
         Debug.Assert(!_options.IsBounded || id != _id, "A bounded block would have to be told that an output has left.");
-        GateOwner? key = _gate.Enter(id);
+        LockOwner? key = _stateLock.Enter(id);
         try
         {
             AssertInvariants();
@@ -144,7 +145,7 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
         }
         finally
         {
-            _gate.Exit(key);
+            _stateLock.Exit(key);
         }
     }
 
@@ -163,7 +164,7 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
 
     public void AddException(Exception exception)
     {
-        GateOwner? key = _gate.Enter();
+        LockOwner? key = _stateLock.Enter();
         try
         {
             (_exceptions ??= []).Add(exception);
@@ -171,14 +172,14 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
         }
         finally
         {
-            _gate.Exit(key);
+            _stateLock.Exit(key);
         }
     }
 
     /// <summary>No more outputs come: completes when the last one has left, or at once after a fault or cancellation.</summary>
     public void Complete(IEnumerable<Exception>? exceptions = null)
     {
-        GateOwner? key = _gate.Enter();
+        LockOwner? key = _stateLock.Enter();
         try
         {
             _completing = true;
@@ -190,7 +191,7 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
         }
         finally
         {
-            _gate.Exit(key);
+            _stateLock.Exit(key);
         }
 
         // Whether that is the end is found out a moment later, as with Microsoft's blocks: until then a new link is offered the head.
@@ -200,10 +201,10 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
     /// <summary>Looks again whether the block is complete, after its token was cancelled.</summary>
     public void Reconsider()
     {
-        GateOwner? key = _gate.Enter();
+        LockOwner? key = _stateLock.Enter();
         UpdateDirectNeedsLock();
         bool finish = TryFinishNeedsLock();
-        _gate.Exit(key);
+        _stateLock.Exit(key);
         FinishIf(finish);
     }
 
@@ -218,6 +219,15 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
         {
             OfferEnded(e);
         }
+    }
+
+    /// <inheritdoc/>
+    public void Show(BlockView view)
+    {
+        view.Output = _queue.ToArray();
+        view.LinkedTargets = _links.ToArray();
+        view.ReservedFor = _reservedFor;
+        view.IsCompleted = _completion.IsCompleted;
     }
 
     private IAfterLock? AddNeedsLock(T item)
@@ -318,9 +328,9 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
 
     private void FinishIfDone()
     {
-        GateOwner? key = _gate.Enter();
+        LockOwner? key = _stateLock.Enter();
         bool finish = TryFinishNeedsLock();
-        _gate.Exit(key);
+        _stateLock.Exit(key);
         if (finish)
         {
             Finish();
@@ -333,12 +343,12 @@ internal sealed partial class SourceCore<T> : IThreadPoolWorkItem, IAfterLock
         List<Exception>? exceptions;
         lock (this)
         {
-            GateOwner? key = _gate.Enter();
+            LockOwner? key = _stateLock.Enter();
             first = _links.Clear();
             UpdateDirectNeedsLock();
             _queue.Clear();
             exceptions = _exceptions;
-            _gate.Exit(key);
+            _stateLock.Exit(key);
         }
 
         _host.OutputCompleted();

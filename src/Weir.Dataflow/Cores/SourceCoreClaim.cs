@@ -14,10 +14,10 @@ internal sealed partial class SourceCore<T>
         T item;
         lock (this)
         {
-            GateOwner? key = _gate.Enter();
+            LockOwner? key = _stateLock.Enter();
             if ((_reservedFor is not null && _reservedFor != target) || messageHeader.Id != _headId || _queue.Count == 0)
             {
-                _gate.Exit(key);
+                _stateLock.Exit(key);
                 messageConsumed = false;
                 return default;
             }
@@ -41,14 +41,14 @@ internal sealed partial class SourceCore<T>
         Protocol.CheckClaim(messageHeader, target);
         lock (this)
         {
-            GateOwner? key = _gate.Enter();
+            LockOwner? key = _stateLock.Enter();
             bool reserved = _reservedFor is null && messageHeader.Id == _headId && _queue.Count > 0 && !_finishing;
             if (reserved)
             {
                 _reservedFor = target;
             }
 
-            _gate.Exit(key);
+            _stateLock.Exit(key);
             return reserved;
         }
     }
@@ -58,10 +58,10 @@ internal sealed partial class SourceCore<T>
         Protocol.CheckClaim(messageHeader, target);
         lock (this)
         {
-            GateOwner? key = _gate.Enter();
+            LockOwner? key = _stateLock.Enter();
             if (_reservedFor != target || messageHeader.Id != _headId)
             {
-                _gate.Exit(key);
+                _stateLock.Exit(key);
                 throw Protocol.NotReserved();
             }
 
@@ -73,10 +73,10 @@ internal sealed partial class SourceCore<T>
 
     public bool TryReceive([MaybeNullWhen(false)] out T item)
     {
-        GateOwner? key = _gate.Enter();
+        LockOwner? key = _stateLock.Enter();
         if (_queue.Count == 0 || _reservedFor is not null)
         {
-            _gate.Exit(key);
+            _stateLock.Exit(key);
             item = default;
             return false;
         }
@@ -85,13 +85,13 @@ internal sealed partial class SourceCore<T>
         {
             item = TakeHeadNeedsLock();
             bool finish = _completing && TryFinishNeedsLock();
-            _gate.Exit(key);
+            _stateLock.Exit(key);
             FinishIf(finish);
             Left(item);
             return true;
         }
 
-        _gate.Exit(key);
+        _stateLock.Exit(key);
         return TryReceive(null, out item);
     }
 
@@ -103,11 +103,11 @@ internal sealed partial class SourceCore<T>
             if (filter is not null)
             {
                 // The filter is the user's: it runs outside the locks, on what may no longer be the head when it returns.
-                GateOwner? peek = _gate.Enter();
+                LockOwner? peek = _stateLock.Enter();
                 bool any = _queue.Count > 0 && _reservedFor is null;
                 item = any ? _queue.Peek() : default;
                 id = _headId;
-                _gate.Exit(peek);
+                _stateLock.Exit(peek);
                 if (!any || !filter(item!))
                 {
                     item = default;
@@ -122,18 +122,18 @@ internal sealed partial class SourceCore<T>
             // Inside the monitor nobody is in the middle of offering the head, unless it is this very thread.
             lock (this)
             {
-                GateOwner? key = _gate.Enter();
+                LockOwner? key = _stateLock.Enter();
                 AssertInvariants();
                 if (_queue.Count == 0 || _reservedFor is not null)
                 {
-                    _gate.Exit(key);
+                    _stateLock.Exit(key);
                     item = default;
                     return false;
                 }
 
                 if (id >= 0 && id != _headId)
                 {
-                    _gate.Exit(key);
+                    _stateLock.Exit(key);
                     continue;
                 }
 
@@ -151,10 +151,10 @@ internal sealed partial class SourceCore<T>
         List<T> all;
         lock (this)
         {
-            GateOwner? key = _gate.Enter();
+            LockOwner? key = _stateLock.Enter();
             if (_queue.Count == 0 || _reservedFor is not null)
             {
-                _gate.Exit(key);
+                _stateLock.Exit(key);
                 items = null;
                 return false;
             }
@@ -165,7 +165,7 @@ internal sealed partial class SourceCore<T>
             }
             catch
             {
-                _gate.Exit(key);
+                _stateLock.Exit(key);
                 throw;
             }
 
@@ -189,12 +189,12 @@ internal sealed partial class SourceCore<T>
         return true;
     }
 
-    /// <summary>Leaves the gate after the head changed or became free: the next one is offered, or the block is complete.</summary>
-    private void LeaveAfterClaim(GateOwner? key)
+    /// <summary>Leaves the lock after the head changed or became free: the next one is offered, or the block is complete.</summary>
+    private void LeaveAfterClaim(LockOwner? key)
     {
         bool offer = QueueOfferNeedsLock();
         bool finish = TryFinishNeedsLock();
-        _gate.Exit(key);
+        _stateLock.Exit(key);
         FinishIf(finish);
         if (offer)
         {

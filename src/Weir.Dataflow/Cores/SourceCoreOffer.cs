@@ -57,12 +57,12 @@ internal sealed partial class SourceCore<T>
             _host.OutputFailed();
         }
 
-        GateOwner? key = _gate.Enter();
+        LockOwner? key = _stateLock.Enter();
         _offerQueued = false;
         bool again = failure is null && QueueOfferNeedsLock();
         _context = again ? _context : null;
         bool finish = TryFinishNeedsLock();
-        _gate.Exit(key);
+        _stateLock.Exit(key);
         FinishIf(finish);
         if (again)
         {
@@ -81,12 +81,12 @@ internal sealed partial class SourceCore<T>
     /// <returns>Whether the head left, so that there may be another to offer.</returns>
     private bool OfferHead(TargetLink<T>? only, bool linking)
     {
-        GateOwner? key = _gate.Enter();
+        LockOwner? key = _stateLock.Enter();
         AssertInvariants();
         // A new link is offered the head even by a block that is about to end, as long as it has not.
         if (!(linking ? IsHeadFree : MayOffer) || (only is null && _refused))
         {
-            _gate.Exit(key);
+            _stateLock.Exit(key);
             return false;
         }
 
@@ -116,7 +116,7 @@ internal sealed partial class SourceCore<T>
                 LinkNode<T> current = node;
                 if (current is ReceiveWaiter<T> waiter)
                 {
-                    // Still inside the gate.
+                    // Still inside the lock.
                     node = onward ? _links.After(current) : null;
                     RemoveNeedsLock(waiter);
                     waiter.Next = after;
@@ -132,7 +132,7 @@ internal sealed partial class SourceCore<T>
 
                 TargetLink<T> link = (TargetLink<T>)current;
                 link.AwaitsHead = false;
-                _gate.Exit(key);
+                _stateLock.Exit(key);
                 DataflowMessageStatus status;
                 try
                 {
@@ -140,7 +140,7 @@ internal sealed partial class SourceCore<T>
                 }
                 finally
                 {
-                    key = _gate.Enter();
+                    key = _stateLock.Enter();
                 }
 
                 if (status == DataflowMessageStatus.Accepted)
@@ -181,7 +181,7 @@ internal sealed partial class SourceCore<T>
         finally
         {
             _offering = false;
-            _gate.Exit(key);
+            _stateLock.Exit(key);
             after?.AfterLock();
         }
 
@@ -239,7 +239,7 @@ internal sealed partial class SourceCore<T>
     private TargetLink<T>? TryLink(ITargetBlock<T> target, DataflowLinkOptions linkOptions, out TargetLink<T>? only)
     {
         only = null;
-        GateOwner? key = _gate.Enter();
+        LockOwner? key = _stateLock.Enter();
         try
         {
             if (_finishing)
@@ -256,7 +256,7 @@ internal sealed partial class SourceCore<T>
         }
         finally
         {
-            _gate.Exit(key);
+            _stateLock.Exit(key);
         }
     }
 
@@ -269,17 +269,17 @@ internal sealed partial class SourceCore<T>
         catch (Exception)
         {
             // It is the caller who learns of it. The target stays linked, and is asked again when something changes.
-            GateOwner? key = _gate.Enter();
+            LockOwner? key = _stateLock.Enter();
             _refused |= _links.First == link && link.Next is null;
-            _gate.Exit(key);
+            _stateLock.Exit(key);
             throw;
         }
         finally
         {
-            GateOwner? key = _gate.Enter();
+            LockOwner? key = _stateLock.Enter();
             bool offer = QueueOfferNeedsLock();
             bool finish = TryFinishNeedsLock();
-            _gate.Exit(key);
+            _stateLock.Exit(key);
             FinishIf(finish);
             if (offer)
             {
@@ -292,9 +292,9 @@ internal sealed partial class SourceCore<T>
     {
         lock (this)
         {
-            GateOwner? key = _gate.Enter();
+            LockOwner? key = _stateLock.Enter();
             RemoveNeedsLock(link);
-            _gate.Exit(key);
+            _stateLock.Exit(key);
         }
     }
 }

@@ -23,10 +23,10 @@ internal sealed partial class SourceCore<T> : IReceiveSource<T>
     /// <inheritdoc/>
     public void GiveUp(ReceiveWaiter<T> waiter, bool timedOut, CancellationToken token)
     {
-        GateOwner? key = _gate.Enter();
+        LockOwner? key = _stateLock.Enter();
         bool removed = RemoveNeedsLock(waiter);
         waiter.IsGivenUp = true;
-        _gate.Exit(key);
+        _stateLock.Exit(key);
         if (removed)
         {
             waiter.GiveUp(timedOut, token);
@@ -39,20 +39,20 @@ internal sealed partial class SourceCore<T> : IReceiveSource<T>
     /// <inheritdoc/>
     public bool IsReceivable()
     {
-        GateOwner? key = _gate.Enter();
+        LockOwner? key = _stateLock.Enter();
         bool receivable = _queue.Count > 0 && _reservedFor is null && !_offering;
-        _gate.Exit(key);
+        _stateLock.Exit(key);
         return receivable;
     }
 
     /// <inheritdoc/>
     public void Enlist(ReceiveWaiter<T> waiter, CancellationToken cancellationToken)
     {
-        GateOwner? key = _gate.Enter();
+        LockOwner? key = _stateLock.Enter();
         AssertInvariants();
         if (waiter.IsGivenUp)
         {
-            _gate.Exit(key);
+            _stateLock.Exit(key);
             waiter.GiveUp(timedOut: !cancellationToken.IsCancellationRequested, cancellationToken);
             return;
         }
@@ -66,7 +66,7 @@ internal sealed partial class SourceCore<T> : IReceiveSource<T>
                 finish = TryFinishNeedsLock();
             }
 
-            _gate.Exit(key);
+            _stateLock.Exit(key);
             FinishIf(finish);
             waiter.AfterLock();
             return;
@@ -74,12 +74,12 @@ internal sealed partial class SourceCore<T> : IReceiveSource<T>
 
         if (_finishing)
         {
-            _gate.Exit(key);
+            _stateLock.Exit(key);
             waiter.SourceEnded();
             return;
         }
 
         AddNeedsLock(waiter, append: true);
-        _gate.Exit(key);
+        _stateLock.Exit(key);
     }
 }

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Sync;
 using Weir.Dataflow.Waiters;
@@ -8,9 +9,9 @@ using Weir.Dataflow.Waiters;
 namespace Weir.Dataflow.Cores;
 
 /// <summary>The input side of a block: what it accepts, postpones and declines, and when nothing more comes. What it does with a message is its heirs' part.</summary>
-internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
+internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>, IViewable
 {
-    protected Gate Gate;
+    protected BiasedLock StateLock;
     private readonly int _capacity;
 
     /// <summary>Whether the block takes only so many messages in its life: then each is claimed before it is taken, or consumed.</summary>
@@ -57,8 +58,8 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
 
     protected bool HasExceptionNeedsLock => _exceptions is not null;
 
-    /// <summary>Whether postponed sources are let go as soon as the block declines, rather than once it has processed what it has.</summary>
-    protected virtual bool LetsGoEarly => false;
+    /// <summary>Whether postponed messages are declined as soon as the block declines, rather than once it has processed what it has.</summary>
+    protected virtual bool DeclinesPostponedEarly => false;
 
     /// <summary>Whether <see cref="Finished"/> calls blocks other than this one.</summary>
     protected virtual bool EndReachesOthers => false;
@@ -84,11 +85,11 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
 
     public virtual bool Post(T item)
     {
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         AssertInvariants();
         if (_declining || !HasRoomNeedsLock())
         {
-            Gate.Exit(key);
+            StateLock.Exit(key);
             return false;
         }
 
@@ -99,27 +100,27 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
     /// <inheritdoc/>
     public override bool TryAcceptDirect(T item, int sourceId, out IAfterLock? after)
     {
-        GateOwner? key = Gate.Enter(sourceId);
+        LockOwner? key = StateLock.Enter(sourceId);
         if (_declining || !HasRoomNeedsLock())
         {
-            Gate.Exit(key);
+            StateLock.Exit(key);
             after = null;
             return false;
         }
 
         after = TakeNeedsLock(item);
-        Gate.Exit(key);
+        StateLock.Exit(key);
         return true;
     }
 
     public DataflowMessageStatus Offer(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept)
     {
         Protocol.CheckOffer(messageHeader, source, consumeToAccept);
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         AssertInvariants();
         if (_declining)
         {
-            Gate.Exit(key);
+            StateLock.Exit(key);
             return DataflowMessageStatus.DecliningPermanently;
         }
 
@@ -127,10 +128,10 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
         {
             if (consumeToAccept)
             {
-                // The source's locks come before this gate, so it is left for the call; the place is taken and completion waits meanwhile.
+                // The source's locks come before this lock, so it is left for the call; the place is taken and completion waits meanwhile.
                 AddUsedNeedsLock(1);
                 _transfers++;
-                Gate.Exit(key);
+                StateLock.Exit(key);
                 return TryConsume(messageHeader, source!, offered: true) ? DataflowMessageStatus.Accepted : DataflowMessageStatus.NotAvailable;
             }
 
@@ -140,7 +141,7 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
 
         if (source is null)
         {
-            Gate.Exit(key);
+            StateLock.Exit(key);
             return DataflowMessageStatus.Declined;
         }
 
@@ -154,7 +155,7 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
         }
         finally
         {
-            Gate.Exit(key);
+            StateLock.Exit(key);
         }
 
         work?.AfterLock();
@@ -173,24 +174,24 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
     public void Complete(Exception? exception, bool drop, bool always = false)
     {
         bool finish;
-        bool letGo;
-        GateOwner? key = Gate.Enter();
+        bool decline;
+        LockOwner? key = StateLock.Enter();
         try
         {
             AssertInvariants();
             CompleteNeedsLock(exception, drop, always);
             finish = TryFinishNeedsLock();
-            letGo = LetsGoEarly && !finish && _postponed is { Count: > 0 };
+            decline = DeclinesPostponedEarly && !finish && _postponed is { Count: > 0 };
         }
         finally
         {
-            Gate.Exit(key);
+            StateLock.Exit(key);
         }
 
         FinishIf(finish);
-        if (letGo)
+        if (decline)
         {
-            ThreadPool.UnsafeQueueUserWorkItem(static target => target.LetGoAll(), this, preferLocal: false);
+            ThreadPool.UnsafeQueueUserWorkItem(static target => target.DeclineAllPostponed(), this, preferLocal: false);
         }
     }
 
@@ -209,12 +210,20 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
         }
     }
 
+    /// <inheritdoc/>
+    public virtual void Show(BlockView view)
+    {
+        view.Options = Options;
+        view.IsDeclining = _declining;
+        view.PostponedCount = _postponed?.Count ?? 0;
+    }
+
     public void StopListeningToToken() => StopListening();
 
     /// <summary>Looks again whether the input side is over.</summary>
     public void Recheck()
     {
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         Leave(key, null);
     }
 
@@ -228,7 +237,7 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
     /// <summary>Whether nothing is stored or being processed.</summary>
     protected abstract bool IsDrainedNeedsLock();
 
-    /// <summary>The input side is over: all is processed, and what was postponed has been let go.</summary>
+    /// <summary>The input side is over: all is processed, and what was postponed has been declined.</summary>
     protected abstract void Finished(List<Exception>? exceptions);
 
     /// <summary>The block's token was cancelled.</summary>
@@ -304,11 +313,11 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
         return after;
     }
 
-    /// <summary>Leaves the gate and does what had to wait for that.</summary>
-    protected void Leave(GateOwner? key, IAfterLock? after)
+    /// <summary>Leaves the lock and does what had to wait for that.</summary>
+    protected void Leave(LockOwner? key, IAfterLock? after)
     {
         bool finish = _declining && TryFinishNeedsLock();
-        Gate.Exit(key);
+        StateLock.Exit(key);
         after?.AfterLock();
         FinishIf(finish);
     }
@@ -328,7 +337,7 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>
 
     private void Finish()
     {
-        LetGoAll();
+        DeclineAllPostponed();
         Finished(_exceptions);
     }
 

@@ -3,7 +3,7 @@ using Weir.Dataflow.Sync;
 namespace Weir.Dataflow.Cores;
 
 /// <content>
-/// Room that a worker gives back without the gate: it counts, then asks whether anybody waits. Who waits says so first, has all processors fence, and then
+/// Room that a worker gives back without the lock: it counts, then asks whether anybody waits. Who waits says so first, has all processors fence, and then
 /// looks at the count. One of them sees the other.
 /// </content>
 internal abstract partial class TargetCore<T>
@@ -27,12 +27,12 @@ internal abstract partial class TargetCore<T>
 
     private void FreeAwaited(FreedCount count)
     {
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         ReclaimNeedsLock(count);
         AssertInvariants();
         bool pull = StartPullNeedsLock();
         count.IsAwaited = _postponed is { Count: > 0 };
-        Gate.Exit(key);
+        StateLock.Exit(key);
         if (pull)
         {
             Pull(here: true);

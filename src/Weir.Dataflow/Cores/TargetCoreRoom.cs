@@ -9,14 +9,14 @@ internal abstract partial class TargetCore<T>
 {
     private SendValueWaiter<T>? _spareSender;
 
-    public Task<bool> SendAsync(T item, CancellationToken cancellationToken)
+    public virtual Task<bool> SendAsync(T item, CancellationToken cancellationToken)
     {
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled<bool>(cancellationToken);
         }
 
-        if (Sends(item, cancellationToken, out GateOwner? key) is { } accepted)
+        if (Sends(item, cancellationToken, out LockOwner? key) is { } accepted)
         {
             return accepted ? Completed.True : Completed.False;
         }
@@ -35,14 +35,14 @@ internal abstract partial class TargetCore<T>
         return waiter.Task;
     }
 
-    public ValueTask<bool> SendValueAsync(T item, CancellationToken cancellationToken)
+    public virtual ValueTask<bool> SendValueAsync(T item, CancellationToken cancellationToken)
     {
         if (cancellationToken.IsCancellationRequested)
         {
             return ValueTask.FromCanceled<bool>(cancellationToken);
         }
 
-        if (Sends(item, cancellationToken, out GateOwner? key) is { } accepted)
+        if (Sends(item, cancellationToken, out LockOwner? key) is { } accepted)
         {
             return new ValueTask<bool>(accepted);
         }
@@ -56,20 +56,20 @@ internal abstract partial class TargetCore<T>
     }
 
     /// <summary>The part of a send that need not wait.</summary>
-    /// <returns>Whether the message was taken; null when it has to wait for room. Then the gate is still held, unless the token has to be listened to before.</returns>
-    private bool? Sends(T item, CancellationToken cancellationToken, out GateOwner? key)
+    /// <returns>Whether the message was taken; null when it has to wait for room. Then the lock is still held, unless the token has to be listened to before.</returns>
+    private bool? Sends(T item, CancellationToken cancellationToken, out LockOwner? key)
     {
         key = null;
-        if (!HoldsGate(cancellationToken))
+        if (!HoldsLock(cancellationToken))
         {
             return Post(item) ? true : IsDeclining ? false : null;
         }
 
-        key = Gate.Enter();
+        key = StateLock.Enter();
         AssertInvariants();
         if (_declining)
         {
-            Gate.Exit(key);
+            StateLock.Exit(key);
             return false;
         }
 
@@ -83,9 +83,9 @@ internal abstract partial class TargetCore<T>
     }
 
     /// <summary>Goes on where <see cref="Sends"/> found no room.</summary>
-    private void Wait(GateOwner? key, SendWaiter<T> waiter, CancellationToken cancellationToken)
+    private void Wait(LockOwner? key, SendWaiter<T> waiter, CancellationToken cancellationToken)
     {
-        if (!HoldsGate(cancellationToken))
+        if (!HoldsLock(cancellationToken))
         {
             Register(waiter, cancellationToken);
             Enlist(waiter, cancellationToken);
@@ -96,10 +96,10 @@ internal abstract partial class TargetCore<T>
         }
     }
 
-    /// <summary>Whether <see cref="Sends"/> keeps the gate when there is no room.</summary>
-    private bool HoldsGate(CancellationToken cancellationToken) => IsBounded && !cancellationToken.CanBeCanceled;
+    /// <summary>Whether <see cref="Sends"/> keeps the lock when there is no room.</summary>
+    private bool HoldsLock(CancellationToken cancellationToken) => IsBounded && !cancellationToken.CanBeCanceled;
 
-    private SendValueWaiter<T> NewSender(GateOwner? key, CancellationToken cancellationToken)
+    private SendValueWaiter<T> NewSender(LockOwner? key, CancellationToken cancellationToken)
     {
         SendValueWaiter<T>? waiter = null;
         try
@@ -114,20 +114,20 @@ internal abstract partial class TargetCore<T>
         return waiter;
     }
 
-    private void LeaveUnless(bool goesOn, GateOwner? key, CancellationToken cancellationToken)
+    private void LeaveUnless(bool goesOn, LockOwner? key, CancellationToken cancellationToken)
     {
-        if (!goesOn && HoldsGate(cancellationToken))
+        if (!goesOn && HoldsLock(cancellationToken))
         {
-            Gate.Exit(key);
+            StateLock.Exit(key);
         }
     }
 
     public void GiveUp(SendWaiter<T> waiter, CancellationToken token)
     {
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         bool removed = _postponed?.Remove(waiter) ?? false;
         waiter.IsGivenUp = true;
-        Gate.Exit(key);
+        StateLock.Exit(key);
         if (removed)
         {
             waiter.GiveUp(token);
@@ -136,7 +136,7 @@ internal abstract partial class TargetCore<T>
 
     public void Keep(SendValueWaiter<T> waiter) => Volatile.Write(ref _spareSender, waiter);
 
-    /// <summary>Room came free. Called under no gate.</summary>
+    /// <summary>Room came free. Called under no lock.</summary>
     /// <param name="count">How much.</param>
     /// <param name="here">Whether this thread may call sources: it is a worker of the block and holds nothing.</param>
     public void Free(int count, bool here)
@@ -146,13 +146,13 @@ internal abstract partial class TargetCore<T>
             return;
         }
 
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         _used -= count;
         AssertInvariants();
         if (_postponed is not { Count: > 0 })
         {
             IAfterLock? room = _pulling ? null : RoomCameNeedsLock();
-            Gate.Exit(key);
+            StateLock.Exit(key);
             room?.AfterLock();
             return;
         }
@@ -167,7 +167,7 @@ internal abstract partial class TargetCore<T>
             {
                 // Whoever made the room has his message, and is not the one to be told.
                 _pulling = true;
-                Gate.Exit(key);
+                StateLock.Exit(key);
                 EndPull(NoMemory.Exception());
                 return;
             }
@@ -183,7 +183,7 @@ internal abstract partial class TargetCore<T>
             after = RoomCameNeedsLock();
         }
 
-        Gate.Exit(key);
+        StateLock.Exit(key);
         after?.AfterLock();
         taken?.AfterLock();
         if (pull)
@@ -195,9 +195,9 @@ internal abstract partial class TargetCore<T>
     /// <summary>Takes what was postponed, if that may be done now.</summary>
     protected void Retry()
     {
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         bool pull = StartPullNeedsLock();
-        Gate.Exit(key);
+        StateLock.Exit(key);
         if (pull)
         {
             QueuePull();
@@ -239,7 +239,7 @@ internal abstract partial class TargetCore<T>
     {
         while (true)
         {
-            GateOwner? key = Gate.Enter();
+            LockOwner? key = StateLock.Enter();
             AssertInvariants();
             PostponedNode<T>? node = MayPullNeedsLock() ? _postponed!.First : null;
             if (_isLimited && node is not null && (here || node is SendWaiter<T>) && !ClaimNeedsLock())
@@ -257,7 +257,7 @@ internal abstract partial class TargetCore<T>
 
             if (node is PostponedOffer<T> && !here)
             {
-                Gate.Exit(key);
+                StateLock.Exit(key);
                 QueuePull();
                 return;
             }
@@ -267,7 +267,7 @@ internal abstract partial class TargetCore<T>
                 IAfterLock? after = TakeNeedsLock(waiter.Value!);
                 if (ReferenceEquals(after, NoMemory.Instance))
                 {
-                    Gate.Exit(key);
+                    StateLock.Exit(key);
                     EndPull(NoMemory.Exception());
                     return;
                 }
@@ -280,7 +280,7 @@ internal abstract partial class TargetCore<T>
 
             _postponed!.Remove(node);
             AddUsedNeedsLock(1);
-            Gate.Exit(key);
+            StateLock.Exit(key);
             try
             {
                 PostponedOffer<T> offer = (PostponedOffer<T>)node;
@@ -303,7 +303,7 @@ internal abstract partial class TargetCore<T>
     /// <summary>A source or the scheduler threw: the block fails.</summary>
     private void EndPull(Exception exception)
     {
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         try
         {
             _pulling = false;
@@ -317,16 +317,16 @@ internal abstract partial class TargetCore<T>
 
     private void Enlist(SendWaiter<T> waiter, CancellationToken cancellationToken)
     {
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         AssertInvariants();
         if (waiter.IsGivenUp)
         {
-            Gate.Exit(key);
+            StateLock.Exit(key);
             waiter.GiveUp(cancellationToken);
         }
         else if (_declining)
         {
-            Gate.Exit(key);
+            StateLock.Exit(key);
             waiter.Finish(accepted: false);
         }
         else if (HasRoomNeedsLock())
@@ -340,8 +340,8 @@ internal abstract partial class TargetCore<T>
         }
     }
 
-    /// <summary>Puts a waiter into the list, and leaves the gate.</summary>
-    private void EnlistNeedsLock(GateOwner? key, SendWaiter<T> waiter)
+    /// <summary>Puts a waiter into the list, and leaves the lock.</summary>
+    private void EnlistNeedsLock(LockOwner? key, SendWaiter<T> waiter)
     {
         bool pull = false;
         try
@@ -351,7 +351,7 @@ internal abstract partial class TargetCore<T>
         }
         finally
         {
-            Gate.Exit(key);
+            StateLock.Exit(key);
         }
 
         if (pull)

@@ -33,13 +33,13 @@ internal abstract partial class TargetCore<T>
 
     private void Consumed(T? value, bool consumed, bool offered)
     {
-        GateOwner? key = Gate.Enter();
+        LockOwner? key = StateLock.Enter();
         _transfers -= offered ? 1 : 0;
         IAfterLock? after = consumed ? StoreConsumedNeedsLock(value!) : NotConsumedNeedsLock();
         IAfterLock? other = ReferenceEquals(after, NoMemory.Instance) ? NotConsumedNeedsLock() : null;
         bool pull = offered && StartPullNeedsLock();
         bool finish = _declining && TryFinishNeedsLock();
-        Gate.Exit(key);
+        StateLock.Exit(key);
         other?.AfterLock();
         try
         {
@@ -65,21 +65,21 @@ internal abstract partial class TargetCore<T>
     private IAfterLock? StoreConsumedNeedsLock(T value) =>
         _declining && (_exceptions is not null || Options.Token.IsCancellationRequested) ? null : StoreNeedsLock(value);
 
-    private void LetGoAll()
+    private void DeclineAllPostponed()
     {
         PostponedNode<T>? node;
         do
         {
-            GateOwner? key = Gate.Enter();
+            LockOwner? key = StateLock.Enter();
             node = _postponed?.RemoveFirst();
-            Gate.Exit(key);
-            LetGo(node);
+            StateLock.Exit(key);
+            DeclinePostponed(node);
         }
         while (node is not null);
     }
 
     /// <summary>Tells a postponed source that its message is not wanted: a reservation that is released makes it look elsewhere.</summary>
-    protected void LetGo(PostponedNode<T>? node)
+    protected void DeclinePostponed(PostponedNode<T>? node)
     {
         if (node is SendWaiter<T> waiter)
         {
@@ -96,14 +96,14 @@ internal abstract partial class TargetCore<T>
             }
             catch (Exception e)
             {
-                GateOwner? key = Gate.Enter();
+                LockOwner? key = StateLock.Enter();
                 try
                 {
                     (_exceptions ??= []).Add(e);
                 }
                 finally
                 {
-                    Gate.Exit(key);
+                    StateLock.Exit(key);
                 }
             }
         }

@@ -206,9 +206,9 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
     {
         if (IsBounded)
         {
-            GateOwner? key = Gate.Enter();
+            LockOwner? key = StateLock.Enter();
             AddUsedNeedsLock(more);
-            Gate.Exit(key);
+            StateLock.Exit(key);
         }
     }
 }

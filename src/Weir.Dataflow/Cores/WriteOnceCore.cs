@@ -5,7 +5,7 @@ using Weir.Dataflow.Waiters;
 namespace Weir.Dataflow.Cores;
 
 /// <summary>What a WriteOnceBlock does. It has one message, so a monitor (this object) for everything is enough.</summary>
-internal sealed class WriteOnceCore<T> : CopySource<T>
+internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>
 {
     private static readonly DataflowMessageHeader Header = new(1);
 

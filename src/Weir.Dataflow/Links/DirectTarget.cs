@@ -6,7 +6,7 @@ namespace Weir.Dataflow.Links;
 internal abstract class DirectTarget<T>
 {
     /// <summary>
-    /// Whether sources of this library may put messages here under their gate: the block then only stores them, and calls nobody.
+    /// Whether sources of this library may put messages here under their lock: the block then only stores them, and calls nobody.
     /// </summary>
     public virtual bool AcceptsDirectly => false;
 

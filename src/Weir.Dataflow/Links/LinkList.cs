@@ -2,7 +2,7 @@ using System.Threading.Tasks.Dataflow;
 
 namespace Weir.Dataflow.Links;
 
-/// <summary>Who wants a source's messages, in the order in which they are asked. Guarded by the source's gate.</summary>
+/// <summary>Who wants a source's messages, in the order in which they are asked. Guarded by the source's lock.</summary>
 internal struct LinkList<T>
 {
     private const int SearchLimit = 8;
@@ -122,6 +122,21 @@ internal struct LinkList<T>
         }
 
         return null;
+    }
+
+    /// <summary>The linked targets, in their order. For debuggers.</summary>
+    public readonly object[] ToArray()
+    {
+        List<object> targets = [];
+        for (LinkNode<T>? node = First; node is not null; node = node.Next)
+        {
+            if (node is TargetLink<T> link)
+            {
+                targets.Add(link.Target);
+            }
+        }
+
+        return [.. targets];
     }
 
     /// <summary>Empties the list.</summary>

@@ -2,7 +2,7 @@ using System.Threading.Tasks.Dataflow;
 
 namespace Weir.Dataflow.Links;
 
-/// <summary>What a target has postponed, first come first served. Guarded by the target's gate.</summary>
+/// <summary>What a target has postponed, first come first served. Guarded by the target's lock.</summary>
 internal sealed class PostponedList<T>
 {
     private const int SearchLimit = 8;

@@ -39,7 +39,7 @@ internal static class Protocol
     {
         try
         {
-            Tell(completion, target);
+            CompleteOrFault(completion, target);
         }
         catch (Exception e)
         {
@@ -54,7 +54,7 @@ internal static class Protocol
     {
         if (completion.IsCompleted)
         {
-            Tell(completion, target);
+            CompleteOrFault(completion, target);
             return;
         }
 
@@ -66,7 +66,7 @@ internal static class Protocol
             TaskScheduler.Default);
     }
 
-    private static void Tell(Task completion, IDataflowBlock target)
+    private static void CompleteOrFault(Task completion, IDataflowBlock target)
     {
         if (completion.IsFaulted)
         {

@@ -18,6 +18,6 @@ internal enum Step
     /// <summary>Somebody has said that he waits for room, and not yet looked at the count again.</summary>
     SaidWaiting,
 
-    /// <summary>Memory is about to be allocated while a gate is held: what comes with it is what holds it, or its type.</summary>
+    /// <summary>Memory is about to be allocated while a lock is held: what comes with it is what holds it, or its type.</summary>
     Allocates,
 }

@@ -3,7 +3,7 @@ using System.Runtime.CompilerServices;
 namespace Weir.Dataflow.Sync;
 
 /// <summary>
-/// A positive number for each thread that uses a gate. Its own, because a thread-static field is read in place while
+/// A positive number for each thread that uses a lock. Its own, because a thread-static field is read in place while
 /// <see cref="Environment.CurrentManagedThreadId"/> is a call into the runtime, which for a short lock is a third of its cost.
 /// </summary>
 internal static class ThreadId

@@ -1,10 +1,13 @@
 using System.Diagnostics.CodeAnalysis;
+using Weir.Dataflow.Debugging;
 
 namespace Weir.Dataflow.Waiters;
 
 /// <summary>A block's output side, as those see it that wait for a message.</summary>
-internal interface IReceiveSource<T>
+internal interface IReceiveSource<T> : IViewable
 {
+    Task Completion { get; }
+
     /// <summary>Whether the block is complete; makes no task.</summary>
     bool IsCompleted { get; }
 
@@ -12,6 +15,10 @@ internal interface IReceiveSource<T>
     ref SpareWaiters<T>? Spares { get; }
 
     bool TryReceive([MaybeNullWhen(false)] out T item);
+
+    bool TryReceive(Predicate<T>? filter, [MaybeNullWhen(false)] out T item);
+
+    bool TryReceiveAll([NotNullWhen(true)] out IList<T>? items);
 
     bool IsReceivable();
 
@@ -21,6 +28,6 @@ internal interface IReceiveSource<T>
     /// <summary>Ends a waiting from outside. Who comes too late does nothing.</summary>
     void GiveUp(ReceiveWaiter<T> waiter, bool timedOut, CancellationToken token);
 
-    /// <summary>A message went to a waiter. Called under no gate.</summary>
+    /// <summary>A message went to a waiter. Called under no lock.</summary>
     void LeftToWaiter(T item);
 }

@@ -5,7 +5,7 @@ namespace Weir.Dataflow.Waiters;
 
 /// <summary>
 /// Somebody who waits for one message of a source, or for there to be one. It stands among the source's links and takes its turn with them.
-/// Whoever takes it out of that list, under the source's gate, is the one who completes it.
+/// Whoever takes it out of that list, under the source's lock, is the one who completes it.
 /// </summary>
 internal abstract class ReceiveWaiter<T>(IReceiveSource<T> source, bool takesMessage) : LinkNode<T>, IAfterLock
 {
@@ -14,14 +14,14 @@ internal abstract class ReceiveWaiter<T>(IReceiveSource<T> source, bool takesMes
     /// <summary>Whether it takes the message, or only wants to know of it.</summary>
     public bool TakesMessage { get; } = takesMessage;
 
-    /// <summary>Why the waiting ended without a message, when it was given up before it began. Guarded by the source's gate.</summary>
+    /// <summary>Why the waiting ended without a message, when it was given up before it began. Guarded by the source's lock.</summary>
     public bool IsGivenUp { get; set; }
 
     public CancellationTokenRegistration Registration { get; set; }
 
     protected T? Item { get; set; }
 
-    /// <summary>The message is this waiter's. Called under the gate; the waiter learns of it in <see cref="AfterLock"/>.</summary>
+    /// <summary>The message is this waiter's. Called under the lock; the waiter learns of it in <see cref="AfterLock"/>.</summary>
     public void Give(T item) => Item = item;
 
     /// <summary>Completes this waiter and those chained to it.</summary>

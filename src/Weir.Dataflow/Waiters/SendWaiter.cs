@@ -4,7 +4,7 @@ using Weir.Dataflow.Sync;
 namespace Weir.Dataflow.Waiters;
 
 /// <summary>
-/// Somebody who waits until a target has room for his message. Whoever takes it out of the target's list, under the target's gate, is the one who
+/// Somebody who waits until a target has room for his message. Whoever takes it out of the target's list, under the target's lock, is the one who
 /// completes it.
 /// </summary>
 internal abstract class SendWaiter<T>(ISendTarget<T> target) : PostponedNode<T>, IAfterLock

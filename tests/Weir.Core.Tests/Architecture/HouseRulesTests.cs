@@ -39,7 +39,7 @@ public partial class HouseRulesTests
     private static readonly Dictionary<string, string[]> Folders = new()
     {
         ["Weir.Core"] = ["Locking", "Metering", "Threads", "Sources", "Sinks", "Dispatch"],
-        ["Weir.Dataflow"] = ["Sync", "Links", "Waiters", "Cores", "Blocks"],
+        ["Weir.Dataflow"] = ["Sync", "Debugging", "Links", "Waiters", "Cores", "Blocks"],
         ["Weir.Lab"] =
         [
             "Work", "Latency", "Processes", "Resources", "Statistics", "Formatting", "Scaling", "Trials", "Workers", "Results",

@@ -1,4 +1,4 @@
-namespace Weir.Dataflow.Cores;
+namespace Weir.Dataflow;
 
 /// <summary>Moves an asynchronous sequence into a block.</summary>
 internal static class SequenceReader

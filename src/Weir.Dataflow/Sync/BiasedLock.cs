@@ -8,19 +8,27 @@ namespace Weir.Dataflow.Sync;
 /// blocks nor nests into itself.
 /// </summary>
 /// <remarks>
-/// As long as one thread (or one worker, whatever its threads) alone uses it, it costs plain loads and stores (see <see cref="ProcessBarrier"/>): that one is its owner. The
-/// first other one takes that away with a process-wide barrier; from then on it is a spin lock, until one has been alone with it for
-/// long enough to own it again.
+/// <para>
+/// As long as one thread (or one worker, whatever its threads) alone uses it, it costs plain loads and stores (see <see cref="ProcessBarrier"/>): that one
+/// is its owner. The first other one takes that away with a process-wide barrier; from then on it is a spin lock, until one has been alone with it for long
+/// enough to own it again.
+/// </para>
+/// <para>
+/// This is the lock of the blocks, and what needs it ends in NeedsLock. Three places have another one, each for its own reason. An output side also has its
+/// monitor, because it is held while targets are called, which may call back: it has to be re-entrant and to block; it is that of the object itself, because
+/// a lock object would make each block larger. The context of several workers is guarded by the monitor of what they share, because it is taken once for a
+/// worker and not for each message. ReliableBroadcastBlock has a Lock for its links, because it has no output side, and links are rarely made.
+/// </para>
 /// </remarks>
-internal struct Gate
+internal struct BiasedLock
 {
     private const int MaxOwners = 6;
 
     private static int LastId;
 
-    private GateOwner? _owner;
+    private LockOwner? _owner;
 
-    /// <summary>The spin lock, for everybody who does not own the gate.</summary>
+    /// <summary>The spin lock, for everybody who does not own the lock.</summary>
     private int _taken;
 
     /// <summary>Who came in last by the spin lock, and how often in a row.</summary>
@@ -28,7 +36,7 @@ internal struct Gate
     private short _streak;
     private short _owners;
 
-    /// <summary>Whether another thread or worker has the gate for itself. True one moment need not be true the next.</summary>
+    /// <summary>Whether another thread or worker has the lock for itself. True one moment need not be true the next.</summary>
     public readonly bool HasOtherOwner => _owner is { } owner && owner.Id != ThreadId.Current;
 
     /// <summary>An id for somebody that is not a thread. Ids of threads are positive.</summary>
@@ -36,16 +44,16 @@ internal struct Gate
 
     /// <summary>Enters. The result has to be given to <see cref="Exit"/>.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public GateOwner? Enter() => Enter(ThreadId.Current);
+    public LockOwner? Enter() => Enter(ThreadId.Current);
 
     /// <summary>Enters as one of those that are never at work twice at the same time, on whichever thread: see <see cref="NewId"/>.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public GateOwner? Enter(int id)
+    public LockOwner? Enter(int id)
     {
-        GateOwner? owner = _owner;
+        LockOwner? owner = _owner;
         if (owner is not null && owner.Id == id)
         {
-            Debug.Assert(owner.Inside.Value == 0, "The gate does not nest.");
+            Debug.Assert(owner.Inside.Value == 0, "The lock does not nest.");
             Volatile.Write(ref owner.Inside.Value, 1);
             ProcessBarrier.Light();
             if (Volatile.Read(ref _owner) == owner)
@@ -60,7 +68,7 @@ internal struct Gate
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public void Exit(GateOwner? owner)
+    public void Exit(LockOwner? owner)
     {
         if (owner is not null)
         {
@@ -72,7 +80,7 @@ internal struct Gate
         }
     }
 
-    private GateOwner? EnterSlow(int me)
+    private LockOwner? EnterSlow(int me)
     {
         if (Interlocked.CompareExchange(ref _taken, 1, 0) != 0)
         {
@@ -96,7 +104,7 @@ internal struct Gate
     }
 
     /// <summary>From the spin lock to ownership, in an order that lets nobody in between.</summary>
-    private GateOwner? Own(int me)
+    private LockOwner? Own(int me)
     {
         _owners++;
         _streak = 0;
@@ -105,10 +113,10 @@ internal struct Gate
             return null;
         }
 
-        GateOwner owner;
+        LockOwner owner;
         try
         {
-            owner = new GateOwner(me);
+            owner = new LockOwner(me);
         }
         catch (OutOfMemoryException)
         {
@@ -122,7 +130,7 @@ internal struct Gate
         return owner;
     }
 
-    private void Revoke(GateOwner owner)
+    private void Revoke(LockOwner owner)
     {
         Volatile.Write(ref _owner, null);
         ProcessBarrier.Heavy();

@@ -1,10 +1,10 @@
 namespace Weir.Dataflow.Sync;
 
 /// <summary>
-/// A thread, or a worker, that has a gate for itself. An object of its own for each ownership: an owner that lost the gate between two instructions
+/// A thread, or a worker, that has a lock for itself. An object of its own for each ownership: an owner that lost the lock between two instructions
 /// still writes here, and must not write into its successor's.
 /// </summary>
-internal sealed class GateOwner(int id)
+internal sealed class LockOwner(int id)
 {
     public readonly int Id = id;
 

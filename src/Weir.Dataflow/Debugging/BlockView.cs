@@ -1,0 +1,70 @@
+using System.Globalization;
+using System.Text;
+
+namespace Weir.Dataflow.Debugging;
+
+/// <summary>What a debugger shows of a block: a snapshot, made when the view is.</summary>
+/// <remarks>
+/// It is made without a lock. The debugger has stopped all threads, and one of them may be inside one of the block's locks. While other threads run, the
+/// counts may therefore not fit each other.
+/// </remarks>
+internal sealed class BlockView
+{
+    public BlockView(IViewable block)
+    {
+        block.Show(this);
+        Name = block.ToString()!;
+    }
+
+    /// <summary>What the block's ToString says.</summary>
+    public string Name { get; }
+
+    /// <summary>The block's options, as they were at its construction.</summary>
+    public object? Options { get; set; }
+
+    public bool IsCompleted { get; set; }
+
+    /// <summary>Whether the block takes no more messages. Null for a block that has several inputs.</summary>
+    public bool? IsDeclining { get; set; }
+
+    public int? BatchSize { get; set; }
+
+    /// <summary>The messages that wait to be processed. Null for a block that keeps none.</summary>
+    public Array? Input { get; set; }
+
+    /// <summary>How many sources and pending sends wait for room.</summary>
+    public int? PostponedCount { get; set; }
+
+    /// <summary>The messages that wait to be taken. Null for a block that has no output.</summary>
+    public Array? Output { get; set; }
+
+    /// <summary>Whether there is a message for everybody. Null for a block whose messages are taken away.</summary>
+    public bool? HasValue { get; set; }
+
+    /// <summary>The message that is for everybody.</summary>
+    public object? Value { get; set; }
+
+    public object[]? LinkedTargets { get; set; }
+
+    /// <summary>The target that has reserved the next message.</summary>
+    public object? ReservedFor { get; set; }
+
+    /// <summary>The view in one line.</summary>
+    public override string ToString()
+    {
+        StringBuilder text = new(Name);
+        Append(text, "BatchSize", BatchSize);
+        Append(text, "InputCount", Input?.Length);
+        Append(text, "OutputCount", Output?.Length);
+        Append(text, "HasValue", HasValue);
+        return text.ToString();
+    }
+
+    private static void Append(StringBuilder text, string name, object? value)
+    {
+        if (value is not null)
+        {
+            text.Append(CultureInfo.InvariantCulture, $", {name}={value}");
+        }
+    }
+}
