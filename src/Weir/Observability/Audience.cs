@@ -4,18 +4,18 @@ using Weir.Core.Threads;
 
 namespace Weir.Observability;
 
-/// <summary>Whether anybody can be listening to spans and instruments, which the library does not make before that.</summary>
+/// <summary>Whether anybody can be listening to spans and instruments. The library does not create them before that.</summary>
 /// <remarks>
-/// The first source of spans of a process costs about ten milliseconds, most of them for the platform's own event sources: too much for the first run of a program that has just begun. Whoever
-/// listens inside the process has loaded the assembly of activities and meters, so while that is not there, a run need not ask. For listeners outside, which find what exists, all is
-/// made a while after the first run, on the thread pool.
+/// Creating the first activity source of a process costs about ten milliseconds, most of them for the platform's own event sources. That is too much for the
+/// first run of a program that has just started. A listener inside the process has loaded the assembly of activities and meters, so a run need not ask until
+/// that assembly is loaded. A listener outside the process finds what exists; for it, everything is created some time after the first run, on the thread pool.
 /// </remarks>
 /// <param name="assembly">The simple name of the assembly that listeners need.</param>
-/// <param name="prepare">Makes what can be listened to.</param>
+/// <param name="prepare">Creates what can be listened to.</param>
 /// <param name="time">The clock.</param>
 internal sealed class Audience(string assembly, Action prepare, TimeProvider time)
 {
-    /// <summary>How long after the first run the sources are made at the latest.</summary>
+    /// <summary>How long after the first run the sources are created at the latest.</summary>
     public static readonly TimeSpan Patience = TimeSpan.FromSeconds(2);
 
     private const int Unknown = 0;
@@ -27,10 +27,11 @@ internal sealed class Audience(string assembly, Action prepare, TimeProvider tim
     private ITimer? _timer;
     private int _state;
 
-    /// <summary>That of the process.</summary>
-    public static Audience Shared { get; } = new("System.Diagnostics.DiagnosticSource", static () => _ = RunTrace.HasListeners | WeirMeter.HasListeners, TimeProvider.System);
+    /// <summary>The audience of the process.</summary>
+    public static Audience Shared { get; } =
+        new("System.Diagnostics.DiagnosticSource", static () => _ = RunTrace.HasListeners | WeirMeter.HasListeners, TimeProvider.System);
 
-    /// <summary>Whether a run has to ask the sources. False only until there may be somebody.</summary>
+    /// <summary>Whether a run must ask the sources for listeners. False only until there may be one.</summary>
     public bool IsPossible => Volatile.Read(ref _state) switch
     {
         Possible => true,
@@ -44,7 +45,7 @@ internal sealed class Audience(string assembly, Action prepare, TimeProvider tim
         {
             if (_state == Unknown)
             {
-                // In this order, so that none is missed in between.
+                // In this order, so that no assembly is missed in between.
                 AppDomain.CurrentDomain.AssemblyLoad += OnLoad;
                 if (Array.Exists(AppDomain.CurrentDomain.GetAssemblies(), IsTheirs))
                 {
@@ -70,7 +71,7 @@ internal sealed class Audience(string assembly, Action prepare, TimeProvider tim
         }
     }
 
-    // Code of listeners may run in it.
+    // It may run listeners' code.
     private void PrepareSoon() => ThreadPool.UnsafeQueueUserWorkItem(static audience => audience.Prepare(), this, preferLocal: false);
 
     private void Prepare()

@@ -7,6 +7,6 @@ internal sealed class ItemTrace(Activity activity)
 {
     public Activity Activity { get; } = activity;
 
-    /// <summary>The attempts so far. Attempts of one item come one after the other.</summary>
+    /// <summary>The number of attempts so far. Attempts of one item never overlap.</summary>
     public int Attempts { get; set; }
 }

@@ -2,7 +2,7 @@ using System.Diagnostics;
 
 namespace Weir.Observability;
 
-/// <summary>The user's selector, with the duration of each call recorded.</summary>
+/// <summary>Wraps the user's selector and records the duration of each call.</summary>
 internal static class MeasuredCalls
 {
     public static Func<TItem, CancellationToken, ValueTask<TResult>> Of<TItem, TResult>(

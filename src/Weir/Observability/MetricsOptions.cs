@@ -1,20 +1,20 @@
 namespace Weir;
 
-/// <summary>Samples of what a run is doing. Immutable: a <c>with</c> expression makes a changed copy.</summary>
+/// <summary>Metrics samples of a run. Immutable: a <c>with</c> expression makes a changed copy.</summary>
 public sealed record MetricsOptions
 {
-    /// <summary>How often a sample is taken while the run lasts.</summary>
+    /// <summary>How often a sample is taken during the run.</summary>
     /// <value>More than zero, or <see cref="Timeout.InfiniteTimeSpan"/> for the final sample only. The default is 10 seconds.</value>
     public TimeSpan SampleInterval { get; init; } = TimeSpan.FromSeconds(10);
 
     /// <summary>Called with each sample; <see langword="null"/> for none.</summary>
     /// <remarks>
-    /// Called on the thread pool, one call at a time: a sample that is due while a call runs is left out. The last one, with
-    /// <see cref="MetricsSnapshot.IsFinal"/>, is always taken, before the operator's task or stream ends. An exception from it is dropped.
+    /// It is called on the thread pool, one call at a time: a sample that falls due during a call is skipped. The final sample, with
+    /// <see cref="MetricsSnapshot.IsFinal"/>, is always taken, before the operator's task or stream ends. An exception from it is discarded.
     /// </remarks>
     public Func<MetricsSnapshot, ValueTask>? OnMetricsSample { get; init; }
 
-    /// <summary>How long the end of the run waits for calls of <see cref="OnMetricsSample"/>, all in all.</summary>
+    /// <summary>How long the end of the run waits in total for calls to <see cref="OnMetricsSample"/>.</summary>
     /// <value>More than zero. The default is one second. See <see cref="ProgressOptions.CallbackTimeout"/>.</value>
     public TimeSpan CallbackTimeout { get; init; } = TimeSpan.FromSeconds(1);
 

@@ -3,7 +3,7 @@ using Weir.Core.Sinks;
 
 namespace Weir.Observability;
 
-/// <summary>Any sink, whose completion waits for the last report.</summary>
+/// <summary>Wraps a sink and delays its completion until the last report has been made.</summary>
 internal readonly struct ObservedSink<TResult, TSink>(TSink inner, RunObservation observation) : ISink<TResult>
     where TSink : struct, ISink<TResult>
 {

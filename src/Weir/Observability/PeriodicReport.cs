@@ -1,6 +1,6 @@
 namespace Weir.Observability;
 
-/// <summary>Calls a user's callback at intervals, never two at a time, and once at the end; and never waits for it longer than it was told.</summary>
+/// <summary>Calls a user's callback at intervals, never two at a time, and once at the end. It never waits for the callback longer than its timeout.</summary>
 internal sealed class PeriodicReport(TimeSpan interval, TimeSpan callbackTimeout, TimeProvider time, Func<bool, ValueTask> report)
 {
     private readonly Lock _lock = new();
@@ -24,7 +24,7 @@ internal sealed class PeriodicReport(TimeSpan interval, TimeSpan callbackTimeout
         long started = time.GetTimestamp();
         await WaitAsync(current, callbackTimeout / 2).ConfigureAwait(false);
 
-        // On a thread of its own, as a callback may block the one it is called on.
+        // On another thread, because a callback may block the thread it is called on.
         Task last = Task.Run(() => ReportAsync(isFinal: true));
         await WaitAsync(last, callbackTimeout - time.GetElapsedTime(started)).ConfigureAwait(false);
     }
@@ -48,7 +48,7 @@ internal sealed class PeriodicReport(TimeSpan interval, TimeSpan callbackTimeout
         }
         catch (Exception)
         {
-            // A run does not fail because somebody failed to watch it. Documented at the options.
+            // A callback's failure must not fail the run, as the options document.
         }
     }
 
@@ -56,9 +56,10 @@ internal sealed class PeriodicReport(TimeSpan interval, TimeSpan callbackTimeout
     {
         if (!callback.IsCompleted && limit > TimeSpan.Zero)
         {
-            // Not Task.WaitAsync, which leaves its timer behind when the task ends while it is being set up.
+            // Not Task.WaitAsync: it leaks its timer if the task ends while the wait is being set up.
             TaskCompletionSource timeIsUp = new(TaskCreationOptions.RunContinuationsAsynchronously);
-            using ITimer timer = time.CreateTimer(static timeIsUp => ((TaskCompletionSource)timeIsUp!).TrySetResult(), timeIsUp, limit, Timeout.InfiniteTimeSpan);
+            using ITimer timer = time.CreateTimer(
+                static timeIsUp => ((TaskCompletionSource)timeIsUp!).TrySetResult(), timeIsUp, limit, Timeout.InfiniteTimeSpan);
             await Task.WhenAny(callback, timeIsUp.Task).ConfigureAwait(false);
         }
     }

@@ -1,8 +1,8 @@
 namespace Weir.Observability;
 
 /// <summary>
-/// Calls that may run the code of whoever watches: listeners of spans and instruments, and handlers of the current span's change. What they throw is dropped, because nobody's way of
-/// watching a run may change what comes out of it.
+/// Makes calls that may run observers' code: listeners to spans and instruments, and handlers for changes of the current span. Their exceptions are discarded,
+/// because observing a run must not change its result.
 /// </summary>
 internal static class Quietly
 {

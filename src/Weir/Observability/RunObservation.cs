@@ -6,7 +6,7 @@ using Weir.Core.Sinks;
 
 namespace Weir.Observability;
 
-/// <summary>Everything that watches one run. There is none for a run that nobody watches, and what it shows is what the workers count anyway.</summary>
+/// <summary>Everything that observes one run. A run that nobody observes has none. It only reads counts that the workers keep anyway.</summary>
 internal sealed class RunObservation
 {
     private readonly TimeProvider _time;
@@ -41,20 +41,20 @@ internal sealed class RunObservation
     /// <summary>The name of the operator.</summary>
     public string Operation { get; }
 
-    /// <summary>The spans, when the run is sampled.</summary>
+    /// <summary>The spans, if the run is sampled.</summary>
     public RunTrace? Trace { get; private set; }
 
     /// <summary>Whether somebody wants the duration of each call.</summary>
     public bool MeasuresCalls { get; }
 
-    /// <summary>Whether anybody watches a run that starts now.</summary>
+    /// <summary>Whether anybody observes a run that starts now.</summary>
     public static bool IsWanted(ParallelRunOptions options) =>
         options.Progress?.OnProgress is not null || options.Metrics?.OnMetricsSample is not null || (Audience.Shared.IsPossible && AskAll());
 
-    /// <summary>Begins to watch. Between this and <see cref="Started"/>, the run's span is the current one.</summary>
+    /// <summary>Begins to observe. Between this and <see cref="Started"/>, the run's span is the current one.</summary>
     /// <param name="options">The options of the run.</param>
     /// <param name="operation">The name of the operator.</param>
-    /// <param name="total">How many items there are, or -1.</param>
+    /// <param name="total">The number of items, or -1 if it is not known.</param>
     public static RunObservation Begin(ParallelRunOptions options, string operation, int total)
     {
         RunObservation observation = new(options, operation, total);
@@ -66,7 +66,7 @@ internal sealed class RunObservation
         return observation;
     }
 
-    /// <summary>The run is made, and about to start.</summary>
+    /// <summary>The run has been created and is about to start.</summary>
     public void Attach(Pump pump)
     {
         _pump = pump;
@@ -80,7 +80,7 @@ internal sealed class RunObservation
         _metrics?.Start();
     }
 
-    /// <summary>The run has been started: the caller's own span is the current one again.</summary>
+    /// <summary>The run has started: the caller's own span is the current one again.</summary>
     public void Started()
     {
         if (_isTraced)
@@ -91,7 +91,7 @@ internal sealed class RunObservation
 
     public RunSample Sample() => _pump!.Sample();
 
-    /// <summary>The run is over. Its completion follows the last reports.</summary>
+    /// <summary>The run has ended. It completes after the last reports.</summary>
     public void End(RunEnd end, Action<RunEnd> complete) => _ = EndAsync(end, complete);
 
     public static string OutcomeOf(RunEnd end) =>
@@ -103,7 +103,7 @@ internal sealed class RunObservation
 
     private static long StartedOf(RunSample sample) => sample.Succeeded + sample.Unsuccessful + sample.InFlight + sample.Delayed;
 
-    // The three that ask are methods of their own because to compile them loads what listeners need, and then there may be some: see Audience.
+    // The three methods that ask are separate because compiling them loads the assembly that listeners need, and then there may be some: see Audience.
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static bool AskAll() => RunTrace.HasListeners || WeirMeter.HasListeners;
 
@@ -123,7 +123,7 @@ internal sealed class RunObservation
 
     private async Task EndAsync(RunEnd end, Action<RunEnd> complete)
     {
-        // A listener that throws, or memory that is not there, changes no outcome, and keeps nobody else from learning of the end.
+        // A listener that throws, or a lack of memory, must not change the outcome, and must not keep anybody else from learning of the end.
         try
         {
             RunSample sample = Sample();
@@ -137,7 +137,7 @@ internal sealed class RunObservation
         }
         catch (Exception)
         {
-            // A clock of the user's.
+            // The clock may be the user's.
         }
 
         try
@@ -158,7 +158,7 @@ internal sealed class RunObservation
         }
         catch (Exception)
         {
-            // What a listener throws is not the run's.
+            // A listener's exception must not fail the run.
         }
     }
 

@@ -6,10 +6,10 @@ using Weir.Core.Sinks;
 
 namespace Weir.Observability;
 
-/// <summary>The spans of one run: its own, and one for each item. All are ended with the run at the latest.</summary>
+/// <summary>The spans of one run: its own, and one for each item. All of them end with the run at the latest.</summary>
 internal sealed class RunTrace
 {
-    // Null when a listener threw as it was told of the source.
+    // Null if a listener threw when it was notified of the source.
     private static readonly ActivitySource? Source =
         Quietly.Get(static version => new ActivitySource(WeirDiagnostics.ActivitySourceName, version), WeirDiagnostics.Version);
 
@@ -20,8 +20,8 @@ internal sealed class RunTrace
 
     public static bool HasListeners => Source?.HasListeners() == true;
 
-    /// <summary>Starts the span of a run, as a child of the caller's current one, unless nobody wants it.</summary>
-    /// <remarks>It is the current one afterwards: the caller puts the previous one back.</remarks>
+    /// <summary>Starts the span of a run, as a child of the caller's current one, if anybody listens.</summary>
+    /// <remarks>The new span is then the current one; the caller restores the previous one.</remarks>
     public static RunTrace? Start(string operation, ParallelRunOptions options, int total)
     {
         Activity? run = Quietly.Get(static operation => Source?.StartActivity(operation), operation);
@@ -41,7 +41,7 @@ internal sealed class RunTrace
         return new RunTrace(run);
     }
 
-    /// <summary>An attempt begins: its item's span is the current one from here on, until the calling asynchronous method ends.</summary>
+    /// <summary>An attempt begins: its item's span is the current one from here until the calling asynchronous method ends.</summary>
     public ItemTrace? AttemptBegins(long index, bool isFirst)
     {
         ItemTrace? item = null;
@@ -86,7 +86,7 @@ internal sealed class RunTrace
     {
         foreach (long index in _open.Keys)
         {
-            // Given up while they ran, and never heard of again.
+            // Items that were abandoned while they ran and never ended.
             ItemEnded(index, ItemStatus.Cancelled, null);
         }
 
@@ -103,7 +103,7 @@ internal sealed class RunTrace
         Stop(_run);
     }
 
-    /// <summary>Makes a span the current one of this thread.</summary>
+    /// <summary>Makes a span the current one on this thread.</summary>
     public static void SetCurrent(Activity? activity) => Quietly.Do(static activity => Activity.Current = activity, activity);
 
     private static void End(Activity item, ItemStatus status, Exception? error)
@@ -118,7 +118,7 @@ internal sealed class RunTrace
         Stop(item);
     }
 
-    /// <summary>Ends a span without making another one the current one of this thread.</summary>
+    /// <summary>Ends a span without changing the current span of this thread.</summary>
     private static void Stop(Activity? activity)
     {
         Activity? current = Activity.Current;
@@ -126,6 +126,6 @@ internal sealed class RunTrace
         SetCurrent(current == activity ? activity?.Parent : current);
     }
 
-    // An exception's message may be user code too.
+    // An exception's Message can run user code too.
     private static string? MessageOf(Exception error) => Quietly.Get(static error => error.Message, error);
 }

@@ -3,7 +3,7 @@ using Weir.Policies;
 
 namespace Weir.Observability;
 
-/// <summary>Any call, inside the span of its item.</summary>
+/// <summary>Wraps a call and runs it inside the span of its item.</summary>
 internal readonly struct TracedCall<TItem, TResult, TPending, TCall>(TCall inner, RunTrace trace) : ICall<TItem, PendingResult<TResult>>
     where TPending : struct, IPending<TResult>
     where TCall : struct, ICall<TItem, TPending>

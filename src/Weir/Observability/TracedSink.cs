@@ -2,7 +2,7 @@ using Weir.Core.Sinks;
 
 namespace Weir.Observability;
 
-/// <summary>Any sink, and beside it the spans, which learn that an item has ended.</summary>
+/// <summary>Wraps a sink and notifies the spans when an item has ended.</summary>
 internal readonly struct TracedSink<TResult, TSink>(TSink inner, RunTrace trace) : ISink<TResult>
     where TSink : struct, ISink<TResult>
 {

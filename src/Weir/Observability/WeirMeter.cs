@@ -4,8 +4,8 @@ using Weir.Core.Metering;
 namespace Weir.Observability;
 
 /// <summary>
-/// The instruments of the library. What workers count anyway is read when somebody asks; only durations are recorded as they happen. A run
-/// that starts while nobody listens is not seen later either: that is why it costs nothing.
+/// The instruments of the library. Counts that the workers keep anyway are read when a listener asks; only durations are recorded as they occur. A run that
+/// starts while nobody listens is not seen later either, which is why it costs nothing.
 /// </summary>
 internal static class WeirMeter
 {
@@ -20,22 +20,30 @@ internal static class WeirMeter
 
     private static readonly Instrument?[] Instruments =
     [
-        Make(() => Meter.CreateObservableUpDownCounter("weir.runs.active", () => Measure(static _ => 1, onlyRunning: true), "{run}", "Runs that have begun and not ended.")),
-        Make(() => Meter.CreateObservableUpDownCounter("weir.items.active", () => Measure(static s => s.InFlight, onlyRunning: true), "{item}", "Items inside their call.")),
         Make(() => Meter.CreateObservableUpDownCounter(
-            "weir.items.queued", () => Measure(RunObservation.QueueDepth, onlyRunning: true), "{item}", "Items that were read and have not begun, items between two attempts, and results that nobody has taken.")),
-        Make(() => Meter.CreateObservableUpDownCounter("weir.concurrency.limit", () => Measure(static s => s.Limit, onlyRunning: true), "{item}", "How many items may be inside their call.")),
+            "weir.runs.active", () => Measure(static _ => 1, onlyRunning: true), "{run}", "Runs that have started and not ended.")),
+        Make(() => Meter.CreateObservableUpDownCounter(
+            "weir.items.active", () => Measure(static s => s.InFlight, onlyRunning: true), "{item}", "Items inside their call.")),
+        Make(() => Meter.CreateObservableUpDownCounter(
+            "weir.items.queued",
+            () => Measure(RunObservation.QueueDepth, onlyRunning: true),
+            "{item}",
+            "Items that were read but have not started, items between two attempts, and results that the consumer has not taken.")),
+        Make(() => Meter.CreateObservableUpDownCounter(
+            "weir.concurrency.limit", () => Measure(static s => s.Limit, onlyRunning: true), "{item}", "How many items may be inside their call.")),
         Make(() => Meter.CreateObservableCounter("weir.items", MeasureItems, "{item}", "Items that have ended.")),
-        Make(() => Meter.CreateObservableCounter("weir.retries", () => Measure(static s => s.Retries), "{attempt}", "Attempts beyond an item's first.")),
-        Make(() => Meter.CreateObservableCounter("weir.throttles", () => Measure(static s => s.Throttles), "{pause}", "Pauses of reading because a stream's consumer was behind.")),
-        Make(() => Meter.CreateObservableCounter("weir.drains", () => Measure(static s => s.Drains), "{pause}", "Pauses of reading that have ended.")),
+        Make(() => Meter.CreateObservableCounter("weir.retries", () => Measure(static s => s.Retries), "{attempt}", "Attempts after an item's first.")),
+        Make(() => Meter.CreateObservableCounter(
+            "weir.throttles", () => Measure(static s => s.Throttles), "{pause}", "Pauses in reading because a stream's consumer was behind.")),
+        Make(() => Meter.CreateObservableCounter("weir.drains", () => Measure(static s => s.Drains), "{pause}", "Pauses in reading that have ended.")),
     ];
 
-    private static readonly Histogram<double>? RunDuration = Make(static () => Meter.CreateHistogram<double>("weir.run.duration", "s", "How long runs took."));
+    private static readonly Histogram<double>? RunDuration =
+        Make(static () => Meter.CreateHistogram<double>("weir.run.duration", "s", "The duration of runs."));
 
-    /// <summary>How long the user's calls took: each attempt by itself, without hooks and without waiting.</summary>
+    /// <summary>The duration of the user's calls: of each attempt by itself, without hooks and waits.</summary>
     private static readonly Histogram<double>? CallDuration =
-        Make(static () => Meter.CreateHistogram<double>("weir.call.duration", "s", "How long the calls for single items took, each attempt by itself."));
+        Make(static () => Meter.CreateHistogram<double>("weir.call.duration", "s", "The duration of the calls for single items, for each attempt."));
 
     public static bool HasListeners
     {
@@ -68,7 +76,7 @@ internal static class WeirMeter
     {
         lock (Lock)
         {
-            // In one step, so that a counter never goes back.
+            // In one step, so that a counter never decreases.
             if (!Running.Remove(run))
             {
                 return;
@@ -105,7 +113,7 @@ internal static class WeirMeter
             (Operation: operation, Seconds: elapsed.TotalSeconds, Error: error));
     }
 
-    // Null when a listener threw as it was told of the instrument.
+    // Null if a listener threw when it was notified of the instrument.
     private static TInstrument? Make<TInstrument>(Func<TInstrument> create)
         where TInstrument : Instrument =>
         Quietly.Get(static create => create(), create);

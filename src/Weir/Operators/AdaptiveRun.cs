@@ -2,7 +2,7 @@ using Weir.Core.Dispatch;
 
 namespace Weir.Operators;
 
-/// <summary>The settings of runs whose limit adapts. Apart from <see cref="OperatorRun"/>, so that others do not pay for it.</summary>
+/// <summary>The settings of runs whose limit adapts. Separate from <see cref="OperatorRun"/>, so that other runs do not pay for it.</summary>
 internal static class AdaptiveRun
 {
     public static PumpSettings Settings(AdaptiveConcurrencyOptions options, TimeProvider time, PumpSettings settings)

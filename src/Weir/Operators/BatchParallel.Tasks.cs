@@ -7,7 +7,8 @@ namespace Weir;
 /// <content>Results of batches as a list, of calls that return a <see cref="Task"/>.</content>
 public static partial class ParallelOperators
 {
-    /// <inheritdoc cref="BatchParallelAsync{TSource, TResult}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask{TResult}}, ParallelRunOptions, CancellationToken)"/>
+    /// <inheritdoc cref="BatchParallelAsync{TSource, TResult}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask{TResult}},
+    ///     ParallelRunOptions, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Task)]
     public static Task<List<TResult>> BatchParallelAsync<TSource, TResult>(
         this IEnumerable<TSource> source,
@@ -17,7 +18,8 @@ public static partial class ParallelOperators
         CancellationToken cancellationToken = default) =>
         source.BatchParallelAsync(batchSize, TaskCalls.Selector(batchSelector), options, cancellationToken);
 
-    /// <inheritdoc cref="BatchParallelAsync{TSource, TResult}(IAsyncEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask{TResult}}, ParallelRunOptions, CancellationToken)"/>
+    /// <inheritdoc cref="BatchParallelAsync{TSource, TResult}(IAsyncEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, ParallelRunOptions, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.TaskAsynchronous)]
     public static Task<List<TResult>> BatchParallelAsync<TSource, TResult>(
         this IAsyncEnumerable<TSource> source,
@@ -27,7 +29,8 @@ public static partial class ParallelOperators
         CancellationToken cancellationToken = default) =>
         source.BatchParallelAsync(batchSize, TaskCalls.Selector(batchSelector), options, cancellationToken);
 
-    /// <inheritdoc cref="BatchParallelAsync{TSource, TResult}(ChannelReader{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask{TResult}}, ParallelRunOptions, CancellationToken)"/>
+    /// <inheritdoc cref="BatchParallelAsync{TSource, TResult}(ChannelReader{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask{TResult}},
+    ///     ParallelRunOptions, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Task)]
     public static Task<List<TResult>> BatchParallelAsync<TSource, TResult>(
         this ChannelReader<TSource> source,
@@ -37,7 +40,8 @@ public static partial class ParallelOperators
         CancellationToken cancellationToken = default) =>
         source.BatchParallelAsync(batchSize, TaskCalls.Selector(batchSelector), options, cancellationToken);
 
-    /// <inheritdoc cref="BatchParallelAsync{TSource, TResult, TKey}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, CancellationToken)"/>
+    /// <inheritdoc cref="BatchParallelAsync{TSource, TResult, TKey}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Task)]
     public static Task<List<TResult>> BatchParallelAsync<TSource, TResult, TKey>(
         this IEnumerable<TSource> source,
@@ -49,7 +53,8 @@ public static partial class ParallelOperators
         where TKey : notnull =>
         source.BatchParallelAsync(batchSize, TaskCalls.Selector(batchSelector), partitionBy, options, cancellationToken);
 
-    /// <inheritdoc cref="BatchParallelAsync{TSource, TResult, TKey}(IAsyncEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, CancellationToken)"/>
+    /// <inheritdoc cref="BatchParallelAsync{TSource, TResult, TKey}(IAsyncEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.TaskAsynchronous)]
     public static Task<List<TResult>> BatchParallelAsync<TSource, TResult, TKey>(
         this IAsyncEnumerable<TSource> source,
@@ -61,7 +66,8 @@ public static partial class ParallelOperators
         where TKey : notnull =>
         source.BatchParallelAsync(batchSize, TaskCalls.Selector(batchSelector), partitionBy, options, cancellationToken);
 
-    /// <inheritdoc cref="BatchParallelAsync{TSource, TResult, TKey}(ChannelReader{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, CancellationToken)"/>
+    /// <inheritdoc cref="BatchParallelAsync{TSource, TResult, TKey}(ChannelReader{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Task)]
     public static Task<List<TResult>> BatchParallelAsync<TSource, TResult, TKey>(
         this ChannelReader<TSource> source,

@@ -8,20 +8,34 @@ namespace Weir;
 /// <content>Results of batches as a list.</content>
 public static partial class ParallelOperators
 {
-    /// <summary>Cuts <paramref name="source"/> into batches and runs <paramref name="batchSelector"/> for several of them at a time.</summary>
+    /// <summary>Splits <paramref name="source"/> into batches and runs <paramref name="batchSelector"/> for several batches at a time.</summary>
     /// <typeparam name="TSource">The type of the items.</typeparam>
     /// <typeparam name="TResult">The type of a batch's result.</typeparam>
-    /// <param name="source">The items. Arrays and lists are read in place and must not change during the run. Other sequences are read by one worker at a time, as items are wanted; never the whole sequence ahead.</param>
-    /// <param name="batchSize">How many items a batch has; the last one may have fewer. At least 1.</param>
-    /// <param name="batchSelector">The call for a batch, which owns the list it is given. Runs on the thread pool, for several batches at once.</param>
-    /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
-    /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="batchSelector"/> is cancelled by it, and whenever the run stops.</param>
-    /// <returns>One result per batch, in source order; failed batches are left out under <see cref="ErrorMode.BestEffort"/>.</returns>
-    /// <exception cref="ArgumentNullException"><paramref name="source"/> or <paramref name="batchSelector"/> is <see langword="null"/>. Thrown at the call.</exception>
-    /// <exception cref="ArgumentOutOfRangeException"><paramref name="batchSize"/> is less than 1, or a value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled; in every <see cref="ErrorMode"/>, and with that token.</exception>
-    /// <exception cref="ItemsFailedException{TResult}">Items failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/> the first item's own exception is thrown instead.</exception>
-    /// <remarks>Options and hooks count batches as items. Only the batches in flight exist at any time. Safe to call from several threads.</remarks>
+    /// <param name="source">
+    /// The items. Arrays and lists are read in place and must not change during the run. Other sequences are read by one worker at a time, and only as items
+    /// are wanted, never all at once. A channel is read until it is completed; it may be a single-reader channel.
+    /// </param>
+    /// <param name="batchSize">The number of items in a batch, at least 1. The last batch may have fewer.</param>
+    /// <param name="batchSelector">The call for a batch. It owns the list it gets. It runs on the thread pool, for several batches at once.</param>
+    /// <param name="options">How to run the calls; <see langword="null"/> for the defaults.</param>
+    /// <param name="cancellationToken">
+    /// Cancels the run. The token passed to <paramref name="batchSelector"/> is cancelled then, and whenever the run stops.
+    /// </param>
+    /// <returns>One result per batch, in source order. Under <see cref="ErrorMode.BestEffort"/>, failed batches are left out.</returns>
+    /// <exception cref="ArgumentNullException">
+    /// <paramref name="source"/> or <paramref name="batchSelector"/> is <see langword="null"/>. Thrown at the call.
+    /// </exception>
+    /// <exception cref="ArgumentOutOfRangeException">
+    /// <paramref name="batchSize"/> is less than 1, or a value of <paramref name="options"/> is out of range. Thrown at the call.
+    /// </exception>
+    /// <exception cref="OperationCanceledException">
+    /// <paramref name="cancellationToken"/> was cancelled. Thrown with that token, in every <see cref="ErrorMode"/>.
+    /// </exception>
+    /// <exception cref="ItemsFailedException{TResult}">
+    /// Batches failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/>, the first failed batch's own exception is
+    /// thrown instead.
+    /// </exception>
+    /// <remarks>Options and hooks treat a batch as an item. Only the batches in flight are held in memory. This method is thread-safe.</remarks>
     public static Task<List<TResult>> BatchParallelAsync<TSource, TResult>(
         this IEnumerable<TSource> source,
         int batchSize,
@@ -37,20 +51,8 @@ public static partial class ParallelOperators
         return OperatorRun.List(Batches.Enumerable(source, batchSize), batchSelector, options, cancellationToken);
     }
 
-    /// <summary>Cuts <paramref name="source"/> into batches and runs <paramref name="batchSelector"/> for several of them at a time.</summary>
-    /// <typeparam name="TSource">The type of the items.</typeparam>
-    /// <typeparam name="TResult">The type of a batch's result.</typeparam>
-    /// <param name="source">The items. The sequence is advanced by one worker at a time, as items are wanted.</param>
-    /// <param name="batchSize">How many items a batch has; the last one may have fewer. At least 1.</param>
-    /// <param name="batchSelector">The call for a batch, which owns the list it is given. Runs on the thread pool, for several batches at once.</param>
-    /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
-    /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="batchSelector"/> is cancelled by it, and whenever the run stops.</param>
-    /// <returns>One result per batch, in source order; failed batches are left out under <see cref="ErrorMode.BestEffort"/>.</returns>
-    /// <exception cref="ArgumentNullException"><paramref name="source"/> or <paramref name="batchSelector"/> is <see langword="null"/>. Thrown at the call.</exception>
-    /// <exception cref="ArgumentOutOfRangeException"><paramref name="batchSize"/> is less than 1, or a value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled; in every <see cref="ErrorMode"/>, and with that token.</exception>
-    /// <exception cref="ItemsFailedException{TResult}">Items failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/> the first item's own exception is thrown instead.</exception>
-    /// <remarks>Options and hooks count batches as items. Only the batches in flight exist at any time. Safe to call from several threads.</remarks>
+    /// <inheritdoc cref="BatchParallelAsync{TSource, TResult}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask{TResult}},
+    ///     ParallelRunOptions, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Asynchronous)]
     public static Task<List<TResult>> BatchParallelAsync<TSource, TResult>(
         this IAsyncEnumerable<TSource> source,
@@ -67,20 +69,8 @@ public static partial class ParallelOperators
         return OperatorRun.List(new TimedBatchSource<TSource>(source, batchSize, null, options.TimeProvider), batchSelector, options, cancellationToken);
     }
 
-    /// <summary>Cuts <paramref name="source"/> into batches and runs <paramref name="batchSelector"/> for several of them at a time.</summary>
-    /// <typeparam name="TSource">The type of the items.</typeparam>
-    /// <typeparam name="TResult">The type of a batch's result.</typeparam>
-    /// <param name="source">The items. The channel is read by one worker at a time until it is completed, so a channel made for a single reader may be given.</param>
-    /// <param name="batchSize">How many items a batch has; the last one may have fewer. At least 1.</param>
-    /// <param name="batchSelector">The call for a batch, which owns the list it is given. Runs on the thread pool, for several batches at once.</param>
-    /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
-    /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="batchSelector"/> is cancelled by it, and whenever the run stops.</param>
-    /// <returns>One result per batch, in source order; failed batches are left out under <see cref="ErrorMode.BestEffort"/>.</returns>
-    /// <exception cref="ArgumentNullException"><paramref name="source"/> or <paramref name="batchSelector"/> is <see langword="null"/>. Thrown at the call.</exception>
-    /// <exception cref="ArgumentOutOfRangeException"><paramref name="batchSize"/> is less than 1, or a value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled; in every <see cref="ErrorMode"/>, and with that token.</exception>
-    /// <exception cref="ItemsFailedException{TResult}">Items failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/> the first item's own exception is thrown instead.</exception>
-    /// <remarks>Options and hooks count batches as items. Only the batches in flight exist at any time. Safe to call from several threads.</remarks>
+    /// <inheritdoc cref="BatchParallelAsync{TSource, TResult}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask{TResult}},
+    ///     ParallelRunOptions, CancellationToken)"/>
     public static Task<List<TResult>> BatchParallelAsync<TSource, TResult>(
         this ChannelReader<TSource> source,
         int batchSize,
@@ -93,6 +83,10 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(batchSelector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.List(new TimedBatchSource<TSource>(source.ReadAllAsync(CancellationToken.None), batchSize, null, options.TimeProvider), batchSelector, options, cancellationToken);
+        return OperatorRun.List(
+            new TimedBatchSource<TSource>(source.ReadAllAsync(CancellationToken.None), batchSize, null, options.TimeProvider),
+            batchSelector,
+            options,
+            cancellationToken);
     }
 }

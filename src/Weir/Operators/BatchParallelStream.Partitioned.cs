@@ -8,33 +8,53 @@ namespace Weir;
 /// <content>Partitioned: Results of batches as a stream.</content>
 public static partial class ParallelOperators
 {
-    /// <summary>Cuts <paramref name="source"/> into batches, runs <paramref name="batchSelector"/> for several of them at a time, and yields the results as they come.</summary>
+    /// <summary>
+    /// Splits <paramref name="source"/> into batches, runs <paramref name="batchSelector"/> for several batches at a time, and yields the results as they
+    /// become available.
+    /// </summary>
     /// <typeparam name="TSource">The type of the items.</typeparam>
     /// <typeparam name="TResult">The type of a batch's result.</typeparam>
     /// <typeparam name="TKey">The type of the keys.</typeparam>
-    /// <param name="source">The items. Arrays and lists are read in place and must not change during the run. Other sequences are read by one worker at a time, as items are wanted; never the whole sequence ahead.</param>
-    /// <param name="batchSize">How many items a batch has at the most. At least 1.</param>
-    /// <param name="batchSelector">The call for a batch, which owns the list it is given. Runs on the thread pool, for several batches at once.</param>
+    /// <param name="source">
+    /// The items. Arrays and lists are read in place and must not change during the run. Other sequences are read by one worker at a time, and only as items
+    /// are wanted, never all at once. A channel is read until it is completed; it may be a single-reader channel.
+    /// </param>
+    /// <param name="batchSize">The largest number of items in a batch, at least 1.</param>
+    /// <param name="batchSelector">The call for a batch. It owns the list it gets. It runs on the thread pool, for several batches at once.</param>
     /// <param name="partitionBy">
-    /// The key of a batch. Batches of one key run one at a time and in source order (or <see cref="ParallelRunOptions.MaxPerPartition"/> at a time); those of other keys pass them. Called once a batch, by one
-    /// worker at a time; an exception from it, or a null key, is a failure of the source.
+    /// Returns the key of a batch. Batches with the same key run one at a time, in source order (or <see cref="ParallelRunOptions.MaxPerPartition"/> at a
+    /// time); batches with other keys can overtake them. It is called once per batch, by one worker at a time. An exception from it, or a null key, is treated
+    /// as a failure of the source.
     /// </param>
-    /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
+    /// <param name="options">How to run the calls; <see langword="null"/> for the defaults.</param>
     /// <param name="batchTimeout">
-    /// How long the first item of a batch may wait for the batch to fill, also while the source gives nothing; the batch is then handed out as it is.
-    /// More than zero; <see langword="null"/> or <see cref="Timeout.InfiniteTimeSpan"/> for no limit.
+    /// How long the first item of a batch may wait for the batch to fill. Then the batch goes out as it is, even while the source yields nothing. More than
+    /// zero; <see langword="null"/> or <see cref="Timeout.InfiniteTimeSpan"/> for no limit.
     /// </param>
-    /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="batchSelector"/> is cancelled by it, and whenever the run stops.</param>
+    /// <param name="cancellationToken">
+    /// Cancels the run. The token passed to <paramref name="batchSelector"/> is cancelled then, and whenever the run stops.
+    /// </param>
     /// <returns>
-    /// One result per batch, in the order of completion, or in source order with <see cref="ParallelRunOptions.OrderedOutput"/>. Nothing runs before the
-    /// first step, and each enumeration is a run of its own.
+    /// One result per batch, in the order of completion, or in source order with <see cref="ParallelRunOptions.OrderedOutput"/>. Nothing runs before the first
+    /// step of an enumeration, and each enumeration is a separate run.
     /// </returns>
-    /// <exception cref="ArgumentNullException"><paramref name="source"/>, <paramref name="batchSelector"/> or <paramref name="partitionBy"/> is <see langword="null"/>. Thrown at the call.</exception>
-    /// <exception cref="ArgumentOutOfRangeException"><paramref name="batchSize"/> is less than 1, <paramref name="batchTimeout"/> is not more than zero, or a value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled; in every <see cref="ErrorMode"/>, and with that token.</exception>
-    /// <exception cref="ItemsFailedException">Items failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/> the first item's own exception is thrown instead.</exception>
+    /// <exception cref="ArgumentNullException">
+    /// <paramref name="source"/>, <paramref name="batchSelector"/> or <paramref name="partitionBy"/> is <see langword="null"/>. Thrown at the call.
+    /// </exception>
+    /// <exception cref="ArgumentOutOfRangeException">
+    /// <paramref name="batchSize"/> is less than 1, <paramref name="batchTimeout"/> is not more than zero, or a value of <paramref name="options"/> is out of
+    /// range. Thrown at the call.
+    /// </exception>
+    /// <exception cref="OperationCanceledException">
+    /// <paramref name="cancellationToken"/> was cancelled. Thrown with that token, in every <see cref="ErrorMode"/>.
+    /// </exception>
+    /// <exception cref="ItemsFailedException">
+    /// Batches failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/>, the first failed batch's own exception is
+    /// thrown instead.
+    /// </exception>
     /// <remarks>
-    /// Options and hooks count batches as items. Leaving the enumeration early cancels what runs and waits for it. With a timeout, a sequence that is not a collection is stepped on a pool thread of its own, one step at a time.
+    /// Options and hooks treat a batch as an item. Leaving the enumeration early cancels the running batches and waits for them. With a timeout, an
+    /// <see cref="IEnumerable{T}"/> that is not an in-memory collection is advanced on a pool thread, one step at a time.
     /// </remarks>
     public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult, TKey>(
         this IEnumerable<TSource> source,
@@ -63,34 +83,8 @@ public static partial class ParallelOperators
             cancellationToken);
     }
 
-    /// <summary>Cuts <paramref name="source"/> into batches, runs <paramref name="batchSelector"/> for several of them at a time, and yields the results as they come.</summary>
-    /// <typeparam name="TSource">The type of the items.</typeparam>
-    /// <typeparam name="TResult">The type of a batch's result.</typeparam>
-    /// <typeparam name="TKey">The type of the keys.</typeparam>
-    /// <param name="source">The items. The sequence is advanced by one worker at a time, as items are wanted.</param>
-    /// <param name="batchSize">How many items a batch has at the most. At least 1.</param>
-    /// <param name="batchSelector">The call for a batch, which owns the list it is given. Runs on the thread pool, for several batches at once.</param>
-    /// <param name="partitionBy">
-    /// The key of a batch. Batches of one key run one at a time and in source order (or <see cref="ParallelRunOptions.MaxPerPartition"/> at a time); those of other keys pass them. Called once a batch, by one
-    /// worker at a time; an exception from it, or a null key, is a failure of the source.
-    /// </param>
-    /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
-    /// <param name="batchTimeout">
-    /// How long the first item of a batch may wait for the batch to fill, also while the source gives nothing; the batch is then handed out as it is.
-    /// More than zero; <see langword="null"/> or <see cref="Timeout.InfiniteTimeSpan"/> for no limit.
-    /// </param>
-    /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="batchSelector"/> is cancelled by it, and whenever the run stops.</param>
-    /// <returns>
-    /// One result per batch, in the order of completion, or in source order with <see cref="ParallelRunOptions.OrderedOutput"/>. Nothing runs before the
-    /// first step, and each enumeration is a run of its own.
-    /// </returns>
-    /// <exception cref="ArgumentNullException"><paramref name="source"/>, <paramref name="batchSelector"/> or <paramref name="partitionBy"/> is <see langword="null"/>. Thrown at the call.</exception>
-    /// <exception cref="ArgumentOutOfRangeException"><paramref name="batchSize"/> is less than 1, <paramref name="batchTimeout"/> is not more than zero, or a value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled; in every <see cref="ErrorMode"/>, and with that token.</exception>
-    /// <exception cref="ItemsFailedException">Items failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/> the first item's own exception is thrown instead.</exception>
-    /// <remarks>
-    /// Options and hooks count batches as items. Leaving the enumeration early cancels what runs and waits for it.
-    /// </remarks>
+    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult, TKey}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Asynchronous)]
     public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult, TKey>(
         this IAsyncEnumerable<TSource> source,
@@ -117,34 +111,8 @@ public static partial class ParallelOperators
             cancellationToken);
     }
 
-    /// <summary>Cuts <paramref name="source"/> into batches, runs <paramref name="batchSelector"/> for several of them at a time, and yields the results as they come.</summary>
-    /// <typeparam name="TSource">The type of the items.</typeparam>
-    /// <typeparam name="TResult">The type of a batch's result.</typeparam>
-    /// <typeparam name="TKey">The type of the keys.</typeparam>
-    /// <param name="source">The items. The channel is read by one worker at a time until it is completed, so a channel made for a single reader may be given.</param>
-    /// <param name="batchSize">How many items a batch has at the most. At least 1.</param>
-    /// <param name="batchSelector">The call for a batch, which owns the list it is given. Runs on the thread pool, for several batches at once.</param>
-    /// <param name="partitionBy">
-    /// The key of a batch. Batches of one key run one at a time and in source order (or <see cref="ParallelRunOptions.MaxPerPartition"/> at a time); those of other keys pass them. Called once a batch, by one
-    /// worker at a time; an exception from it, or a null key, is a failure of the source.
-    /// </param>
-    /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
-    /// <param name="batchTimeout">
-    /// How long the first item of a batch may wait for the batch to fill, also while the source gives nothing; the batch is then handed out as it is.
-    /// More than zero; <see langword="null"/> or <see cref="Timeout.InfiniteTimeSpan"/> for no limit.
-    /// </param>
-    /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="batchSelector"/> is cancelled by it, and whenever the run stops.</param>
-    /// <returns>
-    /// One result per batch, in the order of completion, or in source order with <see cref="ParallelRunOptions.OrderedOutput"/>. Nothing runs before the
-    /// first step, and each enumeration is a run of its own.
-    /// </returns>
-    /// <exception cref="ArgumentNullException"><paramref name="source"/>, <paramref name="batchSelector"/> or <paramref name="partitionBy"/> is <see langword="null"/>. Thrown at the call.</exception>
-    /// <exception cref="ArgumentOutOfRangeException"><paramref name="batchSize"/> is less than 1, <paramref name="batchTimeout"/> is not more than zero, or a value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled; in every <see cref="ErrorMode"/>, and with that token.</exception>
-    /// <exception cref="ItemsFailedException">Items failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/> the first item's own exception is thrown instead.</exception>
-    /// <remarks>
-    /// Options and hooks count batches as items. Leaving the enumeration early cancels what runs and waits for it.
-    /// </remarks>
+    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult, TKey}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
     public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult, TKey>(
         this ChannelReader<TSource> source,
         int batchSize,
@@ -164,7 +132,8 @@ public static partial class ParallelOperators
         options ??= ParallelRunOptions.Default;
         options.Validate();
         return OperatorRun.Stream(
-            () => Lanes.Of(new TimedBatchSource<TSource>(source.ReadAllAsync(CancellationToken.None), batchSize, batchTimeout, options.TimeProvider), partitionBy, options),
+            () => Lanes.Of(
+                new TimedBatchSource<TSource>(source.ReadAllAsync(CancellationToken.None), batchSize, batchTimeout, options.TimeProvider), partitionBy, options),
             batchSelector,
             options,
             cancellationToken);

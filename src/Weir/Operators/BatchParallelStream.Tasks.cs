@@ -7,7 +7,8 @@ namespace Weir;
 /// <content>Results of batches as a stream, of calls that return a <see cref="Task"/>.</content>
 public static partial class ParallelOperators
 {
-    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask{TResult}}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Task)]
     public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult>(
         this IEnumerable<TSource> source,
@@ -18,7 +19,8 @@ public static partial class ParallelOperators
         CancellationToken cancellationToken = default) =>
         source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), options, batchTimeout, cancellationToken);
 
-    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult}(IAsyncEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask{TResult}}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult}(IAsyncEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.TaskAsynchronous)]
     public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult>(
         this IAsyncEnumerable<TSource> source,
@@ -29,7 +31,8 @@ public static partial class ParallelOperators
         CancellationToken cancellationToken = default) =>
         source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), options, batchTimeout, cancellationToken);
 
-    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult}(ChannelReader{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask{TResult}}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult}(ChannelReader{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Task)]
     public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult>(
         this ChannelReader<TSource> source,
@@ -40,7 +43,8 @@ public static partial class ParallelOperators
         CancellationToken cancellationToken = default) =>
         source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), options, batchTimeout, cancellationToken);
 
-    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult, TKey}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult, TKey}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Task)]
     public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult, TKey>(
         this IEnumerable<TSource> source,
@@ -53,7 +57,8 @@ public static partial class ParallelOperators
         where TKey : notnull =>
         source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), partitionBy, options, batchTimeout, cancellationToken);
 
-    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult, TKey}(IAsyncEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult, TKey}(IAsyncEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.TaskAsynchronous)]
     public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult, TKey>(
         this IAsyncEnumerable<TSource> source,
@@ -66,7 +71,8 @@ public static partial class ParallelOperators
         where TKey : notnull =>
         source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), partitionBy, options, batchTimeout, cancellationToken);
 
-    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult, TKey}(ChannelReader{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult, TKey}(ChannelReader{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Task)]
     public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult, TKey>(
         this ChannelReader<TSource> source,

@@ -7,7 +7,8 @@ namespace Weir;
 /// <content>Side effects without results, of calls that return a <see cref="Task"/>.</content>
 public static partial class ParallelOperators
 {
-    /// <inheritdoc cref="ForEachParallelAsync{TSource}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions, CancellationToken)"/>
+    /// <inheritdoc cref="ForEachParallelAsync{TSource}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions,
+    ///     CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Task)]
     public static Task ForEachParallelAsync<TSource>(
         this IEnumerable<TSource> source,
@@ -16,7 +17,8 @@ public static partial class ParallelOperators
         CancellationToken cancellationToken = default) =>
         source.ForEachParallelAsync(TaskCalls.Action(action), options, cancellationToken);
 
-    /// <inheritdoc cref="ForEachParallelAsync{TSource}(IAsyncEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions, CancellationToken)"/>
+    /// <inheritdoc cref="ForEachParallelAsync{TSource}(IAsyncEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions,
+    ///     CancellationToken)"/>
     [OverloadResolutionPriority(Priority.TaskAsynchronous)]
     public static Task ForEachParallelAsync<TSource>(
         this IAsyncEnumerable<TSource> source,
@@ -25,7 +27,8 @@ public static partial class ParallelOperators
         CancellationToken cancellationToken = default) =>
         source.ForEachParallelAsync(TaskCalls.Action(action), options, cancellationToken);
 
-    /// <inheritdoc cref="ForEachParallelAsync{TSource}(ChannelReader{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions, CancellationToken)"/>
+    /// <inheritdoc cref="ForEachParallelAsync{TSource}(ChannelReader{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions,
+    ///     CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Task)]
     public static Task ForEachParallelAsync<TSource>(
         this ChannelReader<TSource> source,
@@ -34,7 +37,8 @@ public static partial class ParallelOperators
         CancellationToken cancellationToken = default) =>
         source.ForEachParallelAsync(TaskCalls.Action(action), options, cancellationToken);
 
-    /// <inheritdoc cref="ForEachParallelAsync{TSource, TKey}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, Func{TSource, TKey}, ParallelRunOptions, CancellationToken)"/>
+    /// <inheritdoc cref="ForEachParallelAsync{TSource, TKey}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, Func{TSource, TKey},
+    ///     ParallelRunOptions, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Task)]
     public static Task ForEachParallelAsync<TSource, TKey>(
         this IEnumerable<TSource> source,
@@ -45,7 +49,8 @@ public static partial class ParallelOperators
         where TKey : notnull =>
         source.ForEachParallelAsync(TaskCalls.Action(action), partitionBy, options, cancellationToken);
 
-    /// <inheritdoc cref="ForEachParallelAsync{TSource, TKey}(IAsyncEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, Func{TSource, TKey}, ParallelRunOptions, CancellationToken)"/>
+    /// <inheritdoc cref="ForEachParallelAsync{TSource, TKey}(IAsyncEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, Func{TSource, TKey},
+    ///     ParallelRunOptions, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.TaskAsynchronous)]
     public static Task ForEachParallelAsync<TSource, TKey>(
         this IAsyncEnumerable<TSource> source,
@@ -56,7 +61,8 @@ public static partial class ParallelOperators
         where TKey : notnull =>
         source.ForEachParallelAsync(TaskCalls.Action(action), partitionBy, options, cancellationToken);
 
-    /// <inheritdoc cref="ForEachParallelAsync{TSource, TKey}(ChannelReader{TSource}, Func{TSource, CancellationToken, ValueTask}, Func{TSource, TKey}, ParallelRunOptions, CancellationToken)"/>
+    /// <inheritdoc cref="ForEachParallelAsync{TSource, TKey}(ChannelReader{TSource}, Func{TSource, CancellationToken, ValueTask}, Func{TSource, TKey},
+    ///     ParallelRunOptions, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Task)]
     public static Task ForEachParallelAsync<TSource, TKey>(
         this ChannelReader<TSource> source,

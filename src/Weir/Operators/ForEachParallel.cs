@@ -8,18 +8,28 @@ namespace Weir;
 /// <content>Side effects without results.</content>
 public static partial class ParallelOperators
 {
-    /// <summary>Runs <paramref name="action"/> for the items of <paramref name="source"/>, several at a time.</summary>
+    /// <summary>Runs <paramref name="action"/> for each item of <paramref name="source"/>, several at a time.</summary>
     /// <typeparam name="TSource">The type of the items.</typeparam>
-    /// <param name="source">The items. Arrays and lists are read in place and must not change during the run. Other sequences are read by one worker at a time, as items are wanted; never the whole sequence ahead.</param>
-    /// <param name="action">The call for an item. Runs on the thread pool, never on the caller's thread or context, and for several items at once.</param>
-    /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
-    /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="action"/> is cancelled by it, and whenever the run stops.</param>
-    /// <returns>A task that ends when everything that was started has ended.</returns>
-    /// <exception cref="ArgumentNullException"><paramref name="source"/> or <paramref name="action"/> is <see langword="null"/>. Thrown at the call.</exception>
-    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled; in every <see cref="ErrorMode"/>, and with that token.</exception>
-    /// <exception cref="ItemsFailedException">Items failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/> the first item's own exception is thrown instead.</exception>
-    /// <remarks>An exception that <paramref name="source"/> itself throws ends the run at once in every mode. Safe to call from several threads.</remarks>
+    /// <param name="source">
+    /// The items. Arrays and lists are read in place and must not change during the run. Other sequences are read by one worker at a time, and only as items
+    /// are wanted, never all at once. A channel is read until it is completed; it may be a single-reader channel.
+    /// </param>
+    /// <param name="action">The call for an item. It runs on the thread pool, never on the caller's thread or context, and for several items at once.</param>
+    /// <param name="options">How to run the calls; <see langword="null"/> for the defaults.</param>
+    /// <param name="cancellationToken">Cancels the run. The token passed to <paramref name="action"/> is cancelled then, and whenever the run stops.</param>
+    /// <returns>A task that completes when everything that was started has ended.</returns>
+    /// <exception cref="ArgumentNullException">
+    /// <paramref name="source"/> or <paramref name="action"/> is <see langword="null"/>. Thrown at the call.
+    /// </exception>
+    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of range. Thrown at the call.</exception>
+    /// <exception cref="OperationCanceledException">
+    /// <paramref name="cancellationToken"/> was cancelled. Thrown with that token, in every <see cref="ErrorMode"/>.
+    /// </exception>
+    /// <exception cref="ItemsFailedException">
+    /// Items failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/>, the first failed item's own exception is thrown
+    /// instead.
+    /// </exception>
+    /// <remarks>An exception from <paramref name="source"/> itself ends the run at once in every mode. This method is thread-safe.</remarks>
     public static Task ForEachParallelAsync<TSource>(
         this IEnumerable<TSource> source,
         Func<TSource, CancellationToken, ValueTask> action,
@@ -33,18 +43,8 @@ public static partial class ParallelOperators
         return OperatorRun.Discard(SourceOf.Enumerable(source), action, options, cancellationToken);
     }
 
-    /// <summary>Runs <paramref name="action"/> for the items of <paramref name="source"/>, several at a time.</summary>
-    /// <typeparam name="TSource">The type of the items.</typeparam>
-    /// <param name="source">The items. The sequence is advanced by one worker at a time, as items are wanted.</param>
-    /// <param name="action">The call for an item. Runs on the thread pool, never on the caller's thread or context, and for several items at once.</param>
-    /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
-    /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="action"/> is cancelled by it, and whenever the run stops.</param>
-    /// <returns>A task that ends when everything that was started has ended.</returns>
-    /// <exception cref="ArgumentNullException"><paramref name="source"/> or <paramref name="action"/> is <see langword="null"/>. Thrown at the call.</exception>
-    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled; in every <see cref="ErrorMode"/>, and with that token.</exception>
-    /// <exception cref="ItemsFailedException">Items failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/> the first item's own exception is thrown instead.</exception>
-    /// <remarks>An exception that <paramref name="source"/> itself throws ends the run at once in every mode. Safe to call from several threads.</remarks>
+    /// <inheritdoc cref="ForEachParallelAsync{TSource}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions,
+    ///     CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Asynchronous)]
     public static Task ForEachParallelAsync<TSource>(
         this IAsyncEnumerable<TSource> source,
@@ -59,18 +59,8 @@ public static partial class ParallelOperators
         return OperatorRun.Discard(SourceOf.AsyncEnumerable(source), action, options, cancellationToken);
     }
 
-    /// <summary>Runs <paramref name="action"/> for the items of <paramref name="source"/>, several at a time.</summary>
-    /// <typeparam name="TSource">The type of the items.</typeparam>
-    /// <param name="source">The items. The channel is read by one worker at a time until it is completed, so a channel made for a single reader may be given.</param>
-    /// <param name="action">The call for an item. Runs on the thread pool, never on the caller's thread or context, and for several items at once.</param>
-    /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
-    /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="action"/> is cancelled by it, and whenever the run stops.</param>
-    /// <returns>A task that ends when everything that was started has ended.</returns>
-    /// <exception cref="ArgumentNullException"><paramref name="source"/> or <paramref name="action"/> is <see langword="null"/>. Thrown at the call.</exception>
-    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled; in every <see cref="ErrorMode"/>, and with that token.</exception>
-    /// <exception cref="ItemsFailedException">Items failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/> the first item's own exception is thrown instead.</exception>
-    /// <remarks>An exception that <paramref name="source"/> itself throws ends the run at once in every mode. Safe to call from several threads.</remarks>
+    /// <inheritdoc cref="ForEachParallelAsync{TSource}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions,
+    ///     CancellationToken)"/>
     public static Task ForEachParallelAsync<TSource>(
         this ChannelReader<TSource> source,
         Func<TSource, CancellationToken, ValueTask> action,

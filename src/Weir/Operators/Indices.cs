@@ -1,6 +1,6 @@
 namespace Weir.Operators;
 
-/// <summary>Indices as the hooks get them.</summary>
+/// <summary>Converts indices for the hooks.</summary>
 internal static class Indices
 {
     public static int ToInt(long index) => index > int.MaxValue ? int.MaxValue : (int)index;

@@ -8,8 +8,7 @@ using Weir.Resilience;
 namespace Weir.Operators;
 
 /// <summary>
-/// Chooses, once a run, what stands around the user's call. Each choice is a type of its own, so a run without features is nothing but the
-/// user's delegate.
+/// Chooses, once per run, what wraps the user's call. Each choice is a separate type, so a run without features calls nothing but the user's delegate.
 /// </summary>
 internal static class OperatorPump
 {
@@ -68,7 +67,7 @@ internal static class OperatorPump
     public static bool HasItemHooks(ParallelRunOptions options) =>
         options.OnStartItemAsync is not null || options.OnCompleteItemAsync is not null;
 
-    /// <summary>An action as a selector without a result.</summary>
+    /// <summary>Turns an action into a selector without a result.</summary>
     public static Func<TItem, CancellationToken, ValueTask<Nothing>> AsSelector<TItem>(Func<TItem, CancellationToken, ValueTask> action) =>
         (item, cancellationToken) =>
         {
@@ -82,7 +81,7 @@ internal static class OperatorPump
             return default;
         };
 
-    /// <summary>A run of a call, inside the spans of its items when there are any.</summary>
+    /// <summary>Creates the run of a call, inside the spans of its items if there are any.</summary>
     private static Pump Make<TItem, TResult, TSink, TPending, TCall>(
         Source<TItem> source, TCall call, TSink sink, PumpSettings settings, RunRecovery<TResult>? recovery, RunTrace? trace)
         where TSink : struct, ISink<TResult>

@@ -6,7 +6,7 @@ using Weir.Observability;
 
 namespace Weir.Operators;
 
-/// <summary>Composes source, call and sink into a run of the engine. The only place where an operator's options become the engine's settings.</summary>
+/// <summary>Composes source, call and sink into a run of the engine. Only this class turns an operator's options into the engine's settings.</summary>
 internal static class OperatorRun
 {
     public static Task<List<TResult>> List<TItem, TResult>(
@@ -62,7 +62,7 @@ internal static class OperatorRun
 
         OutcomeCompletion<TResult> completion = new(Math.Max(0, source.KnownCount));
 
-        // The outcomes are the report, so no mode stops the run or collects anything beside them.
+        // The outcomes already report the failures, so no mode stops the run or collects them again.
         PumpSettings settings = Settings(options, ErrorMode.BestEffort);
         if (source.KnownCount > 0)
         {
@@ -148,7 +148,7 @@ internal static class OperatorRun
         return pump;
     }
 
-    /// <summary>The same for a run that somebody watches.</summary>
+    /// <summary>Starts a run that somebody observes.</summary>
     private static Pump StartObserved<TItem, TResult, TSink>(
         Source<TItem> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
@@ -208,8 +208,9 @@ internal static class OperatorRun
         OnDrain = options.OnDrainAsync is { } onDrain ? PauseHook(onDrain) : null,
     };
 
-    // Methods of their own: a lambda above would cost every run the object of what it captures, hooks or none.
-    private static Func<long, Exception, ValueTask<bool>> ErrorHook(Func<int, Exception, ValueTask<bool>> hook) => (index, error) => hook(Indices.ToInt(index), error);
+    // Separate methods: a lambda above would allocate its closure in every run, with or without hooks.
+    private static Func<long, Exception, ValueTask<bool>> ErrorHook(Func<int, Exception, ValueTask<bool>> hook) =>
+        (index, error) => hook(Indices.ToInt(index), error);
 
     private static Func<long, ValueTask> PauseHook(Func<int, ValueTask> hook) => read => hook(Indices.ToInt(read));
 }

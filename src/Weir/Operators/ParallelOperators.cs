@@ -1,7 +1,6 @@
 namespace Weir;
 
 /// <summary>
-/// Parallel operators over sequences: bounded, cancellable, in source order where a list is returned, and without a task or a copy per item.
-/// One file per verb.
+/// Parallel operators over sequences. They are bounded and cancellable, return lists in source order, and need neither a task nor a copy per item.
 /// </summary>
 public static partial class ParallelOperators;

@@ -2,9 +2,10 @@ using Weir.Core.Sinks;
 
 namespace Weir.Operators;
 
-/// <summary>A stream that is cold: each enumeration is a run of its own, started at its first step.</summary>
+/// <summary>A cold stream: each enumeration is a separate run, which starts at its first step.</summary>
 internal sealed class PumpStream<TResult>(
-    int limit, int capacity, bool ordered, Func<StreamOutput<TResult>, CancellationToken, IRunHandle> start, CancellationToken callToken) : IAsyncEnumerable<TResult>
+    int limit, int capacity, bool ordered, Func<StreamOutput<TResult>, CancellationToken, IRunHandle> start, CancellationToken callToken)
+    : IAsyncEnumerable<TResult>
 {
     /// <summary>See <see cref="StreamOutput{TResult}.Missing"/>.</summary>
     public (int Count, Func<long, TResult> Make)? Missing { get; init; }

@@ -7,7 +7,8 @@ namespace Weir;
 /// <content>Results as a list, of calls that return a <see cref="Task"/>.</content>
 public static partial class ParallelOperators
 {
-    /// <inheritdoc cref="SelectParallelAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}}, ParallelRunOptions, CancellationToken)"/>
+    /// <inheritdoc cref="SelectParallelAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}}, ParallelRunOptions,
+    ///     CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Task)]
     public static Task<List<TResult>> SelectParallelAsync<TSource, TResult>(
         this IEnumerable<TSource> source,
@@ -16,7 +17,8 @@ public static partial class ParallelOperators
         CancellationToken cancellationToken = default) =>
         source.SelectParallelAsync(TaskCalls.Selector(selector), options, cancellationToken);
 
-    /// <inheritdoc cref="SelectParallelAsync{TSource, TResult}(IAsyncEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}}, ParallelRunOptions, CancellationToken)"/>
+    /// <inheritdoc cref="SelectParallelAsync{TSource, TResult}(IAsyncEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
+    ///     ParallelRunOptions, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.TaskAsynchronous)]
     public static Task<List<TResult>> SelectParallelAsync<TSource, TResult>(
         this IAsyncEnumerable<TSource> source,
@@ -25,7 +27,8 @@ public static partial class ParallelOperators
         CancellationToken cancellationToken = default) =>
         source.SelectParallelAsync(TaskCalls.Selector(selector), options, cancellationToken);
 
-    /// <inheritdoc cref="SelectParallelAsync{TSource, TResult}(ChannelReader{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}}, ParallelRunOptions, CancellationToken)"/>
+    /// <inheritdoc cref="SelectParallelAsync{TSource, TResult}(ChannelReader{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
+    ///     ParallelRunOptions, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Task)]
     public static Task<List<TResult>> SelectParallelAsync<TSource, TResult>(
         this ChannelReader<TSource> source,
@@ -34,7 +37,8 @@ public static partial class ParallelOperators
         CancellationToken cancellationToken = default) =>
         source.SelectParallelAsync(TaskCalls.Selector(selector), options, cancellationToken);
 
-    /// <inheritdoc cref="SelectParallelAsync{TSource, TResult, TKey}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}}, Func{TSource, TKey}, ParallelRunOptions, CancellationToken)"/>
+    /// <inheritdoc cref="SelectParallelAsync{TSource, TResult, TKey}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}}, Func{TSource,
+    ///     TKey}, ParallelRunOptions, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Task)]
     public static Task<List<TResult>> SelectParallelAsync<TSource, TResult, TKey>(
         this IEnumerable<TSource> source,
@@ -45,7 +49,8 @@ public static partial class ParallelOperators
         where TKey : notnull =>
         source.SelectParallelAsync(TaskCalls.Selector(selector), partitionBy, options, cancellationToken);
 
-    /// <inheritdoc cref="SelectParallelAsync{TSource, TResult, TKey}(IAsyncEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}}, Func{TSource, TKey}, ParallelRunOptions, CancellationToken)"/>
+    /// <inheritdoc cref="SelectParallelAsync{TSource, TResult, TKey}(IAsyncEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
+    ///     Func{TSource, TKey}, ParallelRunOptions, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.TaskAsynchronous)]
     public static Task<List<TResult>> SelectParallelAsync<TSource, TResult, TKey>(
         this IAsyncEnumerable<TSource> source,
@@ -56,7 +61,8 @@ public static partial class ParallelOperators
         where TKey : notnull =>
         source.SelectParallelAsync(TaskCalls.Selector(selector), partitionBy, options, cancellationToken);
 
-    /// <inheritdoc cref="SelectParallelAsync{TSource, TResult, TKey}(ChannelReader{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}}, Func{TSource, TKey}, ParallelRunOptions, CancellationToken)"/>
+    /// <inheritdoc cref="SelectParallelAsync{TSource, TResult, TKey}(ChannelReader{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
+    ///     Func{TSource, TKey}, ParallelRunOptions, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Task)]
     public static Task<List<TResult>> SelectParallelAsync<TSource, TResult, TKey>(
         this ChannelReader<TSource> source,

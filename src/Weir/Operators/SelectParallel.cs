@@ -8,21 +8,33 @@ namespace Weir;
 /// <content>Results as a list.</content>
 public static partial class ParallelOperators
 {
-    /// <summary>Runs <paramref name="selector"/> for the items of <paramref name="source"/>, several at a time, and gives the results in source order.</summary>
+    /// <summary>
+    /// Runs <paramref name="selector"/> for each item of <paramref name="source"/>, several at a time, and returns the results in source order.
+    /// </summary>
     /// <typeparam name="TSource">The type of the items.</typeparam>
     /// <typeparam name="TResult">The type of the results.</typeparam>
-    /// <param name="source">The items. Arrays and lists are read in place and must not change during the run. Other sequences are read by one worker at a time, as items are wanted; never the whole sequence ahead.</param>
-    /// <param name="selector">The call for an item. Runs on the thread pool, never on the caller's thread or context, and for several items at once.</param>
-    /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
-    /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="selector"/> is cancelled by it, and whenever the run stops.</param>
-    /// <returns>The results in source order; failed items are left out under <see cref="ErrorMode.BestEffort"/>.</returns>
-    /// <exception cref="ArgumentNullException"><paramref name="source"/> or <paramref name="selector"/> is <see langword="null"/>. Thrown at the call.</exception>
-    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled; in every <see cref="ErrorMode"/>, and with that token.</exception>
-    /// <exception cref="ItemsFailedException{TResult}">Items failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/> the first item's own exception is thrown instead.</exception>
+    /// <param name="source">
+    /// The items. Arrays and lists are read in place and must not change during the run. Other sequences are read by one worker at a time, and only as items
+    /// are wanted, never all at once. A channel is read until it is completed; it may be a single-reader channel.
+    /// </param>
+    /// <param name="selector">The call for an item. It runs on the thread pool, never on the caller's thread or context, and for several items at once.</param>
+    /// <param name="options">How to run the calls; <see langword="null"/> for the defaults.</param>
+    /// <param name="cancellationToken">Cancels the run. The token passed to <paramref name="selector"/> is cancelled then, and whenever the run stops.</param>
+    /// <returns>The results in source order. Under <see cref="ErrorMode.BestEffort"/>, failed items are left out.</returns>
+    /// <exception cref="ArgumentNullException">
+    /// <paramref name="source"/> or <paramref name="selector"/> is <see langword="null"/>. Thrown at the call.
+    /// </exception>
+    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of range. Thrown at the call.</exception>
+    /// <exception cref="OperationCanceledException">
+    /// <paramref name="cancellationToken"/> was cancelled. Thrown with that token, in every <see cref="ErrorMode"/>.
+    /// </exception>
+    /// <exception cref="ItemsFailedException{TResult}">
+    /// Items failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/>, the first failed item's own exception is thrown
+    /// instead.
+    /// </exception>
     /// <remarks>
-    /// The task ends when everything that was started has ended, also after a failure or a cancellation. An exception that <paramref name="source"/> itself throws
-    /// ends the run at once in every mode. Safe to call from several threads.
+    /// The task completes when everything that was started has ended, even after a failure or a cancellation. An exception from <paramref name="source"/>
+    /// itself ends the run at once in every mode. This method is thread-safe.
     /// </remarks>
     public static Task<List<TResult>> SelectParallelAsync<TSource, TResult>(
         this IEnumerable<TSource> source,
@@ -37,22 +49,8 @@ public static partial class ParallelOperators
         return OperatorRun.List(SourceOf.Enumerable(source), selector, options, cancellationToken);
     }
 
-    /// <summary>Runs <paramref name="selector"/> for the items of <paramref name="source"/>, several at a time, and gives the results in source order.</summary>
-    /// <typeparam name="TSource">The type of the items.</typeparam>
-    /// <typeparam name="TResult">The type of the results.</typeparam>
-    /// <param name="source">The items. The sequence is advanced by one worker at a time, as items are wanted.</param>
-    /// <param name="selector">The call for an item. Runs on the thread pool, never on the caller's thread or context, and for several items at once.</param>
-    /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
-    /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="selector"/> is cancelled by it, and whenever the run stops.</param>
-    /// <returns>The results in source order; failed items are left out under <see cref="ErrorMode.BestEffort"/>.</returns>
-    /// <exception cref="ArgumentNullException"><paramref name="source"/> or <paramref name="selector"/> is <see langword="null"/>. Thrown at the call.</exception>
-    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled; in every <see cref="ErrorMode"/>, and with that token.</exception>
-    /// <exception cref="ItemsFailedException{TResult}">Items failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/> the first item's own exception is thrown instead.</exception>
-    /// <remarks>
-    /// The task ends when everything that was started has ended, also after a failure or a cancellation. An exception that <paramref name="source"/> itself throws
-    /// ends the run at once in every mode. Safe to call from several threads.
-    /// </remarks>
+    /// <inheritdoc cref="SelectParallelAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}}, ParallelRunOptions,
+    ///     CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Asynchronous)]
     public static Task<List<TResult>> SelectParallelAsync<TSource, TResult>(
         this IAsyncEnumerable<TSource> source,
@@ -67,22 +65,8 @@ public static partial class ParallelOperators
         return OperatorRun.List(SourceOf.AsyncEnumerable(source), selector, options, cancellationToken);
     }
 
-    /// <summary>Runs <paramref name="selector"/> for the items of <paramref name="source"/>, several at a time, and gives the results in source order.</summary>
-    /// <typeparam name="TSource">The type of the items.</typeparam>
-    /// <typeparam name="TResult">The type of the results.</typeparam>
-    /// <param name="source">The items. The channel is read by one worker at a time until it is completed, so a channel made for a single reader may be given.</param>
-    /// <param name="selector">The call for an item. Runs on the thread pool, never on the caller's thread or context, and for several items at once.</param>
-    /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
-    /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="selector"/> is cancelled by it, and whenever the run stops.</param>
-    /// <returns>The results in source order; failed items are left out under <see cref="ErrorMode.BestEffort"/>.</returns>
-    /// <exception cref="ArgumentNullException"><paramref name="source"/> or <paramref name="selector"/> is <see langword="null"/>. Thrown at the call.</exception>
-    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled; in every <see cref="ErrorMode"/>, and with that token.</exception>
-    /// <exception cref="ItemsFailedException{TResult}">Items failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/> the first item's own exception is thrown instead.</exception>
-    /// <remarks>
-    /// The task ends when everything that was started has ended, also after a failure or a cancellation. An exception that <paramref name="source"/> itself throws
-    /// ends the run at once in every mode. Safe to call from several threads.
-    /// </remarks>
+    /// <inheritdoc cref="SelectParallelAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}}, ParallelRunOptions,
+    ///     CancellationToken)"/>
     public static Task<List<TResult>> SelectParallelAsync<TSource, TResult>(
         this ChannelReader<TSource> source,
         Func<TSource, CancellationToken, ValueTask<TResult>> selector,

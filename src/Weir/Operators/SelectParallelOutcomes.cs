@@ -8,21 +8,28 @@ namespace Weir;
 /// <content>One outcome per item.</content>
 public static partial class ParallelOperators
 {
-    /// <summary>Runs <paramref name="selector"/> for the items of <paramref name="source"/>, several at a time, and says for each item how it ended.</summary>
+    /// <summary>Runs <paramref name="selector"/> for each item of <paramref name="source"/>, several at a time, and returns how each item ended.</summary>
     /// <typeparam name="TSource">The type of the items.</typeparam>
     /// <typeparam name="TResult">The type of the results.</typeparam>
-    /// <param name="source">The items. Arrays and lists are read in place and must not change during the run. Other sequences are read by one worker at a time, as items are wanted; never the whole sequence ahead.</param>
-    /// <param name="selector">The call for an item. Runs on the thread pool, never on the caller's thread or context, and for several items at once.</param>
-    /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
-    /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="selector"/> is cancelled by it, and whenever the run stops.</param>
+    /// <param name="source">
+    /// The items. Arrays and lists are read in place and must not change during the run. Other sequences are read by one worker at a time, and only as items
+    /// are wanted, never all at once. A channel is read until it is completed; it may be a single-reader channel.
+    /// </param>
+    /// <param name="selector">The call for an item. It runs on the thread pool, never on the caller's thread or context, and for several items at once.</param>
+    /// <param name="options">How to run the calls; <see langword="null"/> for the defaults.</param>
+    /// <param name="cancellationToken">Cancels the run. The token passed to <paramref name="selector"/> is cancelled then, and whenever the run stops.</param>
     /// <returns>
-    /// One outcome per item, in source order. No item's failure is thrown, and <see cref="ParallelRunOptions.ErrorMode"/> has no meaning here: all items run,
-    /// unless <see cref="ParallelRunOptions.OnErrorAsync"/> stops the run, after which the rest is <see cref="ItemStatus.NotRun"/>.
+    /// One outcome per item, in source order. An item's failure is never thrown, and <see cref="ParallelRunOptions.ErrorMode"/> has no effect: all items run,
+    /// unless <see cref="ParallelRunOptions.OnErrorAsync"/> stops the run. Items that have not started by then are <see cref="ItemStatus.NotRun"/>.
     /// </returns>
-    /// <exception cref="ArgumentNullException"><paramref name="source"/> or <paramref name="selector"/> is <see langword="null"/>. Thrown at the call.</exception>
-    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled; in every <see cref="ErrorMode"/>, and with that token.</exception>
-    /// <remarks>An exception that <paramref name="source"/> itself throws is thrown. Safe to call from several threads.</remarks>
+    /// <exception cref="ArgumentNullException">
+    /// <paramref name="source"/> or <paramref name="selector"/> is <see langword="null"/>. Thrown at the call.
+    /// </exception>
+    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of range. Thrown at the call.</exception>
+    /// <exception cref="OperationCanceledException">
+    /// <paramref name="cancellationToken"/> was cancelled. Thrown with that token, in every <see cref="ErrorMode"/>.
+    /// </exception>
+    /// <remarks>An exception from <paramref name="source"/> itself is thrown. This method is thread-safe.</remarks>
     public static Task<ItemOutcome<TResult>[]> SelectParallelOutcomesAsync<TSource, TResult>(
         this IEnumerable<TSource> source,
         Func<TSource, CancellationToken, ValueTask<TResult>> selector,
@@ -36,21 +43,8 @@ public static partial class ParallelOperators
         return OperatorRun.Outcomes(SourceOf.Enumerable(source), selector, options, cancellationToken);
     }
 
-    /// <summary>Runs <paramref name="selector"/> for the items of <paramref name="source"/>, several at a time, and says for each item how it ended.</summary>
-    /// <typeparam name="TSource">The type of the items.</typeparam>
-    /// <typeparam name="TResult">The type of the results.</typeparam>
-    /// <param name="source">The items. The sequence is advanced by one worker at a time, as items are wanted.</param>
-    /// <param name="selector">The call for an item. Runs on the thread pool, never on the caller's thread or context, and for several items at once.</param>
-    /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
-    /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="selector"/> is cancelled by it, and whenever the run stops.</param>
-    /// <returns>
-    /// One outcome per item, in source order. No item's failure is thrown, and <see cref="ParallelRunOptions.ErrorMode"/> has no meaning here: all items run,
-    /// unless <see cref="ParallelRunOptions.OnErrorAsync"/> stops the run, after which the rest is <see cref="ItemStatus.NotRun"/>.
-    /// </returns>
-    /// <exception cref="ArgumentNullException"><paramref name="source"/> or <paramref name="selector"/> is <see langword="null"/>. Thrown at the call.</exception>
-    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled; in every <see cref="ErrorMode"/>, and with that token.</exception>
-    /// <remarks>An exception that <paramref name="source"/> itself throws is thrown. Safe to call from several threads.</remarks>
+    /// <inheritdoc cref="SelectParallelOutcomesAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
+    ///     ParallelRunOptions, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Asynchronous)]
     public static Task<ItemOutcome<TResult>[]> SelectParallelOutcomesAsync<TSource, TResult>(
         this IAsyncEnumerable<TSource> source,
@@ -65,21 +59,8 @@ public static partial class ParallelOperators
         return OperatorRun.Outcomes(SourceOf.AsyncEnumerable(source), selector, options, cancellationToken);
     }
 
-    /// <summary>Runs <paramref name="selector"/> for the items of <paramref name="source"/>, several at a time, and says for each item how it ended.</summary>
-    /// <typeparam name="TSource">The type of the items.</typeparam>
-    /// <typeparam name="TResult">The type of the results.</typeparam>
-    /// <param name="source">The items. The channel is read by one worker at a time until it is completed, so a channel made for a single reader may be given.</param>
-    /// <param name="selector">The call for an item. Runs on the thread pool, never on the caller's thread or context, and for several items at once.</param>
-    /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
-    /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="selector"/> is cancelled by it, and whenever the run stops.</param>
-    /// <returns>
-    /// One outcome per item, in source order. No item's failure is thrown, and <see cref="ParallelRunOptions.ErrorMode"/> has no meaning here: all items run,
-    /// unless <see cref="ParallelRunOptions.OnErrorAsync"/> stops the run, after which the rest is <see cref="ItemStatus.NotRun"/>.
-    /// </returns>
-    /// <exception cref="ArgumentNullException"><paramref name="source"/> or <paramref name="selector"/> is <see langword="null"/>. Thrown at the call.</exception>
-    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled; in every <see cref="ErrorMode"/>, and with that token.</exception>
-    /// <remarks>An exception that <paramref name="source"/> itself throws is thrown. Safe to call from several threads.</remarks>
+    /// <inheritdoc cref="SelectParallelOutcomesAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
+    ///     ParallelRunOptions, CancellationToken)"/>
     public static Task<ItemOutcome<TResult>[]> SelectParallelOutcomesAsync<TSource, TResult>(
         this ChannelReader<TSource> source,
         Func<TSource, CancellationToken, ValueTask<TResult>> selector,

@@ -8,25 +8,38 @@ namespace Weir;
 /// <content>Results as a stream.</content>
 public static partial class ParallelOperators
 {
-    /// <summary>Runs <paramref name="selector"/> for the items of <paramref name="source"/>, several at a time, and yields the results as they come.</summary>
+    /// <summary>
+    /// Runs <paramref name="selector"/> for each item of <paramref name="source"/>, several at a time, and yields the results as they become available.
+    /// </summary>
     /// <typeparam name="TSource">The type of the items.</typeparam>
     /// <typeparam name="TResult">The type of the results.</typeparam>
-    /// <param name="source">The items. Arrays and lists are read in place and must not change during the run. Other sequences are read by one worker at a time, as items are wanted; never the whole sequence ahead.</param>
-    /// <param name="selector">The call for an item. Runs on the thread pool, never on the caller's thread or context, and for several items at once.</param>
-    /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
-    /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="selector"/> is cancelled by it, and whenever the run stops.</param>
+    /// <param name="source">
+    /// The items. Arrays and lists are read in place and must not change during the run. Other sequences are read by one worker at a time, and only as items
+    /// are wanted, never all at once. A channel is read until it is completed; it may be a single-reader channel.
+    /// </param>
+    /// <param name="selector">The call for an item. It runs on the thread pool, never on the caller's thread or context, and for several items at once.</param>
+    /// <param name="options">How to run the calls; <see langword="null"/> for the defaults.</param>
+    /// <param name="cancellationToken">Cancels the run. The token passed to <paramref name="selector"/> is cancelled then, and whenever the run stops.</param>
     /// <returns>
-    /// The results in the order of their completion, or in source order with <see cref="ParallelRunOptions.OrderedOutput"/>. Nothing runs before the
-    /// first step, and each enumeration is a run of its own.
+    /// The results in the order of completion, or in source order with <see cref="ParallelRunOptions.OrderedOutput"/>. Nothing runs before the first step of an
+    /// enumeration, and each enumeration is a separate run.
     /// </returns>
-    /// <exception cref="ArgumentNullException"><paramref name="source"/> or <paramref name="selector"/> is <see langword="null"/>. Thrown at the call.</exception>
-    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled; in every <see cref="ErrorMode"/>, and with that token.</exception>
-    /// <exception cref="ItemsFailedException">Items failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/> the first item's own exception is thrown instead.</exception>
+    /// <exception cref="ArgumentNullException">
+    /// <paramref name="source"/> or <paramref name="selector"/> is <see langword="null"/>. Thrown at the call.
+    /// </exception>
+    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of range. Thrown at the call.</exception>
+    /// <exception cref="OperationCanceledException">
+    /// <paramref name="cancellationToken"/> was cancelled. Thrown with that token, in every <see cref="ErrorMode"/>.
+    /// </exception>
+    /// <exception cref="ItemsFailedException">
+    /// Items failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/>, the first failed item's own exception is thrown
+    /// instead.
+    /// </exception>
     /// <remarks>
-    /// At most <see cref="ParallelRunOptions.MaxDegreeOfParallelism"/> + <see cref="ParallelRunOptions.ChannelCapacity"/> items are between the source and the consumer at any time.
-    /// Leaving the enumeration early, by <c>break</c>, an exception or disposal, cancels what runs and waits for it. Under
-    /// <see cref="ErrorMode.CollectAndContinue"/> all results come first, and then the exception. The returned sequence may be enumerated from several threads, each enumerator by one at a time.
+    /// At most <see cref="ParallelRunOptions.MaxDegreeOfParallelism"/> + <see cref="ParallelRunOptions.ChannelCapacity"/> items are between the source and the
+    /// consumer at any time. Leaving the enumeration early, by <c>break</c>, an exception or disposal, cancels the running items and waits for them. Under
+    /// <see cref="ErrorMode.CollectAndContinue"/>, the stream yields all results and then throws. Several threads can enumerate the sequence at once, but each
+    /// enumerator is for one thread at a time.
     /// </remarks>
     public static IAsyncEnumerable<TResult> SelectParallelStreamAsync<TSource, TResult>(
         this IEnumerable<TSource> source,
@@ -41,26 +54,8 @@ public static partial class ParallelOperators
         return OperatorRun.Stream(() => SourceOf.Enumerable(source), selector, options, cancellationToken);
     }
 
-    /// <summary>Runs <paramref name="selector"/> for the items of <paramref name="source"/>, several at a time, and yields the results as they come.</summary>
-    /// <typeparam name="TSource">The type of the items.</typeparam>
-    /// <typeparam name="TResult">The type of the results.</typeparam>
-    /// <param name="source">The items. The sequence is advanced by one worker at a time, as items are wanted.</param>
-    /// <param name="selector">The call for an item. Runs on the thread pool, never on the caller's thread or context, and for several items at once.</param>
-    /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
-    /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="selector"/> is cancelled by it, and whenever the run stops.</param>
-    /// <returns>
-    /// The results in the order of their completion, or in source order with <see cref="ParallelRunOptions.OrderedOutput"/>. Nothing runs before the
-    /// first step, and each enumeration is a run of its own.
-    /// </returns>
-    /// <exception cref="ArgumentNullException"><paramref name="source"/> or <paramref name="selector"/> is <see langword="null"/>. Thrown at the call.</exception>
-    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled; in every <see cref="ErrorMode"/>, and with that token.</exception>
-    /// <exception cref="ItemsFailedException">Items failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/> the first item's own exception is thrown instead.</exception>
-    /// <remarks>
-    /// At most <see cref="ParallelRunOptions.MaxDegreeOfParallelism"/> + <see cref="ParallelRunOptions.ChannelCapacity"/> items are between the source and the consumer at any time.
-    /// Leaving the enumeration early, by <c>break</c>, an exception or disposal, cancels what runs and waits for it. Under
-    /// <see cref="ErrorMode.CollectAndContinue"/> all results come first, and then the exception. The returned sequence may be enumerated from several threads, each enumerator by one at a time.
-    /// </remarks>
+    /// <inheritdoc cref="SelectParallelStreamAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
+    ///     ParallelRunOptions, CancellationToken)"/>
     [OverloadResolutionPriority(Priority.Asynchronous)]
     public static IAsyncEnumerable<TResult> SelectParallelStreamAsync<TSource, TResult>(
         this IAsyncEnumerable<TSource> source,
@@ -75,26 +70,8 @@ public static partial class ParallelOperators
         return OperatorRun.Stream(() => SourceOf.AsyncEnumerable(source), selector, options, cancellationToken);
     }
 
-    /// <summary>Runs <paramref name="selector"/> for the items of <paramref name="source"/>, several at a time, and yields the results as they come.</summary>
-    /// <typeparam name="TSource">The type of the items.</typeparam>
-    /// <typeparam name="TResult">The type of the results.</typeparam>
-    /// <param name="source">The items. The channel is read by one worker at a time until it is completed, so a channel made for a single reader may be given.</param>
-    /// <param name="selector">The call for an item. Runs on the thread pool, never on the caller's thread or context, and for several items at once.</param>
-    /// <param name="options">How to run; <see langword="null"/> for the defaults.</param>
-    /// <param name="cancellationToken">Cancels the run. The token given to <paramref name="selector"/> is cancelled by it, and whenever the run stops.</param>
-    /// <returns>
-    /// The results in the order of their completion, or in source order with <see cref="ParallelRunOptions.OrderedOutput"/>. Nothing runs before the
-    /// first step, and each enumeration is a run of its own.
-    /// </returns>
-    /// <exception cref="ArgumentNullException"><paramref name="source"/> or <paramref name="selector"/> is <see langword="null"/>. Thrown at the call.</exception>
-    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
-    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled; in every <see cref="ErrorMode"/>, and with that token.</exception>
-    /// <exception cref="ItemsFailedException">Items failed under <see cref="ErrorMode.CollectAndContinue"/>. Under <see cref="ErrorMode.FailFast"/> the first item's own exception is thrown instead.</exception>
-    /// <remarks>
-    /// At most <see cref="ParallelRunOptions.MaxDegreeOfParallelism"/> + <see cref="ParallelRunOptions.ChannelCapacity"/> items are between the source and the consumer at any time.
-    /// Leaving the enumeration early, by <c>break</c>, an exception or disposal, cancels what runs and waits for it. Under
-    /// <see cref="ErrorMode.CollectAndContinue"/> all results come first, and then the exception. The returned sequence may be enumerated from several threads, each enumerator by one at a time.
-    /// </remarks>
+    /// <inheritdoc cref="SelectParallelStreamAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
+    ///     ParallelRunOptions, CancellationToken)"/>
     public static IAsyncEnumerable<TResult> SelectParallelStreamAsync<TSource, TResult>(
         this ChannelReader<TSource> source,
         Func<TSource, CancellationToken, ValueTask<TResult>> selector,

@@ -2,7 +2,7 @@ using System.Runtime.CompilerServices;
 
 namespace Weir.Operators;
 
-/// <summary>Calls that return a <see cref="Task"/>, as those that return a <see cref="ValueTask"/>, which is what runs are made of.</summary>
+/// <summary>Adapts calls that return a <see cref="Task"/> to calls that return a <see cref="ValueTask"/>, which the runs use.</summary>
 internal static class TaskCalls
 {
     public static Func<TItem, CancellationToken, ValueTask<TResult>> Selector<TItem, TResult>(
@@ -19,7 +19,7 @@ internal static class TaskCalls
         return (item, cancellationToken) => new ValueTask(action(item, cancellationToken) ?? throw NoTask());
     }
 
-    /// <summary>The user's own delegate, for whoever remembers something about it.</summary>
+    /// <summary>The user's own delegate, for code that remembers something about it.</summary>
     public static Delegate Inner(Delegate call) => call.Target is IWrapped wrapped ? wrapped.Call : call;
 
     private static InvalidOperationException NoTask() => new("The call returned null in place of a task.");

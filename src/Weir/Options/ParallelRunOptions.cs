@@ -4,8 +4,8 @@ namespace Weir;
 
 /// <summary>How a parallel operator runs. Immutable: a <c>with</c> expression makes a changed copy.</summary>
 /// <remarks>
-/// The values are checked when an operator is called with them, and a wrong one is an <see cref="ArgumentOutOfRangeException"/> that
-/// names the property. One instance may be used by any number of runs at once; the hooks then are called from all of them.
+/// An operator checks the values when it is called. A value out of range throws an <see cref="ArgumentOutOfRangeException"/> that names the property.
+/// Any number of runs can use one instance at once; all of them then call its hooks.
 /// </remarks>
 public sealed record ParallelRunOptions
 {
@@ -15,17 +15,21 @@ public sealed record ParallelRunOptions
     /// <value>At least 1. The default is the number of processors.</value>
     public int MaxDegreeOfParallelism { get; init; } = Environment.ProcessorCount;
 
-    /// <summary>Lets the run find out by itself how many items to have in flight, within bounds. See docs/adaptive-concurrency.md.</summary>
+    /// <summary>Lets the run adjust the number of items in flight, within bounds. See docs/adaptive-concurrency.md.</summary>
     /// <value><see langword="null"/>, the default, for a fixed limit. Otherwise <see cref="MaxDegreeOfParallelism"/> has no effect.</value>
     public AdaptiveConcurrencyOptions? AdaptiveConcurrency { get; init; }
 
-    /// <summary>How long one item may take, its start and completion hooks included.</summary>
-    /// <value>More than zero and at most <see cref="uint.MaxValue"/> - 1 milliseconds; <see langword="null"/>, the default, for no limit. <see cref="Timeout.InfiniteTimeSpan"/> is taken as <see langword="null"/>.</value>
+    /// <summary>How long one item may take, including all its attempts, the waits between them, and its hooks.</summary>
+    /// <value>
+    /// More than zero and at most <see cref="uint.MaxValue"/> - 1 milliseconds; <see langword="null"/>, the default, for no limit.
+    /// <see cref="Timeout.InfiniteTimeSpan"/> is taken as <see langword="null"/>.
+    /// </value>
     /// <remarks>
-    /// At the limit the item's token is cancelled and the item fails with an <see cref="OperationCanceledException"/> whose
-    /// <see cref="Exception.InnerException"/> is a <see cref="TimeoutException"/>, as <c>HttpClient</c> reports it. This also
-    /// happens when the call ignores its token, or blocks its thread: the run goes on without it, and its later result or exception is dropped.
-    /// It never happens before its time. It happens late by what the timer is, and by at most 10 ms more, because items that end at once do not read the clock.
+    /// At the limit, the item's token is cancelled and the item fails with an <see cref="OperationCanceledException"/> whose
+    /// <see cref="Exception.InnerException"/> is a <see cref="TimeoutException"/>, as with <c>HttpClient</c>. This also happens if the call ignores its
+    /// token or blocks its thread: the run continues without it, and its later result or exception is discarded.
+    /// The limit is never enforced early. It can be late by the timer's own delay plus at most 10 ms, because items that complete synchronously do not read
+    /// the clock.
     /// </remarks>
     public TimeSpan? PerItemTimeout { get; init => field = Require.NoneIfInfinite(value); }
 
@@ -34,55 +38,56 @@ public sealed record ParallelRunOptions
     public ErrorMode ErrorMode { get; init; } = ErrorMode.FailFast;
 
     /// <summary>Called before an item's call, with the item's index in the source. An exception from it is a failure of the item.</summary>
-    /// <remarks>Indices beyond <see cref="int.MaxValue"/>, which only an endless stream reaches, are given as <see cref="int.MaxValue"/>.</remarks>
+    /// <remarks>Indices above <see cref="int.MaxValue"/>, which only an endless stream reaches, are passed as <see cref="int.MaxValue"/>.</remarks>
     public Func<int, ValueTask>? OnStartItemAsync { get; init; }
 
     /// <summary>Called after an item's call has returned its result, with the item's index. An exception from it is a failure of the item.</summary>
     public Func<int, ValueTask>? OnCompleteItemAsync { get; init; }
 
     /// <summary>
-    /// Called once for each item that failed, with its index and exception; <see langword="false"/> stops the run: nothing further
-    /// starts, and running items are cancelled.
+    /// Called once for each failed item, with its index and exception. Return <see langword="false"/> to stop the run: no further item starts, and running
+    /// items are cancelled.
     /// </summary>
     /// <remarks>
-    /// Not called for items that end as cancelled because the run has stopped. What a stopped run gives is what its <see cref="ErrorMode"/> says,
-    /// for the items that ran. An exception from this hook counts as one more failure of the item.
+    /// It is not called for items that are cancelled because the run stopped. The <see cref="ErrorMode"/> decides what a stopped run returns for the items
+    /// that ran. An exception from this hook is one more failure of the item.
     /// </remarks>
     public Func<int, Exception, ValueTask<bool>>? OnErrorAsync { get; init; }
 
     /// <summary>
-    /// Called when a stream pauses reading its source, because its consumer is <see cref="ChannelCapacity"/> results behind; with
-    /// the number of items read so far. Operators that return no stream never pause.
+    /// Called when a stream pauses reading its source because its consumer is <see cref="ChannelCapacity"/> results behind. Gets the number of items read so
+    /// far. Operators that do not return a stream never pause.
     /// </summary>
     public Func<int, ValueTask>? OnThrottleAsync { get; init; }
 
-    /// <summary>Called when a stream that had paused reads on, before it starts its next item; with the number of items read so far.</summary>
+    /// <summary>Called when a paused stream resumes reading, before it starts its next item. Gets the number of items read so far.</summary>
     public Func<int, ValueTask>? OnDrainAsync { get; init; }
 
-    /// <summary>How many results of a stream may lie ready for the consumer, beside the items in flight: how far a stream reads ahead.</summary>
+    /// <summary>How far a stream reads ahead: the number of results that may be ready for the consumer, in addition to the items in flight.</summary>
     /// <value>At least 1. The default is 1024.</value>
-    /// <remarks>With a <c>partitionBy</c> it is also how many items that were read may wait for others of their key, in every operator.</remarks>
+    /// <remarks>With a <c>partitionBy</c>, in every operator, this is also how many items that were read may wait for other items of their key.</remarks>
     public int ChannelCapacity { get; init; } = 1024;
 
-    /// <summary>Whether a stream yields its results in source order instead of in the order of their completion. Lists are always in source order.</summary>
+    /// <summary>Whether a stream yields its results in source order rather than in completion order. Lists are always in source order.</summary>
     /// <value>The default is <see langword="false"/>.</value>
     public bool OrderedOutput { get; init; }
 
-    /// <summary>How many items of one key may be in flight at once, for operators that are given a <c>partitionBy</c>.</summary>
+    /// <summary>How many items of one key may be in flight at once, for calls with a <c>partitionBy</c>.</summary>
     /// <value>At least 1. The default is 1: items of one key run one after the other, in source order.</value>
     public int MaxPerPartition { get; init; } = 1;
 
-    /// <summary>How often a failed item is tried again. Waiting for the next attempt holds no worker.</summary>
+    /// <summary>How often a failed item is retried. Waiting for the next attempt holds no worker.</summary>
     /// <value>0 or more. The default is 0: no retries.</value>
     public int MaxRetries { get; init; }
 
-    /// <summary>Which failures are worth another attempt.</summary>
+    /// <summary>Decides which failures are retried.</summary>
     /// <value>
-    /// <see langword="null"/>, the default, for <see cref="Transient.IsTransient"/>: what the platform itself calls transient, an attempt that ran out of time included, and nothing else.
+    /// <see langword="null"/>, the default, for <see cref="Transient.IsTransient"/>: only failures that the platform itself calls transient, including attempts
+    /// that timed out.
     /// </value>
     /// <remarks>
-    /// A function of your own takes its place and is asked about every failure: <c>e => Transient.IsTransient(e) || e is MyException</c> adds to the default, <c>_ => true</c> tries
-    /// everything again. An exception from it is the item's failure. It is not asked once the run has been cancelled or has stopped.
+    /// Your own function replaces the default and is called for every failure: <c>e => Transient.IsTransient(e) || e is MyException</c> adds to the default,
+    /// <c>_ => true</c> retries everything. An exception from it is the item's failure. It is not called after the run has been cancelled or has stopped.
     /// </remarks>
     public Func<Exception, bool>? IsTransient { get; init; }
 
@@ -94,51 +99,56 @@ public sealed record ParallelRunOptions
     /// <value>At least <see cref="BaseDelay"/> when there are retries. The default is 5 minutes.</value>
     public TimeSpan MaxDelay { get; init; } = TimeSpan.FromMinutes(5);
 
-    /// <summary>How the delay grows from attempt to attempt; <see cref="Backoff"/> has the formulas.</summary>
+    /// <summary>How the delay grows from attempt to attempt. For the formulas, see <see cref="Backoff"/>.</summary>
     /// <value>The default is <see cref="BackoffStrategy.Exponential"/>.</value>
     public BackoffStrategy BackoffStrategy { get; init; } = BackoffStrategy.Exponential;
 
-    /// <summary>Takes the delay from the exception instead, where that says one, as an HTTP <c>Retry-After</c> does.</summary>
+    /// <summary>
+    /// Returns the delay that the exception itself states, such as an HTTP <c>Retry-After</c>; <see langword="null"/> to use the strategy's delay.
+    /// </summary>
     public Func<Exception, TimeSpan?>? DelayHint { get; init; }
 
-    /// <summary>Chance for the strategies with jitter: numbers from 0 to less than 1. Called from several threads at once.</summary>
+    /// <summary>The random numbers for the strategies with jitter, from 0 to less than 1. Called from several threads at once.</summary>
     public Func<double>? Randomness { get; init; }
 
-    /// <summary>Called before an item is put aside for another attempt, with its index, the attempt that failed (from 1) and its exception.</summary>
+    /// <summary>Called before an item waits for another attempt, with its index, the number of the failed attempt (from 1) and its exception.</summary>
     /// <remarks>An exception from it is the item's failure.</remarks>
     public Func<int, int, Exception, ValueTask>? OnRetryAsync { get; init; }
 
-    /// <summary>How long one attempt may take. Its time begins when the rate limit has let it through.</summary>
-    /// <value>More than zero; <see langword="null"/>, the default, for no limit but <see cref="PerItemTimeout"/>. <see cref="Timeout.InfiniteTimeSpan"/> is taken as <see langword="null"/>.</value>
+    /// <summary>How long one attempt may take, from the moment the rate limit admits it.</summary>
+    /// <value>
+    /// More than zero; <see langword="null"/>, the default, for no limit but <see cref="PerItemTimeout"/>. <see cref="Timeout.InfiniteTimeSpan"/> is taken as
+    /// <see langword="null"/>.
+    /// </value>
     public TimeSpan? AttemptTimeout { get; init => field = Require.NoneIfInfinite(value); }
 
-    /// <summary>A result in place of a failure, after the last attempt: see <see cref="Fallback.Of{TResult}(Func{int, Exception, TResult})"/>.</summary>
-    /// <value><see langword="null"/>, the default, for none. Its result type must be that of the operator.</value>
+    /// <summary>Supplies a result after the last attempt has failed. See <see cref="Fallback.Of{TResult}(Func{int, Exception, TResult})"/>.</summary>
+    /// <value><see langword="null"/>, the default, for none. The result type must be the operator's.</value>
     public Fallback? OnFallback { get; init; }
 
-    /// <summary>A circuit breaker of the run's own.</summary>
+    /// <summary>A circuit breaker for this run only.</summary>
     /// <value><see langword="null"/>, the default, for none.</value>
     public CircuitBreakerOptions? CircuitBreaker { get; init; }
 
-    /// <summary>A circuit breaker that is shared with other runs and calls. It takes the place of <see cref="CircuitBreaker"/>; setting both is refused.</summary>
+    /// <summary>A circuit breaker that is shared with other runs and calls. It replaces <see cref="CircuitBreaker"/>; you cannot set both.</summary>
     public CircuitBreaker? SharedCircuitBreaker { get; init; }
 
-    /// <summary>Whether an item that meets an open circuit fails at once, or waits until it may try, without a worker.</summary>
+    /// <summary>Whether an item that meets an open circuit fails at once, or waits, without a worker, until it may try.</summary>
     /// <value>The default is <see cref="OpenCircuitMode.FailFast"/>.</value>
     public OpenCircuitMode OpenCircuitMode { get; init; }
 
-    /// <summary>A rate limit of the run's own: every attempt takes a token, first come first served.</summary>
+    /// <summary>A rate limit for this run only. Every attempt takes tokens, first come, first served.</summary>
     /// <value><see langword="null"/>, the default, for none.</value>
     public RateLimitOptions? RateLimit { get; init; }
 
-    /// <summary>A rate limit that is shared with other runs and calls. It takes the place of <see cref="RateLimit"/>; setting both is refused.</summary>
+    /// <summary>A rate limit that is shared with other runs and calls. It replaces <see cref="RateLimit"/>; you cannot set both.</summary>
     public IRateGate? SharedRateLimit { get; init; }
 
-    /// <summary>Reports of how far the run is.</summary>
+    /// <summary>Progress reports.</summary>
     /// <value><see langword="null"/>, the default, for none.</value>
     public ProgressOptions? Progress { get; init; }
 
-    /// <summary>Samples of what the run is doing.</summary>
+    /// <summary>Metrics samples.</summary>
     /// <value><see langword="null"/>, the default, for none.</value>
     public MetricsOptions? Metrics { get; init; }
 

@@ -3,10 +3,10 @@ using Weir.Resilience;
 
 namespace Weir;
 
-/// <summary>The checks of arguments and options: one clear sentence with the name, the allowed range and the value.</summary>
+/// <summary>Checks arguments and options. Each message is one clear sentence with the name, the allowed range and the value.</summary>
 internal static class Require
 {
-    // What timers accept; anything longer is a mistake in the unit.
+    // The longest time that timers accept. Anything longer is probably in the wrong unit.
     private static readonly TimeSpan LongestTimeout = TimeSpan.FromMilliseconds(uint.MaxValue - 1);
 
     [StackTraceHidden]
@@ -18,7 +18,7 @@ internal static class Require
         }
     }
 
-    /// <summary>The platform's word for no time limit means here what it means there.</summary>
+    /// <summary>Turns the platform's value for no time limit into <see langword="null"/>.</summary>
     public static TimeSpan? NoneIfInfinite(TimeSpan? timeout) => timeout == System.Threading.Timeout.InfiniteTimeSpan ? null : timeout;
 
     [StackTraceHidden]
@@ -26,11 +26,12 @@ internal static class Require
     {
         if (value is { } timeout && !IsInRange(timeout))
         {
-            throw new ArgumentOutOfRangeException(name, value, $"{name} must be more than zero and at most {LongestTimeout.TotalDays:F0} days, or null for none.");
+            throw new ArgumentOutOfRangeException(
+                name, value, $"{name} must be more than zero and at most {LongestTimeout.TotalDays:F0} days, or null for none.");
         }
     }
 
-    /// <summary>A length of time that has to be one.</summary>
+    /// <summary>A time span that must be positive and finite.</summary>
     [StackTraceHidden]
     public static void Length(TimeSpan value, string name)
     {
@@ -40,14 +41,16 @@ internal static class Require
         }
     }
 
-    /// <summary>How often something is done, which may be never.</summary>
+    /// <summary>An interval, which may be infinite.</summary>
     [StackTraceHidden]
     public static void Interval(TimeSpan value, string name)
     {
         if (value != System.Threading.Timeout.InfiniteTimeSpan && !IsInRange(value))
         {
             throw new ArgumentOutOfRangeException(
-                name, value, $"{name} must be more than zero and at most {LongestTimeout.TotalDays:F0} days, or Timeout.InfiniteTimeSpan for the final report only.");
+                name,
+                value,
+                $"{name} must be more than zero and at most {LongestTimeout.TotalDays:F0} days, or Timeout.InfiniteTimeSpan for the final report only.");
         }
     }
 
@@ -56,7 +59,8 @@ internal static class Require
     {
         if (value != System.Threading.Timeout.InfiniteTimeSpan && (value < TimeSpan.Zero || value > LongestTimeout))
         {
-            throw new ArgumentOutOfRangeException(name, value, $"{name} must be from zero to {LongestTimeout.TotalDays:F0} days, or Timeout.InfiniteTimeSpan for as long as it takes.");
+            throw new ArgumentOutOfRangeException(
+                name, value, $"{name} must be from zero to {LongestTimeout.TotalDays:F0} days, or Timeout.InfiniteTimeSpan to wait for as long as it takes.");
         }
     }
 
@@ -83,7 +87,7 @@ internal static class Require
     {
         if (own is not null && shared is not null)
         {
-            throw new ArgumentException($"{ownName} and {sharedName} are both set: give one of them.", sharedName);
+            throw new ArgumentException($"{ownName} and {sharedName} are both set; set only one of them.", sharedName);
         }
     }
 

@@ -7,12 +7,12 @@ using Weir.Resilience;
 namespace Weir.Policies;
 
 /// <summary>
-/// What stands around one attempt of a run: the item's hooks, the circuit breaker, the rate limit, the measuring of the adaptive limit, the attempt's time limit. The rest
-/// (retry, fallback, the item's time limit) is decided where an attempt has failed, in <see cref="RunRecovery{TResult}"/> and by the engine.
+/// What wraps one attempt of a run: the item's hooks, the circuit breaker, the rate limit, the measurements for the adaptive limit, and the attempt's time
+/// limit. <see cref="RunRecovery{TResult}"/> and the engine decide the rest (retry, fallback, the item's time limit) after an attempt has failed.
 /// </summary>
 internal sealed class CallPolicies
 {
-    // Failures that a hook of the user's threw. Weak, so that it keeps no exception alive; made when one throws.
+    // Exceptions that the user's hooks threw. Weak, so that it keeps no exception alive; created when a hook throws.
     private ConditionalWeakTable<Exception, object?>? _hookFailures;
 
     private CallPolicies(ParallelRunOptions options, AdaptiveController? adaptive)
@@ -30,15 +30,15 @@ internal sealed class CallPolicies
         HasOnlyHooks = Breaker is null && Gate is null && Adaptive is null && options.AttemptTimeout is null;
     }
 
-    /// <summary>The token of the run. A cancellation that comes from it says nothing about what was called.</summary>
+    /// <summary>The token of the run. A cancellation that comes from it says nothing about the called service.</summary>
     public CancellationToken RunToken { get; set; }
 
     public bool HasHooks { get; }
 
-    /// <summary>Whether there is nothing but hooks and what is done after a failure.</summary>
+    /// <summary>Whether there are only hooks, and policies that act after a failure.</summary>
     public bool HasOnlyHooks { get; }
 
-    /// <summary>Whether there is nothing around an attempt but a circuit breaker and a rate limit of our own.</summary>
+    /// <summary>Whether only a circuit breaker and our own rate limit wrap an attempt.</summary>
     public bool IsSimple { get; }
 
     public Func<int, ValueTask>? Starting { get; }
@@ -49,12 +49,12 @@ internal sealed class CallPolicies
 
     public IRateGate? Gate { get; }
 
-    /// <summary>The gate, when it is our own.</summary>
+    /// <summary>The rate gate, if it is our own token bucket.</summary>
     public TokenBucket? Bucket { get; }
 
     public AdaptiveController? Adaptive { get; }
 
-    /// <summary>The policies of the options, or null when none stands around an attempt.</summary>
+    /// <summary>The policies of the options, or null if none wraps an attempt.</summary>
     public static CallPolicies? Of(ParallelRunOptions options, AdaptiveController? adaptive) =>
         options.CircuitBreaker is null && options.SharedCircuitBreaker is null && options.RateLimit is null && options.SharedRateLimit is null
         && !OperatorPump.HasItemHooks(options)
@@ -62,28 +62,28 @@ internal sealed class CallPolicies
             : new CallPolicies(options, adaptive);
 
     /// <summary>
-    /// The limit of one attempt, inside the other policies: its time begins when the rate limit has let the attempt through, and the breaker hears of it. Null when there is
-    /// none; a run without policies leaves it to the engine.
+    /// The limit of one attempt, inside the other policies: its time starts when the rate limit has admitted the attempt, and the circuit breaker learns of it.
+    /// Null if there is none; a run without policies leaves the limit to the engine.
     /// </summary>
     public static TimeoutPolicy<TResult>? AttemptTimeoutOf<TResult>(ParallelRunOptions options) =>
         options.AttemptTimeout is { } limit
             ? TimeoutPolicy<TResult>.ForARun(new TimeoutOptions { Timeout = limit, TimeProvider = WatchTime.For(options.TimeProvider) }, UrgentWork.Queue)
             : null;
 
-    /// <summary>A call has given its result.</summary>
+    /// <summary>A call has returned its result.</summary>
     public void Succeeded(CircuitTicket ticket, long started, CancellationToken cancellationToken)
     {
         Adaptive?.Ended(started, succeeded: true, cancellationToken);
         Breaker?.Succeeded(ticket);
     }
 
-    /// <summary>A call has failed. An exception of the breaker's own options takes the place of the failure.</summary>
+    /// <summary>A call has failed. An exception from a callback in the circuit breaker's options replaces the failure.</summary>
     public void Failed(CircuitTicket ticket, Exception error, long started, CancellationToken cancellationToken)
     {
         Adaptive?.Ended(started, succeeded: false, cancellationToken);
         if (error is OperationCanceledException && cancellationToken.IsCancellationRequested && !RunToken.IsCancellationRequested)
         {
-            // The item's own time was up: what is called was too slow, though the exception does not say so.
+            // The item's own time was up: the called service was too slow, although the exception does not say so.
             Breaker?.Failed(ticket);
         }
         else
@@ -92,7 +92,7 @@ internal sealed class CallPolicies
         }
     }
 
-    /// <summary>Calls a hook. When it throws, the item fails, and its call, which may well have succeeded, is not repeated.</summary>
+    /// <summary>Calls a hook. If it throws, the item fails; its call is not repeated, because it may have succeeded.</summary>
     public ValueTask Tell(Func<int, ValueTask> hook, long index)
     {
         try

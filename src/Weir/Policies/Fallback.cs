@@ -2,7 +2,9 @@ using System.Diagnostics.CodeAnalysis;
 
 namespace Weir;
 
-/// <summary>A result in place of an item's failure. Made by <see cref="Of{TResult}(Func{int, Exception, TResult})"/>, for operators with results of that type.</summary>
+/// <summary>
+/// Supplies a result for an item that failed. Create it with <see cref="Of{TResult}(Func{int, Exception, TResult})"/>, for operators with results of that type.
+/// </summary>
 [SuppressMessage("Usage", "CA2208:Instantiate argument exceptions correctly", Justification = "Wrong options are named after their property.")]
 public abstract class Fallback
 {
@@ -13,9 +15,11 @@ public abstract class Fallback
     /// <summary>The type of the results, for messages.</summary>
     internal abstract Type ResultType { get; }
 
-    /// <summary>Makes a fallback that answers at once.</summary>
+    /// <summary>Creates a synchronous fallback.</summary>
     /// <typeparam name="TResult">The type of the operator's results.</typeparam>
-    /// <param name="result">Gives the result for an item's index and exception. An exception from it is the item's failure. Called from several threads at once.</param>
+    /// <param name="result">
+    /// Returns the result for an item's index and exception. An exception from it is the item's failure. Called from several threads at once.
+    /// </param>
     /// <returns>The fallback.</returns>
     /// <exception cref="ArgumentNullException"><paramref name="result"/> is <see langword="null"/>.</exception>
     public static Fallback Of<TResult>(Func<int, Exception, TResult> result)
@@ -24,9 +28,11 @@ public abstract class Fallback
         return new TypedFallback<TResult>((index, error) => new ValueTask<TResult>(result(index, error)));
     }
 
-    /// <summary>Makes a fallback that may wait.</summary>
+    /// <summary>Creates an asynchronous fallback.</summary>
     /// <typeparam name="TResult">The type of the operator's results.</typeparam>
-    /// <param name="result">Gives the result for an item's index and exception. An exception from it is the item's failure. Called from several threads at once.</param>
+    /// <param name="result">
+    /// Returns the result for an item's index and exception. An exception from it is the item's failure. Called from several threads at once.
+    /// </param>
     /// <returns>The fallback.</returns>
     /// <exception cref="ArgumentNullException"><paramref name="result"/> is <see langword="null"/>.</exception>
     public static Fallback OfAsync<TResult>(Func<int, Exception, ValueTask<TResult>> result)
@@ -35,8 +41,8 @@ public abstract class Fallback
         return new TypedFallback<TResult>(result);
     }
 
-    /// <summary>The fallback for results of a type.</summary>
-    /// <exception cref="ArgumentException">It gives results of another type.</exception>
+    /// <summary>The fallback for results of a given type.</summary>
+    /// <exception cref="ArgumentException">The fallback returns results of another type.</exception>
     internal static TypedFallback<TResult>? For<TResult>(Fallback? fallback) => fallback switch
     {
         null => null,
@@ -46,12 +52,12 @@ public abstract class Fallback
             nameof(ParallelRunOptions.OnFallback)),
     };
 
-    /// <exception cref="ArgumentException">There is a fallback where there are no results.</exception>
+    /// <exception cref="ArgumentException">A fallback is set, but there are no results.</exception>
     internal static void RefuseFor(Fallback? fallback, string what)
     {
         if (fallback is not null)
         {
-            throw new ArgumentException($"OnFallback has no meaning for {what}, which has no results: leave it null.", nameof(ParallelRunOptions.OnFallback));
+            throw new ArgumentException($"OnFallback must be null for {what}, which has no results.", nameof(ParallelRunOptions.OnFallback));
         }
     }
 }

@@ -3,7 +3,7 @@ using Weir.Core.Dispatch;
 
 namespace Weir.Policies;
 
-/// <summary>Lets an async method await a started call of any kind, on no captured context.</summary>
+/// <summary>Lets an async method await a started call of any kind, without capturing a context.</summary>
 internal readonly struct PendingAwaiter<TResult, TPending>(TPending pending) : ICriticalNotifyCompletion
     where TPending : struct, IPending<TResult>
 {

@@ -7,8 +7,11 @@ using Weir.Resilience;
 namespace Weir.Policies;
 
 /// <summary>The user's selector inside the run's policies and hooks.</summary>
-/// <remarks>While nothing has to be waited for but the selector itself, there is no state machine: this is the path of every item of a run whose policies do not act.</remarks>
-internal readonly struct PolicyCall<TItem, TResult>(Func<TItem, CancellationToken, ValueTask<TResult>> selector, CallPolicies policies, TimeoutPolicy<TResult>? attemptTimeout)
+/// <remarks>
+/// There is no state machine while an item waits for nothing but the selector itself. This is the path of every item of a run whose policies do not act.
+/// </remarks>
+internal readonly struct PolicyCall<TItem, TResult>(
+    Func<TItem, CancellationToken, ValueTask<TResult>> selector, CallPolicies policies, TimeoutPolicy<TResult>? attemptTimeout)
     : ICall<TItem, PolicyPending<TResult>>
 {
     public bool InvokesInPlace => true;
@@ -18,7 +21,9 @@ internal readonly struct PolicyCall<TItem, TResult>(Func<TItem, CancellationToke
         : policies.HasOnlyHooks ? new(InvokeHooked(item, index, isFirst, cancellationToken))
         : new(InvokeAllAsync(item, index, isFirst, cancellationToken));
 
-    /// <summary>The call inside nothing but hooks, or a circuit breaker and a rate limit of our own, as far as it gets without waiting; all others elsewhere.</summary>
+    /// <summary>
+    /// Makes the call, as far as it gets without waiting, inside only hooks or only a circuit breaker and our own rate limit. Other calls go elsewhere.
+    /// </summary>
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once: here when it has completed, else where the attempt goes on.")]
     public void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
     {
@@ -94,11 +99,11 @@ internal readonly struct PolicyCall<TItem, TResult>(Func<TItem, CancellationToke
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void WaitElsewhere(ValueTask<TResult> task, ref PolicyPending<TResult> pending) => pending = new(task);
 
-    // Here and below, what rarely happens is in methods of its own: their structs would have to be cleared at each entry of this one.
+    // Here and below, rare cases are in separate methods, because each entry to this method would have to clear their structs.
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once: here when it has completed, else where the item goes on.")]
     private ValueTask<TResult> InvokeHooked(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
     {
-        // One handler for both hooks instead of one a call of them.
+        // One handler for both hooks instead of one for each.
         bool inHook = false;
         try
         {
@@ -175,7 +180,7 @@ internal readonly struct PolicyCall<TItem, TResult>(Func<TItem, CancellationToke
         return Attempt(item, ticket, isLetIn: policies.Bucket is { } bucket && bucket.TryEnter(), cancellationToken);
     }
 
-    /// <summary>One attempt that the breaker has let in.</summary>
+    /// <summary>One attempt that the circuit breaker has admitted.</summary>
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once: here when it has completed, else where the attempt goes on.")]
     private PolicyPending<TResult> Attempt(TItem item, CircuitTicket ticket, bool isLetIn, CancellationToken cancellationToken)
     {
@@ -220,7 +225,7 @@ internal readonly struct PolicyCall<TItem, TResult>(Func<TItem, CancellationToke
             ? selector(item, cancellationToken)
             : attemptTimeout.ExecuteAsync(static (call, token) => call.selector(call.item, token), (selector, item), cancellationToken);
 
-    /// <summary>An attempt whose gate made it wait, or gave it something to hold.</summary>
+    /// <summary>An attempt that its rate gate made wait, or that holds a lease of the gate.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     private async ValueTask<TResult> AfterGateAsync(
         ValueTask<IDisposable?> entry, bool mayHaveWaited, CircuitTicket ticket, TItem item, CancellationToken cancellationToken)
@@ -232,21 +237,21 @@ internal readonly struct PolicyCall<TItem, TResult>(Func<TItem, CancellationToke
         }
         catch
         {
-            // Nothing was called, so nothing can be said about it.
+            // Nothing was called, so there is no outcome to report.
             policies.Breaker?.Ignored(ticket);
             throw;
         }
 
         try
         {
-            // A wait may end just before it hears of a cancellation: no attempt begins after the end.
+            // A wait may end just before it learns of a cancellation. No attempt may begin after the end of the run.
             if (cancellationToken.IsCancellationRequested)
             {
                 policies.Breaker?.Ignored(ticket);
                 throw new OperationCanceledException(cancellationToken);
             }
 
-            // A circuit that opened while this attempt stood in the queue must stop it: its ticket is of an older generation.
+            // A circuit that opened while this attempt was queued must stop it: its ticket is from an older generation.
             if (mayHaveWaited && policies.Breaker is { } breaker && !breaker.IsCurrent(ticket) && !breaker.TryEnter(out ticket))
             {
                 throw breaker.CreateRejection();

@@ -5,8 +5,8 @@ using Weir.Resilience;
 namespace Weir.Policies;
 
 /// <summary>
-/// A started call whose end is told to the run's policies when its result is taken, unless that was done already. A struct in place of a state machine: a call
-/// that suspends costs the policies no allocation.
+/// A started call. When its result is taken, it reports its end to the run's policies, unless that has already been done. It is a struct rather than a state
+/// machine, so a call that suspends costs the policies no allocation.
 /// </summary>
 internal struct PolicyPending<TResult> : IPending<TResult>
 {
@@ -44,7 +44,7 @@ internal struct PolicyPending<TResult> : IPending<TResult>
 
     public readonly void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
 
-    /// <summary>Becomes a call that has ended, and that the policies have been told of. Nothing but what says so is written.</summary>
+    /// <summary>Becomes a call that has ended and has been reported to the policies. Writes only the fields that record this.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Succeed(TResult result)
     {

@@ -5,14 +5,14 @@ using Weir.Resilience;
 namespace Weir.Policies;
 
 /// <summary>
-/// What a run does with a failed attempt: waits for an open circuit, tries again, or falls back. The engine does the waiting, without a worker.
+/// What a run does with a failed attempt: it waits for an open circuit, retries, or falls back. The engine does the waiting, without a worker.
 /// </summary>
 internal sealed class RunRecovery<TResult> : IRecovery<TResult>
 {
-    // For a circuit that lets somebody else try at this moment; one that is open says itself how long it will be.
+    // For a circuit that another call is probing at this moment. An open circuit states its own remaining time.
     private static readonly TimeSpan ShortestWait = TimeSpan.FromMilliseconds(10);
 
-    // A half-open circuit only knows how long it will be at most, and mostly closes much sooner.
+    // A half-open circuit only knows its longest remaining time, and usually closes much sooner.
     private static readonly TimeSpan LongestHalfOpenWait = TimeSpan.FromMilliseconds(100);
 
     private readonly ParallelRunOptions _options;
@@ -30,7 +30,7 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
 
     public TimeSpan? AttemptTimeout => _policies is null ? _options.AttemptTimeout : null;
 
-    /// <summary>The recovery of the options, or null when a failure is simply a failure.</summary>
+    /// <summary>The recovery for the options, or null if a failure needs none.</summary>
     public static RunRecovery<TResult>? Of(ParallelRunOptions options, CallPolicies? policies)
     {
         TypedFallback<TResult>? fallback = Fallback.For<TResult>(options.OnFallback);
