@@ -4,32 +4,32 @@ using Polly;
 namespace Weir.Polly;
 
 /// <summary>
-/// Puts a Polly resilience pipeline around the call of each item, in the place of Weir's own policies. What comes back is a selector or an action like any other: for
-/// the operators, the runtimes and whatever else takes one.
+/// Puts a Polly resilience pipeline around the call of each item, in place of Weir's own policies. The result is an ordinary selector or action, for the
+/// operators, the runtimes and any other method that accepts one.
 /// </summary>
 /// <remarks>
 /// <para>
-/// The pipeline runs inside the item: what Polly waits for (a retry's delay, a hedging delay, a rate limiter) holds the item's place under the limit. All attempts of
-/// an item are one call for the run's own policies and hooks, so leave the run's retries, circuit breaker, rate limit, attempt timeout and fallback unset. <see cref="ParallelRunOptions.PerItemTimeout"/>
-/// stands around the whole pipeline.
+/// The pipeline runs inside the item: while Polly waits (for a retry's delay, a hedging delay or a rate limiter), the item keeps its place under the limit. The
+/// run's own policies and hooks see all attempts of an item as one call, so leave the run's retries, circuit breaker, rate limit, attempt timeout and fallback
+/// unset. <see cref="ParallelRunOptions.PerItemTimeout"/> applies around the whole pipeline.
 /// </para>
 /// <para>
-/// Polly's exceptions are the items' failures as they are: a <c>TimeoutRejectedException</c>, a <c>BrokenCircuitException</c>. The token that the call gets is Polly's, which the
-/// caller, the end of the run and the item's time limit cancel too; then Polly starts no further attempt.
+/// Polly's exceptions become the items' failures unchanged: a <c>TimeoutRejectedException</c>, a <c>BrokenCircuitException</c>. The call gets Polly's token,
+/// which the caller, the end of the run and the item's time limit also cancel. Then Polly starts no further attempt.
 /// </para>
-/// <para>A pipeline may be used by any number of runs and items at once, and keeps its state, such as a circuit's, over all of them.</para>
+/// <para>Any number of runs and items can use a pipeline at once. It keeps its state, such as that of a circuit, across all of them.</para>
 /// </remarks>
 public static class PollyPipelines
 {
-    // As in the operators: an async lambda becomes a ValueTask, which needs nothing around it.
+    // As in the operators: an async lambda converts to the ValueTask overload, which needs no wrapper.
     private const int ForTasks = -1;
 
-    /// <summary>Makes a selector whose calls go through a pipeline.</summary>
-    /// <typeparam name="TItem">The items.</typeparam>
-    /// <typeparam name="TResult">The results.</typeparam>
+    /// <summary>Creates a selector whose calls go through a pipeline.</summary>
+    /// <typeparam name="TItem">The type of the items.</typeparam>
+    /// <typeparam name="TResult">The type of the results.</typeparam>
     /// <param name="pipeline">The pipeline.</param>
-    /// <param name="selector">The call, made once an attempt.</param>
-    /// <returns>The selector. A call that suspends costs what Polly allocates; it needs no closure an item.</returns>
+    /// <param name="selector">The call, made once per attempt.</param>
+    /// <returns>The selector. A call that suspends costs only what Polly allocates; there is no closure per item.</returns>
     /// <exception cref="ArgumentNullException">An argument is <see langword="null"/>.</exception>
     public static Func<TItem, CancellationToken, ValueTask<TResult>> Around<TItem, TResult>(
         this ResiliencePipeline pipeline, Func<TItem, CancellationToken, ValueTask<TResult>> selector)
@@ -40,13 +40,13 @@ public static class PollyPipelines
             pipeline.ExecuteAsync(static (call, token) => call.selector(call.item, token), (selector, item), cancellationToken);
     }
 
-    /// <summary>Makes a selector whose calls go through a pipeline for results of their type: hedging and fallback are of this kind.</summary>
-    /// <typeparam name="TItem">The items.</typeparam>
-    /// <typeparam name="TResult">The results.</typeparam>
+    /// <summary>Creates a selector whose calls go through a pipeline that is typed for their results, as hedging and fallback need.</summary>
+    /// <typeparam name="TItem">The type of the items.</typeparam>
+    /// <typeparam name="TResult">The type of the results.</typeparam>
     /// <param name="pipeline">The pipeline.</param>
     /// <param name="selector">
-    /// The call, made once an attempt. With hedging, several attempts of one item run at once, each with a token of its own that is cancelled when another one has won: the run then has more
-    /// calls in flight than items.
+    /// The call, made once per attempt. With hedging, several attempts of one item run at once, so the run has more calls in flight than items. Each attempt
+    /// has its own token, which is cancelled when another attempt has won.
     /// </param>
     /// <returns>The selector.</returns>
     /// <exception cref="ArgumentNullException">An argument is <see langword="null"/>.</exception>
@@ -59,10 +59,10 @@ public static class PollyPipelines
             pipeline.ExecuteAsync(static (call, token) => call.selector(call.item, token), (selector, item), cancellationToken);
     }
 
-    /// <summary>Makes an action whose calls go through a pipeline.</summary>
-    /// <typeparam name="TItem">The items.</typeparam>
+    /// <summary>Creates an action whose calls go through a pipeline.</summary>
+    /// <typeparam name="TItem">The type of the items.</typeparam>
     /// <param name="pipeline">The pipeline.</param>
-    /// <param name="action">The call, made once an attempt.</param>
+    /// <param name="action">The call, made once per attempt.</param>
     /// <returns>The action.</returns>
     /// <exception cref="ArgumentNullException">An argument is <see langword="null"/>.</exception>
     public static Func<TItem, CancellationToken, ValueTask> Around<TItem>(this ResiliencePipeline pipeline, Func<TItem, CancellationToken, ValueTask> action)

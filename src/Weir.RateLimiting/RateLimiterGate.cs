@@ -2,19 +2,19 @@ using System.Threading.RateLimiting;
 
 namespace Weir.Resilience;
 
-/// <summary>Lets any <see cref="RateLimiter"/> pace calls in place of Weir's own <see cref="TokenBucket"/>.</summary>
+/// <summary>Uses any <see cref="RateLimiter"/> to pace calls, in place of Weir's own <see cref="TokenBucket"/>.</summary>
 /// <remarks>
-/// As fair, exact and thread-safe as the limiter. A lease is held until the call has ended, so that a limiter of concurrency works as well.
-/// The limiter stays its owner's: it is not disposed here.
+/// The gate is as fair, exact and thread-safe as the limiter. It holds a lease until the call has ended, so a concurrency limiter works as well. It does not
+/// dispose the limiter, which remains its owner's.
 /// </remarks>
 public sealed class RateLimiterGate : IRateGate
 {
     private readonly RateLimiter _limiter;
     private readonly int _permits;
 
-    /// <summary>Makes a gate of a limiter.</summary>
-    /// <param name="limiter">The limiter. How many calls wait at it, and which, is its own setting.</param>
-    /// <param name="permits">How many permits one call takes; at least 1.</param>
+    /// <summary>Creates a gate from a limiter.</summary>
+    /// <param name="limiter">The limiter. Its own settings decide how many calls may wait, and which.</param>
+    /// <param name="permits">The number of permits that one call takes; at least 1.</param>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="permits"/> is less than 1.</exception>
     public RateLimiterGate(RateLimiter limiter, int permits = 1)
     {

@@ -1,6 +1,6 @@
 namespace Weir.Resilience;
 
-/// <summary>How far an attempt got: the chain goes on from there when it has to wait. The default value is an attempt yet to begin.</summary>
+/// <summary>How far an attempt got. If it has to wait, the chain continues from there. The default value is an attempt that has not started.</summary>
 internal struct Attempt<TResult>
 {
     public AttemptPhase Phase;

@@ -4,22 +4,22 @@ using System.Runtime.ExceptionServices;
 
 namespace Weir.Resilience;
 
-/// <summary>All policies around one call, in one fixed order.</summary>
+/// <summary>Applies all policies to a call, in one fixed order.</summary>
 /// <remarks>
 /// <para>
-/// The order, outermost first: fallback, total timeout, retry, circuit breaker, rate limit, attempt timeout, the call. So each attempt
-/// asks the breaker and pays the rate limit; an open circuit ends a running retry (unless <see cref="RetryOptions.IsTransient"/> says otherwise);
-/// the fallback sees an open circuit and both timeouts, and what it hides still counts as a failure for the breaker.
+/// The order, outermost first: fallback, total timeout, retry, circuit breaker, rate limit, attempt timeout, the call. So each attempt asks the circuit
+/// breaker and takes tokens from the rate limit. An open circuit ends a running retry (unless <see cref="RetryOptions.IsTransient"/> says otherwise). The
+/// fallback sees an open circuit and both timeouts, and a failure that it replaces still counts for the circuit breaker.
 /// </para>
 /// <para>
 /// One instance serves any number of calls and threads at once. A call that succeeds without suspending allocates nothing. Build it once and keep it.
 /// </para>
 /// <para>
-/// The caller's cancellation always ends as an <see cref="OperationCanceledException"/> with the caller's token: it is not retried, gets no
-/// fallback and is no failure for the breaker. A failure that was already there when the caller cancelled stays what it is.
+/// Cancellation by the caller always ends as an <see cref="OperationCanceledException"/> with the caller's token. It is not retried, gets no fallback, and is
+/// not a failure for the circuit breaker. A failure that had already occurred when the caller cancelled remains what it is.
 /// </para>
 /// </remarks>
-/// <typeparam name="TResult">What the calls return.</typeparam>
+/// <typeparam name="TResult">The type of the calls' results.</typeparam>
 public sealed class PolicyChain<TResult>
 {
     private readonly FallbackPolicy<TResult>? _fallback;
@@ -31,9 +31,9 @@ public sealed class PolicyChain<TResult>
     private readonly TimeoutPolicy<TResult>? _limit;
     private readonly Clock _clock;
 
-    /// <summary>Makes a chain of the options.</summary>
+    /// <summary>Creates a chain from the options.</summary>
     /// <param name="options">The policies.</param>
-    /// <exception cref="ArgumentOutOfRangeException">A value is out of its range; the parameter is named after the property.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">A value is out of range. The exception names the property.</exception>
     public PolicyChain(PolicyChainOptions<TResult> options)
     {
         ArgumentNullException.ThrowIfNull(options);
@@ -48,15 +48,17 @@ public sealed class PolicyChain<TResult>
         _clock = new Clock(options.TimeProvider);
     }
 
-    /// <summary>Makes a call with all policies around it.</summary>
-    /// <param name="call">The call, made once an attempt. Its token is cancelled by the caller and at both time limits, and is valid until the attempt ends.</param>
+    /// <summary>Makes a call with all policies.</summary>
+    /// <param name="call">
+    /// The call, made once per attempt. Its token is cancelled by the caller and at both time limits, and is valid until the attempt ends.
+    /// </param>
     /// <param name="cancellationToken">The caller's token.</param>
-    /// <returns>The result of the first attempt that succeeds, or of the fallback. To be awaited once, as any value task.</returns>
-    /// <exception cref="Exception">What the last attempt failed with.</exception>
-    /// <exception cref="CircuitBreakerOpenException">The circuit did not let the last attempt in.</exception>
-    /// <exception cref="RateLimitRejectedException">The rate limiter refused the last attempt.</exception>
+    /// <returns>The result of the first attempt that succeeds, or of the fallback. Await it only once, like any value task.</returns>
+    /// <exception cref="Exception">The exception of the last attempt.</exception>
+    /// <exception cref="CircuitBreakerOpenException">The circuit rejected the last attempt.</exception>
+    /// <exception cref="RateLimitRejectedException">The rate limiter rejected the last attempt.</exception>
     /// <exception cref="OperationCanceledException">
-    /// A time limit was reached: the inner exception is a <see cref="TimeoutException"/>. Or the caller cancelled: it carries the caller's token.
+    /// A time limit passed, and the inner exception is a <see cref="TimeoutException"/>; or the caller cancelled, and the exception carries the caller's token.
     /// </exception>
     public ValueTask<TResult> ExecuteAsync(Func<CancellationToken, ValueTask<TResult>> call, CancellationToken cancellationToken = default)
     {
@@ -64,11 +66,13 @@ public sealed class PolicyChain<TResult>
         return ExecuteAsync(static (call, token) => call(token), call, cancellationToken);
     }
 
-    /// <summary>Makes a call with all policies around it, which gets a state instead of a closure.</summary>
-    /// <typeparam name="TState">What the call gets.</typeparam>
+    /// <summary>Makes a call with all policies. The call gets a state, so that it needs no closure.</summary>
+    /// <typeparam name="TState">The type of the state.</typeparam>
     /// <inheritdoc cref="ExecuteAsync(Func{CancellationToken, ValueTask{TResult}}, CancellationToken)"/>
-    /// <param name="call">The call, made once an attempt. Its token is cancelled by the caller and at both time limits, and is valid until the attempt ends.</param>
-    /// <param name="state">What the call gets.</param>
+    /// <param name="call">
+    /// The call, made once per attempt. Its token is cancelled by the caller and at both time limits, and is valid until the attempt ends.
+    /// </param>
+    /// <param name="state">The state passed to the call.</param>
     /// <param name="cancellationToken">The caller's token.</param>
     public ValueTask<TResult> ExecuteAsync<TState>(
         Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken cancellationToken = default)
@@ -128,7 +132,7 @@ public sealed class PolicyChain<TResult>
         return new ValueTask<TResult>(result);
     }
 
-    // Methods of their own, because the large struct would have to be cleared at the entry of the fast path too.
+    // Separate methods, because otherwise the entry to the fast path would have to clear the large struct too.
     [MethodImpl(MethodImplOptions.NoInlining)]
     private ValueTask<TResult> BeginAsync<TState>(
         Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken token, CancellationToken callerToken) =>
@@ -144,7 +148,7 @@ public sealed class PolicyChain<TResult>
         CircuitTicket ticket, IDisposable? lease, ValueTask<TResult> pending, Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken token, CancellationToken callerToken) =>
         ContinueAsync(new Attempt<TResult> { Phase = AttemptPhase.Call, Ticket = ticket, Lease = lease, Call = pending }, call, state, token, callerToken);
 
-    /// <summary>The rest: one state machine for all policies and attempts, whatever there is to wait for.</summary>
+    /// <summary>The remaining path: one state machine for all policies, attempts and waits.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Awaited once, on the next line.")]
     private async ValueTask<TResult> ContinueAsync<TState>(
@@ -197,7 +201,7 @@ public sealed class PolicyChain<TResult>
         }
     }
 
-    /// <summary>Gets an attempt past the breaker and the gate. What it holds is given back when that fails.</summary>
+    /// <summary>Gets an attempt past the circuit breaker and the rate gate. If that fails, it returns what it holds.</summary>
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Awaited once, some lines below.")]
     private async ValueTask<Attempt<TResult>> EnterAsync(Attempt<TResult> attempt, CancellationToken token)
     {
@@ -214,27 +218,27 @@ public sealed class PolicyChain<TResult>
                 bool waits = !attempt.Entry.IsCompleted;
                 attempt.Lease = await attempt.Entry.ConfigureAwait(false);
 
-                // A circuit that opened while this attempt stood in the queue must stop it: its ticket is of an older generation.
+                // A circuit that opened while this attempt was queued must stop it: its ticket is from an older generation.
                 if (!waits || _breaker is null || _breaker.IsCurrent(attempt.Ticket) || _breaker.TryEnter(out attempt.Ticket))
                 {
                     break;
                 }
 
-                // What was paid was paid for a start at that moment. An attempt that waits for the circuit pays anew when it may start.
+                // The tokens were taken for a start at that moment. An attempt that waits for the circuit takes tokens again when it may start.
                 attempt.Lease?.Dispose();
                 attempt.Lease = null;
                 attempt.Ticket = await EnterCircuitAsync(token).ConfigureAwait(false);
                 attempt.Entry = EnterGate(token);
             }
 
-            // A delay or a wait may end just before it hears of a cancellation: no attempt begins after the end.
+            // A delay or a wait may end just before it learns of a cancellation. No attempt may begin after the end of the call.
             token.ThrowIfCancellationRequested();
             attempt.Phase = AttemptPhase.Call;
             return attempt;
         }
         catch
         {
-            // Nothing was called, so nothing can be said about it.
+            // Nothing was called, so there is no outcome to report.
             _breaker?.Ignored(attempt.Ticket);
             attempt.Lease?.Dispose();
             throw;
@@ -307,7 +311,7 @@ public sealed class PolicyChain<TResult>
     {
         if (exception is OperationCanceledException && token.IsCancellationRequested && !callerToken.IsCancellationRequested)
         {
-            // The total timeout has ended the call: what is called was too slow, though the exception does not say so.
+            // The total timeout ended the call: the called service was too slow, although the exception does not say so.
             _breaker?.Failed(ticket);
         }
         else

@@ -2,7 +2,7 @@ using System.Diagnostics;
 
 namespace Weir.Resilience;
 
-// The rare half: everything that happens when something has failed.
+// The rare half: everything that happens after a failure.
 public sealed partial class CircuitBreaker
 {
     private bool TryEnterBroken(out CircuitTicket ticket)
@@ -10,7 +10,7 @@ public sealed partial class CircuitBreaker
         ticket = default;
         long now = _clock.Now;
 
-        // While it is open, rejecting must not queue up at the lock. The time is written before the word that says open.
+        // While the circuit is open, rejected calls must not queue up at the lock. The time is written before the word that says open.
         if (State == CircuitBreakerState.Open && now < Volatile.Read(ref _tryableAt))
         {
             return false;
@@ -23,8 +23,8 @@ public sealed partial class CircuitBreaker
             CircuitBreakerState state = StateOf(_word);
             if (state != CircuitBreakerState.Closed)
             {
-                // Open: its time must be over. Half-open: a probe must be free, or the probes must have had their time: a call that
-                // never ends may not keep the circuit half-open for ever.
+                // Open: its time must have passed. Half-open: a probe must be free, or the probes' time must have passed, because a call that never ends must
+                // not keep the circuit half-open for ever.
                 if (now < _tryableAt && (state == CircuitBreakerState.Open || _admitted >= _successThreshold))
                 {
                     return false;
@@ -63,7 +63,7 @@ public sealed partial class CircuitBreaker
 
     private void ClearCount(CircuitTicket ticket, long word)
     {
-        // With a window a success changes nothing, and the count is always zero.
+        // With a window, a success changes nothing, and the count is always zero.
         while ((word & ~CountMask) == ticket.Era && word != ticket.Era)
         {
             long seen = Interlocked.CompareExchange(ref _word, ticket.Era, word);
@@ -93,7 +93,7 @@ public sealed partial class CircuitBreaker
         return false;
     }
 
-    /// <summary>Begins a new generation, and returns what to complete once the lock is left.</summary>
+    /// <summary>Begins a new generation, and returns what to complete after the lock is released.</summary>
     private TaskCompletionSource? Move_NeedsLock(CircuitBreakerState to)
     {
         long word = Volatile.Read(ref _word);
@@ -107,15 +107,15 @@ public sealed partial class CircuitBreaker
 
         if (to == CircuitBreakerState.Closed)
         {
-            // A late success of the old generation still adds to the old object, where nobody looks.
+            // A late success of the old generation still adds to the old object, which nobody reads.
             _window?.Clear();
             Volatile.Write(ref _rate, _newRate?.Invoke());
         }
 
-        // An exchange and not a write: counts are changed without the lock.
+        // An exchange rather than a write, because counts are changed without the lock.
         Interlocked.Exchange(ref _word, EraOf((word >> GenerationShift) + 1, to));
 
-        // Queued under the lock, so that the order is that of the changes; called without it.
+        // Queued under the lock, so that the order is that of the changes; called without the lock.
         _notifier?.Add(from, to);
         return TakeChange_NeedsLock();
     }

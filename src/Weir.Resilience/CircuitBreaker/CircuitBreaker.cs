@@ -2,24 +2,24 @@ using System.Diagnostics;
 
 namespace Weir.Resilience;
 
-/// <summary>Stops calls to something that keeps failing, and lets a few through after a while to see whether it has recovered.</summary>
+/// <summary>Stops calls to a service that keeps failing, and admits a few calls after a while to see whether the service has recovered.</summary>
 /// <remarks>
 /// <para>
-/// One instance stands for one thing that is called, and is shared by everything that calls it: calls, chains and runs. All members
-/// are safe for any number of threads. While the circuit is closed and nothing has failed, a call costs two reads and no atomic
-/// operation, lock or allocation (one atomic addition with <see cref="CircuitBreakerOptions.FailureRatio"/>).
+/// One instance represents one called service and is shared by everything that calls it: calls, chains and runs. All members are thread-safe. While the
+/// circuit is closed and nothing has failed, a call costs two reads and no atomic operation, lock or allocation (one atomic addition with
+/// <see cref="CircuitBreakerOptions.FailureRatio"/>).
 /// </para>
 /// <para>
-/// Whoever calls asks <see cref="TryEnter"/>, and gives the ticket back exactly once, with <see cref="Succeeded"/>,
-/// <see cref="Failed"/>, <see cref="Ignored"/>, or <see cref="Report"/>, which chooses among them. A circuit leaves
-/// <see cref="CircuitBreakerState.Open"/> when the first call asks after <see cref="CircuitBreakerOptions.OpenTimeout"/>, not by a timer.
+/// A caller asks <see cref="TryEnter"/>, and returns the ticket exactly once, with <see cref="Succeeded"/>, <see cref="Failed"/>, <see cref="Ignored"/>, or
+/// <see cref="Report"/>, which chooses among them. A circuit leaves <see cref="CircuitBreakerState.Open"/> when the first call asks after
+/// <see cref="CircuitBreakerOptions.OpenTimeout"/>, not by a timer.
 /// </para>
 /// </remarks>
 [DebuggerDisplay("{State}, retry after {RetryAfter}")]
 public sealed partial class CircuitBreaker
 {
-    // The word: generation, 2 bits of state, 32 bits of failures one after the other. All of it changes at once, so a count can
-    // never end up in a generation it does not belong to.
+    // The word: generation, 2 bits of state, 32 bits of consecutive failures. All of it changes at once, so a count can never end up in a generation that it
+    // does not belong to.
     private const int StateShift = 32;
     private const int GenerationShift = 34;
     private const long StateMask = 3L << StateShift;
@@ -42,9 +42,9 @@ public sealed partial class CircuitBreaker
     private int _probeSuccesses;
     private TaskCompletionSource? _change;
 
-    /// <summary>Makes a closed circuit.</summary>
+    /// <summary>Creates a closed circuit.</summary>
     /// <param name="options">When it opens and closes; <see langword="null"/> for the defaults.</param>
-    /// <exception cref="ArgumentOutOfRangeException">A value is out of its range; the parameter is named after the property.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">A value is out of range. The exception names the property.</exception>
     public CircuitBreaker(CircuitBreakerOptions? options = null)
     {
         options ??= new CircuitBreakerOptions();
@@ -73,12 +73,12 @@ public sealed partial class CircuitBreaker
         _word = EraOf(generation: 1, CircuitBreakerState.Closed);
     }
 
-    /// <summary>The state at this moment. An open circuit whose time is over stays <see cref="CircuitBreakerState.Open"/> until a call asks to enter.</summary>
+    /// <summary>The current state. An open circuit whose time has passed stays <see cref="CircuitBreakerState.Open"/> until a call asks to enter.</summary>
     public CircuitBreakerState State => StateOf(Volatile.Read(ref _word));
 
     /// <summary>
-    /// How long it is until a call may be let in: zero when one may be now. For a half-open circuit whose probes are all taken it is
-    /// the time after which one more is let in in any case; it is earlier when they end.
+    /// The time until a call may be admitted; zero if one may be admitted now. For a half-open circuit whose probes are all taken, it is the time after which
+    /// one more is admitted in any case. A call may be admitted earlier if the probes end.
     /// </summary>
     public TimeSpan RetryAfter
     {
@@ -97,8 +97,8 @@ public sealed partial class CircuitBreaker
     }
 
     /// <summary>
-    /// Ends at the next change of the state, or when a half-open circuit gets a probe back. Whoever waits by himself takes this
-    /// first and looks at <see cref="RetryAfter"/> then, so that he misses no change between the two.
+    /// Completes at the next change of the state, or when a probe is returned to a half-open circuit. To wait in your own code, get this task first and then
+    /// read <see cref="RetryAfter"/>, so that you miss no change between the two.
     /// </summary>
     public Task NextChange
     {
@@ -111,8 +111,8 @@ public sealed partial class CircuitBreaker
         }
     }
 
-    /// <summary>Asks to make a call.</summary>
-    /// <param name="ticket">The permission, to be given back with the call's outcome; the default value when there is none.</param>
+    /// <summary>Asks whether a call may be made.</summary>
+    /// <param name="ticket">The permission, which you return with the call's outcome; the default value if there is none.</param>
     /// <returns>Whether the call may be made.</returns>
     public bool TryEnter(out CircuitTicket ticket)
     {
@@ -126,9 +126,9 @@ public sealed partial class CircuitBreaker
         return TryEnterBroken(out ticket);
     }
 
-    /// <summary>Whether the state is still that in which the ticket was given: ask after a wait between the ticket and the call.</summary>
+    /// <summary>Whether the circuit is still in the state in which it issued the ticket. Check this after a wait between the ticket and the call.</summary>
     /// <param name="ticket">The permission.</param>
-    /// <returns><see langword="false"/> when the circuit has changed since: then its outcome would be ignored, and the call should ask anew.</returns>
+    /// <returns><see langword="false"/> if the circuit has changed since. Then the outcome would be ignored, and the call should ask again.</returns>
     public bool IsCurrent(CircuitTicket ticket) => (Volatile.Read(ref _word) & ~CountMask) == ticket.Era;
 
     /// <summary>The call succeeded.</summary>
@@ -174,7 +174,7 @@ public sealed partial class CircuitBreaker
         {
             AssertInvariants_NeedsLock();
 
-            // The window is counted here, under the lock: it is only touched when something fails.
+            // The window is counted here, under the lock, because it is only used when something fails.
             if (IsCurrent(ticket) && (_window is null || StateOf(_word) != CircuitBreakerState.Closed || _window.Add(_clock.Now)))
             {
                 change = Move_NeedsLock(CircuitBreakerState.Open);
@@ -184,7 +184,9 @@ public sealed partial class CircuitBreaker
         change?.TrySetResult();
     }
 
-    /// <summary>The call says nothing about what is called: it was cancelled by its caller, or never made. A probe goes back to the half-open circuit.</summary>
+    /// <summary>
+    /// The call says nothing about the called service, because its caller cancelled it or it was never made. A probe is returned to the half-open circuit.
+    /// </summary>
     /// <param name="ticket">Its permission.</param>
     public void Ignored(CircuitTicket ticket)
     {
@@ -209,9 +211,9 @@ public sealed partial class CircuitBreaker
 
     /// <summary>Reports the outcome of a call, whatever it is.</summary>
     /// <param name="ticket">Its permission.</param>
-    /// <param name="exception">What the call failed with; <see langword="null"/> when it succeeded.</param>
-    /// <param name="callerToken">The caller's token: an <see cref="OperationCanceledException"/> once it is cancelled counts as nothing.</param>
-    /// <remarks>An exception of <see cref="CircuitBreakerOptions.IsFailure"/> is passed on, and the call counted as failed.</remarks>
+    /// <param name="exception">The call's exception; <see langword="null"/> if it succeeded.</param>
+    /// <param name="callerToken">The caller's token. After it has been cancelled, an <see cref="OperationCanceledException"/> is ignored.</param>
+    /// <remarks>An exception from <see cref="CircuitBreakerOptions.IsFailure"/> is passed on, and the call counts as failed.</remarks>
     public void Report(CircuitTicket ticket, Exception? exception, CancellationToken callerToken = default)
     {
         if (exception is null)
@@ -244,9 +246,9 @@ public sealed partial class CircuitBreaker
         }
     }
 
-    /// <summary>Waits until the circuit may let a call in. It holds no thread, and promises nothing: others may enter first.</summary>
-    /// <param name="cancellationToken">Ends the waiting.</param>
-    /// <returns>A task that ends when <see cref="TryEnter"/> is worth asking.</returns>
+    /// <summary>Waits until the circuit may admit a call. It holds no thread and reserves nothing: others may enter first.</summary>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <returns>A task that completes when it is worth calling <see cref="TryEnter"/>.</returns>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     public async Task WaitAsync(CancellationToken cancellationToken = default)
     {
@@ -265,8 +267,8 @@ public sealed partial class CircuitBreaker
         }
     }
 
-    /// <summary>Makes the exception for a call that was not let in.</summary>
-    /// <returns>The exception, with the state at this moment.</returns>
+    /// <summary>Creates the exception for a rejected call.</summary>
+    /// <returns>The exception, with the current state.</returns>
     public CircuitBreakerOpenException CreateRejection()
     {
         CircuitBreakerState state = State;

@@ -2,53 +2,57 @@ namespace Weir.Resilience;
 
 /// <summary>When a circuit opens, how long it stays open, and what closes it. Immutable.</summary>
 /// <remarks>
-/// Three ways to count, the first that is set up wins: <see cref="FailureRatio"/>, a share of the calls in a window;
-/// <see cref="SamplingDuration"/> alone, a number of failures in a window; else failures one after the other.
-/// The values are checked when a <see cref="CircuitBreaker"/> is made of them.
+/// There are three ways to count failures: with <see cref="FailureRatio"/>, as a share of the calls in a window; with <see cref="SamplingDuration"/> alone, as
+/// a number in a window; otherwise, as consecutive failures. The values are checked when a <see cref="CircuitBreaker"/> is created from them.
 /// </remarks>
 public sealed record CircuitBreakerOptions
 {
     /// <summary>
-    /// How many failures open the circuit: one after the other without a success between them, or, with <see cref="SamplingDuration"/>,
-    /// within that time whatever succeeds meanwhile. Void when <see cref="FailureRatio"/> is set.
+    /// How many failures open the circuit: consecutive failures or, with <see cref="SamplingDuration"/>, failures within that time, whatever succeeds
+    /// meanwhile. It has no effect if <see cref="FailureRatio"/> is set.
     /// </summary>
     /// <value>At least 1. The default is 5.</value>
     public int FailureThreshold { get; init; } = 5;
 
-    /// <summary>How many probes a half-open circuit lets in, all at once, and how many successes close it.</summary>
+    /// <summary>How many probes a half-open circuit admits at once, and how many successes close it.</summary>
     /// <value>At least 1. The default is 2.</value>
     public int SuccessThreshold { get; init; } = 2;
 
-    /// <summary>How long the circuit rejects all calls, before the next call becomes a probe; and how long a half-open circuit waits for its probes before it lets one more in.</summary>
+    /// <summary>
+    /// How long the circuit rejects all calls before the next call becomes a probe, and how long a half-open circuit waits for its probes before it admits one
+    /// more.
+    /// </summary>
     /// <value>More than zero, at most 2^32 - 2 ms. The default is 30 seconds.</value>
     public TimeSpan OpenTimeout { get; init; } = TimeSpan.FromSeconds(30);
 
     /// <summary>The window in which failures are counted.</summary>
-    /// <value>More than zero, at most 2^32 - 2 ms. <see langword="null"/>, the default, to count failures one after the other.</value>
+    /// <value>More than zero, at most 2^32 - 2 ms. <see langword="null"/>, the default, to count consecutive failures.</value>
     public TimeSpan? SamplingDuration { get; init; }
 
     /// <summary>The share of failures among the calls of the window at which the circuit opens. Needs <see cref="SamplingDuration"/>.</summary>
     /// <value>More than 0 and at most 1. <see langword="null"/>, the default, to count failures instead.</value>
-    /// <remarks>The window moves on in tenths of <see cref="SamplingDuration"/>, and is looked at when a call fails.</remarks>
+    /// <remarks>The window advances in tenths of <see cref="SamplingDuration"/> and is evaluated when a call fails.</remarks>
     public double? FailureRatio { get; init; }
 
-    /// <summary>How many calls the window must hold before <see cref="FailureRatio"/> is looked at. Void without it.</summary>
+    /// <summary>How many calls the window must contain before <see cref="FailureRatio"/> is evaluated. It has no effect without a ratio.</summary>
     /// <value>At least 1. The default is 10.</value>
     public int MinimumThroughput { get; init; } = 10;
 
-    /// <summary>Whether an exception counts as a failure of what is called. One that does not, counts as a success: it got an answer.</summary>
+    /// <summary>
+    /// Whether an exception counts as a failure of the called service. An exception that does not counts as a success, because the service responded.
+    /// </summary>
     /// <value>
-    /// <see langword="null"/>, the default, for every exception but an <see cref="OperationCanceledException"/> that is no timeout
-    /// (see <see cref="TimeoutFailure"/>), which counts as nothing.
+    /// <see langword="null"/>, the default, for every exception except an <see cref="OperationCanceledException"/> that is not a timeout (see
+    /// <see cref="TimeoutFailure"/>), which is ignored.
     /// </value>
-    /// <remarks>Asked by <see cref="CircuitBreaker.Report"/>. Never asked about the caller's own cancellation, which counts as nothing.</remarks>
+    /// <remarks>Called by <see cref="CircuitBreaker.Report"/>, but never for the caller's own cancellation, which is ignored.</remarks>
     public Func<Exception, bool>? IsFailure { get; init; }
 
-    /// <summary>Called after each change of the state, with the old and the new one.</summary>
+    /// <summary>Called after each change of the state, with the old and the new state.</summary>
     /// <remarks>
-    /// Called on the thread pool, never under a lock and never by the call that caused the change: one change after the other, in
-    /// their order. An exception from it changes nothing and ends as an unobserved task exception. While one call of it does not end,
-    /// changes wait; beyond 64 waiting ones the newest are drawn together into one.
+    /// It is called on the thread pool, never under a lock and never by the call that caused the change, for one change after the other, in order. An
+    /// exception from it changes nothing and ends as an unobserved task exception. While a call to it lasts, further changes wait; beyond 64 waiting changes,
+    /// the newest are combined into one.
     /// </remarks>
     public Func<CircuitBreakerState, CircuitBreakerState, ValueTask>? OnStateChange { get; init; }
 

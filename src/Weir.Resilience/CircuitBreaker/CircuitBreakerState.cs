@@ -9,6 +9,6 @@ public enum CircuitBreakerState
     /// <summary>Calls are rejected.</summary>
     Open,
 
-    /// <summary>A few calls pass as probes: their outcome decides whether the circuit closes or opens again.</summary>
+    /// <summary>A few calls pass as probes. Their outcome decides whether the circuit closes or opens again.</summary>
     HalfOpen,
 }

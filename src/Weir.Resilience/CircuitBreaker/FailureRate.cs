@@ -1,6 +1,6 @@
 namespace Weir.Resilience;
 
-/// <summary>The share of failures in a window that moves on in tenths. Thread-safe without a lock: one atomic addition a call.</summary>
+/// <summary>The share of failures in a window that advances in tenths. Thread-safe without a lock: one atomic addition per call.</summary>
 internal sealed class FailureRate(double ratio, int minimumThroughput, long windowTicks)
 {
     private const int Slices = 10;
@@ -11,7 +11,7 @@ internal sealed class FailureRate(double ratio, int minimumThroughput, long wind
     public void Success(long now) => Interlocked.Increment(ref SliceAt(now / _sliceTicks).Successes);
 
     /// <summary>Counts one failure.</summary>
-    /// <returns>Whether the window now holds calls enough and failures too many.</returns>
+    /// <returns>Whether the window now contains enough calls and too many failures.</returns>
     public bool Failure(long now)
     {
         long number = now / _sliceTicks;
@@ -36,7 +36,7 @@ internal sealed class FailureRate(double ratio, int minimumThroughput, long wind
         ref Slice? place = ref _slices[(int)((ulong)number % Slices)];
         Slice? slice = Volatile.Read(ref place);
 
-        // A thread that was held up after it read the clock counts in the newer slice: no count is lost, and none revives an old slice.
+        // A thread that was delayed after it read the clock counts in the newer slice, so no count is lost, and none revives an old slice.
         if (slice is not null && slice.Number >= number)
         {
             return slice;

@@ -1,13 +1,13 @@
 namespace Weir.Resilience;
 
-/// <summary>The failures of the last stretch of time, counted exactly. Not thread-safe: used under the breaker's lock.</summary>
+/// <summary>The failures within the last interval, counted exactly. Not thread-safe: used under the breaker's lock.</summary>
 internal sealed class FailureWindow(int threshold, long ticks)
 {
     // Never longer than the threshold: reaching it opens the circuit, which clears the window.
     private readonly Queue<long> _failures = [];
 
     /// <summary>Counts one failure.</summary>
-    /// <returns>Whether the window now holds as many as the threshold.</returns>
+    /// <returns>Whether the window now contains as many as the threshold.</returns>
     public bool Add(long now)
     {
         while (_failures.TryPeek(out long oldest) && now - oldest >= ticks)

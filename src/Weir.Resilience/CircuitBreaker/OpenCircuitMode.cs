@@ -1,11 +1,11 @@
 namespace Weir.Resilience;
 
-/// <summary>What a call does that meets an open circuit.</summary>
+/// <summary>What a call does if the circuit is open.</summary>
 public enum OpenCircuitMode
 {
     /// <summary>It fails at once with a <see cref="CircuitBreakerOpenException"/>.</summary>
     FailFast,
 
-    /// <summary>It waits until the circuit lets a call in, so that an open circuit does not burn what stands in a queue.</summary>
+    /// <summary>It waits until the circuit admits a call, so that an open circuit does not fail a whole queue.</summary>
     WaitForHalfOpen,
 }

@@ -1,9 +1,9 @@
 namespace Weir.Resilience;
 
-/// <summary>Tells the user's callback of the changes of state: one after the other, in order, on the pool, with no lock held.</summary>
+/// <summary>Reports changes of state to the user's callback: one after the other, in order, on the pool, with no lock held.</summary>
 internal sealed class StateNotifier(Func<CircuitBreakerState, CircuitBreakerState, ValueTask> callback) : IThreadPoolWorkItem
 {
-    // A callback that hangs must not make a buffer without bound.
+    // A callback that hangs must not cause an unbounded buffer.
     private const int MaxWaiting = 64;
 
     private readonly Lock _lock = new();
@@ -46,8 +46,8 @@ internal sealed class StateNotifier(Func<CircuitBreakerState, CircuitBreakerStat
             }
             catch (Exception exception)
             {
-                // The breaker and the changes that follow must not suffer. A faulted task that nobody awaits reaches the process's
-                // own event for exceptions nobody looked at.
+                // It must not affect the breaker or later changes. A faulted task that nobody awaits raises the process's event for unobserved task
+                // exceptions.
                 _ = Task.FromException(exception);
             }
         }

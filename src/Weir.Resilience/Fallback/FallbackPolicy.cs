@@ -1,13 +1,13 @@
 namespace Weir.Resilience;
 
-/// <summary>Decides whether a failed call gets another result, and gives it.</summary>
-/// <remarks>Without state: one instance serves any number of calls and threads at once.</remarks>
+/// <summary>Decides whether a failed call gets another result, and supplies it.</summary>
+/// <remarks>It has no state: one instance serves any number of calls and threads at once.</remarks>
 /// <typeparam name="TResult">The type of the result.</typeparam>
 public sealed class FallbackPolicy<TResult>
 {
     private readonly FallbackOptions<TResult> _options;
 
-    /// <summary>Makes a policy of the options.</summary>
+    /// <summary>Creates a policy from the options.</summary>
     /// <param name="options">The fallback.</param>
     /// <exception cref="ArgumentNullException"><paramref name="options"/> or its handler is missing.</exception>
     public FallbackPolicy(FallbackOptions<TResult> options)
@@ -18,9 +18,9 @@ public sealed class FallbackPolicy<TResult>
     }
 
     /// <summary>Whether a failure gets the fallback.</summary>
-    /// <param name="exception">What the call failed with.</param>
-    /// <param name="cancellationToken">The caller's token: once it is cancelled there is no fallback.</param>
-    /// <returns>Whether <see cref="GetResultAsync"/> is to be called. An exception of <see cref="FallbackOptions{TResult}.ShouldHandle"/> is passed on.</returns>
+    /// <param name="exception">The call's exception.</param>
+    /// <param name="cancellationToken">The caller's token. After it has been cancelled, there is no fallback.</param>
+    /// <returns>Whether to call <see cref="GetResultAsync"/>. An exception from <see cref="FallbackOptions{TResult}.ShouldHandle"/> is passed on.</returns>
     public bool ShouldHandle(Exception exception, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(exception);
@@ -28,8 +28,8 @@ public sealed class FallbackPolicy<TResult>
             && (_options.ShouldHandle?.Invoke(exception) ?? (exception is not OperationCanceledException || TimeoutFailure.Is(exception)));
     }
 
-    /// <summary>Gives the result in place of the failed one.</summary>
-    /// <param name="exception">What the call failed with.</param>
+    /// <summary>Returns the result for a failed call.</summary>
+    /// <param name="exception">The call's exception.</param>
     /// <param name="cancellationToken">The caller's token.</param>
     /// <returns>The result.</returns>
     public ValueTask<TResult> GetResultAsync(Exception exception, CancellationToken cancellationToken = default) =>

@@ -1,11 +1,12 @@
 namespace Weir.Resilience;
 
 /// <summary>
-/// Tokens of a bucket that are taken one after the other without a look at the clock: a bucket that holds <em>n</em> of them at some moment can give so many, whatever the time is.
-/// Whoever looks at the clock next reckons as if all of them had been taken just then: later than they were, so that the rate is never exceeded.
+/// Tokens of a bucket that calls take without reading the clock: a bucket that holds <em>n</em> tokens at some moment can give out <em>n</em>, whatever the
+/// time is. The next reading of the clock accounts for all of them as if they had been taken at that moment, which is later than they were, so the rate is
+/// never exceeded.
 /// </summary>
-/// <param name="most">For how many operations.</param>
-/// <remarks>Taking is safe for any number of threads; opening and closing is for whoever has the bucket's lock.</remarks>
+/// <param name="most">The largest number of operations.</param>
+/// <remarks>Any number of threads can take tokens. Opening and closing need the bucket's lock.</remarks>
 internal sealed class QuickTokens(int most)
 {
     private int _left;
@@ -19,8 +20,8 @@ internal sealed class QuickTokens(int most)
         Volatile.Write(ref _left, most);
     }
 
-    /// <summary>Ends the taking.</summary>
-    /// <returns>For how many operations tokens were taken since it was opened.</returns>
+    /// <summary>Stops giving out tokens.</summary>
+    /// <returns>The number of operations that took tokens since it was opened.</returns>
     public int CloseNeedsLock()
     {
         if (!_isOpen)

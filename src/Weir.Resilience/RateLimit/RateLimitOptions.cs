@@ -1,19 +1,19 @@
 namespace Weir.Resilience;
 
-/// <summary>How many calls a second, and how many at once. Immutable.</summary>
-/// <remarks>The values are checked when a <see cref="TokenBucket"/> is made of them.</remarks>
+/// <summary>How many calls per second, and how many at once. Immutable.</summary>
+/// <remarks>The values are checked when a <see cref="TokenBucket"/> is created from them.</remarks>
 public sealed record RateLimitOptions
 {
-    /// <summary>How many tokens a second flow into the bucket.</summary>
-    /// <value>A finite number more than 0. The default is 100.</value>
+    /// <summary>How many tokens per second flow into the bucket.</summary>
+    /// <value>A finite number greater than 0. The default is 100.</value>
     public double TokensPerSecond { get; init; } = 100;
 
-    /// <summary>How many tokens the bucket holds: what may be used at once after a pause. It starts full.</summary>
+    /// <summary>How many tokens the bucket holds, and so how many can be used at once after a pause. The bucket starts full.</summary>
     /// <value>A finite number, at least <see cref="TokensPerOperation"/>. The default is 100.</value>
     public double BurstCapacity { get; init; } = 100;
 
     /// <summary>How many tokens one call takes.</summary>
-    /// <value>A finite number more than 0. The default is 1.</value>
+    /// <value>A finite number greater than 0. The default is 1.</value>
     public double TokensPerOperation { get; init; } = 1;
 
     /// <summary>The clock.</summary>

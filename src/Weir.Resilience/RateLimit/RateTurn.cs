@@ -3,8 +3,8 @@ using System.Threading.Tasks.Sources;
 namespace Weir.Resilience;
 
 /// <summary>
-/// A place in the queue of a <see cref="TokenBucket"/>. It asks for nothing before somebody awaits it: then the thread that takes the tokens is the one that goes on with the call, and nothing
-/// comes in between.
+/// A place in the queue of a <see cref="TokenBucket"/>. It does not ask for tokens before it is awaited. Then the thread that takes the tokens is the one that
+/// continues with the call, and nothing comes in between.
 /// </summary>
 internal sealed class RateTurn : IValueTaskSource<IDisposable?>
 {
@@ -22,7 +22,7 @@ internal sealed class RateTurn : IValueTaskSource<IDisposable?>
     /// <summary>The place itself.</summary>
     public LinkedListNode<RateTurn> Node { get; }
 
-    /// <summary>Ends when this is the first place.</summary>
+    /// <summary>Completes when this is the first place.</summary>
     public TaskCompletionSource First { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     public ValueTask<IDisposable?> Wait => new(this, _core.Version);

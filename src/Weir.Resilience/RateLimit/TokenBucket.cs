@@ -3,34 +3,34 @@ using System.Runtime.CompilerServices;
 
 namespace Weir.Resilience;
 
-/// <summary>A token bucket: in no stretch of time do more calls start than its burst and its rate allow; first come, first served.</summary>
+/// <summary>A token bucket. No interval contains more starts of calls than its burst and its rate allow. Calls are served first come, first served.</summary>
 /// <remarks>
 /// <para>
-/// It is the generic cell rate algorithm (ITU-T I.371). The state is one mark m, the moment at which all tokens taken so far have
-/// flowed in. A call may start at the time t when t >= m - (burst - cost) / rate, and moves the mark to max(t, m) + cost / rate.
+/// It implements the generic cell rate algorithm (ITU-T I.371). The state is a single mark m, the moment at which all tokens taken so far have flowed in. A
+/// call may start at time t when t >= m - (burst - cost) / rate, and moves the mark to max(t, m) + cost / rate.
 /// </para>
 /// <para>
-/// The time that counts is that of the start. Who has to wait is woken when it may be his turn, asks again, and takes his tokens at that moment, on the thread that goes on
-/// with his call. So nobody who wakes late starts together with those who come after him. What flows into a full bucket meanwhile is lost: with timers that wake a
-/// call late by up to a tick, the full rate needs a burst of at least rate * tick + cost.
+/// The time that counts is that of the start. A call that has to wait is woken when its turn may have come, asks again, and takes its tokens at that moment, on
+/// the thread that continues with it. So a call that wakes late never starts together with later calls. Tokens that flow into a full bucket meanwhile are lost:
+/// with timers that wake a call late by up to a tick, the full rate needs a burst of at least rate * tick + cost.
 /// </para>
 /// <para>
-/// All members are safe for any number of threads. A call that need not wait costs one reading of the clock and one compare-and-swap, without a lock or an allocation. From a million
-/// operations a second on, calls that find the bucket at least half full read the clock once for up to 1,024 of them, or a sixty-fourth of the burst. They are reckoned as made together at the next
-/// reading: the rate is kept as strictly, but what has flowed in between, a millisecond's worth at the most, is lost.
-/// One instance can be shared by calls, chains and runs.
+/// All members are thread-safe. A call that need not wait costs one clock reading and one compare-and-swap, without a lock or an allocation. At a million
+/// operations per second and more, calls that find the bucket at least half full share one clock reading for up to 1,024 calls, or a sixty-fourth of the burst.
+/// They are accounted for as if they were made together at the next reading. The rate is kept just as strictly, but the tokens that flowed in between, at most
+/// a millisecond's worth, are lost. One instance can be shared by calls, chains and runs.
 /// </para>
 /// </remarks>
 [DebuggerDisplay("{Waiting} wait")]
 public sealed class TokenBucket : IRateGate
 {
-    // Where an operation has less time than this, a look at the clock for each of them would be most of it.
+    // If an operation has less time than this, a clock reading for each would be most of its cost.
     private const double QuickCost = 1e-6;
     private const double QuickShare = 1 / 64.0;
     private const int FewestQuick = 64;
     private const int MostQuick = 1024;
 
-    // The mark while somebody waits: later than any time, so that nobody gets past him without the lock.
+    // The mark while a call waits: later than any time, so that no call gets past it without the lock.
     private const double Held = double.PositiveInfinity;
 
     private readonly Clock _clock;
@@ -41,16 +41,16 @@ public sealed class TokenBucket : IRateGate
     private readonly double _cost;
     private readonly double _reach;
 
-    // In ticks of the clock since the origin, as a double: the rounding of one call is below a millionth of a millisecond for a year,
-    // where whole ticks of 100 ns would be wrong by a tenth at three million a second.
+    // In ticks of the clock since the origin, as a double: for a year, the rounding of one call is below a millionth of a millisecond, whereas whole ticks of
+    // 100 ns would be wrong by a tenth at three million calls per second.
     private double _mark;
 
-    // The mark itself, while somebody waits.
+    // The mark itself, while a call waits.
     private double _heldMark;
 
-    /// <summary>Makes a full bucket.</summary>
+    /// <summary>Creates a full bucket.</summary>
     /// <param name="options">The rate and the burst; <see langword="null"/> for the defaults.</param>
-    /// <exception cref="ArgumentOutOfRangeException">A value is out of its range; the parameter is named after the property.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">A value is out of range. The exception names the property.</exception>
     public TokenBucket(RateLimitOptions? options = null)
     {
         options ??= new RateLimitOptions();
@@ -61,16 +61,16 @@ public sealed class TokenBucket : IRateGate
         _cost = options.TokensPerOperation * ticksAToken;
         double tolerance = (options.BurstCapacity - options.TokensPerOperation) * ticksAToken;
 
-        // The thousandth of a tick, or the millionth of a call: the rounding of the double must not cost a whole tick.
+        // A thousandth of a tick, or a millionth of a call: the rounding of the double must not cost a whole tick.
         _reach = tolerance + Math.Min(1e-3, 1e-6 * _cost);
         double quick = Math.Min(MostQuick, QuickShare * tolerance / _cost);
         _quick = options.TokensPerOperation / options.TokensPerSecond <= QuickCost && quick >= FewestQuick ? new QuickTokens((int)quick) : null;
     }
 
     /// <summary>
-    /// How long it is until a call that asks now may start, behind all that wait already; zero when it may start at once. In units of 100 ns, rounded up.
+    /// The time until a call that asks now may start, behind all calls that already wait; zero if it may start at once. In units of 100 ns, rounded up.
     /// </summary>
-    /// <remarks>For whoever waits by himself. It sets nothing aside: others may come first, and wake late.</remarks>
+    /// <remarks>Use it to wait in your own code. It reserves nothing: other calls may come first, and may wake late.</remarks>
     public TimeSpan RetryAfter
     {
         get
@@ -82,7 +82,7 @@ public sealed class TokenBucket : IRateGate
                 double mark = _waiting.Count == 0 ? Volatile.Read(ref _mark) : _heldMark;
                 TimeSpan wait = _clock.ToTimeSpan(StartTicks(mark + (_waiting.Count * _cost)) - (_clock.Now - _origin));
 
-                // There may be tokens for all that wait, and none of them awake yet.
+                // There may be tokens for all waiting calls, with none of them awake yet.
                 return wait == TimeSpan.Zero && _waiting.Count > 0 ? new TimeSpan(1) : wait;
             }
         }
@@ -101,15 +101,17 @@ public sealed class TokenBucket : IRateGate
     }
 
     /// <summary>Takes the tokens of a call that may start at once.</summary>
-    /// <returns><see langword="false"/>, and nothing is taken, when it would have to wait: for its tokens, or for those that wait already.</returns>
+    /// <returns><see langword="false"/> if the call would have to wait, for its tokens or behind waiting calls. Then nothing is taken.</returns>
     public bool TryEnter() => _quick is null ? TryTake() : _quick.TryTake() || TryTakeAndOpen();
 
-    /// <summary>Waits until the caller may make one call, and takes its tokens at that moment: await it at once, and make the call at once.</summary>
-    /// <param name="cancellationToken">Ends the waiting; nothing is taken then.</param>
-    /// <returns>A task that has already ended, without an allocation, when there is nothing to wait for.</returns>
+    /// <summary>
+    /// Waits until the caller may make one call, and takes its tokens at that moment. Await the result without delay, and then make the call without delay.
+    /// </summary>
+    /// <param name="cancellationToken">Ends the wait; then nothing is taken.</param>
+    /// <returns>A task that has already completed, without an allocation, if there is nothing to wait for.</returns>
     /// <remarks>
-    /// Callers are let in in the order of the calls of this method. What awaits the task goes on on the thread that has taken the tokens, unless it asks for
-    /// a context of its own: use <c>ConfigureAwait(false)</c> where there is one.
+    /// Callers are admitted in the order of their calls to this method. An await of the task continues on the thread that took the tokens, unless it captures
+    /// a context: use <c>ConfigureAwait(false)</c> if there is one.
     /// </remarks>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     public ValueTask WaitAsync(CancellationToken cancellationToken = default) =>
@@ -125,7 +127,8 @@ public sealed class TokenBucket : IRateGate
         : turn.Wait;
 
     /// <summary>
-    /// Waits in the queue. Only the first one in it waits for a time, which nobody else moves meanwhile; the others wait to be the first. Whoever leaves calls the next one.
+    /// Waits in the queue. Only the first call in it waits for a point in time, which no other call moves meanwhile; the others wait to be the first. A call
+    /// that leaves wakes the next one.
     /// </summary>
     internal async Task WaitForAsync(RateTurn turn, CancellationToken cancellationToken)
     {
@@ -133,7 +136,7 @@ public sealed class TokenBucket : IRateGate
         {
             Task ready = IsFirst(turn, out long start) ? TimerDelay.WaitUntilAsync(start, _clock, cancellationToken) : turn.First.Task.WaitAsync(cancellationToken);
 
-            // Never on the stack of the caller, who does not expect to go on before he has begun to wait.
+            // Never on the stack of the caller, which does not expect to continue before it has begun to wait.
             await ready.ConfigureAwait(ready.IsCompleted ? ConfigureAwaitOptions.ForceYielding : ConfigureAwaitOptions.None);
             while (true)
             {
@@ -155,7 +158,7 @@ public sealed class TokenBucket : IRateGate
 
     private bool TryTake()
     {
-        // The clock first: between the mark and its exchange there is no time for others.
+        // The clock first: between the mark and its exchange there must be no time for others.
         double now = _clock.Now - _origin;
         double mark = Volatile.Read(ref _mark);
         while (mark - _reach <= now)
@@ -194,17 +197,17 @@ public sealed class TokenBucket : IRateGate
         }
     }
 
-    /// <summary>Takes what was taken without a look at the clock, now.</summary>
+    /// <summary>Accounts now for the tokens that were taken without reading the clock.</summary>
     private void SettleNeedsLock()
     {
-        // Tokens like these are only open while nobody waits, and then nobody else moves the mark without the lock.
+        // Such tokens are only open while no call waits, and then no other call moves the mark without the lock.
         if (_quick?.CloseNeedsLock() is > 0 and int taken)
         {
             Volatile.Write(ref _mark, Math.Max(_mark, _clock.Now - _origin) + (taken * _cost));
         }
     }
 
-    /// <summary>Takes a place in the queue, or the tokens after all: then there is no place.</summary>
+    /// <summary>Takes a place in the queue; or takes the tokens after all, and then there is no place.</summary>
     private RateTurn? Queue(CancellationToken cancellationToken)
     {
         RateTurn turn = new(this, cancellationToken);
@@ -216,7 +219,7 @@ public sealed class TokenBucket : IRateGate
                 SettleNeedsLock();
                 double now = _clock.Now - _origin;
 
-                // From here on nobody takes without the lock.
+                // From here on, no call takes tokens without the lock.
                 _heldMark = Interlocked.Exchange(ref _mark, Held);
                 if (_heldMark - _reach <= now)
                 {
@@ -239,7 +242,7 @@ public sealed class TokenBucket : IRateGate
         }
     }
 
-    /// <summary>Takes the tokens of the first one in the queue, who leaves it then, or says when he may start.</summary>
+    /// <summary>Takes the tokens of the first call in the queue, which then leaves it, or returns when that call may start.</summary>
     private bool TryTakeFirst(RateTurn turn, out long start)
     {
         RateTurn? next;
@@ -274,8 +277,8 @@ public sealed class TokenBucket : IRateGate
         next?.First.TrySetResult();
     }
 
-    /// <summary>Removes a call from the queue, and opens the bucket to all when it was the last one.</summary>
-    /// <returns>Whom to call outside the lock.</returns>
+    /// <summary>Removes a call from the queue. If it was the last one, opens the bucket to all.</summary>
+    /// <returns>The call to wake outside the lock.</returns>
     private RateTurn? RemoveNeedsLock(RateTurn turn)
     {
         if (turn.Node.List is null)
@@ -293,14 +296,14 @@ public sealed class TokenBucket : IRateGate
         return wasFirst ? _waiting.First?.Value : null;
     }
 
-    // A mark that does not move would let in any number of calls; it stands still when a cost is below the resolution.
+    // A mark that does not move would admit any number of calls. It does not move if a cost is below the resolution.
     private double MarkAfter(double mark, double now)
     {
         double after = (mark > now ? mark : now) + _cost;
         return after > mark ? after : Math.BitIncrement(mark);
     }
 
-    /// <summary>The first moment at which a call may start that finds this mark. What asks compares in the same way, so that it finds the same.</summary>
+    /// <summary>The first moment at which a call that finds this mark may start. The check compares in the same way, so that it gets the same answer.</summary>
     private long StartTicks(double mark) => (long)Math.Min(Math.Ceiling(mark - _reach), long.MaxValue / 2);
 
     [Conditional("DEBUG")]

@@ -3,14 +3,16 @@ namespace Weir.Resilience;
 /// <summary>The delay before a retry, by the formulas of <see cref="BackoffStrategy"/>, in units of 100 ns.</summary>
 public static class Backoff
 {
-    /// <summary>Computes the delay before a retry. A pure function of its arguments and the randomness.</summary>
+    /// <summary>Computes the delay before a retry. It is a pure function of its arguments and the randomness.</summary>
     /// <param name="strategy">How the delay grows.</param>
     /// <param name="baseDelay">The base delay; not negative.</param>
     /// <param name="maxDelay">The longest delay; not negative.</param>
-    /// <param name="attempt">The number of the attempt that failed, from 1: that of the retry that follows.</param>
-    /// <param name="previousDelay">The delay before the attempt that failed; zero for the first. Only <see cref="BackoffStrategy.DecorrelatedJitter"/> looks at it.</param>
-    /// <param name="randomness">Gives a number at least 0 and less than 1 at each call. Not called by strategies without jitter.</param>
-    /// <returns>The delay, from zero to <paramref name="maxDelay"/>, whatever the arguments: there is no overflow.</returns>
+    /// <param name="attempt">The number of the failed attempt, from 1, which is also the number of the retry that follows.</param>
+    /// <param name="previousDelay">
+    /// The delay before the failed attempt; zero for the first attempt. Only <see cref="BackoffStrategy.DecorrelatedJitter"/> uses it.
+    /// </param>
+    /// <param name="randomness">Returns a number from 0 to less than 1 at each call. Strategies without jitter do not call it.</param>
+    /// <returns>The delay, from zero to <paramref name="maxDelay"/>, whatever the arguments: it cannot overflow.</returns>
     /// <exception cref="ArgumentOutOfRangeException">A delay is negative, <paramref name="attempt"/> is less than 1, or the strategy is unknown.</exception>
     public static TimeSpan GetDelay(
         BackoffStrategy strategy, TimeSpan baseDelay, TimeSpan maxDelay, int attempt, TimeSpan previousDelay, Func<double> randomness)
@@ -34,7 +36,7 @@ public static class Backoff
         });
     }
 
-    // Comparing the cap shifted down, instead of the product, leaves nothing that could overflow.
+    // Comparing the shifted cap rather than the product leaves nothing that could overflow.
     private static long Doubled(long ticks, int times, long cap) => times > 62 || ticks > cap >> times ? (ticks == 0 ? 0 : cap) : ticks << times;
 
     private static long Times(long ticks, int factor, long cap) => ticks > cap / factor ? cap : ticks * factor;
@@ -43,7 +45,7 @@ public static class Backoff
     {
         double chance = randomness();
 
-        // A user's function may break its promise; the delay keeps its range all the same. NaN fails the comparison and becomes zero.
+        // The user's function may break its contract; the delay still stays in its range. NaN fails the comparison and becomes zero.
         chance = chance > 0 ? Math.Min(chance, 1) : 0;
         return low + Math.Min((long)((high - low) * chance), high - low);
     }

@@ -1,7 +1,7 @@
 namespace Weir.Resilience;
 
-/// <summary>Which failures are tried again, how often, and after what delay. Immutable.</summary>
-/// <remarks>The values are checked when a <see cref="RetryPolicy"/> is made of them.</remarks>
+/// <summary>Which failures are retried, how often, and after what delay. Immutable.</summary>
+/// <remarks>The values are checked when a <see cref="RetryPolicy"/> is created from them.</remarks>
 public sealed record RetryOptions
 {
     /// <summary>How many attempts may follow the first one.</summary>
@@ -9,10 +9,10 @@ public sealed record RetryOptions
     public int MaxRetries { get; init; } = 3;
 
     /// <summary>The delay that <see cref="BackoffStrategy"/> starts from.</summary>
-    /// <value>From zero (retry at once) to <see cref="MaxDelay"/>, where there are retries. The default is 100 ms.</value>
+    /// <value>From zero (retry at once) to <see cref="MaxDelay"/>, if there are retries. The default is 100 ms.</value>
     public TimeSpan BaseDelay { get; init; } = TimeSpan.FromMilliseconds(100);
 
-    /// <summary>The longest delay before a retry, also for what <see cref="DelayHint"/> says.</summary>
+    /// <summary>The longest delay before a retry, including delays from <see cref="DelayHint"/>.</summary>
     /// <value>From <see cref="BaseDelay"/> to 2^32 - 2 ms, about 49 days. The default is 5 minutes.</value>
     public TimeSpan MaxDelay { get; init; } = TimeSpan.FromMinutes(5);
 
@@ -20,36 +20,40 @@ public sealed record RetryOptions
     /// <value>The default is <see cref="BackoffStrategy.Exponential"/>.</value>
     public BackoffStrategy BackoffStrategy { get; init; } = BackoffStrategy.Exponential;
 
-    /// <summary>Whether a failure is worth another attempt.</summary>
+    /// <summary>Decides whether a failure is retried.</summary>
     /// <value>
-    /// <see langword="null"/>, the default, for <see cref="Transient.IsTransient"/>: what the platform itself calls transient, time limits included, and nothing else.
+    /// <see langword="null"/>, the default, for <see cref="Transient.IsTransient"/>: only failures that the platform itself calls transient, including time
+    /// limits.
     /// </value>
     /// <remarks>
-    /// A function of your own takes its place and is asked about every failure, open circuits and cancellations included: <c>e => Transient.IsTransient(e) || e is MyException</c> adds to
-    /// the default, <c>_ => true</c> tries everything again. It is never asked once the caller has cancelled.
+    /// Your own function replaces the default and is called for every failure, including open circuits and cancellations: <c>e => Transient.IsTransient(e) || e
+    /// is MyException</c> adds to the default, <c>_ => true</c> retries everything. It is never called after the caller has cancelled.
     /// </remarks>
     public Func<Exception, bool>? IsTransient { get; init; }
 
-    /// <summary>The delay that a failure itself asks for, as HTTP's <c>Retry-After</c> does; <see langword="null"/> when it asks for none.</summary>
+    /// <summary>Returns the delay that a failure itself asks for, such as HTTP's <c>Retry-After</c>; <see langword="null"/> if it asks for none.</summary>
     /// <value>The default is <see langword="null"/>: the delay is always that of <see cref="BackoffStrategy"/>.</value>
-    /// <remarks>The hint replaces the computed delay. A negative one counts as zero, and one beyond <see cref="MaxDelay"/> as <see cref="MaxDelay"/>.</remarks>
+    /// <remarks>The hint replaces the computed delay. A negative hint counts as zero, and one above <see cref="MaxDelay"/> as <see cref="MaxDelay"/>.</remarks>
     public Func<Exception, TimeSpan?>? DelayHint { get; init; }
 
-    /// <summary>Called before the delay of each retry, with the number of the attempt that failed, from 1, and its exception.</summary>
+    /// <summary>Called before the delay of each retry, with the number of the failed attempt, from 1, and its exception.</summary>
     /// <remarks>
-    /// Never called after the caller has cancelled. Called by <see cref="PolicyChain{TResult}"/>; a <see cref="RetryPolicy"/> by itself only decides.
-    /// An exception from it ends the call.
+    /// <see cref="PolicyChain{TResult}"/> calls it, but never after the caller has cancelled. A <see cref="RetryPolicy"/> by itself only decides and does not
+    /// call it. An exception from it ends the call.
     /// </remarks>
     public Func<int, Exception, ValueTask>? OnRetryAsync { get; init; }
 
-    /// <summary>The randomness of the strategies with jitter: a number at least 0 and less than 1 at each call.</summary>
-    /// <value><see langword="null"/>, the default, for a generator of the process, seeded by the system; give <see cref="SeededRandom.NextDouble"/> of your own for repeatable delays.</value>
+    /// <summary>The randomness for the strategies with jitter. Returns a number from 0 to less than 1 at each call.</summary>
+    /// <value>
+    /// <see langword="null"/>, the default, for the process's generator, which is seeded by the system. For repeatable delays, set your own
+    /// <see cref="SeededRandom.NextDouble"/>.
+    /// </value>
     /// <remarks>Called from all threads that use the policy.</remarks>
     public Func<double>? Randomness { get; init; }
 
     internal void Validate() => Validate(MaxRetries, BaseDelay, MaxDelay, BackoffStrategy);
 
-    /// <summary>The same for who has the values and no object of them: every run has, and few retry.</summary>
+    /// <summary>The same check for code that has the values but no options object: every run checks them, and few runs retry.</summary>
     internal static void Validate(int maxRetries, TimeSpan baseDelay, TimeSpan maxDelay, BackoffStrategy backoffStrategy)
     {
         Require.AtLeast(0, maxRetries, nameof(MaxRetries));

@@ -1,18 +1,18 @@
 namespace Weir.Resilience;
 
-/// <summary>Decides whether a failed attempt is followed by another, and after what delay. It waits for nothing itself.</summary>
+/// <summary>Decides whether a failed attempt is followed by another, and after what delay. It does not wait itself.</summary>
 /// <remarks>
-/// Without state but for its randomness: one instance serves any number of calls and threads at once. The caller keeps the number of
-/// the attempt and the previous delay, and so can wait wherever it likes, with no worker held.
+/// It has no state except its randomness: one instance serves any number of calls and threads at once. The caller keeps the number of the attempt and the
+/// previous delay, and so can wait wherever it likes, without holding a worker.
 /// </remarks>
 public sealed class RetryPolicy
 {
     private readonly RetryOptions _options;
     private readonly Func<double> _randomness;
 
-    /// <summary>Makes a policy of the options.</summary>
-    /// <param name="options">Which failures are tried again; <see langword="null"/> for the defaults.</param>
-    /// <exception cref="ArgumentOutOfRangeException">A value is out of its range; the parameter is named after the property.</exception>
+    /// <summary>Creates a policy from the options.</summary>
+    /// <param name="options">Which failures are retried; <see langword="null"/> for the defaults.</param>
+    /// <exception cref="ArgumentOutOfRangeException">A value is out of range. The exception names the property.</exception>
     public RetryPolicy(RetryOptions? options = null)
     {
         _options = options ?? new RetryOptions();
@@ -23,14 +23,14 @@ public sealed class RetryPolicy
     internal Func<int, Exception, ValueTask>? OnRetryAsync => _options.OnRetryAsync;
 
     /// <summary>Decides what follows a failed attempt.</summary>
-    /// <param name="attempt">The number of the attempt that failed, from 1.</param>
-    /// <param name="exception">What it failed with.</param>
-    /// <param name="previousDelay">What this method returned for the attempt before; zero after the first attempt.</param>
-    /// <param name="cancellationToken">The caller's token: once it is cancelled the answer is always to give up, and no user code is asked.</param>
+    /// <param name="attempt">The number of the failed attempt, from 1.</param>
+    /// <param name="exception">Its exception.</param>
+    /// <param name="previousDelay">What this method returned for the previous attempt; zero after the first attempt.</param>
+    /// <param name="cancellationToken">The caller's token. After it has been cancelled, the answer is always to give up, and no user code is called.</param>
     /// <returns>The delay before the next attempt, or <see langword="null"/> to give up.</returns>
     /// <remarks>
-    /// The delay has a resolution of 100 ns; timers know only whole milliseconds, so round with <see cref="TimerDelay.RoundUp"/>.
-    /// An exception of <see cref="RetryOptions.IsTransient"/>, <see cref="RetryOptions.DelayHint"/> or <see cref="RetryOptions.Randomness"/> is passed on.
+    /// The delay has a resolution of 100 ns. Timers work in whole milliseconds, so round it with <see cref="TimerDelay.RoundUp"/>.
+    /// An exception from <see cref="RetryOptions.IsTransient"/>, <see cref="RetryOptions.DelayHint"/> or <see cref="RetryOptions.Randomness"/> is passed on.
     /// </remarks>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="attempt"/> is less than 1, or <paramref name="previousDelay"/> is negative.</exception>
     public TimeSpan? GetDelay(int attempt, Exception exception, TimeSpan previousDelay, CancellationToken cancellationToken = default)

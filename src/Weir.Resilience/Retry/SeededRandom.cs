@@ -5,10 +5,9 @@ namespace Weir.Resilience;
 
 /// <summary>A repeatable source of random numbers for jitter: SplitMix64 by Steele, Lea and Flood (OOPSLA 2014).</summary>
 /// <remarks>
-/// Safe for any number of threads, without a lock: one atomic addition a number. Used from one thread, the same seed gives the same
-/// numbers. Not for secrets.
+/// Thread-safe without a lock: one atomic addition per number. On a single thread, the same seed gives the same numbers. Do not use it for secrets.
 /// </remarks>
-/// <param name="seed">Where the sequence starts.</param>
+/// <param name="seed">The start of the sequence.</param>
 public sealed class SeededRandom(long seed)
 {
     private const long Step = unchecked((long)0x9E3779B97F4A7C15);
@@ -17,8 +16,8 @@ public sealed class SeededRandom(long seed)
 
     internal static SeededRandom Shared { get; } = new(BinaryPrimitives.ReadInt64LittleEndian(RandomNumberGenerator.GetBytes(sizeof(long))));
 
-    /// <summary>Gives the next number.</summary>
-    /// <returns>A number at least 0 and less than 1, one of 2^53 equally likely ones.</returns>
+    /// <summary>Returns the next number.</summary>
+    /// <returns>A number from 0 to less than 1, one of 2^53 equally likely values.</returns>
     public double NextDouble()
     {
         ulong mixed = (ulong)Interlocked.Add(ref _state, Step);

@@ -6,30 +6,33 @@ using System.Runtime.InteropServices;
 
 namespace Weir.Resilience;
 
-/// <summary>Which failures the platform itself calls passing: those that retries try again unless they are told otherwise.</summary>
+/// <summary>Recognises failures that the platform itself calls transient. These are retried by default.</summary>
 /// <remarks>
-/// A failure that is not in this list, such as a bug or a refused input, is most often the same at the next attempt, and a call that is repeated blindly may do its work twice.
-/// To add to the list: <c>e => Transient.IsTransient(e) || e is MyException</c>. To try everything again: <c>_ => true</c>.
+/// A failure that is not in this list, such as a bug or an invalid input, usually recurs at the next attempt, and a call that is repeated blindly may do its
+/// work twice. To add to the list: <c>e => Transient.IsTransient(e) || e is MyException</c>. To retry everything: <c>_ => true</c>.
 /// </remarks>
 public static class Transient
 {
-    /// <summary>Whether a failure may well be gone at the next attempt.</summary>
-    /// <param name="exception">What a call failed with.</param>
+    /// <summary>Whether a failure is transient, so that the next attempt may succeed.</summary>
+    /// <param name="exception">A call's exception.</param>
     /// <returns>
     /// <see langword="true"/> for
     /// <list type="bullet">
-    /// <item>a <see cref="TimeoutException"/>, and an <see cref="OperationCanceledException"/> with one as its inner exception: an attempt that ran out of time, and <c>HttpClient.Timeout</c>;</item>
+    /// <item>
+    /// a <see cref="TimeoutException"/>, and an <see cref="OperationCanceledException"/> with one as its inner exception: an attempt that timed out, and
+    /// <c>HttpClient.Timeout</c>;
+    /// </item>
     /// <item>a <see cref="SocketException"/>;</item>
     /// <item>an <see cref="HttpRequestException"/> without a status code, or with 408, 429 or 5xx, and an <see cref="HttpIOException"/>;</item>
-    /// <item>a <see cref="DbException"/> that says so by <see cref="DbException.IsTransient"/>;</item>
+    /// <item>a <see cref="DbException"/> whose <see cref="DbException.IsTransient"/> is true;</item>
     /// <item>a <see cref="RateLimitRejectedException"/>, because the call was not made;</item>
     /// <item>an <see cref="IOException"/> whose inner exception is one of these;</item>
-    /// <item>an <see cref="AggregateException"/> all of whose inner exceptions are.</item>
+    /// <item>an <see cref="AggregateException"/> all of whose inner exceptions are transient.</item>
     /// </list>
-    /// <see langword="false"/> for everything else: any other cancellation, an open circuit, and exceptions that merely carry one of these inside.
+    /// <see langword="false"/> for everything else: any other cancellation, an open circuit, and exceptions that merely contain one of these.
     /// </returns>
     /// <exception cref="ArgumentNullException"><paramref name="exception"/> is <see langword="null"/>.</exception>
-    /// <remarks>Safe to call from several threads.</remarks>
+    /// <remarks>This method is thread-safe.</remarks>
     public static bool IsTransient(Exception exception)
     {
         ArgumentNullException.ThrowIfNull(exception);
@@ -40,7 +43,7 @@ public static class Transient
             IOException { InnerException: { } inner } when IsTransient(inner) => true,
             AggregateException { InnerExceptions: { Count: > 0 } all } => all.All(IsTransient),
 
-            // All database exceptions are of this kind. Asked first, so that who uses no database does not load its assembly.
+            // All database exceptions are of this kind. Checked first, so that a program without a database does not load its assembly.
             ExternalException => IsTransientOfDatabase(exception),
             _ => IsTransientOfHttp(exception),
         };
@@ -54,7 +57,7 @@ public static class Transient
     {
         HttpRequestException { StatusCode: { } status } => status is HttpStatusCode.RequestTimeout or HttpStatusCode.TooManyRequests || (int)status / 100 == 5,
 
-        // No answer, or one that broke off; the latter has its own name when it is met while the answer is read.
+        // No response, or one that broke off. The latter has its own type if it occurs while the response is read.
         HttpRequestException or HttpIOException => true,
         _ => false,
     };

@@ -2,7 +2,7 @@ using System.Diagnostics;
 
 namespace Weir.Resilience;
 
-/// <summary>The checks of options: one clear sentence with the name, the allowed range and the value.</summary>
+/// <summary>Checks options. Each message is one clear sentence with the name, the allowed range and the value.</summary>
 internal static class Require
 {
     [StackTraceHidden]
@@ -23,7 +23,7 @@ internal static class Require
         }
     }
 
-    /// <summary>The platform's word for no time limit means here what it means there.</summary>
+    /// <summary>Turns the platform's value for no time limit into <see langword="null"/>.</summary>
     public static TimeSpan? NoneIfInfinite(TimeSpan? timeout) => timeout == Timeout.InfiniteTimeSpan ? null : timeout;
 
     [StackTraceHidden]
@@ -53,7 +53,7 @@ internal static class Require
         }
     }
 
-    /// <summary>A value of an enumeration, of which the caller knows whether it has a name.</summary>
+    /// <summary>An enumeration value. The caller knows whether it is defined.</summary>
     [StackTraceHidden]
     public static void Named<T>(bool isNamed, T value, string name)
         where T : struct, Enum

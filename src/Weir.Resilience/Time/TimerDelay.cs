@@ -1,17 +1,17 @@
 namespace Weir.Resilience;
 
-/// <summary>Waiting with timers that know only whole milliseconds, without waking too early.</summary>
+/// <summary>Waits with timers that work in whole milliseconds, without waking too early.</summary>
 public static class TimerDelay
 {
     /// <summary>The longest time a timer can be set to: 2^32 - 2 milliseconds, about 49 days.</summary>
     internal static TimeSpan Longest { get; } = TimeSpan.FromMilliseconds(uint.MaxValue - 1);
 
-    /// <summary>Rounds a delay up to what a timer can be set to.</summary>
+    /// <summary>Rounds a delay up to a value that a timer supports.</summary>
     /// <param name="delay">The delay, at any resolution.</param>
     /// <returns>The delay in whole milliseconds, rounded up, at most 2^32 - 2 milliseconds; zero for a negative one.</returns>
     /// <remarks>
-    /// The platform's timers cut a delay to whole milliseconds, so that 0.9 ms would be no delay at all. Whoever waits by himself
-    /// for what <see cref="RetryPolicy"/> or <see cref="TokenBucket"/> decided, rounds with this.
+    /// The platform's timers truncate a delay to whole milliseconds, so 0.9 ms would be no delay at all. Use this method if you wait in your own code for a
+    /// delay from <see cref="RetryPolicy"/> or <see cref="TokenBucket"/>.
     /// </remarks>
     public static TimeSpan RoundUp(TimeSpan delay)
     {
@@ -29,7 +29,7 @@ public static class TimerDelay
         return part == 0 ? delay : new TimeSpan(delay.Ticks - part + TimeSpan.TicksPerMillisecond);
     }
 
-    /// <summary>Waits until the clock has reached a timestamp: again, when a timer fired early or could not be set that far.</summary>
+    /// <summary>Waits until the clock has reached a timestamp. Waits again if a timer fired early or could not be set that far.</summary>
     internal static async Task WaitUntilAsync(long timestamp, Clock clock, CancellationToken cancellationToken)
     {
         while (true)

@@ -1,10 +1,13 @@
 namespace Weir.Resilience;
 
-/// <summary>How a call that ran out of time is reported: an <see cref="OperationCanceledException"/> whose inner exception is a <see cref="TimeoutException"/>, as <c>HttpClient</c> does.</summary>
+/// <summary>
+/// Reports that a call timed out: an <see cref="OperationCanceledException"/> whose inner exception is a <see cref="TimeoutException"/>, as with
+/// <c>HttpClient</c>.
+/// </summary>
 public static class TimeoutFailure
 {
-    /// <summary>Whether an exception says that a time limit was reached, and not that somebody cancelled.</summary>
-    /// <param name="exception">The exception of a call.</param>
+    /// <summary>Whether an exception means that a time limit passed, rather than that a call was cancelled.</summary>
+    /// <param name="exception">A call's exception.</param>
     /// <returns>
     /// <see langword="true"/> for a <see cref="TimeoutException"/>, and for an <see cref="OperationCanceledException"/> with one as its inner exception.
     /// </returns>

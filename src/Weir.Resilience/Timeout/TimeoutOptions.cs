@@ -1,7 +1,7 @@
 namespace Weir.Resilience;
 
 /// <summary>How long one call may take. Immutable.</summary>
-/// <remarks>The values are checked when a <see cref="TimeoutPolicy{TResult}"/> is made of them.</remarks>
+/// <remarks>The values are checked when a <see cref="TimeoutPolicy{TResult}"/> is created from them.</remarks>
 public sealed record TimeoutOptions
 {
     /// <summary>The limit.</summary>

@@ -2,22 +2,22 @@ using System.Collections.Concurrent;
 
 namespace Weir.Resilience;
 
-/// <summary>Ends calls at a time limit, also those that ignore their token.</summary>
+/// <summary>Ends calls at a time limit, even calls that ignore their token.</summary>
 /// <remarks>
 /// <para>
-/// At the limit the token given to the call is cancelled, and the caller gets a <see cref="TimeoutFailure"/> at once: it does not wait
-/// for the call, whose later result or exception is dropped. So a call that ends at its token may still be busy ending while the
-/// caller goes on. A call that blocks its thread before it returns its task cannot be left behind; if it gives a result after all, that counts.
+/// At the limit, the call's token is cancelled, and the caller gets a <see cref="TimeoutFailure"/> at once. The caller does not wait for the call, whose later
+/// result or exception is discarded. So a call that reacts to its token may still be ending while the caller continues. A call that blocks its thread before
+/// it returns its task cannot be abandoned; if it returns a result after all, the result counts.
 /// </para>
 /// <para>
-/// All members are safe for any number of threads and calls at once. A call that ends in time allocates nothing: what it needs is used again
-/// for later calls. The timer is set once a limit's length and not once a call. For the same reason a call must not keep its token beyond its end.
+/// All members are thread-safe, for any number of calls at once. A call that ends in time allocates nothing, because its objects are reused for later calls.
+/// The timer is set once per length of the limit, not once per call. For the same reason, a call must not keep its token after it has ended.
 /// </para>
 /// </remarks>
-/// <typeparam name="TResult">What the calls return.</typeparam>
+/// <typeparam name="TResult">The type of the calls' results.</typeparam>
 public sealed class TimeoutPolicy<TResult>
 {
-    // Beyond this many calls at once the rest is left to the garbage collector.
+    // Beyond this many simultaneous calls, the rest is left to the garbage collector.
     private const int MaxIdle = 1024;
 
     private readonly ConcurrentQueue<TimeoutScope<TResult>> _idle = new();
@@ -27,9 +27,9 @@ public sealed class TimeoutPolicy<TResult>
     private TimeoutScope<TResult>? _next;
     private bool _closed;
 
-    /// <summary>Makes a policy of the options.</summary>
+    /// <summary>Creates a policy from the options.</summary>
     /// <param name="options">The limit; <see langword="null"/> for the defaults.</param>
-    /// <exception cref="ArgumentOutOfRangeException">A value is out of its range; the parameter is named after the property.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">A value is out of range. The exception names the property.</exception>
     public TimeoutPolicy(TimeoutOptions? options = null)
         : this(options, queue: null)
     {
@@ -54,13 +54,13 @@ public sealed class TimeoutPolicy<TResult>
     internal Clock Clock { get; }
 
     /// <summary>Makes a call, and ends it at the limit.</summary>
-    /// <typeparam name="TState">What the call gets, so that it needs no closure.</typeparam>
-    /// <param name="call">The call. Its token is cancelled at the limit and by the caller, and is valid until it ends.</param>
-    /// <param name="state">What the call gets.</param>
-    /// <param name="cancellationToken">The caller's token. It is forwarded to the call, which ends by itself then or at the limit.</param>
-    /// <returns>The result of the call. To be awaited once, as any value task.</returns>
+    /// <typeparam name="TState">The type of the state. The call gets a state so that it needs no closure.</typeparam>
+    /// <param name="call">The call. Its token is cancelled at the limit and by the caller, and is valid until the call ends.</param>
+    /// <param name="state">The state passed to the call.</param>
+    /// <param name="cancellationToken">The caller's token. It is forwarded to the call, which then ends by itself or at the limit.</param>
+    /// <returns>The result of the call. Await it only once, like any value task.</returns>
     /// <exception cref="OperationCanceledException">
-    /// The limit was reached: the inner exception is a <see cref="TimeoutException"/>. Or the caller cancelled: it carries the caller's token.
+    /// The limit passed, and the inner exception is a <see cref="TimeoutException"/>; or the caller cancelled, and the exception carries the caller's token.
     /// </exception>
     public ValueTask<TResult> ExecuteAsync<TState>(
         Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken cancellationToken = default)
@@ -110,15 +110,17 @@ public sealed class TimeoutPolicy<TResult>
         }
     }
 
-    /// <summary>Makes a policy that knows its timers, so that a run can end them with itself.</summary>
+    /// <summary>Creates a policy that knows its timers, so that a run can end them when it ends.</summary>
     /// <param name="options">The limit.</param>
-    /// <param name="queue">Runs what follows on a limit, on a thread that has the time for it.</param>
+    /// <param name="queue">Runs the work that follows a time limit, on a thread that has time for it.</param>
     internal static TimeoutPolicy<TResult> ForARun(TimeoutOptions options, Action<IThreadPoolWorkItem> queue) => new(options, queue);
 
-    /// <summary>Whether each call gets a token of its own, because it may keep it. Calls outside a run share theirs, one after the other, and so need no allocation.</summary>
+    /// <summary>
+    /// Whether each call gets its own token, because it may keep it. Calls outside a run share a token, one after the other, and so need no allocation.
+    /// </summary>
     internal bool GivesOwnTokens => _queue is not null;
 
-    /// <summary>Goes on with a caller whose call was ended, elsewhere: the timer's thread is not the caller's to work on.</summary>
+    /// <summary>Continues, on another thread, a caller whose call was ended. The caller must not work on the timer's thread.</summary>
     internal void Queue(TimeoutScope<TResult> scope)
     {
         if (_queue is null)
@@ -131,7 +133,7 @@ public sealed class TimeoutPolicy<TResult>
         }
     }
 
-    /// <summary>Ends all timers, those of calls that were left behind and never end included. Nothing waits for a call of this policy any more.</summary>
+    /// <summary>Ends all timers, including those of abandoned calls that never end. Nothing waits for a call of this policy any more.</summary>
     internal void Close()
     {
         lock (_open!)
@@ -146,7 +148,7 @@ public sealed class TimeoutPolicy<TResult>
         }
     }
 
-    /// <summary>Lets a scope go that is not used again.</summary>
+    /// <summary>Drops a scope that is not reused.</summary>
     internal void Forget(TimeoutScope<TResult> scope)
     {
         scope.EndTimer();
@@ -161,7 +163,7 @@ public sealed class TimeoutPolicy<TResult>
 
     internal void Return(TimeoutScope<TResult> scope)
     {
-        // One place beside the queue: calls one after the other need nothing more.
+        // One slot besides the queue: consecutive calls need nothing more.
         TimeoutScope<TResult>? previous = Interlocked.Exchange(ref _next, scope);
         if (previous is null)
         {
@@ -190,7 +192,7 @@ public sealed class TimeoutPolicy<TResult>
             {
                 if (_closed)
                 {
-                    // A call that was left behind begins after the end of its run: nobody waits for it, so nobody needs its limit.
+                    // An abandoned call starts after the end of its run. Nobody waits for it, so nobody needs its limit.
                     scope.EndTimer();
                 }
                 else

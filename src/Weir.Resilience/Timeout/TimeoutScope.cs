@@ -4,12 +4,12 @@ using System.Threading.Tasks.Sources;
 
 namespace Weir.Resilience;
 
-/// <summary>One call under a time limit: its token, its timer, and the race between its end and the limit. Used again for call after call.</summary>
+/// <summary>One call under a time limit: its token, its timer, and the race between its end and the limit. Reused for call after call.</summary>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The source has no timer and no wait handle, and a call left behind may still look at its token.")]
 internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThreadPoolWorkItem
 {
-    // The word is the number of the call, times 4, plus its phase. Whoever changes it from Running decides the outcome; and a timer
-    // that looks at an older call can do nothing to a newer one.
+    // The word is the number of the call, times 4, plus its phase. The thread that changes it from Running decides the outcome. A timer that looks at an older
+    // call cannot affect a newer one.
     private const long Idle = 0;
     private const long Running = 1;
     private const long TimedOut = 2;
@@ -37,7 +37,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         AsyncFlowControl flow = flows ? ExecutionContext.SuppressFlow() : default;
         try
         {
-            // A timer that serves many callers must not keep the context of the first.
+            // A timer that serves many callers must not keep the first one's context.
             _timer = policy.Clock.Provider.CreateTimer(
                 static state => ((TimeoutScope<TResult>)state!).OnTimer(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
         }
@@ -61,8 +61,8 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
 
         Volatile.Write(ref _deadline, _policy.Clock.Now + _policy.LimitTicks);
 
-        // A full fence between saying that a call runs and looking whether the timer does: the timer does the same the other way
-        // round, so at least one of the two sees the other, and sets it.
+        // A full fence between marking the call as running and checking whether the timer runs. The timer does the same the other way round, so at least one of
+        // the two sees the other, and sets the timer.
         Interlocked.Exchange(ref _word, (_word & ~PhaseMask) + NextCall + Running);
         if (Volatile.Read(ref _armed) == 0 && Interlocked.CompareExchange(ref _armed, 1, 0) == 0)
         {
@@ -74,7 +74,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
 
     public void EndTimer() => _timer.Dispose();
 
-    /// <summary>Ends a call that has given its result before anybody had to wait for it.</summary>
+    /// <summary>Ends a call that returned its result before anybody had to wait for it.</summary>
     public void EndAtOnce()
     {
         if (TryDecide(Volatile.Read(ref _word), Idle) && Unlink())
@@ -83,16 +83,16 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         }
         else
         {
-            // The result counts all the same. The timer may still be at its cancelling, so the scope is not used again.
+            // The result still counts. The timer may still be cancelling, so the scope is not reused.
             _callerLink.Unregister();
             _policy.Forget(this);
         }
     }
 
-    /// <summary>Gives the caller what it awaits: the end of the call or the limit, whichever comes first.</summary>
+    /// <summary>Returns what the caller awaits: the end of the call or the limit, whichever comes first.</summary>
     public ValueTask<TResult> Watch(ValueTask<TResult> call)
     {
-        // The call may end on another thread, and this scope serve the next one, before the awaiter returns.
+        // The call may end on another thread, and this scope may serve the next call, before the awaiter returns.
         short version = _core.Version;
         ConfiguredValueTaskAwaitable<TResult>.ConfiguredValueTaskAwaiter awaiter = call.ConfigureAwait(false).GetAwaiter();
         _call = awaiter;
@@ -112,7 +112,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
 
     TResult IValueTaskSource<TResult>.GetResult(short token)
     {
-        // A wrong token throws before anything is given back.
+        // A wrong token throws before anything is returned to the policy.
         bool reuse = _core.GetStatus(token) != ValueTaskSourceStatus.Pending && _reusable;
         try
         {
@@ -142,7 +142,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         Exception? error = null;
         try
         {
-            // Also of a call that nobody waits for any more: an exception that is looked at does not count as unobserved.
+            // Even for a call that nobody waits for any more: an observed exception raises no event for unobserved ones.
             result = _call.GetResult();
         }
         catch (Exception exception)
@@ -172,7 +172,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         }
     }
 
-    // A call that ended because the caller cancelled, was cancelled by the caller's token, and not by this scope's.
+    // A call that ended because the caller cancelled reports the caller's token, not this scope's.
     private Exception ForCaller(Exception error) =>
         error is OperationCanceledException cancelled && _callerToken.IsCancellationRequested
             && cancelled.CancellationToken != _callerToken && !TimeoutFailure.Is(cancelled)
@@ -187,7 +187,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
             long deadline = Volatile.Read(ref _deadline);
             if ((word & PhaseMask) == Running)
             {
-                // One setting of the timer serves many short calls: it runs on for whichever call is there when it fires.
+                // One setting of the timer serves many short calls: it keeps running for whichever call is there when it fires.
                 TimeSpan remaining = _policy.Clock.ToTimeSpan(deadline - _policy.Clock.Now);
                 if (remaining > TimeSpan.Zero)
                 {
@@ -217,8 +217,8 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
     {
         _callerLink.Unregister();
 
-        // The token first, so that a caller who goes on knows the old call to be cancelled; its callbacks on the pool, so that none
-        // of them can hold the caller up.
+        // The token first, so that a caller that continues knows that the old call is cancelled; its callbacks on the pool, so that none of them can delay the
+        // caller.
         Cancel();
         _policy.Forget(this);
         _policy.Queue(this);
@@ -237,7 +237,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         }
         else if (!_source.TryReset())
         {
-            // Otherwise it has dropped what the call has registered and left behind.
+            // Otherwise it has dropped the registrations that the call left behind.
             _policy.Forget(this);
             return;
         }

@@ -6,18 +6,19 @@ using Weir.Operators;
 
 namespace Weir.Runtimes;
 
-/// <summary>A runtime that finds out by itself how items run best, and changes that while they run.</summary>
+/// <summary>A runtime that measures the items, chooses how to run them, and adjusts while they run.</summary>
 /// <remarks>
 /// <para>
-/// It measures the first items of a call (how long they take, how much of that a processor works, whether they suspend) and runs the rest one after the
-/// other, on all processors, as many calls in flight, or as a mixture. It has two budgets, threads and items in flight, and moves both while it runs. What it has learned of a
-/// processor it keeps for that processor's next call. Every decision is recorded with its reason: see <see cref="ProcessManyWithDecisionsAsync"/> and <see cref="LastDecisions"/>.
+/// It measures the first items of a call: how long they take, how much processor time they use, and whether they suspend. Then it runs the rest one after the
+/// other, on all processors, as many calls in flight, or as a mixture. It has two budgets, threads and items in flight, and adjusts both during the call. It
+/// remembers what it learned about a processor for that processor's next call. It records every decision with its reason: see
+/// <see cref="ProcessManyWithDecisionsAsync"/> and <see cref="LastDecisions"/>.
 /// </para>
 /// <para>User code never runs on the caller's thread. See <see cref="IExecutionRuntime"/> for the contract that all runtimes share.</para>
 /// </remarks>
 public sealed class AutoRuntime : IExecutionRuntime
 {
-    /// <summary>How many outcomes of a stream may lie ready for its consumer.</summary>
+    /// <summary>How many outcomes of a stream may be ready for its consumer.</summary>
     private const int StreamCapacity = 1024;
 
     private readonly RuntimeOptions _options;
@@ -29,12 +30,12 @@ public sealed class AutoRuntime : IExecutionRuntime
     private volatile AutoPilot? _last;
 
     /// <summary>Creates the runtime. It starts threads only when it needs them.</summary>
-    /// <param name="maxConcurrency">How many items of a call may be in flight at once, at the most. At least 1.</param>
+    /// <param name="maxConcurrency">The most items of a call that may be in flight at once. At least 1.</param>
     /// <param name="maxThreads">
-    /// How many threads a call may keep busy with items that compute, at the most. At least 1; <see langword="null"/> for the number of processors. Items that block their thread
-    /// get more, up to <paramref name="maxConcurrency"/>.
+    /// The most threads that a call may keep busy with items that compute. At least 1; <see langword="null"/> for the number of processors. Items that block
+    /// their thread get more threads, up to <paramref name="maxConcurrency"/>.
     /// </param>
-    /// <param name="options">Grace period and clock; <see langword="null"/> for the defaults.</param>
+    /// <param name="options">The grace period and the clock; <see langword="null"/> for the defaults.</param>
     /// <exception cref="ArgumentOutOfRangeException">
     /// <paramref name="maxConcurrency"/> or <paramref name="maxThreads"/> is less than 1, or the grace period is negative.
     /// </exception>
@@ -56,10 +57,10 @@ public sealed class AutoRuntime : IExecutionRuntime
         };
     }
 
-    /// <summary>How many items of a call may be in flight at once, at the most.</summary>
+    /// <summary>The most items of a call that may be in flight at once.</summary>
     public int MaxConcurrency { get; }
 
-    /// <summary>How many threads a call may keep busy with items that compute, at the most.</summary>
+    /// <summary>The most threads that a call may keep busy with items that compute.</summary>
     public int MaxThreads { get; }
 
     /// <inheritdoc/>
@@ -68,7 +69,7 @@ public sealed class AutoRuntime : IExecutionRuntime
     /// <inheritdoc/>
     public RuntimeStatistics Statistics => _calls.Statistics with { ReplacedThreads = _team.Replaced };
 
-    /// <summary>The decisions of the call that ended last, of whatever caller, in the order of time; empty when none has ended.</summary>
+    /// <summary>The decisions of the call that ended last, whoever made it, in chronological order; empty if no call has ended.</summary>
     public IReadOnlyList<AutoDecision> LastDecisions => _last?.Decisions ?? [];
 
     /// <inheritdoc/>
@@ -102,16 +103,18 @@ public sealed class AutoRuntime : IExecutionRuntime
             cancellationToken);
     }
 
-    /// <summary>Runs all items, and gives with one outcome per item the decisions of the call.</summary>
+    /// <summary>Runs all items and returns one outcome per item, together with the decisions of the call.</summary>
     /// <typeparam name="TItem">The type of the items.</typeparam>
     /// <typeparam name="TResult">The type of the results.</typeparam>
     /// <param name="items">The items. Must not change during the call.</param>
-    /// <param name="processor">The call for an item; its token is cancelled when the item's time or the call's ends.</param>
+    /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none.</param>
     /// <param name="cancellationToken">Cancels the call.</param>
-    /// <returns>Exactly as many outcomes as there are items, in input order, and the decisions. No item's failure is thrown.</returns>
-    /// <exception cref="ArgumentNullException"><paramref name="items"/> or <paramref name="processor"/> is <see langword="null"/>. Thrown at the call.</exception>
-    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of its range. Thrown at the call.</exception>
+    /// <returns>Exactly one outcome per item, in input order, and the decisions. An item's failure is never thrown.</returns>
+    /// <exception cref="ArgumentNullException">
+    /// <paramref name="items"/> or <paramref name="processor"/> is <see langword="null"/>. Thrown at the call.
+    /// </exception>
+    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of range. Thrown at the call.</exception>
     /// <exception cref="ObjectDisposedException">The runtime has been disposed. Thrown at the call.</exception>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     public Task<AutoResult<TResult>> ProcessManyWithDecisionsAsync<TItem, TResult>(
@@ -238,7 +241,7 @@ public sealed class AutoRuntime : IExecutionRuntime
 
     private AutoPilot PilotOf(Delegate processor, int count, ProcessManyOptions options, bool hasKeys)
     {
-        // One item at a time where each has a clock or a lane of its own.
+        // One item at a time if each has its own clock or lane.
         AutoExecutor executor = new(_team, MaxThreads);
         return new AutoPilot(executor, _budget, count, _profiles.Find(processor), oneByOne: hasKeys || options.ItemTimeout is not null);
     }

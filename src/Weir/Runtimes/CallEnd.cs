@@ -5,7 +5,7 @@ using Weir.Core.Threads;
 
 namespace Weir.Runtimes;
 
-/// <summary>What a call of a runtime leaves behind when it ends: its deadline's timer, and its entry among the running calls.</summary>
+/// <summary>What a runtime's call cleans up when it ends: the timer of its deadline, and its entry among the running calls.</summary>
 internal class CallEnd(RuntimeCalls calls)
 {
     private readonly Lock _lock = new();
@@ -13,7 +13,7 @@ internal class CallEnd(RuntimeCalls calls)
     private ITimer? _deadline;
     private bool _ended;
 
-    /// <summary>Enters the run among the running calls and starts the clock of its deadline.</summary>
+    /// <summary>Adds the run to the running calls and starts its deadline.</summary>
     public void Begin(Pump run, TimeSpan? batchTimeout, TimeProvider time)
     {
         _run = run;
@@ -37,7 +37,7 @@ internal class CallEnd(RuntimeCalls calls)
     /// <summary>The counts of the call so far.</summary>
     public virtual RunSample Sample() => _run!.Sample();
 
-    /// <summary>Ends the call without waiting for what runs.</summary>
+    /// <summary>Ends the call without waiting for running items.</summary>
     public void Abort(ItemStatus status) => _run!.Abort(status, null);
 
     public void Set()

@@ -2,10 +2,10 @@ using Weir.Core.Dispatch;
 
 namespace Weir.Runtimes;
 
-/// <summary>A runtime for work that waits: many items in flight on few threads of the thread pool.</summary>
+/// <summary>A runtime for work that waits. It keeps many items in flight on a few pool threads.</summary>
 /// <remarks>
-/// The concurrency bounds each call. Synchronous stretches of the work use as many threads as there are processors, and more only when
-/// calls block them. See <see cref="IExecutionRuntime"/> for the contract that all runtimes share.
+/// The concurrency limits each call. Synchronous work uses as many threads as there are processors, and more only if it blocks them. See
+/// <see cref="IExecutionRuntime"/> for the contract that all runtimes share.
 /// </remarks>
 public sealed class ConcurrentRuntime : IExecutionRuntime
 {
@@ -13,7 +13,7 @@ public sealed class ConcurrentRuntime : IExecutionRuntime
 
     /// <summary>Creates the runtime.</summary>
     /// <param name="concurrency">How many items of a call may be in flight at once. At least 1.</param>
-    /// <param name="options">Grace period and clock; <see langword="null"/> for the defaults.</param>
+    /// <param name="options">The grace period and the clock; <see langword="null"/> for the defaults.</param>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="concurrency"/> is less than 1, or the grace period is negative.</exception>
     public ConcurrentRuntime(int concurrency = 100, RuntimeOptions? options = null)
     {

@@ -3,10 +3,10 @@ using Weir.Core.Threads;
 
 namespace Weir.Runtimes;
 
-/// <summary>One call of a <see cref="DirectRuntime"/> as seen from outside: what stops it, and what it leaves behind when it ends.</summary>
+/// <summary>One call of a <see cref="DirectRuntime"/> as seen from outside: what stops it, and what it cleans up when it ends.</summary>
 /// <remarks>
-/// Whatever stops a call (its deadline, its caller, the end of its runtime) does so on a thread that others wait for too, so that the
-/// callbacks which user code registered on the call's token run on the pool, and what they throw is dropped.
+/// A call is stopped (by its deadline, its caller, or the end of its runtime) on a thread that others need too. Therefore the callbacks that user code
+/// registered on the call's token run on the pool, and their exceptions are discarded.
 /// </remarks>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The timer ends in Leave; the source has no resources, and processors may hold its token for longer than the call.")]
 internal abstract class DirectCall
@@ -22,7 +22,7 @@ internal abstract class DirectCall
     private int _givenUp;
     private int _state;
 
-    /// <summary>Enters the call among the running ones and starts the clock of its deadline.</summary>
+    /// <summary>Adds the call to the running calls and starts its deadline.</summary>
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
     protected DirectCall(DirectCalls calls, TimeSpan? batchTimeout, TimeProvider time, CancellationToken caller, CancellationToken otherCaller)
     {
@@ -40,39 +40,39 @@ internal abstract class DirectCall
 
     private enum Place
     {
-        /// <summary>Between two items of a stream: whoever ends the call need not wait for its consumer.</summary>
+        /// <summary>Between two items of a stream. Code that ends the call need not wait for its consumer.</summary>
         Resting = 0,
 
-        /// <summary>At an item.</summary>
+        /// <summary>Running an item.</summary>
         Busy,
 
         /// <summary>No longer among the running calls.</summary>
         Left,
     }
 
-    /// <summary>Items that ended with a result, as far as the call has counted them.</summary>
+    /// <summary>Items that ended with a result, as counted so far.</summary>
     public long Succeeded { get; protected set; }
 
-    /// <summary>Items that ended without one.</summary>
+    /// <summary>Items that ended without a result.</summary>
     public long Unsuccessful { get; protected set; }
 
-    /// <summary>Items that were given up while somebody waited for them.</summary>
+    /// <summary>Items that were abandoned while the call waited for them.</summary>
     public long Abandoned { get; protected set; }
 
     /// <summary>Whether an item is running.</summary>
     public bool IsBusy => Volatile.Read(ref _state) == (int)Place.Busy;
 
-    /// <summary>The token of the items: cancelled when the call stops for whatever reason.</summary>
+    /// <summary>The token of the items. It is cancelled when the call stops for any reason.</summary>
     protected CancellationToken Token => _stop.Token;
 
     protected TimeProvider Time { get; }
 
-    /// <summary>What becomes of a running item because the call was given up; <see cref="ItemStatus.NotRun"/> while it was not.</summary>
+    /// <summary>The status of a running item after the call was given up; <see cref="ItemStatus.NotRun"/> before that.</summary>
     protected ItemStatus GivenUpAs => (ItemStatus)Volatile.Read(ref _givenUp);
 
     protected bool IsCancelledByCaller => _caller.IsCancellationRequested || _otherCaller.IsCancellationRequested;
 
-    /// <summary>Ends the call without waiting for what runs: the running item gets the status, and no other starts.</summary>
+    /// <summary>Ends the call without waiting for the running item, which gets the status. No other item starts.</summary>
     public void GiveUp(ItemStatus status)
     {
         if (Interlocked.CompareExchange(ref _givenUp, (int)status, (int)ItemStatus.NotRun) != (int)ItemStatus.NotRun)
@@ -80,7 +80,7 @@ internal abstract class DirectCall
             return;
         }
 
-        // The token is cancelled first, so that the call, once it goes on, starts nothing more.
+        // The token is cancelled first, so that the call starts nothing more when it continues.
         QuietCancel.Later(_stop);
         Volatile.Read(ref _waiting)?.Decide(RaceEnd.CallGivenUp);
         LeaveIfResting();
@@ -92,7 +92,7 @@ internal abstract class DirectCall
         _otherCaller.ThrowIfCancellationRequested();
     }
 
-    /// <summary>Starts with an item, unless the call is no longer among the running ones.</summary>
+    /// <summary>Starts an item, unless the call is no longer among the running calls.</summary>
     protected bool TryBegin() =>
         Interlocked.CompareExchange(ref _state, (int)Place.Busy, (int)Place.Resting) == (int)Place.Resting;
 
@@ -116,7 +116,7 @@ internal abstract class DirectCall
         }
     }
 
-    /// <summary>Says which race the call waits for, which is over at once when the call has been given up.</summary>
+    /// <summary>Sets the race that the call waits for. The race ends at once if the call has been given up.</summary>
     protected void WaitFor(ItemRace race)
     {
         Volatile.Write(ref _waiting, race);

@@ -3,8 +3,8 @@ using System.Runtime.InteropServices;
 namespace Weir.Runtimes;
 
 /// <summary>
-/// The items of one call of a <see cref="DirectRuntime"/>. The loop over items that complete at once is a plain method; only an item that waits
-/// makes the call asynchronous.
+/// The items of one call of a <see cref="DirectRuntime"/>. The loop over items that complete synchronously is a plain method; only an item that waits makes
+/// the call asynchronous.
 /// </summary>
 internal sealed class DirectCall<TItem, TResult>(
     IReadOnlyList<TItem> items,
@@ -78,8 +78,8 @@ internal sealed class DirectCall<TItem, TResult>(
 
     public void Dispose() => Leave();
 
-    /// <summary>Runs items from <paramref name="next"/> on, until one waits.</summary>
-    /// <returns>Whether the item at <paramref name="next"/> waits; otherwise there is nothing more to run.</returns>
+    /// <summary>Runs items, starting at <paramref name="next"/>, until one waits.</summary>
+    /// <returns>Whether the item at <paramref name="next"/> waits; if not, there is nothing more to run.</returns>
     private bool RunUntilWait(ItemOutcome<TResult>[] outcomes, ref int next)
     {
         if (_itemTimeout is not null)
@@ -87,7 +87,7 @@ internal sealed class DirectCall<TItem, TResult>(
             return RunTimedUntilWait(outcomes, ref next);
         }
 
-        // The exact type only: a class derived from List may give something else than its items.
+        // Only the exact type: a class derived from List may return something other than its items.
         IReadOnlyList<TItem> all = items;
         ReadOnlySpan<TItem> span = all switch
         {
@@ -174,7 +174,7 @@ internal sealed class DirectCall<TItem, TResult>(
         }
     }
 
-    /// <summary>Waits for the item, or until it is given up.</summary>
+    /// <summary>Waits until the item ends or is given up.</summary>
     private async ValueTask<ItemOutcome<TResult>> FinishAsync()
     {
         ValueTask<TResult> pending = _pending;
@@ -199,7 +199,7 @@ internal sealed class DirectCall<TItem, TResult>(
             return Failed(e);
         }
 
-        // The stray call may end at any time: it has the race it was in, and the next item gets another one.
+        // The abandoned call may end at any time. It keeps its race, and the next item gets a new one.
         WaitedFor();
         _race = null;
         Abandoned++;
@@ -234,7 +234,7 @@ internal sealed class DirectCall<TItem, TResult>(
         return ItemOutcome<TResult>.Failure(error);
     }
 
-    /// <summary>The outcome of an item that was given up, or that answered to its cancelled token.</summary>
+    /// <summary>The outcome of an item that was given up, or that ended because its token was cancelled.</summary>
     private ItemOutcome<TResult> GivenUp(RaceEnd end, bool stray)
     {
         Unsuccessful++;
@@ -258,7 +258,7 @@ internal sealed class DirectCall<TItem, TResult>(
         }
         catch (Exception)
         {
-            // The item has had its outcome.
+            // The item already has its outcome.
         }
     }
 

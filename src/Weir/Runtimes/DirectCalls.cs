@@ -3,7 +3,7 @@ using Weir.Core.Threads;
 
 namespace Weir.Runtimes;
 
-/// <summary>The running calls of a <see cref="DirectRuntime"/>: it knows when the last one has ended, and ends those that outlive the grace period.</summary>
+/// <summary>The running calls of a <see cref="DirectRuntime"/>. It knows when the last call has ended, and ends calls that outlive the grace period.</summary>
 internal sealed class DirectCalls(object owner)
 {
     private readonly Lock _gate = new();
@@ -80,7 +80,7 @@ internal sealed class DirectCalls(object owner)
         drained?.TrySetResult();
     }
 
-    /// <summary>Takes no more calls, waits for those running, and ends them after the grace period.</summary>
+    /// <summary>Rejects further calls, waits for the running ones, and ends them after the grace period.</summary>
     public async Task CloseAsync(TimeSpan grace, TimeProvider time)
     {
         Task drained;
@@ -113,7 +113,7 @@ internal sealed class DirectCalls(object owner)
                 call.GiveUp(ItemStatus.Cancelled);
             }
 
-            // This may be the thread of the watch, which is not the caller's to go on with.
+            // This may be the watch's thread, on which the caller must not continue.
             await drained.ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
         }
     }

@@ -1,10 +1,13 @@
 namespace Weir.Runtimes;
 
-/// <summary>A runtime for tiny work: a loop on the caller's thread, one item after the other, with nothing between the caller and the processor.</summary>
+/// <summary>
+/// A runtime for tiny work: a loop on the caller's thread that runs one item after the other, with nothing between the caller and the processor.
+/// </summary>
 /// <remarks>
 /// <para>
-/// Items run where the caller is, in input order, and without an allocation per item. When the processor waits, the call goes on where that wait ends,
-/// on no captured context. A time limit cannot interrupt a processor that blocks the thread: it takes effect when the processor returns or awaits.
+/// Items run on the caller's thread, in input order, and without an allocation per item. When the processor awaits, the call continues wherever that await
+/// completes, without capturing a context. A time limit cannot interrupt a processor that blocks the thread: it takes effect when the processor returns or
+/// awaits.
 /// </para>
 /// <para>See <see cref="IExecutionRuntime"/> for the contract that all runtimes share.</para>
 /// </remarks>
@@ -14,7 +17,7 @@ public sealed class DirectRuntime : IExecutionRuntime
     private readonly DirectCalls _calls;
 
     /// <summary>Creates the runtime.</summary>
-    /// <param name="options">Grace period and clock; <see langword="null"/> for the defaults.</param>
+    /// <param name="options">The grace period and the clock; <see langword="null"/> for the defaults.</param>
     /// <exception cref="ArgumentOutOfRangeException">The grace period is negative.</exception>
     public DirectRuntime(RuntimeOptions? options = null)
     {
@@ -104,7 +107,7 @@ public sealed class DirectRuntime : IExecutionRuntime
     /// <inheritdoc/>
     public ValueTask DisposeAsync() => new(_calls.CloseAsync(_options.GracePeriod, _options.TimeProvider));
 
-    // One item runs at a time and in order, whatever its key is; that every item has one is the contract of all runtimes.
+    // One item runs at a time and in order, whatever its key. But the contract of all runtimes demands that every item has a key.
     private static void CheckKeys<TItem, TKey>(IReadOnlyList<TItem> items, Func<TItem, TKey> keySelector, CancellationToken cancellationToken)
     {
         for (int index = 0; index < items.Count && !cancellationToken.IsCancellationRequested; index++)

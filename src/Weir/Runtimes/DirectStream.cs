@@ -9,7 +9,7 @@ internal sealed class DirectStream<TItem, TResult>(
     DirectCalls calls,
     CancellationToken caller) : IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)>
 {
-    /// <summary>What is looked at before the first item runs.</summary>
+    /// <summary>A check that runs before the first item.</summary>
     public Action<CancellationToken>? BeforeFirst { get; init; }
 
     public IAsyncEnumerator<(int Index, ItemOutcome<TResult> Outcome)> GetAsyncEnumerator(CancellationToken cancellationToken = default) =>

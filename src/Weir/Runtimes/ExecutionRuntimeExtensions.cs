@@ -2,13 +2,16 @@ using Weir.Operators;
 
 namespace Weir.Runtimes;
 
-/// <summary>The calls of a runtime for processors that return a <see cref="Task"/>. An async lambda becomes a <see cref="ValueTask"/> without them.</summary>
+/// <summary>
+/// Overloads for processors that return a <see cref="Task"/>. An async lambda does not need them, because it converts to a <see cref="ValueTask"/>.
+/// </summary>
 public static class ExecutionRuntimeExtensions
 {
-    /// <inheritdoc cref="IExecutionRuntime.ProcessManyAsync{TItem, TResult}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}}, ProcessManyOptions, CancellationToken)"/>
+    /// <inheritdoc cref="IExecutionRuntime.ProcessManyAsync{TItem, TResult}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}},
+    ///     ProcessManyOptions, CancellationToken)"/>
     /// <param name="runtime">The runtime.</param>
     /// <param name="items">The items. Must not change during the call.</param>
-    /// <param name="processor">The call for an item; its token is cancelled when the item's time or the call's ends.</param>
+    /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none.</param>
     /// <param name="cancellationToken">Cancels the call.</param>
     public static Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
@@ -22,11 +25,15 @@ public static class ExecutionRuntimeExtensions
         return runtime.ProcessManyAsync(items, TaskCalls.Selector(processor), options, cancellationToken);
     }
 
-    /// <inheritdoc cref="IExecutionRuntime.ProcessManyAsync{TItem, TResult, TKey}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}}, Func{TItem, TKey}, ProcessManyOptions, CancellationToken)"/>
+    /// <inheritdoc cref="IExecutionRuntime.ProcessManyAsync{TItem, TResult, TKey}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}},
+    ///     Func{TItem, TKey}, ProcessManyOptions, CancellationToken)"/>
     /// <param name="runtime">The runtime.</param>
     /// <param name="items">The items. Must not change during the call.</param>
-    /// <param name="processor">The call for an item; its token is cancelled when the item's time or the call's ends.</param>
-    /// <param name="keySelector">The key of an item. Items of one key run one at a time and in input order (or <see cref="ProcessManyOptions.MaxPerPartition"/> at a time); items of other keys pass them.</param>
+    /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
+    /// <param name="keySelector">
+    /// Returns the key of an item. Items with the same key run one at a time, in input order (or <see cref="ProcessManyOptions.MaxPerPartition"/> at a time);
+    /// items with other keys can overtake them.
+    /// </param>
     /// <param name="options">The time limits; <see langword="null"/> for none.</param>
     /// <param name="cancellationToken">Cancels the call.</param>
     public static Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
@@ -42,11 +49,12 @@ public static class ExecutionRuntimeExtensions
         return runtime.ProcessManyAsync(items, TaskCalls.Selector(processor), keySelector, options, cancellationToken);
     }
 
-    /// <inheritdoc cref="IExecutionRuntime.ProcessManyStreamAsync{TItem, TResult}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}}, bool, ProcessManyOptions, CancellationToken)"/>
+    /// <inheritdoc cref="IExecutionRuntime.ProcessManyStreamAsync{TItem, TResult}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}},
+    ///     bool, ProcessManyOptions, CancellationToken)"/>
     /// <param name="runtime">The runtime.</param>
     /// <param name="items">The items. Must not change during the enumeration.</param>
-    /// <param name="processor">The call for an item; its token is cancelled when the item's time or the call's ends.</param>
-    /// <param name="preserveOrder">Whether the outcomes come in input order instead of in the order in which the items end.</param>
+    /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
+    /// <param name="preserveOrder">Whether the outcomes come in input order rather than in completion order.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none. The batch timeout counts from the first step.</param>
     /// <param name="cancellationToken">Cancels the enumeration.</param>
     public static IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
@@ -61,12 +69,16 @@ public static class ExecutionRuntimeExtensions
         return runtime.ProcessManyStreamAsync(items, TaskCalls.Selector(processor), preserveOrder, options, cancellationToken);
     }
 
-    /// <inheritdoc cref="IExecutionRuntime.ProcessManyStreamAsync{TItem, TResult, TKey}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}}, Func{TItem, TKey}, bool, ProcessManyOptions, CancellationToken)"/>
+    /// <inheritdoc cref="IExecutionRuntime.ProcessManyStreamAsync{TItem, TResult, TKey}(IReadOnlyList{TItem}, Func{TItem, CancellationToken,
+    ///     ValueTask{TResult}}, Func{TItem, TKey}, bool, ProcessManyOptions, CancellationToken)"/>
     /// <param name="runtime">The runtime.</param>
     /// <param name="items">The items. Must not change during the enumeration.</param>
-    /// <param name="processor">The call for an item; its token is cancelled when the item's time or the call's ends.</param>
-    /// <param name="keySelector">The key of an item. Items of one key run one at a time and in input order (or <see cref="ProcessManyOptions.MaxPerPartition"/> at a time); items of other keys pass them.</param>
-    /// <param name="preserveOrder">Whether the outcomes come in input order instead of in the order in which the items end.</param>
+    /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
+    /// <param name="keySelector">
+    /// Returns the key of an item. Items with the same key run one at a time, in input order (or <see cref="ProcessManyOptions.MaxPerPartition"/> at a time);
+    /// items with other keys can overtake them.
+    /// </param>
+    /// <param name="preserveOrder">Whether the outcomes come in input order rather than in completion order.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none. The batch timeout counts from the first step.</param>
     /// <param name="cancellationToken">Cancels the enumeration.</param>
     public static IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
@@ -83,10 +95,11 @@ public static class ExecutionRuntimeExtensions
         return runtime.ProcessManyStreamAsync(items, TaskCalls.Selector(processor), keySelector, preserveOrder, options, cancellationToken);
     }
 
-    /// <inheritdoc cref="AutoRuntime.ProcessManyWithDecisionsAsync{TItem, TResult}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}}, ProcessManyOptions, CancellationToken)"/>
+    /// <inheritdoc cref="AutoRuntime.ProcessManyWithDecisionsAsync{TItem, TResult}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}},
+    ///     ProcessManyOptions, CancellationToken)"/>
     /// <param name="runtime">The runtime.</param>
     /// <param name="items">The items. Must not change during the call.</param>
-    /// <param name="processor">The call for an item; its token is cancelled when the item's time or the call's ends.</param>
+    /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none.</param>
     /// <param name="cancellationToken">Cancels the call.</param>
     public static Task<AutoResult<TResult>> ProcessManyWithDecisionsAsync<TItem, TResult>(

@@ -17,7 +17,7 @@ internal enum RaceEnd
     CallGivenUp,
 }
 
-/// <summary>What comes first: the end of the item that is waited for, or the moment to give it up. Used again for item after item.</summary>
+/// <summary>A race between the end of an item and the moment to give it up. Reused for item after item.</summary>
 internal sealed class ItemRace : IValueTaskSource<RaceEnd>, IThreadPoolWorkItem
 {
     private readonly Lock _lock = new();
@@ -32,10 +32,10 @@ internal sealed class ItemRace : IValueTaskSource<RaceEnd>, IThreadPoolWorkItem
     /// <summary>The continuation of the item.</summary>
     public Action ItemEnded { get; }
 
-    /// <summary>Waits for what comes first.</summary>
+    /// <summary>Waits for whichever comes first.</summary>
     public ValueTask<RaceEnd> WaitAsync() => new(this, _core.Version);
 
-    /// <summary>Gets ready for the next item, after one that ended.</summary>
+    /// <summary>Prepares for the next item after one has ended.</summary>
     public void Reset()
     {
         _core.Reset();
@@ -43,7 +43,7 @@ internal sealed class ItemRace : IValueTaskSource<RaceEnd>, IThreadPoolWorkItem
     }
 
     /// <summary>Ends the race, unless it is over.</summary>
-    /// <returns>Whether this is what ended it.</returns>
+    /// <returns>Whether this call ended the race.</returns>
     public bool Decide(RaceEnd end)
     {
         if (Interlocked.Exchange(ref _decided, 1) != 0)
@@ -53,12 +53,12 @@ internal sealed class ItemRace : IValueTaskSource<RaceEnd>, IThreadPoolWorkItem
 
         if (end == RaceEnd.ItemEnded)
         {
-            // The call goes on where the item ends.
+            // The call continues where the item ends.
             _core.SetResult(end);
         }
         else
         {
-            // Whoever gives it up has other calls to see to.
+            // The code that gives it up has other calls to look after.
             _end = end;
             UrgentWork.Queue(this);
         }
@@ -66,7 +66,9 @@ internal sealed class ItemRace : IValueTaskSource<RaceEnd>, IThreadPoolWorkItem
         return true;
     }
 
-    /// <summary>Says how to look at the outcome of the stray call, so that its exception does not count as unobserved. No other item uses this race.</summary>
+    /// <summary>
+    /// Sets how to observe the outcome of the abandoned call, so that its exception does not count as unobserved. No other item uses this race.
+    /// </summary>
     public void Abandon(Action observe)
     {
         using (_lock.Hold())

@@ -2,14 +2,16 @@ using Weir.Core.Dispatch;
 
 namespace Weir.Runtimes;
 
-/// <summary>A runtime for work that computes: dedicated threads, started when the runtime is made and kept across calls.</summary>
+/// <summary>A runtime for work that computes. It has dedicated threads, which it starts when it is created and keeps across calls.</summary>
 /// <remarks>
 /// <para>
-/// Callers share the threads fairly: each call gets slices of about a millisecond in turn, so that one with a single item does not wait for
-/// one with a million. A thread that is stuck in an item that was given up (past its time limit, its call's, or the grace period), or
-/// that died, is replaced by a new one, and the call's other items run elsewhere.
+/// Calls share the threads fairly: each call gets slices of about a millisecond in turn, so that a call with a single item does not wait for a call with a
+/// million. A thread that died, or is stuck in an abandoned item (past its time limit, its call's limit, or the grace period), is replaced by a new one, and
+/// the call's other items run elsewhere.
 /// </para>
-/// <para>An item that awaits something occupies one of the call's places while it waits, but no thread. See <see cref="IExecutionRuntime"/> for the contract that all runtimes share.</para>
+/// <para>
+/// An item that awaits counts towards the call's limit but holds no thread. See <see cref="IExecutionRuntime"/> for the contract that all runtimes share.
+/// </para>
 /// </remarks>
 public sealed class ParallelRuntime : IExecutionRuntime
 {
@@ -18,9 +20,9 @@ public sealed class ParallelRuntime : IExecutionRuntime
 
     /// <summary>Creates the runtime and starts its threads.</summary>
     /// <param name="workers">
-    /// How many threads there are, and so how many items run at once. At least 1; <see langword="null"/> for the number of processors.
+    /// The number of threads, and so of items that run at once. At least 1; <see langword="null"/> for the number of processors.
     /// </param>
-    /// <param name="options">Grace period and clock; <see langword="null"/> for the defaults.</param>
+    /// <param name="options">The grace period and the clock; <see langword="null"/> for the defaults.</param>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="workers"/> is less than 1, or the grace period is negative.</exception>
     public ParallelRuntime(int? workers = null, RuntimeOptions? options = null)
     {
@@ -32,7 +34,7 @@ public sealed class ParallelRuntime : IExecutionRuntime
         _runtime = new PumpRuntime(this, _team, Workers, eager: true, options);
     }
 
-    /// <summary>How many threads the runtime has.</summary>
+    /// <summary>The number of threads.</summary>
     public int Workers { get; }
 
     /// <inheritdoc/>

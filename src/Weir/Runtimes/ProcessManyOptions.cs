@@ -6,19 +6,25 @@ public sealed record ProcessManyOptions
     internal static ProcessManyOptions Default { get; } = new();
 
     /// <summary>
-    /// How long one item may take, from its start. It is <see cref="ItemStatus.TimedOut"/> then, its token is cancelled, which is no other item's, and the others go on.
+    /// How long one item may take, from its start. Then it is <see cref="ItemStatus.TimedOut"/>, its own token is cancelled, and the other items continue.
     /// </summary>
-    /// <value>More than zero and at most <see cref="uint.MaxValue"/> - 1 milliseconds; <see langword="null"/>, the default, for no limit. <see cref="Timeout.InfiniteTimeSpan"/> is taken as <see langword="null"/>.</value>
+    /// <value>
+    /// More than zero and at most <see cref="uint.MaxValue"/> - 1 milliseconds; <see langword="null"/>, the default, for no limit.
+    /// <see cref="Timeout.InfiniteTimeSpan"/> is stored as <see langword="null"/>.
+    /// </value>
     public TimeSpan? ItemTimeout { get; init => field = Require.NoneIfInfinite(value); }
 
     /// <summary>
-    /// How long the whole call may take. At its end running items are <see cref="ItemStatus.TimedOut"/>, items that have not started are
+    /// How long the whole call may take. Then running items are <see cref="ItemStatus.TimedOut"/>, items that have not started are
     /// <see cref="ItemStatus.NotRun"/>, and the call returns.
     /// </summary>
-    /// <value>More than zero and at most <see cref="uint.MaxValue"/> - 1 milliseconds; <see langword="null"/>, the default, for no limit. <see cref="Timeout.InfiniteTimeSpan"/> is taken as <see langword="null"/>.</value>
+    /// <value>
+    /// More than zero and at most <see cref="uint.MaxValue"/> - 1 milliseconds; <see langword="null"/>, the default, for no limit.
+    /// <see cref="Timeout.InfiniteTimeSpan"/> is stored as <see langword="null"/>.
+    /// </value>
     public TimeSpan? BatchTimeout { get; init => field = Require.NoneIfInfinite(value); }
 
-    /// <summary>How many items of one key may be in flight at once, for calls that are given a <c>keySelector</c>.</summary>
+    /// <summary>How many items of one key may be in flight at once, for calls with a <c>keySelector</c>.</summary>
     /// <value>At least 1. The default is 1: items of one key run one after the other, in input order.</value>
     public int MaxPerPartition { get; init; } = 1;
 

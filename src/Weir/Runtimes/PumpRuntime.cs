@@ -6,10 +6,10 @@ using Weir.Operators;
 
 namespace Weir.Runtimes;
 
-/// <summary>What the runtimes that run on the engine share: they differ in their threads and their limit.</summary>
+/// <summary>The common part of the runtimes that use the engine. They differ in their threads and their limit.</summary>
 internal sealed class PumpRuntime(object owner, Executor executor, int limit, bool eager, RuntimeOptions options)
 {
-    /// <summary>How many outcomes of a stream may lie ready for its consumer.</summary>
+    /// <summary>How many outcomes of a stream may be ready for its consumer.</summary>
     private const int StreamCapacity = 1024;
 
     private readonly RuntimeCalls _calls = new(owner);
@@ -62,7 +62,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
             return Task.FromResult<ItemOutcome<TResult>[]>([]);
         }
 
-        // The items are in memory already, so as many may wait for their key as there are: no key ever stops another.
+        // The items are already in memory, so any number of them may wait for their key, and no key ever stops another.
         KeyedSource<TItem, TKey> source = new(RuntimeSource.Of(items, count), keySelector, null, processOptions.MaxPerPartition, count);
         OutcomeCompletion<TResult> completion = new(count);
         Start(

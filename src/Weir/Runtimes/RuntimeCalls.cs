@@ -5,7 +5,7 @@ using Weir.Core.Threads;
 namespace Weir.Runtimes;
 
 /// <summary>
-/// The calls that a runtime has running: it knows when the last one has ended, and ends those that outlive the grace period.
+/// The running calls of a runtime. It knows when the last call has ended, and ends calls that outlive the grace period.
 /// </summary>
 internal sealed class RuntimeCalls(object owner)
 {
@@ -86,7 +86,7 @@ internal sealed class RuntimeCalls(object owner)
         drained?.TrySetResult();
     }
 
-    /// <summary>Takes no more calls, waits for those running, and ends them after the grace period.</summary>
+    /// <summary>Rejects further calls, waits for the running ones, and ends them after the grace period.</summary>
     public async Task CloseAsync(TimeSpan grace, TimeProvider time)
     {
         Task drained;
@@ -119,7 +119,7 @@ internal sealed class RuntimeCalls(object owner)
                 run.Abort(ItemStatus.Cancelled);
             }
 
-            // This may be the thread of the watch, which is not the caller's to go on with.
+            // This may be the watch's thread, on which the caller must not continue.
             await drained.ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
         }
     }

@@ -4,7 +4,7 @@ using Weir.Core.Sinks;
 
 namespace Weir.Runtimes;
 
-/// <summary>Any sink, and beside it the call's end: its deadline is off and its runtime no longer counts it.</summary>
+/// <summary>Wraps a sink and ends the call: its deadline is switched off, and its runtime no longer counts it.</summary>
 internal readonly struct RuntimeSink<TResult, TSink>(TSink inner, CallEnd end) : ISink<TResult>
     where TSink : struct, ISink<TResult>
 {

@@ -2,7 +2,7 @@ using Weir.Core.Sources;
 
 namespace Weir.Runtimes;
 
-/// <summary>Reads a list of a call in place, by index whatever kind of list it is.</summary>
+/// <summary>Reads a call's list in place, by index, whatever kind of list it is.</summary>
 internal static class RuntimeSource
 {
     public static Source<T> Of<T>(IReadOnlyList<T> items, int count)
@@ -11,7 +11,7 @@ internal static class RuntimeSource
         return source.KnownCount == count ? source : new LazySource<T>(Indexed(items, count));
     }
 
-    // A list that does not enumerate what it counts: its indexer decides.
+    // For a list that does not enumerate as many items as it counts, the indexer decides.
     private static IEnumerable<T> Indexed<T>(IReadOnlyList<T> items, int count)
     {
         for (int i = 0; i < count; i++)

@@ -1,6 +1,6 @@
 namespace Weir.Runtimes;
 
-/// <summary>What a runtime has done since it was made, read at one moment; the counts of running calls are sums that are not atomic.</summary>
+/// <summary>What a runtime has done since it was created, read at one moment. The counts of running calls are not read atomically.</summary>
 public readonly record struct RuntimeStatistics
 {
     /// <summary>Calls that are running.</summary>
@@ -15,9 +15,9 @@ public readonly record struct RuntimeStatistics
     /// <summary>Items that started and ended without a result: failed, timed out or cancelled.</summary>
     public long Unsuccessful { get; init; }
 
-    /// <summary>Workers that were given up, because their item passed its time limit or the call's, or outlived the grace period.</summary>
+    /// <summary>Workers that were abandoned because their item passed its own time limit or the call's, or outlived the grace period.</summary>
     public long AbandonedWorkers { get; init; }
 
-    /// <summary>Dedicated threads that were replaced, because they were stuck in an item that was given up, or had died.</summary>
+    /// <summary>Dedicated threads that were replaced because they were stuck in an abandoned item or had died.</summary>
     public long ReplacedThreads { get; init; }
 }

@@ -23,7 +23,7 @@ internal sealed class TimedItem
 
     public bool HasExpired => _expired;
 
-    /// <summary>Makes the race that the item's end and its time limit are in. One for each item, so that a late timer hits no other.</summary>
+    /// <summary>Creates the race between the item's end and its time limit. Each item has its own, so that a late timer affects no other item.</summary>
     public ItemRace Race()
     {
         ItemRace race = new();
@@ -37,8 +37,8 @@ internal sealed class TimedItem
         return race;
     }
 
-    /// <summary>Nobody waits for the item any more.</summary>
-    /// <param name="stray">Whether it is still running, and has to learn that nobody does.</param>
+    /// <summary>Called when the call no longer waits for the item.</summary>
+    /// <param name="stray">Whether the item is still running, and must learn that it has been abandoned.</param>
     public void End(bool stray)
     {
         _timer.Dispose();

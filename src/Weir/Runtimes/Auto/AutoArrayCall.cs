@@ -3,10 +3,10 @@ using Weir.Core.Sinks;
 
 namespace Weir.Runtimes;
 
-/// <summary>A call whose outcomes are one array: workers write them straight to their places.</summary>
+/// <summary>A call whose outcomes are one array: workers write them directly to their places.</summary>
 /// <remarks>
-/// A stray call may write its item's outcome at any time, and nobody else writes there. So once an item was given up the caller gets another
-/// array than the one that strays know, with the outcomes of such items put in from a list.
+/// An abandoned call may write its item's outcome at any time, and nobody else writes there. So once an item has been given up, the caller gets a different
+/// array from the one that abandoned calls know. The outcomes of the items that were given up are copied into it from a list.
 /// </remarks>
 internal sealed class AutoArrayCall<TItem, TResult>(
     OutcomeCompletion<TResult> completion,
@@ -26,7 +26,7 @@ internal sealed class AutoArrayCall<TItem, TResult>(
 
     public override void Store(long first, ReadOnlySpan<ItemOutcome<TResult>> outcomes)
     {
-        // They are where they belong.
+        // The outcomes are already in their places.
     }
 
     public override void StoreGivenUp(long index, ItemStatus status, Exception? error)

@@ -1,6 +1,6 @@
 namespace Weir.Runtimes;
 
-/// <summary>The most that one call may use of a runtime: its share of the threads, and of items in flight as many as each other call.</summary>
+/// <summary>The most that one call may use of a runtime: its share of the threads, and the same number of items in flight as every other call.</summary>
 /// <param name="threads">Threads that the runtime keeps busy with synchronous work, unless it blocks them.</param>
 /// <param name="inFlight">Items of one call in flight.</param>
 internal sealed class AutoBudget(int threads, int inFlight)
@@ -12,7 +12,7 @@ internal sealed class AutoBudget(int threads, int inFlight)
     /// <summary>Calls that are running.</summary>
     public int Calls => Volatile.Read(ref _calls);
 
-    /// <summary>The share of one call: all callers together compute on no more threads than the runtime has, but each on one.</summary>
+    /// <summary>The share of one call. All calls together compute on no more threads than the runtime has, but each call has at least one.</summary>
     public int Threads => Math.Max(1, threads / Math.Max(1, Calls));
 
     public void Enter() => Interlocked.Increment(ref _calls);

@@ -9,7 +9,7 @@ internal abstract class AutoCall(RuntimeCalls calls, AutoPilot pilot) : CallEnd(
 
     public AutoPilot Pilot => pilot;
 
-    /// <summary>The place in the list of the watch; -1 when it is not in it. Guarded by the watch's lock.</summary>
+    /// <summary>The index in the watch's list, or -1 if it is not in the list. Guarded by the watch's lock.</summary>
     public int WatchIndex { get; set; } = -1;
 
     /// <summary>Whether the run was stopped, so that no further item starts.</summary>
@@ -17,7 +17,7 @@ internal abstract class AutoCall(RuntimeCalls calls, AutoPilot pilot) : CallEnd(
 
     public Pump Run => _run!;
 
-    /// <summary>Looks after the call.</summary>
+    /// <summary>Checks on the call.</summary>
     /// <param name="cores">How many cores the process has kept busy since the last time.</param>
     public void Tick(double cores)
     {
@@ -33,14 +33,14 @@ internal abstract class AutoCall(RuntimeCalls calls, AutoPilot pilot) : CallEnd(
     /// <summary>The list was changed while the call was reading it.</summary>
     public void SourceFailed(Exception error) => Run.SourceFailed(error);
 
-    /// <summary>Enters the run among the running calls, starts the clock of its deadline, and looks after it from now on.</summary>
+    /// <summary>Adds the run to the running calls, starts its deadline, and watches it from now on.</summary>
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
     public void BeginWatched(Pump run, TimeSpan? batchTimeout, TimeProvider time)
     {
         _run = run;
         pilot.Steer(run);
 
-        // Before its deadline can end it, and with it take it out of the watch.
+        // Before its deadline can end it and remove it from the watch.
         AutoWatch.Add(this);
         try
         {
@@ -53,7 +53,7 @@ internal abstract class AutoCall(RuntimeCalls calls, AutoPilot pilot) : CallEnd(
         }
     }
 
-    /// <summary>Takes away what waits behind items that take long.</summary>
+    /// <summary>Takes away the items that wait behind items that take long.</summary>
     /// <returns>How many items take long.</returns>
     protected abstract int ShareStuck(out bool shared);
 }

@@ -5,12 +5,12 @@ using Weir.Core.Sources;
 
 namespace Weir.Runtimes;
 
-/// <summary>The ranges of one call: those that run, and those that can be used again.</summary>
+/// <summary>The ranges of one call: those that run, and those that can be reused.</summary>
 internal abstract class AutoCall<TItem, TResult>(
     RuntimeCalls calls, AutoPilot pilot, Func<TItem, CancellationToken, ValueTask<TResult>> processor, AutoProfiles profiles, Action<AutoCall> ended)
     : AutoCall(calls, pilot)
 {
-    // A spare range for each thread as a rule, each on a cache line of its own.
+    // Usually a spare range for each thread, each on its own cache line.
     private const int Spares = 8;
     private const int SpareStride = 8;
 
@@ -26,12 +26,12 @@ internal abstract class AutoCall<TItem, TResult>(
     /// <summary>Where the ranges come from. Set before the start.</summary>
     public RangeSource<TItem, TResult> Source { get; set; } = null!;
 
-    /// <summary>The lanes that wait for items to end, when the items have keys.</summary>
+    /// <summary>The lanes that wait for items to end, if the items have keys.</summary>
     public ILanes? Lanes { get; set; }
 
     public abstract long Ceiling { get; }
 
-    /// <summary>Where outcomes lie by index, when they all do; otherwise null.</summary>
+    /// <summary>The outcomes by index, if the call keeps them all; otherwise null.</summary>
     public abstract ItemOutcome<TResult>[]? Slots { get; }
 
     private ref ItemRange<TItem, TResult>? Spare => ref _spares[(Environment.CurrentManagedThreadId & (Spares - 1)) * SpareStride];
@@ -70,7 +70,7 @@ internal abstract class AutoCall<TItem, TResult>(
         }
     }
 
-    /// <summary>Lets a range go that a stray call may still be in.</summary>
+    /// <summary>Drops a range that an abandoned call may still be in.</summary>
     public void Forget(ItemRange<TItem, TResult> range)
     {
         using (_gate.Hold())
@@ -80,7 +80,7 @@ internal abstract class AutoCall<TItem, TResult>(
         }
     }
 
-    /// <summary>The range that starts with an item, and runs or waits to be claimed.</summary>
+    /// <summary>The range that starts with a given item and that runs or waits to be claimed.</summary>
     public ItemRange<TItem, TResult> At(long first)
     {
         using (_gate.Hold())
@@ -89,13 +89,13 @@ internal abstract class AutoCall<TItem, TResult>(
         }
     }
 
-    /// <summary>Takes the outcomes of items that follow one another.</summary>
+    /// <summary>Stores the outcomes of consecutive items.</summary>
     public abstract void Store(long first, ReadOnlySpan<ItemOutcome<TResult>> outcomes);
 
-    /// <summary>Takes the outcome of an item that was given up, and whose call may still be running.</summary>
+    /// <summary>Stores the outcome of an item that was given up, and whose call may still be running.</summary>
     public abstract void StoreGivenUp(long index, ItemStatus status, Exception? error);
 
-    /// <summary>The outcome of an item that threw, which may be its answer to the run's cancelled token.</summary>
+    /// <summary>The outcome of an item that threw, possibly because the run's token was cancelled.</summary>
     public ItemOutcome<TResult> Failed(Exception error) =>
         IsOver && error is OperationCanceledException
             ? ItemOutcome<TResult>.Without(Run.StoppedAs, Run.StoppedError)
@@ -113,7 +113,7 @@ internal abstract class AutoCall<TItem, TResult>(
         Set();
         if (!_hasEnded)
         {
-            // Once only, also when the completion throws and is called again.
+            // Only once, even if the completion throws and is called again.
             _hasEnded = true;
             ended(this);
         }

@@ -2,10 +2,10 @@ using System.Globalization;
 
 namespace Weir.Runtimes;
 
-/// <summary>One decision of an <see cref="AutoRuntime"/> in one call: when, what, and for which measured reason. Immutable.</summary>
+/// <summary>One decision of an <see cref="AutoRuntime"/> in one call: the time, the change, and the measured reason. Immutable.</summary>
 public sealed record AutoDecision
 {
-    /// <summary>How long after the start of the call, by the system's clock.</summary>
+    /// <summary>The time since the start of the call, by the system's clock.</summary>
     public required TimeSpan At { get; init; }
 
     /// <summary>How many items of the call had ended.</summary>
@@ -14,7 +14,7 @@ public sealed record AutoDecision
     /// <summary>How items ran before.</summary>
     public required AutoMode From { get; init; }
 
-    /// <summary>How items run from then on; the same as <see cref="From"/> when only a budget moved.</summary>
+    /// <summary>How items run from then on; the same as <see cref="From"/> if only a budget changed.</summary>
     public required AutoMode To { get; init; }
 
     /// <summary>How many threads the call may keep busy with synchronous work from then on.</summary>
@@ -23,7 +23,7 @@ public sealed record AutoDecision
     /// <summary>How many of its items may be in flight from then on.</summary>
     public required int InFlight { get; init; }
 
-    /// <summary>The reason, with the figures that were measured. Text for people, whose wording may change.</summary>
+    /// <summary>The reason, with the measured figures. The text is for people, and its wording may change.</summary>
     public required string Reason { get; init; }
 
     /// <inheritdoc/>

@@ -3,7 +3,7 @@ using Weir.Core.Threads;
 
 namespace Weir.Runtimes;
 
-/// <summary>The threads of one call of an <see cref="AutoRuntime"/>: the pool's, or those of the runtime; and how many of them may compute.</summary>
+/// <summary>The threads of one call of an <see cref="AutoRuntime"/>, which are the pool's or the runtime's own, and how many of them may compute.</summary>
 internal sealed class AutoExecutor(ElasticTeam team, int threads) : Executor
 {
     private int _threads = threads;
@@ -17,7 +17,7 @@ internal sealed class AutoExecutor(ElasticTeam team, int threads) : Executor
 
     public override object? CurrentHost => team.CurrentHost;
 
-    /// <summary>Whether workers get threads of the runtime from now on. Those that run stay where they are until their slice is over.</summary>
+    /// <summary>Whether workers get the runtime's own threads from now on. Running workers stay where they are until their slice ends.</summary>
     public bool UsesTeam
     {
         get => _usesTeam;

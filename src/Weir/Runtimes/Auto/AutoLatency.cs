@@ -3,8 +3,8 @@ using System.Runtime.InteropServices;
 namespace Weir.Runtimes;
 
 /// <summary>
-/// How many items may be in flight, by what waiting for them shows: twice as many after each window until the first bad sign, and then by the latency
-/// against a slowly moving baseline, as Vegas and Netflix's concurrency-limits do it.
+/// Decides how many items may be in flight from how long they take. The limit doubles after each window until the first bad sign. Then it follows the
+/// latency relative to a slowly moving baseline, as in Vegas and Netflix's concurrency-limits.
 /// </summary>
 [StructLayout(LayoutKind.Auto)]
 internal struct AutoLatency
@@ -41,12 +41,12 @@ internal struct AutoLatency
         _failures = 0;
     }
 
-    /// <summary>The limit that follows from the window, or the same one while the window is not full.</summary>
-    /// <param name="limit">The limit as it is.</param>
-    /// <param name="least">What no bad sign brings it below.</param>
-    /// <param name="most">The most it may be.</param>
-    /// <param name="isBusy">Whether this process keeps all processors busy, so that items that take longer say nothing about what they wait for.</param>
-    /// <param name="reason">Why it moves.</param>
+    /// <summary>The limit that follows from the window, or the same limit while the window is not full.</summary>
+    /// <param name="limit">The current limit.</param>
+    /// <param name="least">The lowest limit that a bad sign may lead to.</param>
+    /// <param name="most">The highest limit.</param>
+    /// <param name="isBusy">Whether this process keeps all processors busy, so that longer times say nothing about what the items wait for.</param>
+    /// <param name="reason">Why the limit changes.</param>
     public int Next(int limit, int least, int most, bool isBusy, out string reason)
     {
         reason = "";
@@ -70,7 +70,7 @@ internal struct AutoLatency
             : latency > Inflated * _base && !isBusy ? $"an item takes {AutoSample.Time(latency)} instead of {AutoSample.Time(_base)}"
             : null;
 
-        // One bad window may be the machine's own hiccup.
+        // A single bad window may be a hiccup of the machine.
         bool isSure = bad is not null && _wasBad;
         _wasBad = bad is not null;
         int next = limit;

@@ -1,23 +1,23 @@
 namespace Weir.Runtimes;
 
-/// <summary>How an <see cref="AutoRuntime"/> runs the items of a call at some moment.</summary>
+/// <summary>How an <see cref="AutoRuntime"/> runs the items of a call at a given moment.</summary>
 public enum AutoMode
 {
-    /// <summary>It is measuring the first items, and has not chosen yet.</summary>
+    /// <summary>It measures the first items and has not chosen yet.</summary>
     Probe = 0,
 
     /// <summary>One item after the other on one thread, with nothing between two items.</summary>
     Direct,
 
-    /// <summary>On as many threads as there are processors: items compute.</summary>
+    /// <summary>On as many threads as there are processors, because items compute.</summary>
     Parallel,
 
-    /// <summary>Many items in flight on few threads: items wait.</summary>
+    /// <summary>Many items in flight on few threads, because items wait.</summary>
     Concurrent,
 
-    /// <summary>As many threads as processors for the items that compute, and many in flight for those that wait.</summary>
+    /// <summary>As many threads as there are processors for items that compute, and many items in flight for those that wait.</summary>
     Mixed,
 
-    /// <summary>Many threads, because items wait with their thread in their hands.</summary>
+    /// <summary>Many threads, because items block their thread while they wait.</summary>
     Blocking,
 }

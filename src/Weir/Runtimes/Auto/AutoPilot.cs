@@ -5,21 +5,21 @@ using Weir.Core.Dispatch;
 namespace Weir.Runtimes;
 
 /// <summary>
-/// Chooses how the items of one call run, from what it is told of them, and moves the call's two budgets: threads, and items in flight. Safe to tell from
-/// several threads.
+/// Chooses how the items of one call run, based on the measurements that it is given, and moves the call's two budgets: threads, and items in flight.
+/// Thread-safe.
 /// </summary>
 internal sealed partial class AutoPilot
 {
-    /// <summary>Fewer items than this, and of less time than <see cref="FewTicks"/>, are not worth being told of alone.</summary>
+    /// <summary>Fewer items than this, taking less time than <see cref="FewTicks"/>, are not worth a report of their own.</summary>
     public const int FewItems = 32;
 
     /// <summary>See <see cref="FewItems"/>.</summary>
     public static readonly long FewTicks = Stopwatch.Frequency / 50_000;
 
-    /// <summary>Where the climb begins: few enough for any server to bear.</summary>
+    /// <summary>Where the climb begins: few enough for any server.</summary>
     private const int FirstInFlight = 25;
 
-    /// <summary>Items of the first look; fewer when they take long.</summary>
+    /// <summary>The items of the first observation; fewer if they take long.</summary>
     private const int ProbeItems = 16;
 
     private const int LargestSize = 512;
@@ -27,10 +27,10 @@ internal sealed partial class AutoPilot
     private const double MostlySuspending = 0.8;
     private const double Saturated = 0.85;
 
-    // A claim is to last about this long: long enough to cost nothing, short enough that a neighbour's wait is none.
+    // A claim should last about this long: long enough that its cost does not matter, short enough that no other worker has to wait noticeably.
     private static readonly long Claim = Stopwatch.Frequency / 20_000;
 
-    // What a hand-over to another thread costs, on both sides together.
+    // The cost of a hand-over to another thread, on both sides together.
     private static readonly long HandOver = Stopwatch.Frequency / 50_000;
     private static readonly long ProbeTicks = Stopwatch.Frequency / 10_000;
     private static readonly long LookTicks = Stopwatch.Frequency / 500;
@@ -95,7 +95,7 @@ internal sealed partial class AutoPilot
     /// <summary>How many items may be in flight at the start.</summary>
     public int InFlight => _inFlight;
 
-    /// <summary>Whether the processor time of the next claim is to be measured, which costs a system call.</summary>
+    /// <summary>Whether to measure the processor time of the next claim, which costs a system call.</summary>
     public bool WantsCpu => _wantsCpu && ThreadClock.IsKnown;
 
     public IReadOnlyList<AutoDecision> Decisions
@@ -109,7 +109,7 @@ internal sealed partial class AutoPilot
         }
     }
 
-    /// <summary>What the next call of the processor may start with; null when too little is known.</summary>
+    /// <summary>What the processor's next call can start with; null if too little is known.</summary>
     public AutoProfile? Profile
     {
         get
@@ -123,10 +123,10 @@ internal sealed partial class AutoPilot
 
     private bool IsSynchronous => _mode is AutoMode.Probe or AutoMode.Direct or AutoMode.Parallel;
 
-    /// <summary>The run whose limit is moved.</summary>
+    /// <summary>Sets the run whose limit is moved.</summary>
     public void Steer(Pump run) => _run = run;
 
-    /// <summary>The run is over. The decisions outlive it, and must not keep its items and outcomes alive.</summary>
+    /// <summary>The run has ended. The decisions outlive it and must not keep its items and outcomes alive.</summary>
     public void Release()
     {
         using (_gate.Hold())
@@ -135,10 +135,10 @@ internal sealed partial class AutoPilot
         }
     }
 
-    /// <summary>Items were run until they ended, or one of them suspended.</summary>
-    /// <param name="items">How many.</param>
-    /// <param name="ticks">The time that took, in Stopwatch ticks.</param>
-    /// <param name="cpu">The processor time of it, or -1.</param>
+    /// <summary>Items have run until they all ended or one of them suspended.</summary>
+    /// <param name="items">The number of items.</param>
+    /// <param name="ticks">Their time, in Stopwatch ticks.</param>
+    /// <param name="cpu">Their processor time, or -1 if it was not measured.</param>
     /// <param name="suspended">Whether the last of them suspended.</param>
     public void Ran(int items, long ticks, long cpu, bool suspended)
     {
@@ -216,8 +216,8 @@ internal sealed partial class AutoPilot
         }
     }
 
-    /// <summary>Told every few milliseconds.</summary>
-    /// <param name="stuck">How many items are inside their calls since the last time.</param>
+    /// <summary>Called every few milliseconds.</summary>
+    /// <param name="stuck">How many items have been inside their calls since the last time.</param>
     /// <param name="cores">How many cores the process has kept busy since then.</param>
     public void Tick(int stuck, double cores)
     {

@@ -2,15 +2,15 @@ using System.Diagnostics;
 
 namespace Weir.Runtimes;
 
-/// <content>What follows from the figures.</content>
+/// <content>The conclusions from the figures.</content>
 internal sealed partial class AutoPilot
 {
     private const int MostDecisions = 64;
 
     private static readonly double Tiny = Stopwatch.Frequency / 50e6;
 
-    // How many times as long tiny items may seem to take because of what is no item's: memory that is touched for the first time, which holds up all of them; and a
-    // collection of garbage or a thread that another process holds up, which holds up some. More than that, and it is the items themselves.
+    // How many times as long tiny items may appear to take for reasons outside the items: memory that is touched for the first time, which delays all of them;
+    // and a garbage collection, or a thread that another process delays, which delays some. If they take longer than that, the cause is the items themselves.
     private const double DisturbedAll = 4;
     private const double DisturbedSome = 5;
 
@@ -19,7 +19,7 @@ internal sealed partial class AutoPilot
     // Whether items run one after the other because they are tiny.
     private bool _isTiny;
 
-    /// <summary>Looks at the figures since the last look, and changes the mode when they have said the same twice, or at once when asked to.</summary>
+    /// <summary>Evaluates the figures since the last look. Changes the mode if they have agreed twice, or at once if asked to.</summary>
     private void LookNeedsLock(long now, bool atOnce)
     {
         AssertInvariants();
@@ -130,7 +130,7 @@ internal sealed partial class AutoPilot
         _inFlight = inFlight;
         ApplyNeedsLock();
 
-        // Not every small step upwards.
+        // Do not record every small step upwards.
         if (isCut || _inFlight >= _recordedInFlight * 1.5 || _inFlight == _budget.InFlight)
         {
             RecordNeedsLock(_mode, reason);
@@ -146,7 +146,7 @@ internal sealed partial class AutoPilot
             _ => _threads,
         });
 
-        // Under the gate, so that of two changes the later one counts. Nothing of the user's runs in there.
+        // Under the gate, so that the later of two changes takes effect. No user code runs under it.
         if (_run is not null && _run.Limit != _inFlight)
         {
             _run.SetLimit(_inFlight);

@@ -4,8 +4,8 @@ using Weir.Operators;
 
 namespace Weir.Runtimes;
 
-/// <summary>What a runtime has learned of a processor in earlier calls, so that the next one starts with it.</summary>
-/// <param name="Sample">What the last look saw.</param>
+/// <summary>What a runtime learned about a processor in earlier calls. The next call starts with it.</summary>
+/// <param name="Sample">The figures of the last look.</param>
 /// <param name="InFlight">How many of its items could be in flight.</param>
 /// <param name="Size">How many of them were claimed at a time.</param>
 /// <param name="IsTiny">Whether they ran one after the other because they are tiny.</param>
@@ -14,7 +14,7 @@ internal sealed record AutoProfile(AutoSample Sample, int InFlight, int Size, bo
 /// <summary>The profiles of a runtime, by the method that processes the items.</summary>
 internal sealed class AutoProfiles
 {
-    // A program has few processors; one that makes methods as it goes must not fill the memory.
+    // A program has few processors. One that generates methods at run time must not fill the memory.
     private const int Most = 256;
 
     private readonly ConcurrentDictionary<MethodInfo, AutoProfile> _profiles = new();
@@ -31,6 +31,6 @@ internal sealed class AutoProfiles
         _profiles[MethodOf(processor)] = profile;
     }
 
-    // The user's own method: what stands around calls that return a task is the same for all of them.
+    // The user's own method: the adapter around calls that return a task is the same for all of them.
     private static MethodInfo MethodOf(Delegate processor) => TaskCalls.Inner(processor).Method;
 }

@@ -1,6 +1,6 @@
 namespace Weir.Runtimes;
 
-/// <summary>The outcomes of a call of an <see cref="AutoRuntime"/>, and why it ran as it did.</summary>
+/// <summary>The outcomes of a call of an <see cref="AutoRuntime"/>, and the decisions on how it ran.</summary>
 /// <typeparam name="TResult">The type of the results.</typeparam>
 public sealed class AutoResult<TResult>
 {
@@ -14,7 +14,7 @@ public sealed class AutoResult<TResult>
     public IReadOnlyList<ItemOutcome<TResult>> Outcomes { get; }
 
     /// <summary>
-    /// What was decided, in the order of time. Empty when the call ended before anything was. Of more than 64 the first and the latest are kept.
+    /// The decisions, in chronological order. Empty if the call ended before the first decision. If there are more than 64, the first and the latest are kept.
     /// </summary>
     public IReadOnlyList<AutoDecision> Decisions { get; }
 }

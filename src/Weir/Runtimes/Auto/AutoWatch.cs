@@ -4,18 +4,21 @@ using Weir.Core.Threads;
 
 namespace Weir.Runtimes;
 
-/// <summary>Looks at the running calls every few milliseconds, and tells them how busy the process is. One timer for the process, on the watch's own thread, stopped while there are none.</summary>
+/// <summary>
+/// Checks the running calls every few milliseconds and tells them how busy the process is. There is one timer for the process, on the watch's own thread. It is
+/// stopped while no calls run.
+/// </summary>
 internal static class AutoWatch
 {
     private const int PeriodMilliseconds = 10;
 
-    // Idle periods before the timer is stopped, so that a sequence of short calls does not start and stop it each time.
+    // The idle periods before the timer is stopped, so that a series of short calls does not start and stop it each time.
     private const int IdlePeriods = 100;
 
     private static readonly Lock Gate = new();
     private static readonly List<AutoCall> Calls = [];
 
-    // Threads and their stalls are real, so this clock is the system's and not a call's own.
+    // Threads and their stalls are real, so this clock is the system's, not the call's.
     private static readonly WatchTimer Timer = new(static _ => Tick(), null);
     private static bool _ticking;
     private static int _idle;
@@ -86,7 +89,7 @@ internal static class AutoWatch
         }
     }
 
-    // As long as it is not known, nothing is taken for blocked.
+    // While it is not known, nothing is considered blocked.
     [SuppressMessage("Interoperability", "CA1416:Validate platform compatibility", Justification = "Guarded by the platform checks.")]
     private static double BusyCores()
     {

@@ -7,14 +7,14 @@ using Weir.Core.Sources;
 namespace Weir.Runtimes;
 
 /// <summary>
-/// Items with consecutive indices that one worker runs one after the other, with nothing between two of them but a store and a load: that is what a direct
-/// loop costs. All the same any of them can be given up while it runs, and those behind one that takes long can be taken away.
+/// Items with consecutive indices that one worker runs one after the other, with only a store and a load between two of them, as cheap as a direct loop. Even
+/// so, any item can be given up while it runs, and the items behind one that takes long can be taken away.
 /// </summary>
 /// <remarks>
-/// The worker says which item it is at, and then reads how far it may go. Whoever takes items away says how far it may go, makes that known to
-/// all threads with a process-wide barrier, and then reads where the worker is. One of the two sees what the other said, and the
-/// worker pays for no barrier. Outcomes lie in the call's slots, or in a buffer of the range when there are none, until the range ends or somebody looks; then they
-/// are handed on under the range's lock, each once.
+/// The worker stores its position, and then loads how far it may go. Another thread that takes items away stores how far the worker may go, issues a
+/// process-wide barrier, and then loads the worker's position. At least one of the two sees the other's store, and the worker needs no barrier. Outcomes stay
+/// in the call's slots, or in a buffer of the range if there are no slots, until the range ends or another thread looks. Then they are handed on under the
+/// range's lock, each exactly once.
 /// </remarks>
 internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult> call)
 {
@@ -29,7 +29,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
     private int _seen;
     private int _failures;
 
-    // Counted here and not in one place for all workers, which would pass its memory to and fro.
+    // Counted per range, because workers would pass the cache line of a shared counter back and forth.
     private long _succeeded;
     private long _unsuccessful;
     private bool _isActive;
@@ -44,13 +44,13 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
     /// <summary>The index of the first item.</summary>
     public long First { get; private set; }
 
-    /// <summary>How many items it has, without those that were taken away.</summary>
+    /// <summary>The number of items, without those that were taken away.</summary>
     public int Count => _count;
 
-    /// <summary>Whether it has items that nobody has the outcome of, of which this is the first.</summary>
+    /// <summary>Whether the range is active, with items that have no outcome yet, and starts with the given item.</summary>
     public bool IsAt(long first) => Volatile.Read(ref _isActive) && First == first;
 
-    /// <summary>Takes items over, before any worker knows of the range.</summary>
+    /// <summary>Takes over items, before any worker knows of the range.</summary>
     public void Begin(in Chunk<TItem> items)
     {
         using (_gate.Hold())
@@ -95,7 +95,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
         }
         catch (InvalidOperationException e) when (position == 0)
         {
-            // The caller's list was changed meanwhile.
+            // The caller's list was changed during the call.
             call.SourceFailed(e);
             using (_gate.Hold())
             {
@@ -111,7 +111,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
         return new RangePending<TItem, TResult>(this);
     }
 
-    /// <summary>Tells the pilot what was measured; small claims of quick items together, because all workers tell the same one.</summary>
+    /// <summary>Reports the measurements to the pilot. Small claims of quick items are combined, because all workers report to the same pilot.</summary>
     private void Tell(int items, long ticks, long cpu, bool suspended)
     {
         bool isSpecial = suspended || cpu >= 0;
@@ -134,15 +134,15 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
         call.Pilot.Ran(items, ticks, cpu, suspended);
     }
 
-    /// <summary>The outcome of an item that failed, which may be its answer to the cancelled token.</summary>
+    /// <summary>The outcome of an item that failed, possibly because its token was cancelled.</summary>
     public ItemOutcome<TResult> Failed(Exception error) => call.Failed(error);
 
-    /// <returns>Whether the item at the position suspended; otherwise the worker is done with the range.</returns>
+    /// <returns>Whether the item at the position suspended; if not, the worker has finished the range.</returns>
     private bool RunItems(ref int at, CancellationToken cancellationToken, out ValueTask<TResult> suspended)
     {
         ReadOnlySpan<TItem> items = _items.Items;
 
-        // From here on the worker knows where its items are, and what lies behind the one it runs may be taken away.
+        // From here on, the worker knows where its items are, and those behind the one it runs may be taken away.
         Volatile.Write(ref _isRunning, true);
         int position = 0;
         suspended = default;
@@ -176,14 +176,14 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
     }
 
     /// <summary>
-    /// The loop that everything else is about. It has no handler of its own, because the position would then live in memory and its increment
-    /// cost more than all the rest; instead the position is stored, and never loaded, once an item.
+    /// The innermost loop. It has no exception handler, because then the position would live in memory and its increment would cost more than everything else.
+    /// Instead, the position is stored once per item and never loaded.
     /// </summary>
     /// <remarks>
-    /// Compiled once, with all optimisations: called often and each time for a short loop, it would be counted and measured for its first hundreds of milliseconds, which
-    /// makes tiny items five times as slow and is longer than most calls last.
+    /// Compiled once, with all optimisations. It is called often, each time for a short loop, so tiered compilation would count and measure it for its first
+    /// hundreds of milliseconds. That makes tiny items five times as slow and is longer than most calls last.
     /// </remarks>
-    /// <returns>Whether the item at the stored position suspended; otherwise the worker may not go on there.</returns>
+    /// <returns>Whether the item at the stored position suspended; if not, the worker may not continue there.</returns>
     [MethodImpl(MethodImplOptions.AggressiveOptimization)]
     private bool RunPlain(ReadOnlySpan<TItem> items, int position, CancellationToken cancellationToken, ref ValueTask<TResult> suspended)
     {
@@ -210,7 +210,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
         }
     }
 
-    /// <summary>Asked by the worker when it may not go on, which may be true no longer.</summary>
+    /// <summary>Called by the worker when it may not continue, which may no longer be true.</summary>
     private bool Stops(int position)
     {
         using (_gate.Hold())
@@ -230,7 +230,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
         }
     }
 
-    /// <summary>The run is over, and the items from a position on never run.</summary>
+    /// <summary>The run has ended, and the items from a position on never run.</summary>
     private void StopAtNeedsLock(int position)
     {
         if (position > 0)
@@ -239,7 +239,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
         }
         else if (!_isAbandoned)
         {
-            // As a whole: another range would have the same first item.
+            // The range as a whole: another one would have the same first item.
             _isReturned = true;
             call.Source.GiveBack(this);
         }
@@ -261,12 +261,12 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
         }
     }
 
-    /// <summary>Makes the items from a position on a range of their own, for whoever claims it.</summary>
+    /// <summary>Turns the items from a position on into a separate range, for any worker to claim.</summary>
     private void GiveBackFromNeedsLock(int position)
     {
         if (position < _count)
         {
-            // The copy owns the memory then.
+            // From then on, the copy owns the memory.
             Chunk<TItem> items = _items;
             _items = default;
             _count = position;
@@ -275,7 +275,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
         }
     }
 
-    /// <summary>Hands on the outcomes of the items before a position that were not handed on yet.</summary>
+    /// <summary>Hands on the outcomes of the items before a position that have not been handed on yet.</summary>
     private void HandOnNeedsLock(int position)
     {
         Debug.Assert(_gate.IsHeldByCurrentThread, "Outcomes are handed on under the lock, each once.");

@@ -7,14 +7,14 @@ namespace Weir.Runtimes;
 /// <content>How a range ends, and what others may do to it before.</content>
 internal sealed partial class ItemRange<TItem, TResult>
 {
-    /// <summary>The item that was waited for has ended.</summary>
+    /// <summary>The item that the range waited for has ended.</summary>
     public void HasWaited(ItemOutcome<TResult> outcome)
     {
         using (_gate.Hold())
         {
             if (_isAbandoned || !_isWaiting)
             {
-                // A stray call, whose item has had its outcome.
+                // An abandoned call, whose item already has its outcome.
                 return;
             }
 
@@ -26,7 +26,7 @@ internal sealed partial class ItemRange<TItem, TResult>
         call.Pilot.Waited(Stopwatch.GetTimestamp() - _waitStarted, !outcome.IsSuccess);
     }
 
-    /// <summary>The worker is done with the range, which was not given up.</summary>
+    /// <summary>The worker has finished the range, which was not given up.</summary>
     public void End()
     {
         using (_gate.Hold())
@@ -41,13 +41,13 @@ internal sealed partial class ItemRange<TItem, TResult>
             call.Source.ReleaseItems(ref _items);
         }
 
-        // Ranges of items with keys are of one item.
+        // Ranges of keyed items have one item each.
         call.Lanes?.ItemEnded(First);
         call.Return(this);
     }
 
-    /// <summary>The range is given up: the item that runs gets the outcome, those before it have theirs, those behind it go back.</summary>
-    /// <remarks>The worker may be inside the call for long, so that the range is never used again.</remarks>
+    /// <summary>The range is given up: the running item gets the outcome, the items before it have theirs, and the items behind it go back.</summary>
+    /// <remarks>The worker may stay inside the call for long, so the range is never reused.</remarks>
     public void GiveUp(ItemStatus status, Exception? error)
     {
         bool waited;
@@ -87,9 +87,9 @@ internal sealed partial class ItemRange<TItem, TResult>
         }
     }
 
-    /// <summary>Asked every few milliseconds: hands on what has ended, and takes the items away that wait behind one that takes long.</summary>
-    /// <param name="isStuck">Whether the worker is inside the same item's call as the last time.</param>
-    /// <returns>Whether there is something more to claim now.</returns>
+    /// <summary>Called every few milliseconds. Hands on the outcomes of ended items, and takes away the items that wait behind one that takes long.</summary>
+    /// <param name="isStuck">Whether the worker is inside the same item's call as last time.</param>
+    /// <returns>Whether there are now more items to claim.</returns>
     public bool ShareIfStuck(out bool isStuck)
     {
         using (_gate.Hold())
@@ -119,7 +119,7 @@ internal sealed partial class ItemRange<TItem, TResult>
             Interlocked.MemoryBarrierProcessWide();
             if (Volatile.Read(ref _position) >= next)
             {
-                // It went on just now. If it has seen the new limit it comes for the lock, and finds the old one.
+                // It has just continued. If it saw the new limit, it will take the lock and then find the old limit again.
                 Volatile.Write(ref _limit, _count);
                 isStuck = false;
                 return false;
@@ -130,7 +130,7 @@ internal sealed partial class ItemRange<TItem, TResult>
         }
     }
 
-    /// <summary>Adds what has ended, handed on or not.</summary>
+    /// <summary>Adds the ended items, handed on or not.</summary>
     public void AddTo(ref RunSample sample)
     {
         using (_gate.Hold())

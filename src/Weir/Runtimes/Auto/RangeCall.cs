@@ -3,7 +3,7 @@ using Weir.Core.Dispatch;
 
 namespace Weir.Runtimes;
 
-/// <summary>What the engine calls for an item of its own, which is a range of the caller's items.</summary>
+/// <summary>What the engine calls for each of its own items, each of which is a range of the caller's items.</summary>
 internal readonly struct RangeCall<TItem, TResult> : ICall<ItemRange<TItem, TResult>, RangePending<TItem, TResult>>
 {
     public bool InvokesInPlace => false;

@@ -3,14 +3,14 @@ using Weir.Core.Dispatch;
 
 namespace Weir.Runtimes;
 
-/// <summary>A range that is done as far as it goes, or whose last item is waited for.</summary>
+/// <summary>A range that has run as far as it could, or that waits for its last item.</summary>
 internal readonly struct RangePending<TItem, TResult> : IPending<ItemRange<TItem, TResult>>
 {
     private readonly ItemRange<TItem, TResult> _range;
     private readonly ValueTask<TResult> _task;
     private readonly bool _waits;
 
-    /// <summary>A range without an item that is waited for.</summary>
+    /// <summary>A range that does not wait for an item.</summary>
     public RangePending(ItemRange<TItem, TResult> range)
     {
         _range = range;
@@ -18,7 +18,7 @@ internal readonly struct RangePending<TItem, TResult> : IPending<ItemRange<TItem
         _waits = false;
     }
 
-    /// <summary>A range whose last item is waited for.</summary>
+    /// <summary>A range that waits for its last item.</summary>
     public RangePending(ItemRange<TItem, TResult> range, ValueTask<TResult> task)
     {
         _range = range;

@@ -2,7 +2,7 @@ using Weir.Core.Sinks;
 
 namespace Weir.Runtimes;
 
-/// <summary>Takes ranges that ended or were given up, and hands their items' outcomes on.</summary>
+/// <summary>Receives ranges that ended or were given up, and hands on their items' outcomes.</summary>
 internal readonly struct RangeSink<TItem, TResult>(AutoCall<TItem, TResult> call) : ISink<ItemRange<TItem, TResult>>
 {
     public bool HasSlots => false;

@@ -2,7 +2,7 @@ using Weir.Core.Sources;
 
 namespace Weir.Runtimes;
 
-/// <summary>The items of a call as ranges, each as long as the call's pilot has it. A range that was split off comes back as one of its own.</summary>
+/// <summary>The items of a call as ranges, whose size the call's pilot sets. A range that was split off comes back as a separate range.</summary>
 internal sealed class RangeSource<TItem, TResult>(Source<TItem> inner, AutoCall<TItem, TResult> call) : Source<ItemRange<TItem, TResult>>
 {
     public override int KnownCount => inner.KnownCount;
@@ -26,10 +26,10 @@ internal sealed class RangeSource<TItem, TResult>(Source<TItem> inner, AutoCall<
 
     public override ValueTask DisposeAsync() => inner.DisposeAsync();
 
-    /// <summary>Lets go of what the items of a range lie in.</summary>
+    /// <summary>Releases the memory of a range's items.</summary>
     public void ReleaseItems(ref Chunk<TItem> items) => inner.Release(ref items);
 
-    /// <summary>Takes items that a range does not run itself.</summary>
+    /// <summary>Takes back items that a range does not run itself.</summary>
     public void GiveBack(in Chunk<TItem> items)
     {
         ItemRange<TItem, TResult> range = call.Rent();
@@ -37,7 +37,7 @@ internal sealed class RangeSource<TItem, TResult>(Source<TItem> inner, AutoCall<
         GiveBack(range);
     }
 
-    /// <summary>Takes a range back that nobody will run.</summary>
+    /// <summary>Takes back a range that nobody will run.</summary>
     public void GiveBack(ItemRange<TItem, TResult> range)
     {
         Chunk<ItemRange<TItem, TResult>> chunk = default;

@@ -3,10 +3,10 @@ using System.Runtime.InteropServices;
 
 namespace Weir.Runtimes;
 
-/// <summary>How much processor time the current thread has used. The platform's own figure is that of the whole process only.</summary>
+/// <summary>The processor time that the current thread has used. The platform itself only provides the figure for the whole process.</summary>
 internal static class ThreadClock
 {
-    // The clocks' numbers of the systems' own headers.
+    // The clock numbers from the systems' headers.
     private const int LinuxThreadTime = 3;
     private const int MacThreadTime = 16;
     private const double NanosecondsPerSecond = 1e9;
@@ -17,7 +17,7 @@ internal static class ThreadClock
 
     private static readonly double TicksPerNanosecond = Stopwatch.Frequency / NanosecondsPerSecond;
 
-    /// <summary>Whether this system tells. Elsewhere synchronous items count as computing.</summary>
+    /// <summary>Whether this system provides the time. Elsewhere, synchronous items count as computing.</summary>
     public static bool IsKnown => Clock >= 0;
 
     /// <summary>The time so far, in Stopwatch ticks.</summary>
