@@ -2,7 +2,7 @@ using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Page;
 using Weir.Lab.Suites.Ratios;
 using Weir.Lab.Suites.Verbs;
-using Spread = Weir.Lab.Trials.Spread;
+using Spread = Weir.Lab.Statistics.Spread;
 
 namespace Weir.Lab.Suites.Tests;
 

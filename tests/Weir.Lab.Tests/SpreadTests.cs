@@ -1,4 +1,4 @@
-using Weir.Lab.Trials;
+using Weir.Lab.Statistics;
 
 namespace Weir.Lab.Tests;
 

@@ -3,7 +3,7 @@ using Weir.Cli.Hosting;
 using Weir.Cli.Processes;
 using Weir.Cli.Progress;
 using Weir.Lab.Results;
-using Weir.Lab.Trials;
+using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Measuring;
 
@@ -16,7 +16,8 @@ namespace Weir.Cli.Measuring;
 /// <param name="within">When to end, whether all rounds are made or not, but for two of each arm; <see langword="null"/> for never.</param>
 internal sealed class ArmTurns(CliHost host, int rounds, int mostProcesses, RunProgress progress, Func<IReadOnlyList<IReadOnlyList<double>>, string?>? end = null, TimeSpan? within = null)
 {
-    private const int LeastTurns = 2;
+    /// <summary>How many rounds of each arm there are at least, and from how many on something is concluded: one may be a chance.</summary>
+    public const int LeastTurns = 2;
 
     /// <summary>Measures.</summary>
     /// <param name="orders">The arms.</param>

@@ -2,7 +2,7 @@ using Weir.Cli.Hosting;
 using Weir.Cli.Progress;
 using Weir.Lab.Formatting;
 using Weir.Lab.Results;
-using Weir.Lab.Trials;
+using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Processes;
 

@@ -12,7 +12,7 @@ internal sealed class BenchmarkWindow(BenchmarkWindows windows, WorkerRunSpec sp
     public WindowOutcome Run()
     {
         WindowOutcome outcome = WindowRunner.Run(spec, workload, plan, CancellationToken.None);
-        if (outcome.Slots.Select(static s => s.FirstError).FirstOrDefault(static e => e is not null) is Exception error)
+        if (outcome.FirstError is { } error)
         {
             // A benchmark that throws has no figures, as with BenchmarkDotNet itself.
             ExceptionDispatchInfo.Throw(error);

@@ -52,7 +52,7 @@ internal sealed class BenchmarkWindows
 
     public void Learn(WindowOutcome outcome)
     {
-        if (!_isFixed && !outcome.IsCounted && outcome.Rate > 0)
+        if (!_isFixed && !outcome.IsWhole && outcome.Rate > 0)
         {
             _batch = WorkerRunner.BatchOf(Workers * 1e9 / outcome.Rate);
         }
@@ -62,5 +62,5 @@ internal sealed class BenchmarkWindows
         this,
         _spec with { MeasuresLatency = timed },
         workload,
-        new WindowPlan(1, duration, new Dictionary<string, int> { [Group] = count is null ? _batch : 1 }) { Count = count, HasTimeline = false });
+        new WindowPlan(1, duration, new Dictionary<string, int> { [Group] = count is null ? _batch : 1 }) { Whole = count is null ? null : new WholeOperations { Each = count }, HasTimeline = false });
 }

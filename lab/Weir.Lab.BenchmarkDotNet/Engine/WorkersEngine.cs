@@ -232,15 +232,15 @@ internal sealed class WorkersEngine : IEngine
         {
             Workers = _windows.Workers,
             IsAsync = _windows.IsAsync,
-            OperationsPerSecond = Trials.Spread.Of(_rates).Median,
+            OperationsPerSecond = Statistics.Spread.Of(_rates).Median,
             Latency = LatencySummary.Merge(timed.Select(static o => new LatencySummary(o.Service!)))!,
             SampleEvery = timed[0].Groups()[0].SampleEvery,
             BytesPerOperation = bytesPerOperation,
             Cores = _measured.Average(static o => o.Cores),
             ProcessorCount = Environment.ProcessorCount,
             Fairness = new Statistics.Fairness(
-                Trials.Spread.Of(groups.Select(static g => g.Fairness.MinOverMax)).Median,
-                Trials.Spread.Of(groups.Select(static g => g.Fairness.Jain)).Median,
+                Statistics.Spread.Of(groups.Select(static g => g.Fairness.MinOverMax)).Median,
+                Statistics.Spread.Of(groups.Select(static g => g.Fairness.Jain)).Median,
                 groups.Max(static g => g.Fairness.LongestGap)),
             InFlight = new InFlightDepth(
                 _measured.Average(static o => o.InFlight.Average), _measured.Max(static o => o.InFlight.Max), _measured[0].InFlight.IsMeasured),

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Text;
 using Weir.Lab.Resources;
+using Weir.Lab.Statistics;
 using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Peers.Dataflow;
 using Weir.Lab.Suites.Workloads;
@@ -97,28 +98,24 @@ internal sealed class LastingGrid : IDisposable
             cell.Lasts(),
             CalibratedSpin.Of(TimeSpan.FromMilliseconds(cell.Milliseconds), _stepsPerSecond),
             _waits[Array.IndexOf(Lengths, cell.Milliseconds)]);
+        Func<Task>[] arms =
+        [
+            () => InBoxBlocks.LastingAsync(calls, cell.Block, cell.Workers),
+            () => WeirBlocks.LastingAsync(calls, cell.Block, cell.Workers),
+        ];
         Heap.Collect();
         List<double> ratios = [];
         for (int round = 0; round < Rounds + MoreRounds; round++)
         {
-            double inBox = 0;
-            double weir = 0;
-            for (int arm = 0; arm < 2; arm++)
+            double[] times = new double[arms.Length];
+            foreach (int arm in TrialOrder.Of(arms.Length, round))
             {
                 long start = Stopwatch.GetTimestamp();
-                if ((arm + round) % 2 == 0)
-                {
-                    await InBoxBlocks.LastingAsync(calls, cell.Block, cell.Workers);
-                    inBox = Stopwatch.GetElapsedTime(start).TotalMilliseconds;
-                }
-                else
-                {
-                    await WeirBlocks.LastingAsync(calls, cell.Block, cell.Workers);
-                    weir = Stopwatch.GetElapsedTime(start).TotalMilliseconds;
-                }
+                await arms[arm]();
+                times[arm] = Stopwatch.GetElapsedTime(start).TotalMilliseconds;
             }
 
-            ratios.Add(weir / inBox);
+            ratios.Add(times[1] / times[0]);
             if (round == Rounds - 1 && Spread.Of(ratios).Median <= Slower)
             {
                 break;

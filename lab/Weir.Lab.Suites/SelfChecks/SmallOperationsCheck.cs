@@ -1,7 +1,6 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using BenchmarkDotNet.Reports;
-using Weir.Lab.Trials;
 using Weir.Lab.Workers;
 using static System.FormattableString;
 

@@ -2,7 +2,6 @@ using System.Reflection;
 using Weir.Lab.Processes;
 using Weir.Lab.Results;
 using Weir.Lab.Statistics;
-using Weir.Lab.Trials;
 using Weir.Lab.Work;
 using static System.FormattableString;
 
@@ -102,8 +101,8 @@ internal sealed class VerdictCheck(Assembly program, int runs, DirectoryInfo kee
     {
         ComparisonRecord[] compared = [.. verdicts.Select(static v => v.Comparison).OfType<ComparisonRecord>()];
         string widest = compared.MaxBy(static c => c.High / c.Low)?.Interval ?? "none";
-        string ratio = compared.Length > 0 ? Invariant($"{Trials.Spread.Of(compared.Select(static c => c.Ratio)).Median:0.000}") : "none";
-        double Median(Func<KeptVerdict, double> figure) => Trials.Spread.Of(verdicts.Select(figure)).Median;
+        string ratio = compared.Length > 0 ? Invariant($"{Statistics.Spread.Of(compared.Select(static c => c.Ratio)).Median:0.000}") : "none";
+        double Median(Func<KeptVerdict, double> figure) => Statistics.Spread.Of(verdicts.Select(figure)).Median;
         return Invariant(
             $"| `weir {string.Join(' ', arguments)}` | {Count(verdicts, Verdict.Faster)} | {Count(verdicts, Verdict.Slower)} | {Count(verdicts, Verdict.Equivalent)} | {Count(verdicts, Verdict.Inconclusive)} | {ratio} | {widest.Replace("..", " to ", StringComparison.Ordinal)} | {Looks(verdicts)} | {Median(static v => v.Seconds):0.0} | {verdicts.Max(static v => v.Seconds):0.0} |\n");
     }

@@ -1,3 +1,4 @@
+using Weir.Lab.Statistics;
 using Weir.Lab.Trials;
 using static System.FormattableString;
 

@@ -1,6 +1,7 @@
 using System.Reflection;
 using Weir.Lab.Processes;
 using Weir.Lab.Resources;
+using Weir.Lab.Statistics;
 using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Page;
 using static System.FormattableString;

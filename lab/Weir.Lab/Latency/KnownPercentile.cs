@@ -20,14 +20,15 @@ public readonly record struct KnownPercentile(double Percentile, double Nanoseco
     public static KnownPercentile? Of(LatencyHistogram latency, double percentile, double clockCost)
     {
         ArgumentNullException.ThrowIfNull(latency);
-        double value = latency.ValueAtPercentile(percentile);
         long count = latency.Count;
-        if (count == 0 || count - LatencyHistogram.RankOf(percentile, count) < 1)
+        long beyond = count == 0 ? 0 : count - LatencyHistogram.RankOf(percentile, count);
+        if (beyond < 1)
         {
             return null;
         }
 
+        double value = latency.ValueAtPercentile(percentile);
         bool isBound = value < Readings * clockCost;
-        return new KnownPercentile(percentile, isBound ? Readings * clockCost : value, count - LatencyHistogram.RankOf(percentile, count), isBound);
+        return new KnownPercentile(percentile, isBound ? Readings * clockCost : value, beyond, isBound);
     }
 }

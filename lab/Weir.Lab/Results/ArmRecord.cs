@@ -1,7 +1,6 @@
 using System.Text.Json.Serialization;
 using Weir.Lab.Latency;
 using Weir.Lab.Statistics;
-using Weir.Lab.Trials;
 
 namespace Weir.Lab.Results;
 

@@ -34,10 +34,8 @@ public readonly record struct MedianInterval(double Median, double Low, double H
         }
 
         double[] sorted = [.. values.Order()];
-        int middle = sorted.Length / 2;
-        double median = sorted.Length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
         (int rank, double reached) = RankOf(sorted.Length, level);
-        return new MedianInterval(median, sorted[rank - 1], sorted[^rank], reached);
+        return new MedianInterval(Spread.MiddleOf(sorted), sorted[rank - 1], sorted[^rank], reached);
     }
 
     // From the rank-th smallest to the rank-th greatest. It misses when fewer than so many values lie on one side, each of which does so as often as a coin shows heads.

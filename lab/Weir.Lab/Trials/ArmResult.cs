@@ -1,4 +1,5 @@
 using Weir.Lab.Resources;
+using Weir.Lab.Statistics;
 
 namespace Weir.Lab.Trials;
 

@@ -1,3 +1,5 @@
+using Weir.Lab.Statistics;
+
 namespace Weir.Lab.Trials;
 
 /// <summary>What a run of interleaved trials found.</summary>

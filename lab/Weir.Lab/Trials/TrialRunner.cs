@@ -1,4 +1,4 @@
-using Weir.Lab.Resources;
+using Weir.Lab.Workers;
 
 namespace Weir.Lab.Trials;
 
@@ -12,9 +12,6 @@ namespace Weir.Lab.Trials;
 /// </remarks>
 public sealed class TrialRunner
 {
-    // The clock is read once per group of passes: a group of tiny passes is made this much shorter than a window.
-    private const int GroupsPerWindow = 64;
-
     private readonly TrialOptions _options;
     private readonly ITrialObserver? _observer;
 
@@ -47,129 +44,16 @@ public sealed class TrialRunner
 
     private async Task<TrialReport> RunAllAsync(IReadOnlyList<Arm> arms, CancellationToken cancellationToken)
     {
-        List<Window>[] windows = [.. arms.Select(static _ => new List<Window>())];
-        int steps = arms.Count * (_options.Trials + 1);
-        int step = 0;
-        for (int round = 0; round <= _options.Trials; round++)
-        {
-            foreach (int index in TrialOrder.Of(arms.Count, Math.Max(0, round - 1)))
-            {
-                if (cancellationToken.IsCancellationRequested)
-                {
-                    return Report(arms, windows);
-                }
-
-                TrialStep now = new(arms[index], round, _options.Trials, step++, steps);
-                _observer?.Started(now);
-                Window? window = null;
-                if (round == 0)
-                {
-                    await WarmUp.RunAsync(arms[index], _options, cancellationToken).ConfigureAwait(false);
-                }
-                else
-                {
-                    // Each window starts on a thread of the pool, whatever thread the arm before it ended on.
-                    window = await Task.Run(() => MeasureAsync(arms[index], round, cancellationToken), CancellationToken.None).ConfigureAwait(false);
-                    if (window.Items > 0)
-                    {
-                        windows[index].Add(window);
-                    }
-                }
-
-                _observer?.Ended(now, window);
-            }
-        }
-
-        return Report(arms, windows);
-    }
-
-    private TrialReport Report(IReadOnlyList<Arm> arms, List<Window>[] windows)
-    {
+        TrialSteps steps = new(_options.Trials, arms.Count * (_options.Trials + 1), _observer);
+        PassArm[] passes = [.. arms.Select(arm => new PassArm(arm, _options, steps))];
+        await RoundRunner.RunAsync(passes, _options.Trials, cancellationToken).ConfigureAwait(false);
         ArmResult[] results =
         [
-            .. arms.Select((arm, i) => new ArmResult(arm.Name, arm.Expected.Count, windows[i])
+            .. passes.Select(arm => new ArmResult(arm.Arm.Name, arm.Arm.Expected.Count, arm.Windows)
             {
-                IsPartial = windows[i].Count < _options.Trials || windows[i].Any(static w => w.IsPartial),
+                IsPartial = arm.Windows.Count < _options.Trials || arm.Windows.Any(static w => w.IsPartial),
             }),
         ];
         return new TrialReport(results, results.Any(static r => r.IsPartial));
-    }
-
-    private async Task<Window> MeasureAsync(Arm arm, int round, CancellationToken cancellationToken)
-    {
-        Heap.Collect();
-
-        Tally tally = new();
-        TimeProvider time = _options.TimeProvider;
-        long doneBefore = arm.ItemsDone();
-        ResourceSample before = ResourceSample.Take();
-        long start = time.GetTimestamp();
-        TimeSpan elapsed = TimeSpan.Zero;
-        int group = 1;
-        bool stopped = false;
-        try
-        {
-            do
-            {
-                await RunGroupAsync(arm, group, tally, cancellationToken).ConfigureAwait(false);
-                TimeSpan now = time.GetElapsedTime(start);
-                if ((now - elapsed) * GroupsPerWindow * 2 < _options.MinimumWindow)
-                {
-                    group *= 2;
-                }
-
-                elapsed = now;
-            }
-            while (elapsed < _options.MinimumWindow && !cancellationToken.IsCancellationRequested);
-            stopped = elapsed < _options.MinimumWindow;
-        }
-        catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
-        {
-            elapsed = time.GetElapsedTime(start);
-            stopped = true;
-        }
-
-        ResourceSample after = ResourceSample.Take();
-        return new Window
-        {
-            Round = round,
-            Passes = tally.Passes,
-            Items = stopped ? Math.Max(tally.Items, arm.ItemsDone() - doneBefore) : tally.Items,
-            Failed = tally.Failed,
-            TimedOut = tally.TimedOut,
-            Elapsed = elapsed,
-            Resources = ResourceUse.Between(before, after),
-            IsPartial = stopped,
-        };
-    }
-
-    // Apart from the loop above, so that it is called often enough to be compiled for good.
-    private static async ValueTask RunGroupAsync(Arm arm, int passes, Tally tally, CancellationToken cancellationToken)
-    {
-        for (int i = 0; i < passes; i++)
-        {
-            PassResult result = await arm.Pass(cancellationToken).ConfigureAwait(false);
-            WrongResultException.ThrowIfWrong(arm, result);
-            tally.Add(result);
-        }
-    }
-
-    private sealed class Tally
-    {
-        public long Passes { get; private set; }
-
-        public long Items { get; private set; }
-
-        public long Failed { get; private set; }
-
-        public long TimedOut { get; private set; }
-
-        public void Add(in PassResult result)
-        {
-            Passes++;
-            Items += result.Count;
-            Failed += result.Failed;
-            TimedOut += result.TimedOut;
-        }
     }
 }

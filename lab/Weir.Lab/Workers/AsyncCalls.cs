@@ -1,3 +1,5 @@
+using Weir.Lab.Work;
+
 namespace Weir.Lab.Workers;
 
 /// <summary>Starts an operation without a result. A struct, so that the loop is compiled for it.</summary>
@@ -12,6 +14,9 @@ internal interface IAsyncCall
 internal interface IAsyncCall<T>
 {
     ValueTask<T> StartAsync();
+
+    /// <summary>Takes what the operation came to. What it throws is the operation's failure.</summary>
+    void Take(T result);
 
     Operation Empty();
 }
@@ -34,6 +39,8 @@ internal readonly struct TaskCall<T>(Func<Task<T>> call) : IAsyncCall<T>
 {
     public ValueTask<T> StartAsync() => new(call());
 
+    public void Take(T result) => Sink.Consume(result);
+
     public Operation Empty()
     {
         Task<T> done = Task.FromResult<T>(default!);
@@ -44,6 +51,8 @@ internal readonly struct TaskCall<T>(Func<Task<T>> call) : IAsyncCall<T>
 internal readonly struct ValueTaskCall<T>(Func<ValueTask<T>> call) : IAsyncCall<T>
 {
     public ValueTask<T> StartAsync() => call();
+
+    public void Take(T result) => Sink.Consume(result);
 
     public Operation Empty() => Operation.OfAsync(static () => default(ValueTask<T>));
 }

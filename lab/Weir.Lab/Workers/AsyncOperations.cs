@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using Weir.Lab.Work;
 
 namespace Weir.Lab.Workers;
 
@@ -93,7 +92,7 @@ internal sealed class AsyncOperation<TCall, T>(TCall call) : Operation(isAsync: 
                 long before = slot.Mark;
                 for (; done < count - 1; done++)
                 {
-                    Sink.Consume(await call.StartAsync().ConfigureAwait(false));
+                    call.Take(await call.StartAsync().ConfigureAwait(false));
                 }
 
                 if (count > 1)
@@ -101,7 +100,7 @@ internal sealed class AsyncOperation<TCall, T>(TCall call) : Operation(isAsync: 
                     before = Stopwatch.GetTimestamp();
                 }
 
-                Sink.Consume(await call.StartAsync().ConfigureAwait(false));
+                call.Take(await call.StartAsync().ConfigureAwait(false));
                 slot.Done(count, before, Stopwatch.GetTimestamp());
             }
             catch (Exception error)

@@ -17,6 +17,16 @@ public interface IWorkload
     /// <returns>A task that ends when the round can begin.</returns>
     ValueTask BeginRoundAsync(CancellationToken cancellationToken) => default;
 
+    /// <summary>All workers are there: when this returns, the gate opens. On a thread of the lab, and not in what is measured.</summary>
+    void GateOpens()
+    {
+    }
+
+    /// <summary>All workers have ended what was to be measured. On the same thread.</summary>
+    void GateCloses()
+    {
+    }
+
     /// <summary>Makes the operation of one worker for one round. It may not be shared by workers unless it is thread-safe.</summary>
     /// <param name="context">The worker.</param>
     /// <returns>The operation. Within a group all are synchronous or all asynchronous.</returns>

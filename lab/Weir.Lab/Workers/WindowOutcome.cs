@@ -17,8 +17,8 @@ internal sealed record WindowOutcome
 
     public required bool IsPaced { get; init; }
 
-    /// <summary>Whether each worker did a number of operations, instead of what fits into a time.</summary>
-    public required bool IsCounted { get; init; }
+    /// <summary>Whether it is of whole operations, instead of what fits into a time.</summary>
+    public required bool IsWhole { get; init; }
 
     public LatencyHistogram? Service { get; init; }
 
@@ -41,6 +41,12 @@ internal sealed record WindowOutcome
     /// be there is in it: <see cref="IdleWindow"/> says how much that is.
     /// </summary>
     public long Bytes { get; init; }
+
+    /// <summary>What a worker read itself that was alone in a window of whole operations: then the resources and the bytes are from there.</summary>
+    public SoloUse? Solo { get; init; }
+
+    /// <summary>What the first operation threw that failed.</summary>
+    public Exception? FirstError => Slots.Select(static s => s.FirstError).FirstOrDefault(static e => e is not null);
 
     /// <summary>The groups whose operations are awaited.</summary>
     public IReadOnlySet<string> AsyncGroups { get; init; } = new HashSet<string>();
@@ -79,7 +85,7 @@ internal sealed record WindowOutcome
                 group.Key,
                 workers.Length,
                 workers.Sum(static w => w.Operations),
-                IsCounted ? workers.Sum(static w => w.Operations) / Seconds : workers.Sum(static w => w.Rate),
+                IsWhole ? workers.Sum(static w => w.Operations) / Seconds : workers.Sum(static w => w.Rate),
                 group.First().Batch,
                 Fairness.Of([.. workers.Select(static w => w.Rate)], workers.Max(static w => w.LongestGap)));
         }),
@@ -89,7 +95,7 @@ internal sealed record WindowOutcome
     {
         ref readonly WorkerTally tally = ref slot.Tally;
         double seconds = IsPaced ? PacedSeconds()
-            : IsCounted && tally.LastEnd > tally.Start ? Clock.Nanoseconds(tally.Start, tally.LastEnd) / 1e9
+            : IsWhole && tally.LastEnd > tally.Start ? Clock.Nanoseconds(tally.Start, tally.LastEnd) / 1e9
             : Seconds;
         return new WorkerCount(
             slot.Context.Group,
@@ -99,7 +105,7 @@ internal sealed record WindowOutcome
             TimeSpan.FromTicks(Clock.Nanoseconds(0, tally.LongestGap) / TimeSpan.NanosecondsPerTick))
         {
             // With a rate or a number of operations it is given which ones count; otherwise the window cuts through some.
-            Work = IsPaced || IsCounted ? tally.Operations : WindowWork.Of(tally, slot.Batch, Begin, End),
+            Work = IsPaced || IsWhole ? tally.Operations : WindowWork.Of(tally, slot.Batch, Begin, End),
         };
     }
 

@@ -6,9 +6,19 @@ namespace Weir.Lab.Workers;
 /// <param name="Batches">Of each group, how many operations go between two looks at the clock.</param>
 internal sealed record WindowPlan(int Round, TimeSpan Duration, IReadOnlyDictionary<string, int> Batches)
 {
-    /// <summary>How many operations each worker does, instead of a time.</summary>
-    public long? Count { get; init; }
+    /// <summary>The whole operations that it is of, instead of a time.</summary>
+    public WholeOperations? Whole { get; init; }
 
     /// <summary>Whether what happens within the window is written down.</summary>
     public bool HasTimeline { get; init; } = true;
+
+    /// <summary>What times a window of whole operations.</summary>
+    public TimeProvider Clock { get; init; } = TimeProvider.System;
+
+    /// <summary>When a window of whole operations is given up, and the clock that tells so; <see langword="null"/> for never. The system's own would not do for both: what is timed is not what is waited for.</summary>
+    public (TimeSpan Limit, TimeProvider Clock)? Patience { get; init; }
+
+    /// <summary>The same for one worker and whole operations.</summary>
+    public static WindowPlan OfOne(int round, int batch, WholeOperations whole) =>
+        new(round, TimeSpan.Zero, new Dictionary<string, int> { [WorkerRunSpec.DefaultGroup] = batch }) { Whole = whole, HasTimeline = false };
 }

@@ -8,8 +8,6 @@ namespace Weir.Lab.Workers;
 /// <remarks>It blocks, and has to run on a thread of its own: on the pool it would be stopped by a workload that takes all threads.</remarks>
 internal sealed class WindowRunner : IDisposable
 {
-    // More histograms than this would cost more memory than knowing each worker's latencies is worth.
-    private const int MostHistograms = 256;
     private const int Slices = 20;
     private static readonly TimeSpan ShortestSlice = TimeSpan.FromMilliseconds(50);
     private static readonly TimeSpan LongestRamp = TimeSpan.FromMilliseconds(200);
@@ -27,11 +25,12 @@ internal sealed class WindowRunner : IDisposable
     private readonly Pacer? _pacer;
     private readonly WorkerSlot[] _slots;
     private readonly Operation[] _operations;
-    private readonly LatencyHistogram[] _service;
-    private readonly LatencyHistogram[] _response;
+    private readonly WindowLatencies _latencies;
     private readonly List<TimelinePoint> _timeline = [];
     private readonly List<string> _troubles = [];
     private readonly Action<string>? _waiting;
+    private readonly IWorkload _workload;
+    private readonly CancellationTokenSource? _patience;
     private (long Operations, double Second, TimeSpan Pause) _slice;
     private bool _isComplete;
     private bool _isStuck;
@@ -39,18 +38,18 @@ internal sealed class WindowRunner : IDisposable
     private WindowRunner(WorkerRunSpec spec, IWorkload workload, WindowPlan plan, Action<string>? waiting, CancellationToken cancellationToken)
     {
         _waiting = waiting;
+        _workload = workload;
+        _patience = plan.Patience is { } patience ? new CancellationTokenSource(patience.Limit, patience.Clock) : null;
         _spec = spec;
         _plan = plan;
         _cancellation = cancellationToken;
         _pacer = spec.RatePerSecond is double rate ? new Pacer(rate, spec.MaxInFlight) : null;
-        int histograms = spec.MeasuresLatency ? Math.Min(spec.Workers, MostHistograms) : 0;
-        _service = NewHistograms(histograms);
-        _response = NewHistograms(_pacer is null ? 0 : histograms);
+        _latencies = new WindowLatencies(spec);
         InFlightMeter inFlight = new();
         _slots = new WorkerSlot[spec.Workers];
         _operations = new Operation[spec.Workers];
 
-        _state = new WindowState(spec.Workers, inFlight);
+        _state = new WindowState(spec.Workers, inFlight, plan.Clock) { Left = plan.Whole?.Together ?? 0, FailsFast = spec.FailsFast };
         int worker = 0;
         foreach (WorkerGroup group in spec.Groups)
         {
@@ -59,7 +58,7 @@ internal sealed class WindowRunner : IDisposable
                 int seed = HashCode.Combine(spec.Seed, plan.Round, worker);
                 WorkerContext context = new(group.Name, worker, i, seed, inFlight, _state.Stopping);
                 _operations[worker] = workload.CreateOperation(context);
-                _slots[worker] = new WorkerSlot(_state, context, plan.Batches[group.Name], RecorderOf(worker, histograms), _pacer, plan.Count);
+                _slots[worker] = new WorkerSlot(_state, context, plan.Batches[group.Name], _latencies.RecorderOf(worker), _pacer, plan.Whole);
             }
 
             if (_operations.Take(worker).TakeLast(group.Workers).Select(static o => o.IsAsync).Distinct().Count() != 1)
@@ -85,14 +84,17 @@ internal sealed class WindowRunner : IDisposable
     {
         _state.Dispose();
         _pacer?.Dispose();
+        _patience?.Dispose();
     }
 
     private WindowOutcome Run()
     {
         Start();
+        _workload.GateOpens();
         ResourceSample first = ResourceSample.Take();
         AllocationSample allocated = AllocationSample.Take();
-        _state.Phase = _plan.Count is null ? WindowPhase.Ramp : WindowPhase.Measure;
+        _state.Phase = _plan.Whole is null ? WindowPhase.Ramp : WindowPhase.Measure;
+        using CancellationTokenRegistration stop = _plan.Whole is null ? default : StopWithTheRun();
         _state.InFlight.Reset();
         _state.OpenGate();
         StartLoops();
@@ -101,12 +103,12 @@ internal sealed class WindowRunner : IDisposable
         ResourceSample before;
         ResourceSample after;
         double seconds;
-        if (_plan.Count is not null)
+        if (_plan.Whole is not null)
         {
             // All began to count at the gate, so there is nothing to wait for but the end.
             begin = Stopwatch.GetTimestamp();
             before = first;
-            _isComplete = _state.WaitUntilAllEnded(Timeout.InfiniteTimeSpan);
+            WaitForWhole();
             seconds = SecondsOfAll();
             after = ResourceSample.TakeRunning();
         }
@@ -138,12 +140,15 @@ internal sealed class WindowRunner : IDisposable
         }
 
         ResourceUse use = ResourceUse.Between(before, after);
-        double cores = use.Cpu.TotalSeconds / Stopwatch.GetElapsedTime(_plan.Count is null ? begin : opened).TotalSeconds;
+        double cores = use.Cpu.TotalSeconds / Stopwatch.GetElapsedTime(_plan.Whole is null ? begin : opened).TotalSeconds;
         InFlightDepth inFlight = Depth();
         Finish();
+        _workload.GateCloses();
         long bytes = AllocationSample.Take().OfOthersSince(allocated) - (_pacer?.OwnBytes ?? 0) - _slots.Sum(static s => s.Tally.OwnBytes);
         ResourceSample last = ResourceSample.Take();
-        return Outcome(begin, seconds, inFlight, use, ResourceUse.Between(first, last)) with { Cores = cores, Bytes = bytes };
+        return _slots[0].Solo is { } solo
+            ? Outcome(begin, Math.Max(solo.Elapsed.TotalSeconds, 1e-9), inFlight, solo.Resources, solo.Resources) with { Solo = solo, Cores = solo.Cpu / solo.Elapsed, Bytes = solo.Resources.AllocatedBytes }
+            : Outcome(begin, seconds, inFlight, use, ResourceUse.Between(first, last)) with { Cores = cores, Bytes = bytes };
     }
 
     private void Start()
@@ -261,10 +266,31 @@ internal sealed class WindowRunner : IDisposable
         : _pacer is not null ? new InFlightDepth(_pacer.InFlight.Average(), _pacer.InFlight.Max, true)
         : new InFlightDepth(_slots.Length, _slots.Length, false);
 
+    private CancellationTokenRegistration StopWithTheRun()
+    {
+        // What waiting needs is made before: it must not be counted as a worker's that is alone.
+        _state.WaitUntilAllEnded(TimeSpan.FromMilliseconds(1), _patience?.Token ?? default);
+        return _cancellation.UnsafeRegister(static state => ((WindowState)state!).Stop(), _state);
+    }
+
+    private void WaitForWhole()
+    {
+        _isStuck = !_state.WaitUntilAllEnded(Timeout.InfiniteTimeSpan, _patience?.Token ?? default);
+        _isComplete = !_isStuck && _slots.All(static s => s.IsComplete);
+        if (_isStuck)
+        {
+            _troubles.Add(FormattableString.Invariant($"A worker did not end its last operation within {_plan.Patience!.Value.Limit.TotalSeconds:0.#} s."));
+        }
+    }
+
     private void Finish()
     {
         bool all = true;
-        if (_pacer is null)
+        if (_plan.Whole is not null)
+        {
+            _state.Stop();
+        }
+        else if (_pacer is null)
         {
             ExpectAll(_state.WaitUntilAllLeft, "end its last operation");
             _state.Stop();
@@ -286,9 +312,9 @@ internal sealed class WindowRunner : IDisposable
         Seconds = seconds,
         Slots = _slots,
         IsPaced = _pacer is not null,
-        IsCounted = _plan.Count is not null,
-        Service = Merge(_service),
-        Response = Merge(_response),
+        IsWhole = _plan.Whole is not null,
+        Service = _latencies.Service(),
+        Response = _latencies.Response(),
         InFlight = inFlight,
         Pacing = _pacer is null
             ? null
@@ -341,39 +367,5 @@ internal sealed class WindowRunner : IDisposable
         {
             _cancellation.WaitHandle.WaitOne((int)Math.Ceiling(time.TotalMilliseconds));
         }
-    }
-
-    private LatencyRecorder? RecorderOf(int worker, int histograms) => histograms == 0
-        ? null
-        : new LatencyRecorder(
-            _service[worker % histograms],
-            _response.Length > 0 ? _response[worker % histograms] : null,
-            isShared: _spec.Workers > histograms);
-
-    private static LatencyHistogram? Merge(LatencyHistogram[] parts)
-    {
-        if (parts.Length == 0)
-        {
-            return null;
-        }
-
-        LatencyHistogram sum = new();
-        foreach (LatencyHistogram part in parts)
-        {
-            sum.Merge(part);
-        }
-
-        return sum;
-    }
-
-    private static LatencyHistogram[] NewHistograms(int count)
-    {
-        LatencyHistogram[] histograms = new LatencyHistogram[count];
-        for (int i = 0; i < count; i++)
-        {
-            histograms[i] = new LatencyHistogram();
-        }
-
-        return histograms;
     }
 }

@@ -16,6 +16,7 @@ internal sealed class WindowState : IDisposable
     private int _toMeasure;
     private int _measuring;
     private int _living;
+    private long _left;
 
     // Read by all workers between operations and written three times: all others stay away from its cache line.
     private PaddedPhase _phase;
@@ -23,6 +24,7 @@ internal sealed class WindowState : IDisposable
     public WindowState(int workers, InFlightMeter inFlight, TimeProvider? clock = null)
     {
         _clock = clock ?? TimeProvider.System;
+        Workers = workers;
         InFlight = inFlight;
         _waiting = workers;
         _starting = workers;
@@ -30,6 +32,14 @@ internal sealed class WindowState : IDisposable
         _measuring = workers;
         _living = workers;
     }
+
+    public int Workers { get; }
+
+    /// <summary>How many operations are left that all workers do together.</summary>
+    public long Left { get => Volatile.Read(ref _left); init => _left = value; }
+
+    /// <summary>Whether the first operation that fails ends the window.</summary>
+    public bool FailsFast { get; init; }
 
     /// <summary>What the workload counts itself.</summary>
     public InFlightMeter InFlight { get; }
@@ -50,6 +60,12 @@ internal sealed class WindowState : IDisposable
 
     /// <summary>The time now, in units of <see cref="System.Diagnostics.Stopwatch.GetTimestamp"/>.</summary>
     public long Now() => _clock.GetTimestamp();
+
+    /// <summary>The time between two such, whatever units the clock has.</summary>
+    public TimeSpan Between(long from, long to) => _clock.GetElapsedTime(from, to);
+
+    /// <summary>Takes one of the operations that all workers do together, if there is one left.</summary>
+    public bool TryTake() => Interlocked.Decrement(ref _left) >= 0;
 
     /// <summary>From here on it counts what the workers do.</summary>
     public void BeginMeasuring()

@@ -29,6 +29,13 @@ public sealed record WorkerRunSpec
     /// <value>More than zero. The default is 1.5 seconds.</value>
     public TimeSpan Duration { get; init; } = TimeSpan.FromSeconds(1.5);
 
+    /// <summary>The whole operations that a round is of, instead of a time; <see langword="null"/> for <see cref="Duration"/>.</summary>
+    /// <value>The default is <see langword="null"/>. It cannot be used with a rate.</value>
+    public WholeOperations? Whole { get; init; }
+
+    /// <summary>Whether the first operation that throws ends the run with what it threw. Otherwise failures are counted, and make the round invalid.</summary>
+    public bool FailsFast { get; init; }
+
     /// <summary>How many rounds are measured. The round is the unit of all statistics.</summary>
     /// <value>At least 1. The default is 10.</value>
     public int Rounds { get; init; } = 10;
@@ -83,6 +90,7 @@ public sealed record WorkerRunSpec
                 Workload,
                 .. Groups.Select(static g => string.Create(CultureInfo.InvariantCulture, $"{g.Name}:{g.Workers}")),
                 string.Create(CultureInfo.InvariantCulture, $"{RatePerSecond}|{MaxInFlight}|{MinThreads}|{MeasuresLatency}"),
+                .. Whole is null ? Array.Empty<string>() : [$"{Whole}"],
                 .. SubtractsOverhead && Workers == 1 ? ["without overhead"] : Array.Empty<string>(),
                 .. Parameters.OrderBy(static k => k.Key, StringComparer.Ordinal).Select(static k => $"{k.Key}={k.Value}"),
             ];
@@ -113,6 +121,12 @@ public sealed record WorkerRunSpec
         if (RatePerSecond is not null && Groups.Count > 1)
         {
             throw new ArgumentException("A rate needs a single group of workers.", nameof(RatePerSecond));
+        }
+
+        Whole?.Validate();
+        if (RatePerSecond is not null && Whole is not null)
+        {
+            throw new ArgumentException("A rate needs rounds of a time, not of whole operations.", nameof(RatePerSecond));
         }
 
         if (MaxInFlight is not null && RatePerSecond is null)

@@ -5,7 +5,7 @@ using Weir.Lab.Latency;
 namespace Weir.Lab.Workers;
 
 /// <summary>One worker's place in a window: tells it what to do next, and keeps its counts.</summary>
-internal sealed class WorkerSlot(WindowState window, WorkerContext context, int batch, LatencyRecorder? recorder, Pacer? pacer, long? limit)
+internal sealed class WorkerSlot(WindowState window, WorkerContext context, int batch, LatencyRecorder? recorder, Pacer? pacer, WholeOperations? whole)
 {
     // A batch is made to last about a tenth of this: longer, and one of its calls that was not timed must have stalled.
     private static readonly long Stalled = Clock.Ticks(TimeSpan.FromMicroseconds(100));
@@ -13,8 +13,14 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
     // Long enough to cost nothing, short enough that loops which never suspend take turns on few threads.
     private static readonly long YieldAfter = Clock.Ticks(TimeSpan.FromMilliseconds(2));
 
+    private const int GroupsInTime = 128;
+
     private readonly LatencyRecorder _recorder = recorder.GetValueOrDefault();
+    private readonly bool _isAlone = whole is not null && window.Workers == 1;
     private WorkerTally _tally;
+    private SoloReading _before;
+    private TimeSpan _elapsed;
+    private int _group = 1;
 
     public WorkerContext Context { get; } = context;
 
@@ -27,12 +33,19 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
 
     public Exception? FirstError { get; private set; }
 
+    /// <summary>Whether it did all whole operations that it was to do.</summary>
+    public bool IsComplete { get; private set; }
+
+    /// <summary>What it read itself, if it was alone.</summary>
+    public SoloUse? Solo { get; private set; }
+
     public ref readonly WorkerTally Tally => ref _tally;
 
     public long Mark => _tally.Mark;
 
     /// <summary>Whether an asynchronous loop has to give up its thread for a moment.</summary>
-    public bool MustYield => !IsPaced && (window.Phase == WindowPhase.Ramp || _tally.Mark - _tally.Yielded > YieldAfter);
+    /// <remarks>One that is alone does so once, before it begins: what its loop needs to suspend is there then.</remarks>
+    public bool MustYield => _isAlone ? !_tally.IsMeasuring : !IsPaced && (window.Phase == WindowPhase.Ramp || _tally.Mark - _tally.Yielded > YieldAfter);
 
     public void HasYielded() => _tally.Yielded = _tally.Mark = window.Now();
 
@@ -47,7 +60,7 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
                 BeginMeasuring();
             }
 
-            return limit is null ? Batch : NextOfLimit(limit.Value);
+            return whole is null ? Batch : NextOfWhole(whole);
         }
 
         return NextOutside(phase);
@@ -154,6 +167,12 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
 
         FirstError ??= error;
         _tally.Failures++;
+        if (window.FailsFast)
+        {
+            window.Stop();
+            return false;
+        }
+
         _tally.Mark = window.Now();
         return window.Phase != WindowPhase.Stop;
     }
@@ -161,6 +180,7 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
     /// <summary>The loop is over, for whatever reason: nobody may wait for this worker any more.</summary>
     public void HasEnded()
     {
+        ReadLast();
         SayRunning();
         if (!_tally.HasLeft)
         {
@@ -170,8 +190,47 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
         window.SignalEnded();
     }
 
-    // All begin at the gate and do their number, however long that takes: the last ones may run alone.
-    private int NextOfLimit(long most) => (int)Math.Min(Batch, most - _tally.Operations - _tally.Failures);
+    // All begin at the gate and do theirs, however long that takes: the last ones may run alone.
+    private int NextOfWhole(WholeOperations operations)
+    {
+        int count = operations.Together is not null ? (window.TryTake() ? 1 : 0)
+            : operations.Each is { } most ? (int)Math.Min(Batch, most - _tally.Operations - _tally.Failures)
+            : NextWithin(operations.Until.GetValueOrDefault());
+        if (count == 0)
+        {
+            IsComplete = true;
+            ReadLast();
+        }
+
+        return count;
+    }
+
+    // The clock is read once for a group of operations: tiny ones go in groups that are much shorter than the window.
+    private int NextWithin(TimeSpan time)
+    {
+        if (_tally.Executed + _tally.Failures == 0)
+        {
+            return _group;
+        }
+
+        TimeSpan now = window.Between(_tally.Start, window.Now());
+        if (now >= time)
+        {
+            return 0;
+        }
+
+        _group = (now - _elapsed) * GroupsInTime < time ? _group * 2 : _group;
+        _elapsed = now;
+        return _group;
+    }
+
+    private void ReadLast()
+    {
+        if (_isAlone && _tally.IsMeasuring && Solo is null)
+        {
+            Solo = SoloUse.Between(window, _before, SoloReading.After(window));
+        }
+    }
 
     private int NextOutside(WindowPhase phase)
     {
@@ -183,6 +242,12 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
         SayRunning();
         if (phase == WindowPhase.Stop)
         {
+            if (whole is not null && _tally.IsMeasuring)
+            {
+                // Stopped right after its last one, it is complete all the same.
+                _ = NextOfWhole(whole);
+            }
+
             return 0;
         }
 
@@ -221,8 +286,9 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
         SayRunning();
         _tally.IsMeasuring = true;
         _tally.FirstDone = _tally.Executed - _tally.FirstDone;
-        _tally.Start = _tally.Mark = _tally.LastStart = _tally.LastEnd = _tally.Yielded = window.Now();
         window.SignalMeasuring();
+        _before = _isAlone ? SoloReading.Before(window) : default;
+        _tally.Start = _tally.Mark = _tally.LastStart = _tally.LastEnd = _tally.Yielded = _isAlone ? _before.Timestamp : window.Now();
     }
 
     private void Leave()

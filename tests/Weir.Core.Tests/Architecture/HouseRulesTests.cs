@@ -42,7 +42,7 @@ public partial class HouseRulesTests
         ["Weir.Dataflow"] = ["Sync", "Debugging", "Links", "Waiters", "Cores", "Blocks"],
         ["Weir.Lab"] =
         [
-            "Work", "Latency", "Processes", "Resources", "Statistics", "Formatting", "Scaling", "Trials", "Workers", "Results",
+            "Work", "Latency", "Processes", "Resources", "Statistics", "Formatting", "Scaling", "Workers", "Trials", "Results",
             "Report/Tables", "Report/Writing", "Report/Page/Plotting", "Report/Page/Figures", "Report/Page",
         ],
         ["Weir.Lab.Suites"] =

@@ -78,7 +78,7 @@ internal sealed class SimulatedWindow : IDisposable
             Seconds = Clock.Nanoseconds(_state.Begin, _state.End) / 1e9,
             Slots = _slots,
             IsPaced = false,
-            IsCounted = false,
+            IsWhole = false,
             InFlight = new InFlightDepth(_slots.Length, _slots.Length, false),
             Resources = default,
             Cores = 0,

@@ -1,13 +1,11 @@
-using System.Diagnostics;
-using Weir.Cli.Storage;
 using Weir.Lab.Formatting;
-using Weir.Lab.Latency;
-using Weir.Lab.Resources;
 using Weir.Lab.Results;
+using Weir.Lab.Latency;
+using Weir.Lab.Workers;
 
 namespace Weir.Cli.Commands.Hash;
 
-/// <summary>One round in this process: brings the page cache into its state, hashes all files, and proves where the bytes came from.</summary>
+/// <summary>One round in this process: all files once, and what proves where their bytes came from.</summary>
 internal static class HashRound
 {
     /// <summary>How far the bytes read from the device may be off, as a share of the bytes hashed.</summary>
@@ -15,100 +13,30 @@ internal static class HashRound
 
     // Reads of code and of directories are in the count as well.
     private const long Slack = 512 * 1024;
-    private const int WarmUpBytes = 64 * 1024;
-    private const int WarmUpFiles = 32;
-
-    /// <summary>Brings the code to speed on small files, so that no measured round compiles.</summary>
-    public static async Task WarmUpAsync(HashOrder order)
-    {
-        string directory = Path.Combine(order.Directory, $".weir-warm-up-{Environment.ProcessId}");
-        try
-        {
-            RandomFiles.Ensure(directory, WarmUpFiles, WarmUpBytes, static _ => { }, CancellationToken.None);
-            HashOrder small = order with { Directory = directory, Files = WarmUpFiles, FileSize = WarmUpBytes, Workers = 1, InFlight = null };
-            using HashWorkers workers = new(small, CancellationToken.None);
-            await workers.RunAsync(static () => { }).ConfigureAwait(false);
-        }
-        finally
-        {
-            if (Directory.Exists(directory))
-            {
-                Directory.Delete(directory, recursive: true);
-            }
-        }
-    }
 
     /// <summary>Runs a round.</summary>
-    public static async Task<RoundRecord> RunAsync(HashOrder order, CancellationToken stop)
+    /// <returns>Its figures; <see langword="null"/> when it was stopped before anything was measured.</returns>
+    public static async Task<RoundRecord?> RunAsync(HashOrder order, CancellationToken stop)
     {
-        if (order.MinThreads is { } threads)
+        bool isLoop = order.Arm == HashArm.ForEach;
+        WorkerRunSpec spec = new()
         {
-            ThreadPool.GetMinThreads(out _, out int ports);
-            ThreadPool.SetMinThreads(threads, ports);
-        }
+            Workload = HashCommand.Name,
+            Groups = [new WorkerGroup(WorkerRunSpec.DefaultGroup, isLoop ? 1 : order.Workers)],
+            Whole = isLoop ? new WholeOperations { Each = 1 } : new WholeOperations { Together = order.Files },
+            Rounds = 1,
+            MostRepeats = 0,
+            LongestWarmUp = TimeSpan.Zero,
+            MinThreads = order.MinThreads,
+            MeasuresLatency = false,
+            FailsFast = true,
 
-        PrepareCache(order, stop);
-        CanaryReading canary = Canary.Read(10);
-        Heap.Collect();
-        using HashWorkers workers = new(order, stop);
-        RoundSampler? sampler = null;
-        long? deviceBefore = null;
-        ResourceSample before = default;
-        long elapsed = 0;
-        long begun = 0;
-        try
-        {
-            elapsed = await workers.RunAsync(() =>
-            {
-                deviceBefore = DeviceReads.Take();
-                before = ResourceSample.Take();
-                workers.Open.Reset();
-                sampler = RoundSampler.Start(() => workers.Done);
-                begun = Stopwatch.GetTimestamp();
-            }).ConfigureAwait(false);
-        }
-        catch (OperationCanceledException) when (stop.IsCancellationRequested)
-        {
-            elapsed = Stopwatch.GetTimestamp() - begun;
-        }
-
-        using RoundSampler sampled = sampler!;
-        double open = workers.Open.Average();
-        IReadOnlyList<TimelineRecord> timeline = sampled.Stop();
-        ResourceUse use = ResourceUse.Between(before, ResourceSample.Take());
-        long? device = DeviceReads.Take() - deviceBefore;
-        double seconds = elapsed / (double)Stopwatch.Frequency;
-        long done = workers.Done;
-        long bytes = done * order.FileSize;
-        bool partial = stop.IsCancellationRequested && done < order.Files;
-
-        LatencyHistogram latency = new();
-        foreach (FileTally tally in workers.Tallies)
-        {
-            latency.Merge(tally.Latency);
-        }
-
-        return new RoundRecord
-        {
-            Operations = done,
-            Seconds = seconds,
-            Rate = done / seconds,
-            Partial = partial,
-            Problem = partial ? null : Problem(order, done, bytes, device),
-            Open = open,
-            OpenMax = workers.Open.Max,
-            InFlight = sampled.Average,
-            InFlightMax = sampled.Max,
-            Bytes = bytes,
-            DeviceBytes = device,
-            Checksum = workers.Tallies.Aggregate(0UL, static (sum, t) => unchecked(sum + t.Checksum)).ToString("x16", null),
-            Service = HistogramCodec.Encode(latency),
-            PerWorker = order.Arm == HashArm.ForEach ? [] : [.. workers.Tallies.Select(static t => t.Files)],
-            LongestGapSeconds = workers.Tallies.Max(static t => t.LongestGap) / 1e9,
-            CanarySlowness = canary.Slowness,
-            CanaryVariation = canary.Variation,
-            Timeline = timeline,
-        }.With(use);
+            // As long as a disk takes to bring the files into the cache, and to read them.
+            DrainLimit = TimeSpan.FromDays(1),
+        };
+        FilesWorkload files = new(order);
+        WorkerRun run = await new WorkerRunner(spec).RunAsync(files, stop).ConfigureAwait(false);
+        return run.Rounds is [var round] ? Record(order, files, round) : null;
     }
 
     /// <summary>What is wrong with a round that ran to its end; <see langword="null"/> when nothing is.</summary>
@@ -135,28 +63,25 @@ internal static class HashRound
             : $"the cache was not cold: {Numbers.Bytes(read)} of {Numbers.Bytes(bytes)} came from the device";
     }
 
-    private static void PrepareCache(HashOrder order, CancellationToken stop)
+    private static RoundRecord Record(HashOrder order, FilesWorkload files, WorkerRound round) => new RoundRecord
     {
-        if (order.IsDirect)
-        {
-            // What others have put into the cache does not matter, but a dirty page would be written first.
-            return;
-        }
-
-        byte[] buffer = new byte[1024 * 1024];
-        for (int i = 0; i < order.Files; i++)
-        {
-            stop.ThrowIfCancellationRequested();
-            if (order.Cache == CacheMode.Drop)
-            {
-                PageCache.Drop(order.PathOf(i));
-                continue;
-            }
-
-            using FileStream stream = new(order.PathOf(i), FileMode.Open, FileAccess.Read, FileShare.Read, bufferSize: 0);
-            while (stream.Read(buffer) > 0)
-            {
-            }
-        }
-    }
+        Operations = files.Done,
+        Seconds = round.Seconds,
+        Rate = files.Done / round.Seconds,
+        Partial = round.IsPartial,
+        Problem = round.Troubles.Count > 0 ? string.Join(" ", round.Troubles) : null,
+        Open = round.InFlight.Average,
+        OpenMax = round.InFlight.Max,
+        InFlight = files.Seen.Average,
+        InFlightMax = files.Seen.Max,
+        Bytes = files.Done * order.FileSize,
+        DeviceBytes = files.DeviceBytes,
+        Checksum = files.Tallies.Aggregate(0UL, static (sum, t) => unchecked(sum + t.Checksum)).ToString("x16", null),
+        Service = HistogramCodec.Encode(files.Latency()),
+        PerWorker = order.Arm == HashArm.ForEach ? [] : [.. files.Tallies.Select(static t => t.Files)],
+        LongestGapSeconds = files.Tallies.Max(static t => t.LongestGap) / 1e9,
+        CanarySlowness = round.Canary.Slowness,
+        CanaryVariation = round.Canary.Variation,
+        Timeline = files.Timeline,
+    }.With(round.Resources) with { AllocatedBytes = (long)(round.BytesPerOperation * round.Operations) };
 }

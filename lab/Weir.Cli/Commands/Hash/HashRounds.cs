@@ -1,29 +1,57 @@
 using System.Runtime.CompilerServices;
 using Weir.Cli.Processes;
 using Weir.Lab.Results;
+using Weir.Cli.Storage;
 
 namespace Weir.Cli.Commands.Hash;
 
 /// <summary>The rounds of one order, one after the other in this process.</summary>
 internal static class HashRounds
 {
+    private const int WarmUpBytes = 64 * 1024;
+    private const int WarmUpFiles = 32;
+
     public static async IAsyncEnumerable<MeasureAnswer> RunAsync(HashOrder order, [EnumeratorCancellation] CancellationToken stop)
     {
-        await HashRound.WarmUpAsync(order).ConfigureAwait(false);
-        for (int round = 0; round < order.Rounds && !stop.IsCancellationRequested; round++)
+        await WarmUpAsync(order).ConfigureAwait(false);
+        for (int i = 0; i < order.Rounds && !stop.IsCancellationRequested; i++)
         {
-            RoundRecord record;
+            RoundRecord? round;
             try
             {
-                record = await HashRound.RunAsync(order, stop).ConfigureAwait(false);
+                round = await HashRound.RunAsync(order, stop).ConfigureAwait(false);
             }
             catch (OperationCanceledException) when (stop.IsCancellationRequested)
+            {
+                round = null;
+            }
+
+            if (round is null)
             {
                 // Before anything was measured.
                 yield break;
             }
 
-            yield return new MeasureAnswer(record);
+            yield return new MeasureAnswer(round);
+        }
+    }
+
+    // Brings the code to speed on small files, so that no measured round compiles.
+    private static async Task WarmUpAsync(HashOrder order)
+    {
+        string directory = Path.Combine(order.Directory, $".weir-warm-up-{Environment.ProcessId}");
+        try
+        {
+            RandomFiles.Ensure(directory, WarmUpFiles, WarmUpBytes, static _ => { }, CancellationToken.None);
+            HashOrder small = order with { Directory = directory, Files = WarmUpFiles, FileSize = WarmUpBytes, Workers = 1, InFlight = null };
+            await HashRound.RunAsync(small, CancellationToken.None).ConfigureAwait(false);
+        }
+        finally
+        {
+            if (Directory.Exists(directory))
+            {
+                Directory.Delete(directory, recursive: true);
+            }
         }
     }
 }

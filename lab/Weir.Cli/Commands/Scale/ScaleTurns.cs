@@ -1,3 +1,4 @@
+using Weir.Cli.Measuring;
 using Weir.Lab.Formatting;
 
 namespace Weir.Cli.Commands.Scale;
@@ -8,16 +9,13 @@ internal static class ScaleTurns
     /// <summary>How many processes a number of workers has.</summary>
     public const int MostProcesses = 3;
 
-    // One round may be a chance.
-    private const int LeastTurns = 2;
-
     /// <summary>Why no law can be fitted, whatever is still measured; <see langword="null"/> when nothing speaks against it yet.</summary>
     /// <param name="rates">The numbers of workers with the rates of their rounds.</param>
     internal static string? PeakAtFewest(IReadOnlyList<(int Workers, IReadOnlyList<double> Rates)> rates)
     {
         (int workers, IReadOnlyList<double> fewest) = rates.MinBy(static r => r.Workers);
         double[] others = [.. rates.Where(r => r.Workers != workers).SelectMany(static r => r.Rates)];
-        return others.Length > 0 && fewest.Count >= LeastTurns && fewest.Min() > others.Max()
+        return others.Length > 0 && fewest.Count >= ArmTurns.LeastTurns && fewest.Min() > others.Max()
             ? $"Every round with {workers} {(workers == 1 ? "worker" : "workers")} was faster than any with more (at least {Numbers.Rate(fewest.Min())} against at most {Numbers.Rate(others.Max())} operations/s): the rate only falls, "
                 + $"and a law of scaling has no way up to be fitted to. It was ended after {fewest.Count} rounds each; --fit none measures them all."
             : null;

@@ -2,7 +2,6 @@ using Weir.Lab.Formatting;
 using Weir.Lab.Latency;
 using Weir.Lab.Results;
 using Weir.Lab.Statistics;
-using Weir.Lab.Trials;
 
 namespace Weir.Lab.Report.Tables;
 

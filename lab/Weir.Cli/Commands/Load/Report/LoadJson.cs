@@ -5,6 +5,7 @@ using Weir.Cli.Commands.Load.Arms;
 using Weir.Cli.Commands.Load.Options;
 using Weir.Cli.Runtimes;
 using Weir.Lab.Resources;
+using Weir.Lab.Statistics;
 using Weir.Lab.Trials;
 using Weir.Runtimes;
 

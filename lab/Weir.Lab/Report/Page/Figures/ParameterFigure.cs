@@ -3,7 +3,7 @@ using Weir.Lab.Formatting;
 using Weir.Lab.Report.Page.Plotting;
 using Weir.Lab.Report.Tables;
 using Weir.Lab.Results;
-using Weir.Lab.Trials;
+using Weir.Lab.Statistics;
 
 namespace Weir.Lab.Report.Page.Figures;
 

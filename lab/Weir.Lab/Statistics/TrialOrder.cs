@@ -1,4 +1,4 @@
-namespace Weir.Lab.Trials;
+namespace Weir.Lab.Statistics;
 
 /// <summary>The order of the arms in each round.</summary>
 /// <remarks>

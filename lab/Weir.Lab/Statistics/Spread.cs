@@ -1,4 +1,4 @@
-namespace Weir.Lab.Trials;
+namespace Weir.Lab.Statistics;
 
 /// <summary>The middle and the ends of a few measured values.</summary>
 /// <param name="Median">The middle value, or the mean of the two middle ones.</param>
@@ -13,14 +13,9 @@ public readonly record struct Spread(double Median, double Min, double Max)
     public static Spread Of(IEnumerable<double> values)
     {
         double[] sorted = [.. values.Order()];
-        if (sorted.Length == 0)
-        {
-            throw new ArgumentException("There must be at least one value.", nameof(values));
-        }
-
-        int middle = sorted.Length / 2;
-        double median = sorted.Length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-        return new Spread(median, sorted[0], sorted[^1]);
+        return sorted.Length > 0
+            ? new Spread(MiddleOf(sorted), sorted[0], sorted[^1])
+            : throw new ArgumentException("There must be at least one value.", nameof(values));
     }
 
     /// <summary>The spread of some values, or of none at all.</summary>
@@ -30,5 +25,12 @@ public readonly record struct Spread(double Median, double Min, double Max)
     {
         double[] all = [.. values];
         return all.Length > 0 ? Of(all) : new Spread(double.NaN, double.NaN, double.NaN);
+    }
+
+    /// <summary>The middle value of some that are in order, or the mean of the two middle ones.</summary>
+    internal static double MiddleOf(double[] sorted)
+    {
+        int middle = sorted.Length / 2;
+        return sorted.Length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
     }
 }

@@ -1,0 +1,57 @@
+using Weir.Lab.Workers;
+
+namespace Weir.Lab.Trials;
+
+/// <summary>Passes of an arm as operations, with what they came to added up.</summary>
+internal sealed class PassWorkload(Arm arm) : IWorkload
+{
+    private long _passes;
+    private long _items;
+    private long _failed;
+    private long _timedOut;
+
+    public string Name => arm.Name;
+
+    public ValueTask BeginRoundAsync(CancellationToken cancellationToken)
+    {
+        (_passes, _items, _failed, _timedOut) = (0, 0, 0, 0);
+        return default;
+    }
+
+    public Operation CreateOperation(WorkerContext context) => new AsyncOperation<PassCall, PassResult>(new PassCall(arm, this, context.Stopping));
+
+    /// <summary>The window that has just ended.</summary>
+    /// <param name="round">Its round.</param>
+    /// <param name="outcome">What was read of it.</param>
+    /// <param name="itemsDone">How many items the arm itself says it did, which tells more than whole passes when it was stopped within one.</param>
+    public Window WindowOf(int round, WindowOutcome outcome, long itemsDone) => new()
+    {
+        Round = round,
+        Passes = _passes,
+        Items = outcome.IsPartial ? Math.Max(_items, itemsDone) : _items,
+        Failed = _failed,
+        TimedOut = _timedOut,
+        Elapsed = outcome.Solo?.Elapsed ?? TimeSpan.Zero,
+        Resources = outcome.Resources,
+        IsPartial = outcome.IsPartial,
+    };
+
+    private void Add(in PassResult result)
+    {
+        WrongResultException.ThrowIfWrong(arm, result);
+        _passes++;
+        _items += result.Count;
+        _failed += result.Failed;
+        _timedOut += result.TimedOut;
+    }
+
+    // The worker's own loop awaits the pass and gives its result here: a method between them would allocate for each pass.
+    private readonly struct PassCall(Arm arm, PassWorkload passes, CancellationToken stopping) : IAsyncCall<PassResult>
+    {
+        public ValueTask<PassResult> StartAsync() => arm.Pass(stopping);
+
+        public void Take(PassResult result) => passes.Add(result);
+
+        public Operation Empty() => Operation.OfAsync(static () => default(ValueTask<PassResult>));
+    }
+}

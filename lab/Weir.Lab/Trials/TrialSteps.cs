@@ -1,0 +1,16 @@
+namespace Weir.Lab.Trials;
+
+/// <summary>Tells of each step of a run, whichever arm makes it.</summary>
+internal sealed class TrialSteps(int rounds, int count, ITrialObserver? observer)
+{
+    private int _done;
+
+    public TrialStep Start(Arm arm, int round)
+    {
+        TrialStep step = new(arm, round, rounds, _done++, count);
+        observer?.Started(step);
+        return step;
+    }
+
+    public void End(TrialStep step, Window? window) => observer?.Ended(step, window);
+}

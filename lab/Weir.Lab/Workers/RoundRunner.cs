@@ -1,0 +1,55 @@
+using Weir.Lab.Statistics;
+
+namespace Weir.Lab.Workers;
+
+/// <summary>The one loop that measures: each arm is set up and warmed up, and then each round measures a window of each, in an order that changes from round to round.</summary>
+/// <remarks>Arms share a process, so one that leaves something behind (a grown thread pool, a large heap) may burden the others. The garbage of one is not collected on the time of another.</remarks>
+internal static class RoundRunner
+{
+    /// <summary>Runs all rounds.</summary>
+    /// <param name="arms">What is measured.</param>
+    /// <param name="rounds">How many rounds there are.</param>
+    /// <param name="cancellationToken">Ends it before the next window. It is no error.</param>
+    public static async Task RunAsync(IReadOnlyList<RoundArm> arms, int rounds, CancellationToken cancellationToken)
+    {
+        try
+        {
+            foreach (RoundArm arm in arms)
+            {
+                if (!await arm.PrepareAsync(cancellationToken).ConfigureAwait(false))
+                {
+                    return;
+                }
+            }
+
+            for (int round = 1; round <= rounds; round++)
+            {
+                foreach (int index in TrialOrder.Of(arms.Count, round - 1))
+                {
+                    RoundEnd end = RoundEnd.Again;
+                    while (end == RoundEnd.Again)
+                    {
+                        if (cancellationToken.IsCancellationRequested)
+                        {
+                            return;
+                        }
+
+                        end = await arms[index].RoundAsync(round, cancellationToken).ConfigureAwait(false);
+                    }
+
+                    if (end == RoundEnd.Over)
+                    {
+                        return;
+                    }
+                }
+            }
+        }
+        finally
+        {
+            foreach (RoundArm arm in arms)
+            {
+                await arm.CleanUpAsync().ConfigureAwait(false);
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+using Weir.Lab.Latency;
+
+namespace Weir.Lab.Workers;
+
+/// <summary>The latencies of a window: a histogram for each worker, or, where there are very many, for some of them together.</summary>
+internal sealed class WindowLatencies(WorkerRunSpec spec)
+{
+    // More histograms than this would cost more memory than knowing each worker's latencies is worth.
+    private const int MostHistograms = 256;
+
+    private readonly LatencyHistogram[] _service = New(spec.MeasuresLatency ? Math.Min(spec.Workers, MostHistograms) : 0);
+    private readonly LatencyHistogram[] _response = New(spec.MeasuresLatency && spec.RatePerSecond is not null ? Math.Min(spec.Workers, MostHistograms) : 0);
+
+    /// <summary>Where a worker records; <see langword="null"/> when latency is not measured.</summary>
+    public LatencyRecorder? RecorderOf(int worker) => _service.Length == 0
+        ? null
+        : new LatencyRecorder(
+            _service[worker % _service.Length],
+            _response.Length > 0 ? _response[worker % _service.Length] : null,
+            isShared: spec.Workers > _service.Length);
+
+    /// <summary>All service times; <see langword="null"/> when latency was not measured.</summary>
+    public LatencyHistogram? Service() => Merge(_service);
+
+    /// <summary>All response times; <see langword="null"/> when there was no rate.</summary>
+    public LatencyHistogram? Response() => Merge(_response);
+
+    private static LatencyHistogram? Merge(LatencyHistogram[] parts)
+    {
+        if (parts.Length == 0)
+        {
+            return null;
+        }
+
+        LatencyHistogram sum = new();
+        foreach (LatencyHistogram part in parts)
+        {
+            sum.Merge(part);
+        }
+
+        return sum;
+    }
+
+    private static LatencyHistogram[] New(int count) => [.. Enumerable.Range(0, count).Select(static _ => new LatencyHistogram())];
+}

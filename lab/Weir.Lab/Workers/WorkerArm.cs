@@ -1,0 +1,222 @@
+using System.Diagnostics;
+using Weir.Lab.Latency;
+using Weir.Lab.Resources;
+
+namespace Weir.Lab.Workers;
+
+/// <summary>The arm of a run of workers: with the canary before each round, and rounds done again where the machine was disturbed.</summary>
+internal sealed class WorkerArm(WorkerRunSpec spec, IWorkload workload, WorkloadCalls guard, IRunObserver? observer, Func<CanaryReading> canary) : RoundArm(spec, workload, guard)
+{
+    private const int LeastWarmUps = 3;
+    private const int MostColdRounds = 3;
+    private static readonly TimeSpan WarmUpWindow = TimeSpan.FromMilliseconds(150);
+    private static readonly TimeSpan WarmUpWindowOfTurns = TimeSpan.FromMilliseconds(30);
+    private static readonly TimeSpan ShortWindow = TimeSpan.FromMilliseconds(1);
+
+    private readonly long _begin = Stopwatch.GetTimestamp();
+    private readonly List<WorkerRound> _rounds = [];
+    private Dictionary<string, int> _batches = spec.Groups.ToDictionary(static g => g.Name, static _ => 1);
+    private OverheadMeter? _overhead;
+    private long? _idleBytes;
+    private int _asked;
+
+    /// <summary>The rounds that count.</summary>
+    public IReadOnlyList<WorkerRound> Rounds => _rounds;
+
+    /// <summary>What the canary found last.</summary>
+    public CanaryReading Canary { get; private set; }
+
+    /// <summary>How many rounds were done again for the canary.</summary>
+    public int Repeats { get; private set; }
+
+    /// <summary>How many rounds were done again for the compiler.</summary>
+    public int ColdRounds { get; private set; }
+
+    public bool WasSteady { get; private set; }
+
+    public bool IsStuck { get; private set; }
+
+    /// <summary>Whether there are no more turns for it: then it is complete with fewer rounds.</summary>
+    public bool IsOver { get; private set; }
+
+    private bool WarmsUp => Spec.LongestWarmUp > TimeSpan.Zero;
+
+    public override async Task<bool> PrepareAsync(CancellationToken cancellationToken)
+    {
+        await Guard!.RunAsync(nameof(IWorkload.SetupAsync), () => Workload.SetupAsync(Spec, cancellationToken), cancellationToken).ConfigureAwait(false);
+        observer?.WarmingUp();
+        if (WarmsUp || Spec.Whole is null)
+        {
+            await WarmUpAsync(cancellationToken).ConfigureAwait(false);
+        }
+
+        Canary = canary();
+        return !IsStuck;
+    }
+
+    public override async Task<RoundEnd> RoundAsync(int round, CancellationToken cancellationToken)
+    {
+        // Once for each: a round that is done again has not given up its turn.
+        if (observer is not null && _asked < round && !await observer.MayStartAsync(round, cancellationToken).ConfigureAwait(false))
+        {
+            IsOver = !cancellationToken.IsCancellationRequested;
+            return RoundEnd.Over;
+        }
+
+        _asked = round;
+        CanaryReading before = Canary;
+        observer?.RoundStarted(round, Spec.Rounds);
+        WindowOutcome outcome;
+        try
+        {
+            outcome = await MeasureAsync(round, Spec.Duration, cancellationToken).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
+        {
+            // Before it began: the rounds before it are there all the same.
+            return RoundEnd.Over;
+        }
+
+        WorkerRound result = RoundOf(outcome, round, before);
+        if (_overhead is { } overhead && !outcome.IsPartial && !outcome.IsStuck)
+        {
+            await OwnThread.RunAsync(() => overhead.TakeAfterRound(cancellationToken)).ConfigureAwait(false);
+        }
+
+        Canary = canary();
+        IsStuck = outcome.IsStuck;
+        if (!outcome.IsPartial && !IsStuck && IsDisturbed(result, before))
+        {
+            return RoundEnd.Again;
+        }
+
+        _rounds.Add(result);
+        observer?.RoundEnded(result, Spec.Rounds);
+        return IsStuck ? RoundEnd.Over : RoundEnd.Next;
+    }
+
+    // By the conditions, never by the rate: code that became old enough in this round is compiled in the next.
+    private bool IsDisturbed(WorkerRound result, CanaryReading before)
+    {
+        if (!(before.IsQuiet && Canary.IsQuiet) && Repeats < Spec.MostRepeats)
+        {
+            Repeats++;
+            return true;
+        }
+
+        if (RunChecks.WasCompiling(result, Spec) && ColdRounds < MostColdRounds && WarmsUp)
+        {
+            ColdRounds++;
+            return true;
+        }
+
+        return false;
+    }
+
+    private async Task WarmUpAsync(CancellationToken cancellationToken)
+    {
+        if (WarmsUp)
+        {
+            await CallOftenAsync(async () => await UnmeasuredAsync(ShortWindow, default, cancellationToken).ConfigureAwait(false) is not null, cancellationToken).ConfigureAwait(false);
+        }
+
+        // A round in which code is compiled is no round at all, so more time goes into that than into a steady rate. Of those that take turns the rate need not be steady.
+        WarmUp warmUp = new()
+        {
+            LeastWindows = LeastWarmUps,
+            Longest = Spec.LongestWarmUp,
+            CompilerPatience = WarmsUp ? CompilerPatience : TimeSpan.Zero,
+            QuietWindows = 2,
+            RestsForCompiler = true,
+        };
+        warmUp = Spec.TakesTurns ? warmUp with { MostSlower = 1, MostFaster = double.MaxValue } : warmUp;
+        Operation? first = null;
+        WasSteady = await warmUp.RunAsync(
+            async () =>
+            {
+                // All that a round does, so that nothing of the lab itself is compiled in a round either.
+                CanaryReading reading = Resources.Canary.Read(2);
+                WindowOutcome? outcome = await UnmeasuredAsync(Spec.TakesTurns ? WarmUpWindowOfTurns : WarmUpWindow, reading, cancellationToken).ConfigureAwait(false);
+                if (outcome is null)
+                {
+                    return null;
+                }
+
+                first = outcome.First;
+                if (Spec.RatePerSecond is null && Spec.Whole is null)
+                {
+                    _batches = outcome.Groups().ToDictionary(static g => g.Name, static g => WorkerRunner.BatchOf(g.Rate > 0 ? g.Workers * 1e9 / g.Rate : 0));
+                }
+
+                _idleBytes ??= await OwnThread.RunAsync(() => IdleWindow.Bytes(Spec, outcome.AsyncGroups, Spec.Whole is null ? null : 1, cancellationToken)).ConfigureAwait(false);
+                return outcome;
+            },
+            () => IsStuck,
+            cancellationToken).ConfigureAwait(false);
+        if (first is not null && !IsStuck && !cancellationToken.IsCancellationRequested)
+        {
+            // Last, when the empty operation is compiled for good too.
+            _overhead = await OwnThread.RunAsync(() => OverheadMeter.Start(Spec, first, _batches[Spec.Groups[0].Name], cancellationToken)).ConfigureAwait(false);
+        }
+    }
+
+    private async Task<WindowOutcome?> UnmeasuredAsync(TimeSpan duration, CanaryReading reading, CancellationToken cancellationToken)
+    {
+        WindowOutcome outcome = await MeasureAsync(0, duration, cancellationToken).ConfigureAwait(false);
+        WorkerRound round = RoundOf(outcome, outcome.IsStuck ? 1 : 0, reading);
+        if (outcome.IsStuck)
+        {
+            // It would stand still in the rounds too: this is all there is to tell of it.
+            IsStuck = true;
+            _rounds.Add(round);
+            return null;
+        }
+
+        return outcome;
+    }
+
+    private Task<WindowOutcome> MeasureAsync(int round, TimeSpan duration, CancellationToken cancellationToken) =>
+        WindowAsync(new WindowPlan(round, duration, _batches) { Whole = Spec.Whole }, cancellationToken, waiting: what => observer?.Waiting("a worker to " + what));
+
+    private WorkerRound RoundOf(WindowOutcome outcome, int round, CanaryReading reading)
+    {
+        LoopOverhead? overhead = round > 0 ? _overhead?.Of(outcome.Rate) : null;
+        double RateOf(double rate) => overhead is { IsSubtracted: true } ? overhead.Without(rate) : rate;
+        List<string> troubles = [.. outcome.Troubles];
+        if (outcome.Failures > 0)
+        {
+            Exception first = outcome.FirstError!;
+            troubles.Add(FormattableString.Invariant($"{outcome.Failures:N0} operations failed, the first with {first.GetType().Name}: {first.Message}"));
+        }
+
+        // What a stopped round left undone is no fault of the workload.
+        if (!outcome.IsPartial && Workload.Check(outcome.Totals()) is string wrong)
+        {
+            troubles.Add(wrong);
+        }
+
+        return new WorkerRound
+        {
+            Round = round,
+            StartSecond = Clock.Nanoseconds(_begin, outcome.Begin) / 1e9,
+            Seconds = outcome.Seconds,
+            Operations = outcome.Operations,
+            Rate = RateOf(outcome.Rate),
+            Executed = outcome.Executed,
+            Failures = outcome.Failures,
+            Groups = [.. outcome.Groups().Select(g => g with { Rate = RateOf(g.Rate) })],
+            Overhead = overhead,
+            Workers = outcome.Workers(),
+            Service = outcome.Service is null ? null : new LatencySummary(outcome.Service),
+            Response = outcome.Response is null ? null : new LatencySummary(outcome.Response),
+            InFlight = outcome.InFlight,
+            Pacing = outcome.Pacing,
+            Resources = outcome.Resources,
+            BytesPerOperation = (double)Math.Max(0, outcome.Bytes - (_idleBytes ?? 0)) / Math.Max(1, outcome.Executed),
+            Timeline = outcome.Timeline,
+            Canary = reading,
+            Troubles = troubles,
+            IsPartial = outcome.IsPartial,
+        };
+    }
+}
