@@ -2,7 +2,7 @@ using System.Runtime.CompilerServices;
 
 namespace Weir.Core.Dispatch;
 
-/// <summary>The user's action and nothing else.</summary>
+/// <summary>Calls only the user's action.</summary>
 internal readonly struct ActionCall<TItem>(Func<TItem, CancellationToken, ValueTask> action) : ICall<TItem, PendingNothing>
 {
     private readonly Func<TItem, CancellationToken, ValueTask> _action = action;

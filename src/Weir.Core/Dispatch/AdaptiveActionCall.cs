@@ -1,6 +1,6 @@
 namespace Weir.Core.Dispatch;
 
-/// <summary>The user's action, with its latency told to the adaptive limit.</summary>
+/// <summary>Calls the user's action and reports its latency to the adaptive limit.</summary>
 internal struct AdaptiveActionCall<TItem>(Func<TItem, CancellationToken, ValueTask> action, AdaptiveController controller)
     : ICall<TItem, AdaptivePendingNothing>
 {

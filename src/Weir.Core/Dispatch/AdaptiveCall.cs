@@ -1,6 +1,6 @@
 namespace Weir.Core.Dispatch;
 
-/// <summary>The user's selector, with its latency told to the adaptive limit.</summary>
+/// <summary>Calls the user's selector and reports its latency to the adaptive limit.</summary>
 internal struct AdaptiveCall<TItem, TResult>(Func<TItem, CancellationToken, ValueTask<TResult>> selector, AdaptiveController controller)
     : ICall<TItem, AdaptivePendingResult<TResult>>
 {

@@ -4,11 +4,12 @@ using System.Runtime.InteropServices;
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// The adaptive limit of one run: gathers a sample of each completed call, and at the end of a window has the law decide and tells the run.
+/// The adaptive limit of one run. It collects a sample of each completed call. At the end of a window, the law decides, and the controller sets the run's
+/// limit.
 /// </summary>
 /// <remarks>
-/// No lock: a sample takes a place in the window by one atomic increment, and whoever takes the last place closes it. Samples that come
-/// while a window is being closed are dropped; a sample stored late lands in the next window, where it is as good as any.
+/// There is no lock: a sample takes a place in the window by one atomic increment, and the thread that takes the last place closes the window. Samples that
+/// come while a window is being closed are dropped. A sample that is stored late lands in the next window, where it is as good as any other.
 /// </remarks>
 internal sealed class AdaptiveController
 {
@@ -31,7 +32,7 @@ internal sealed class AdaptiveController
     private long _deadline = long.MaxValue;
     private int _limit;
 
-    // Written by every completion, so away from what is only read.
+    // Written by every completion, so kept apart from fields that are only read.
     private PaddedLong _next;
 
     public AdaptiveController(AdaptiveSettings settings)
@@ -58,7 +59,7 @@ internal sealed class AdaptiveController
 
     public AdaptiveLaw Law => _law;
 
-    /// <summary>What counts as a quick call, in ticks of the clock.</summary>
+    /// <summary>The longest time of a quick call, in ticks of the clock.</summary>
     public long Quick { get; }
 
     /// <summary>Makes this the limit of a run. Called once, before the run starts.</summary>
@@ -75,7 +76,7 @@ internal sealed class AdaptiveController
     /// <param name="started">When it started, by <see cref="Timestamp"/>.</param>
     /// <param name="succeeded">Whether it returned a result.</param>
     /// <param name="cancellationToken">
-    /// The item's token. Cancelled, it means that the run has stopped, or that the item was given up and <see cref="TimedOut"/> told: no sample.
+    /// The item's token. If it is cancelled, the run has stopped, or the item was given up and reported to <see cref="TimedOut"/>: there is no sample.
     /// </param>
     public void Ended(long started, bool succeeded, CancellationToken cancellationToken)
     {
@@ -85,7 +86,7 @@ internal sealed class AdaptiveController
         }
     }
 
-    /// <summary>Some calls in a row have succeeded.</summary>
+    /// <summary>Several consecutive calls have succeeded.</summary>
     public void Ended(long started, long ended, int count, CancellationToken cancellationToken)
     {
         if (!cancellationToken.IsCancellationRequested)
@@ -106,7 +107,7 @@ internal sealed class AdaptiveController
     /// <param name="ended">When it ended.</param>
     /// <param name="inFlight">How many calls were in flight when it ended, itself included.</param>
     /// <param name="succeeded">Whether it returned a result.</param>
-    /// <param name="count">How many calls in a row the sample stands for.</param>
+    /// <param name="count">How many consecutive calls the sample represents.</param>
     public void Record(long started, long ended, int inFlight, bool succeeded, int count = 1)
     {
         long word = Interlocked.Add(ref _next.Value, count);
@@ -156,7 +157,7 @@ internal sealed class AdaptiveController
         {
             if (word >> 32 != number || (word & ClosedBit) != 0)
             {
-                // Somebody else closed it.
+                // Another thread closed it.
                 return;
             }
 
@@ -202,7 +203,7 @@ internal sealed class AdaptiveController
             sample.Latency = 0;
             if (latency == 0)
             {
-                // Its writer has taken the place and not stored anything yet.
+                // Its writer has taken the place but not stored anything yet.
                 continue;
             }
 
@@ -212,7 +213,7 @@ internal sealed class AdaptiveController
             {
                 if (_sorted.Length > 0)
                 {
-                    // A sample of several takes one place here: their mean has met the target or has not.
+                    // A sample of several calls takes one place here: their mean either met the target or did not.
                     _sorted[measured] = latency;
                 }
 
@@ -223,7 +224,7 @@ internal sealed class AdaptiveController
             }
         }
 
-        // Time during which nothing was in flight is nobody's latency: so not from before the first call, nor more than the longest took.
+        // Time with nothing in flight is not latency. So count no time before the first call, and no more than the longest call took.
         double turnover = count == 0 ? 0 : Math.Min(longest, (now - Math.Max(_opened, _firstStarted)) * (inFlight / count) / count);
         return new AdaptiveWindow
         {
@@ -252,12 +253,12 @@ internal sealed class AdaptiveController
 
     private struct Sample
     {
-        /// <summary>In ticks; -1 for a failure, 0 for nothing yet.</summary>
+        /// <summary>In ticks; -1 for a failure, 0 if nothing is stored yet.</summary>
         public long Latency;
         public long Ended;
         public int InFlight;
 
-        /// <summary>How many calls it stands for.</summary>
+        /// <summary>How many calls it represents.</summary>
         public int Count;
     }
 

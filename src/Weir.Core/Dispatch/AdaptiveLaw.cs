@@ -3,23 +3,23 @@ using System.Diagnostics;
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// Decides the limit from one window of calls after the other. Knows neither clock nor threads, and is called by one thread at a time.
+/// Decides the limit, from one window of calls after the other. It knows neither clock nor threads, and is called by one thread at a time.
 /// The formulas, and where they come from, are in docs/adaptive-concurrency.md.
 /// </summary>
 internal sealed partial class AdaptiveLaw
 {
-    /// <summary>The part of the limit that has to be in use for a window to say anything about the limit.</summary>
+    /// <summary>The fraction of the limit that must be in use for a window to say anything about the limit.</summary>
     private const double Used = 0.75;
 
-    /// <summary>How many standard errors are noise.</summary>
+    /// <summary>How many standard errors count as noise.</summary>
     private const double Noise = 2.5;
 
-    /// <summary>The least that one window leaves of the limit.</summary>
+    /// <summary>The smallest fraction of the limit that one window can leave.</summary>
     private const double DeepestCut = 0.25;
 
     private const int FewestSamples = 16;
 
-    // A wrong step of the slow start costs little, a late one a lot.
+    // In slow start, a wrong step costs little, and a late one a lot.
     private const int FewestDoubling = 8;
     private const int MostSamples = 1024;
     private const int FirstProbe = 4;
@@ -38,7 +38,7 @@ internal sealed partial class AdaptiveLaw
         Limit = settings.Initial;
         _phase = settings.Increase == AdaptiveConcurrencyStrategy.Gradient ? Phase.SlowStart : Phase.Steady;
 
-        // So that one slow call alone is within the percentile.
+        // So that a single slow call is still within the percentile.
         _target = settings.TargetLatency is null || settings.TargetPercentile >= 1
             ? 1
             : Math.Clamp((int)Math.Ceiling(1 / (1 - settings.TargetPercentile)), 1, 100);
@@ -47,19 +47,19 @@ internal sealed partial class AdaptiveLaw
     /// <summary>How many calls may be in flight.</summary>
     public int Limit { get; private set; }
 
-    /// <summary>How many completions to ignore before the next window: calls that were started under the limit before, and say nothing about this one.</summary>
+    /// <summary>How many completions to ignore before the next window: calls that started under the previous limit and say nothing about this one.</summary>
     public int Skip { get; private set; }
 
-    /// <summary>How many completions make a window. As many as are in flight: one each; half of that for the first sight of the server.</summary>
+    /// <summary>How many completions make a window: one for each call in flight, and half of that for the first look at the server.</summary>
     public int Samples => Math.Clamp(_started ? Limit : Limit / 2, IsDoubling ? Math.Max(FewestDoubling, _target) : Math.Max(FewestSamples, _target), MostSamples);
 
     /// <summary>The most that any window needs.</summary>
     public int MaxSamples => Math.Clamp(_settings.Max, Math.Max(FewestSamples, _target), MostSamples);
 
-    /// <summary>What a single call's latency counts at most, so that one in a thousand that hangs does not decide alone.</summary>
+    /// <summary>The most that a single call's latency counts, so that one call in a thousand that hangs does not decide by itself.</summary>
     public double Clip => _baseline > 0 ? 8 * _baseline : double.PositiveInfinity;
 
-    /// <summary>Whether the limit is lowered for a moment to see what the latency does.</summary>
+    /// <summary>Whether the limit is lowered briefly to see how the latency reacts.</summary>
     public bool IsProbing => _phase == Phase.Probe;
 
     /// <summary>Whether the limit doubles with each good window.</summary>
@@ -92,7 +92,7 @@ internal sealed partial class AdaptiveLaw
         }
         else if (window.InFlight < Used * Limit || window.Latency <= 0)
         {
-            // The source or the consumer holds the run back, not the limit: nothing is known about a higher one, nor wrong with this one.
+            // The source or the consumer holds the run back, not the limit. Nothing is known about a higher limit, and nothing is wrong with this one.
             Forget();
             EndProbe();
         }
@@ -106,7 +106,7 @@ internal sealed partial class AdaptiveLaw
         }
     }
 
-    /// <summary>Lowers the limit as the strategy says.</summary>
+    /// <summary>Lowers the limit according to the strategy.</summary>
     /// <param name="gradient">The factor for <see cref="AdaptiveConcurrencyStrategy.Gradient"/>.</param>
     private void Fall(double gradient) => Set(
         _settings.Decrease switch
@@ -117,7 +117,7 @@ internal sealed partial class AdaptiveLaw
         },
         Limit);
 
-    /// <summary>Raises the limit by a step, as the strategy says.</summary>
+    /// <summary>Raises the limit by one step, according to the strategy.</summary>
     private void Grow() => Set(
         _settings.Increase switch
         {
@@ -128,8 +128,8 @@ internal sealed partial class AdaptiveLaw
         Limit);
 
     /// <summary>
-    /// How many calls may queue at the server: also the step upwards. It grows slower than the limit, so that of two runs at one server the
-    /// larger one is the first to give way and gains less by a step.
+    /// How many calls may queue at the server, which is also the step upwards. It grows more slowly than the limit, so that of two runs at one server the
+    /// larger one is the first to give way and gains less from a step.
     /// </summary>
     private static double Allowance(double limit) => Math.Max(1, Math.Sqrt(limit) / 2);
 

@@ -8,29 +8,29 @@ internal sealed partial class AdaptiveLaw
     /// <summary>Doubling ends when the latency is this many times the lowest seen.</summary>
     private const double SlowStartEnds = 1.4;
 
-    /// <summary>The part of the limit at which a probe looks at the latency.</summary>
+    /// <summary>The fraction of the limit at which a probe measures the latency.</summary>
     private const double ProbeDepth = 0.5;
 
     private Phase _phase;
     private double _baseline;
 
-    // The limit at which the latency was last seen to be at its baseline: below half of it the limit doubles again, far above it is forgotten.
+    // The limit at which the latency was last at its baseline. Below half of it, the limit doubles again; far above it, it is forgotten.
     private double _capacity = double.PositiveInfinity;
 
-    // Whether a doubling has been seen that left the latency as it was. Without one, even the first window may have been a queue's.
+    // Whether a doubling has left the latency unchanged. Without one, even the first window may have seen a queue.
     private bool _seenFlat;
     private bool _calibrates;
 
-    // The window before, when it was bad and not the first bad one: that one had begun before whatever happened.
+    // The previous window, if it was bad and not the first bad one, which had begun before the change.
     private (int Limit, double Latency)? _lastBad;
     private bool _settled;
     private int _strikes;
 
-    // The last window that did not know its error, and by how much such windows differ.
+    // The last window that could not estimate its error, and by how much such windows differ.
     private (int Limit, double Latency)? _lastFew;
     private double _variation = 0.5;
 
-    // How often in a row such a window's latency has risen as a queue's does when the limit grows. Once may be chance, twice is not.
+    // How many times in a row such a window's latency has risen as a queue's does when the limit grows. Once may be chance; twice is not.
     private int _rises;
 
     private (int Limit, double Latency, double Error) _above;
@@ -76,7 +76,7 @@ internal sealed partial class AdaptiveLaw
         {
             if (_phase == Phase.SlowStart && isUnexplained)
             {
-                // No queue of ours: it would not have grown by more than the limit. So the windows before were too quick, or this one is too slow.
+                // Not our queue, which would not have grown by more than the limit. So the earlier windows were too fast, or this one is too slow.
                 _baseline = Towards(latency);
             }
             else if (_phase == Phase.SlowStart)
@@ -96,7 +96,7 @@ internal sealed partial class AdaptiveLaw
         {
             _seenFlat |= !first;
 
-            // The lowest of values that may be too low by as much as they differ would be too low itself.
+            // The values may be too low by as much as they differ, so the lowest of them would be too low as well.
             _baseline = isFew ? Towards(latency) : Math.Min(_baseline, latency);
             Set(2.0 * Limit, 0);
             return;
@@ -117,8 +117,8 @@ internal sealed partial class AdaptiveLaw
     private double Towards(double latency) => _baseline + (0.5 * (latency - _baseline));
 
     /// <summary>
-    /// The error of a window whose calls ended at so few moments that it does not know it: how far such windows have differed from each other so far. A difference
-    /// that the change of the limit explains, with a queue or without, is none.
+    /// The error of a window whose calls ended at too few moments to estimate it: how far such windows have differed from each other so far. A difference
+    /// that the change of the limit explains, with a queue or without one, does not count.
     /// </summary>
     private double ErrorOfFew(double latency, double error, out bool isUnexplained)
     {
@@ -138,7 +138,9 @@ internal sealed partial class AdaptiveLaw
         return Math.Min(error, _variation);
     }
 
-    /// <summary>By how much the latency exceeds the baseline when as many calls queue as are allowed to: Vegas' queue L (1 - baseline / latency), solved.</summary>
+    /// <summary>
+    /// The ratio of latency to baseline when as many calls queue as are allowed: Vegas' queue L (1 - baseline / latency), solved for the ratio.
+    /// </summary>
     private double Tolerance()
     {
         double share = Allowance(Limit) / Limit;
@@ -147,7 +149,8 @@ internal sealed partial class AdaptiveLaw
 
     private void EndSlowStart(double gradient)
     {
-        // At most to where doubling began, because the gradient of so few calls may be wrong; if it was deeper, or nothing flat was ever seen, a probe follows.
+        // At most to where doubling began, because the gradient of so few calls may be wrong. If it was deeper, or no doubling left the latency unchanged, a
+        // probe follows.
         double factor = Math.Max(gradient, 0.5);
         _sinceProbe = !_seenFlat || gradient < 0.45 ? RarestProbe : 0;
         _probeEvery = FirstProbe;
@@ -199,7 +202,7 @@ internal sealed partial class AdaptiveLaw
         }
         else if (_exact > 1.5 * _capacity + 2)
         {
-            // What was once the server's capacity is not any more.
+            // The server's capacity is no longer what it was.
             _capacity = double.PositiveInfinity;
             _phase = Phase.SlowStart;
             _seenFlat = true;
@@ -218,7 +221,7 @@ internal sealed partial class AdaptiveLaw
         Set(Math.Min(Limit * depth, Limit - 1), Limit);
     }
 
-    /// <summary>Ends a probe's window: has the latency fallen with the limit, then there was a queue.</summary>
+    /// <summary>Ends a probe's window: if the latency fell with the limit, there was a queue.</summary>
     private void Compare(double latency, double error)
     {
         (int limit, double above, double errorAbove) = _above;
@@ -233,7 +236,7 @@ internal sealed partial class AdaptiveLaw
                 _probeEvery = FirstProbe;
                 if (latency / above < ((double)Limit / limit + 1) / 2 && Limit > _settings.Min)
                 {
-                    // It fell about as far as the limit, so this may still be a queue: further down.
+                    // It fell about as far as the limit, so there may still be a queue: probe further down.
                     StartProbe(latency, error, ProbeDepth);
                     return;
                 }

@@ -3,12 +3,12 @@ using System.Runtime.CompilerServices;
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// Measures the calls that a worker makes one after the other. Calls that take a microsecond or less are measured several in a row, so that the clock costs
-/// them nothing: one sample then stands for all of them, with their mean.
+/// Measures the calls that a worker makes one after the other. Calls of a microsecond or less are measured several at a time, so that the clock costs
+/// them nothing; one sample then represents all of them, with their mean.
 /// </summary>
 /// <remarks>
-/// A mutable part of the call struct, which a worker copies for each chunk: it lives as long as the chunk. What is measured and not told
-/// at its end, which is less than half of the chunk and quick, is left out.
+/// It is a mutable part of the call struct, which a worker copies for each chunk, so it lives as long as the chunk. Calls that are measured but not reported
+/// at its end, which are fewer than half of the chunk and quick, are left out.
 /// </remarks>
 internal struct AdaptiveMeter(AdaptiveController controller)
 {
@@ -30,7 +30,7 @@ internal struct AdaptiveMeter(AdaptiveController controller)
         }
     }
 
-    /// <summary>The call has returned its result at once.</summary>
+    /// <summary>The call has returned its result synchronously.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Completed(CancellationToken cancellationToken)
     {
@@ -40,13 +40,13 @@ internal struct AdaptiveMeter(AdaptiveController controller)
         }
     }
 
-    /// <summary>The call has returned, and has not succeeded yet.</summary>
+    /// <summary>The call has returned, but has not succeeded yet.</summary>
     /// <returns>When it started.</returns>
     public long Suspended(CancellationToken cancellationToken)
     {
         if (_done > 0)
         {
-            // After quick ones, which had no look at the clock of their own: what it took until here counts as theirs.
+            // After quick calls, which did not read the clock themselves: the time until here counts as theirs.
             Tell(cancellationToken);
         }
 

@@ -1,8 +1,8 @@
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// Tells the user of changes of the limit: one call at a time, in order, on the thread pool. Changes that come while a call runs are told
-/// as one, so nothing queues up behind a callback that takes long.
+/// Reports changes of the limit to the user: one call at a time, in order, on the thread pool. Changes that come during a call are reported
+/// together, so nothing queues up behind a slow callback.
 /// </summary>
 internal sealed class AdaptiveNotifier(Func<int, int, ValueTask> callback, int initial) : IThreadPoolWorkItem
 {
@@ -52,7 +52,7 @@ internal sealed class AdaptiveNotifier(Func<int, int, ValueTask> callback, int i
                 }
                 catch (Exception)
                 {
-                    // Nobody asked for the outcome, and a run does not fail because somebody failed to watch it. Documented at the option.
+                    // Nobody asked for the outcome, and a callback's failure must not fail the run. Documented at the option.
                 }
             }
         }

@@ -3,7 +3,7 @@ using Weir.Core.Sinks;
 
 namespace Weir.Core.Dispatch;
 
-/// <summary>A started call without a result that is measured when it is found to have ended, unless that was done already.</summary>
+/// <summary>A started call without a result. It is measured when it is found to have ended, unless that has already been done.</summary>
 internal readonly struct AdaptivePendingNothing : IPending<Nothing>
 {
     private readonly ValueTask _task;

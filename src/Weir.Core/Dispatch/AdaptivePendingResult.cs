@@ -2,7 +2,7 @@ using System.Runtime.CompilerServices;
 
 namespace Weir.Core.Dispatch;
 
-/// <summary>A started call that is measured when its result is taken, unless that was done already.</summary>
+/// <summary>A started call. It is measured when its result is taken, unless that has already been done.</summary>
 internal readonly struct AdaptivePendingResult<TResult> : IPending<TResult>
 {
     private readonly ValueTask<TResult> _task;

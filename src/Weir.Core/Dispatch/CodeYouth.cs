@@ -1,22 +1,22 @@
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// Says how long a piece of code is young: not yet compiled with what the runtime learns by running it. Until then two compilations of it take turns, one that is
-/// optimized from the first call and one that learns.
+/// Determines how long a piece of code is young: not yet compiled with what the runtime learns by running it. Until then, two compilations of it take turns:
+/// one that is optimized from the first call and one that learns.
 /// </summary>
 /// <remarks>
-/// The runtime does not say what it has compiled. It counts calls, 30 of them twice, each time after a tenth of a second in which nothing new was compiled. So code has grown up
-/// after some time in which it was called often enough. Nothing depends on it but speed, so threads may count wrongly.
+/// The runtime does not say what it has compiled. It counts calls, 30 of them twice, each time after a tenth of a second in which nothing new was compiled. So
+/// code has grown up after some time in which it was called often enough. Nothing depends on it but speed, so threads may count wrongly.
 /// </remarks>
 internal sealed class CodeYouth(TimeProvider time)
 {
-    /// <summary>How many items are run to learn.</summary>
+    /// <summary>How many items run so that the runtime can learn.</summary>
     public const int Lesson = 16;
 
     /// <summary>How many items at once are worth the code that is optimized at once. Chunks double, so that many items get there soon.</summary>
     public const int Many = 32;
 
-    // One call in so many is for learning.
+    // One call in this many is for learning.
     private const int Turns = 16;
 
     // A period is a sixty-fourth of a second. It counts when the code was run to learn this often in it.
@@ -33,7 +33,7 @@ internal sealed class CodeYouth(TimeProvider time)
     /// <summary>Whether the code is no longer young.</summary>
     public bool IsOver { get; private set; }
 
-    /// <summary>Whether this call is one to learn. Call it once for each, while the code is young.</summary>
+    /// <summary>Whether this call is for learning. Ask once per call, while the code is young.</summary>
     public bool IsTurnToLearn()
     {
         if (++_calls % Turns != 0)
@@ -45,7 +45,7 @@ internal sealed class CodeYouth(TimeProvider time)
         return true;
     }
 
-    /// <summary>Notes a call that learns.</summary>
+    /// <summary>Records a call for learning.</summary>
     public void Learn()
     {
         if (++_lessons >= FewestInPeriod)

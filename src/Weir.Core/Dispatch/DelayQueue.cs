@@ -4,8 +4,8 @@ using Weir.Core.Threads;
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// Items that wait for their next attempt. They hold no worker meanwhile. One timer for the run, set to the earliest; everything that is due when it fires goes
-/// back to the source, from where any worker claims it.
+/// Items that wait for their next attempt, without a worker. There is one timer for the run, set to the earliest item. Everything that is due when it fires
+/// goes back to the source, from which any worker can claim it.
 /// </summary>
 internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<int> due) : IDisposable
 {
@@ -15,10 +15,10 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
     private long _timerDue = long.MaxValue;
     private bool _closed;
 
-    /// <summary>Puts an item aside.</summary>
-    /// <param name="item">A chunk of the one item.</param>
+    /// <summary>Adds an item.</summary>
+    /// <param name="item">A chunk that contains only this item.</param>
     /// <param name="dueAt">When it may come back, as a timestamp of the clock.</param>
-    /// <returns>False when the run is over and the item was not taken.</returns>
+    /// <returns>False if the run has ended and the item was not taken.</returns>
     public bool TryAdd(in Chunk<T> item, long dueAt)
     {
         using (_lock.Hold())
@@ -34,7 +34,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
         }
     }
 
-    /// <summary>Gives everything that still waits, and takes no more.</summary>
+    /// <summary>Returns all waiting items, and takes no more.</summary>
     public IReadOnlyList<Chunk<T>> Close()
     {
         using (_lock.Hold())
@@ -61,7 +61,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
         _timer ??= WatchTime.For(time).CreateTimer(static queue => ((DelayQueue<T>)queue!).Fire(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
         TimeSpan left = time.GetElapsedTime(time.GetTimestamp(), first.Due);
 
-        // Whole milliseconds, upwards: a timer never fires early by its own rounding, and never spins.
+        // Rounded up to whole milliseconds, so that a timer never fires early because of its own rounding, and never spins.
         _timer.Change(TimeSpan.FromMilliseconds(Math.Max(0, Math.Ceiling(left.TotalMilliseconds))), Timeout.InfiniteTimeSpan);
     }
 

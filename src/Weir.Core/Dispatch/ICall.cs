@@ -4,19 +4,22 @@ namespace Weir.Core.Dispatch;
 /// What a run does with one item. A struct given as a type parameter, so that the run without features compiles to nothing but
 /// the user's delegate.
 /// </summary>
-/// <remarks>No member has a body here, and none is static: what a struct does not have itself cannot be compiled ahead of time.</remarks>
+/// <remarks>No member has a body here, and none is static: a member that the struct does not declare itself cannot be compiled ahead of time.</remarks>
 /// <typeparam name="TItem">The items.</typeparam>
-/// <typeparam name="TPending">How the call says that it is not done yet.</typeparam>
+/// <typeparam name="TPending">How the call represents that it has not completed yet.</typeparam>
 internal interface ICall<in TItem, TPending>
 {
-    /// <summary>Whether the call writes its large pending struct where the worker has it, most of the time only a part of it, because to return it costs more than all the rest.</summary>
+    /// <summary>
+    /// Whether the call writes its large pending struct directly to the worker's copy, usually only a part of it, because returning it would cost more than
+    /// everything else.
+    /// </summary>
     bool InvokesInPlace { get; }
 
     /// <summary>Starts the call.</summary>
     /// <param name="item">The item.</param>
     /// <param name="index">Its index.</param>
-    /// <param name="isFirst">Whether the item comes for the first time, and not for another attempt.</param>
-    /// <param name="cancellationToken">Cancelled when the run stops, or the time of the attempt is up.</param>
+    /// <param name="isFirst">Whether this is the item's first attempt.</param>
+    /// <param name="cancellationToken">Cancelled when the run stops or the attempt's time limit passes.</param>
     TPending Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken);
 
     /// <summary>Does the same, in place. Only when <see cref="InvokesInPlace"/>.</summary>

@@ -1,6 +1,6 @@
 namespace Weir.Core.Dispatch;
 
-/// <summary>A started call: a ValueTask of one kind or another. To be consumed once.</summary>
+/// <summary>A started call: a ValueTask of one kind or another. Consume it only once.</summary>
 internal interface IPending<out TResult>
 {
     bool IsCompleted { get; }
@@ -9,6 +9,6 @@ internal interface IPending<out TResult>
 
     TResult GetResult();
 
-    /// <summary>Calls back once, without the execution context and on no captured context.</summary>
+    /// <summary>Calls back once, without the execution context and without a captured context.</summary>
     void OnCompleted(Action continuation);
 }

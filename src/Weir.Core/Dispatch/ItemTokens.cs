@@ -4,13 +4,13 @@ using Weir.Core.Threads;
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// The tokens of a worker's timed items. Each item has a source of its own: user code may keep a token for longer than its item runs, and then nothing but the run may cancel it, least of
-/// all the time limit of the worker's next item.
+/// The tokens of a worker's timed items. Each item has its own source, because user code may keep a token for longer than its item runs. Then only the run may
+/// cancel it, and least of all the time limit of the worker's next item.
 /// </summary>
 /// <remarks>
-/// To link each source with the run's token would cost a registration an item, under a lock that all workers share, and could be undone only by forgetting those whose tokens are still in use. So
-/// the sources lie in blocks, each of which knows its block and so keeps it alive while its token is in use; the worker keeps the blocks weakly, and the run's stop cancels what is
-/// left of them.
+/// Linking each source with the run's token would cost a registration per item, under a lock that all workers share, and could be undone only by forgetting
+/// those whose tokens are still in use. So the sources are in blocks. Each source knows its block and so keeps it alive while its token is in use. The worker
+/// keeps weak references to the blocks, and the run's stop cancels what is left of them.
 /// </remarks>
 internal sealed class ItemTokens
 {
@@ -38,7 +38,7 @@ internal sealed class ItemTokens
         }
     }
 
-    /// <summary>Makes the source of the next item. Only for the worker.</summary>
+    /// <summary>Creates the source of the next item. Only for the worker.</summary>
     public CancellationTokenSource Next()
     {
         if (_count == Block.Size)
@@ -74,10 +74,10 @@ internal sealed class ItemTokens
         }
     }
 
-    /// <summary>The run has stopped: cancels the token of the item that runs, and those of ended items that are still in use.</summary>
+    /// <summary>The run has stopped: cancels the token of the running item, and those tokens of ended items that are still in use.</summary>
     private void StopAll()
     {
-        // Either the worker sees this before its next item begins, or that item's source is seen here. The worker pays for no barrier.
+        // Either the worker sees this before its next item begins, or that item's source is seen here. The worker needs no barrier.
         Volatile.Write(ref _stopped, true);
         Interlocked.MemoryBarrierProcessWide();
         List<Block> blocks;
@@ -105,10 +105,10 @@ internal sealed class ItemTokens
         }
     }
 
-    /// <summary>Sources that are kept as long as any of their tokens is.</summary>
+    /// <summary>Sources that are kept alive as long as any of their tokens.</summary>
     private sealed class Block
     {
-        // So many that a weak reference costs an item next to nothing, and so few that a token in use keeps little.
+        // So many that a weak reference costs an item almost nothing, and so few that a token in use keeps little alive.
         public const int Size = 32;
 
         public Source?[] Sources { get; } = new Source?[Size];

@@ -3,7 +3,7 @@ namespace Weir.Core.Dispatch;
 /// <summary>Why a worker has nothing to do. Checked once more under the gate before it leaves.</summary>
 internal enum LeaveReason
 {
-    /// <summary>Nothing is left to claim, or the run is over.</summary>
+    /// <summary>Nothing is left to claim, or the run has ended.</summary>
     Exhausted,
 
     /// <summary>Another worker is reading the source, and this one has not had an item since it came.</summary>

@@ -9,7 +9,7 @@ internal sealed class PoolExecutor : Executor
 
     public override int Threads => Environment.ProcessorCount;
 
-    // A thread that is not the pool's or carries a context belongs to somebody who completed an item: workers do not go on there.
+    // A thread that is not the pool's, or that carries a context, belongs to code that completed an item. Workers do not continue there.
     public override bool MayRunHere => (Thread.CurrentThread.IsThreadPoolThread || SpareThreads.IsCurrent) && SynchronizationContext.Current is null;
 
     public override long Quantum { get; } = System.Diagnostics.Stopwatch.Frequency / 50;
@@ -18,7 +18,7 @@ internal sealed class PoolExecutor : Executor
     {
         if (SpareThreads.IsCurrent)
         {
-            // The pool had no thread a moment ago. The worker goes back to it as soon as it has one.
+            // The pool had no free thread a moment ago. The worker returns to the pool as soon as there is one.
             UrgentWork.Queue(worker);
         }
         else
@@ -29,7 +29,7 @@ internal sealed class PoolExecutor : Executor
 
     public override void QueueUrgently(IThreadPoolWorkItem worker) => UrgentWork.Queue(worker);
 
-    // A caller on a pool thread that awaits the run goes back to the pool, and finds the worker first in its own queue, with warm caches. If it
+    // A caller on a pool thread that awaits the run returns to the pool and finds the worker first in its own queue, with warm caches. If it
     // does something else instead, another thread takes the worker from there.
     public override void QueueNext(IThreadPoolWorkItem worker) => ThreadPool.UnsafeQueueUserWorkItem(worker, preferLocal: true);
 }

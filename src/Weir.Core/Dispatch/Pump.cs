@@ -7,7 +7,7 @@ using Weir.Core.Sinks;
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// One run: the workers of it, how many there may be, and when it is over. Nothing here happens once per item; what does is in
+/// One run: its workers, how many there may be, and when it ends. Nothing here happens once per item; the work for each item is in
 /// <see cref="PumpWorker{TItem, TResult, TPending, TCall, TSink}"/>.
 /// </summary>
 /// <remarks>
@@ -30,7 +30,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     private int _limit;
     private int _live;
     private int _queued;
-    // What workers did that the run has forgotten, made by the first one that it forgets.
+    // The counts of workers that the run has forgotten; created for the first one that it forgets.
     private StrongBox<RunSample>? _pastOrNone;
     private volatile bool _over;
     private bool _throttled;
@@ -47,21 +47,21 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
         settings.Adaptive?.Attach(this);
     }
 
-    /// <summary>The token that user code of this run gets: cancelled when the run stops for whatever reason.</summary>
+    /// <summary>The token that this run's user code gets. It is cancelled when the run stops for any reason.</summary>
     public CancellationToken Token { get; }
 
     /// <summary>The caller's context, under which user code runs. Null when the caller suppressed its flow.</summary>
     public ExecutionContext? Context { get; }
 
-    /// <summary>Whether the run was stopped before its end. No further item starts then.</summary>
+    /// <summary>Whether the run was stopped before its end. Then no further item starts.</summary>
     public bool IsOver => _over;
 
     /// <summary>Whether items can be given up while they run.</summary>
     public bool IsGuarded { get; }
 
     /// <summary>
-    /// Whether the stall watch tells when an item began that lasts for a while: within one of its periods, by the run's own clock. Set before the start, for a clock that
-    /// is not the system's, by tests only.
+    /// Whether the stall watch determines when an item that lasts for a while began: within one of its periods, by the run's own clock. Set before the start;
+    /// for a clock that is not the system's, only by tests.
     /// </summary>
     public bool SeesStarts { get; set; }
 
@@ -74,7 +74,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     /// <summary>How many workers are at work or waiting for their items.</summary>
     public int Live => Volatile.Read(ref _live);
 
-    /// <summary>Whether there are more workers than the limit allows. One more is allowed while the place of a reader is lent to it.</summary>
+    /// <summary>Whether there are more workers than the limit allows. One more is allowed while a reader's place is lent to it.</summary>
     public bool HasTooMany => Volatile.Read(ref _live) - Volatile.Read(ref _limit) is var over && over > 0 && !(over == 1 && IsLent);
 
     public PumpSettings Settings => _settings;
@@ -87,13 +87,13 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
 
     protected abstract bool IsAtCeiling { get; }
 
-    /// <summary>Whether items were given back that anybody may claim.</summary>
+    /// <summary>Whether items were given back for any worker to claim.</summary>
     protected abstract bool HasStash { get; }
 
-    /// <summary>Whether the place of a worker that is reading is lent to one more.</summary>
+    /// <summary>Whether the place of a reading worker is lent to one more worker.</summary>
     protected abstract bool IsLent { get; }
 
-    /// <summary>Whether workers take turns for each single item.</summary>
+    /// <summary>Whether workers take turns for every single item.</summary>
     protected abstract bool ReadsOneByOne { get; }
 
     protected abstract int KnownCount { get; }
@@ -104,7 +104,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     protected abstract long NextIndex { get; }
 
     /// <summary>Starts the run with its first worker, on a thread of the executor and never on the caller's.</summary>
-    /// <param name="eager">How many workers to start at once: one, unless there are threads that wait anyway.</param>
+    /// <param name="eager">How many workers to start at once: one, unless there are threads that are waiting anyway.</param>
     /// <param name="callerToken">The caller's token.</param>
     /// <param name="otherCallerToken">A second token of the caller, such as that of an enumerator.</param>
     public void Start(int eager, CancellationToken callerToken, CancellationToken otherCallerToken = default)
@@ -113,7 +113,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
         first.IsQueued = true;
         using (_gate.Hold())
         {
-            // A deadline that was set before, or the end of a runtime, may have come first.
+            // A deadline that was set earlier, or the end of a runtime, may have come first.
             if (_finished)
             {
                 return;
@@ -127,7 +127,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
         if ((_limit > 1 || IsGuarded || _settings.Adaptive is not null) && KnownCount != 1)
         {
             SeesStarts |= _settings.TimeProvider == TimeProvider.System;
-            // Before the tokens: a cancelled one ends the run right there, and the end takes the run out of the watch.
+            // Before the tokens: a cancelled one ends the run immediately, and the end removes the run from the watch.
             StallWatch.Add(this);
         }
 
@@ -145,7 +145,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
         {
             if (_finished)
             {
-                // It ended before all of this was in place, and so may have left something of it behind.
+                // It ended before all of this was in place, and so may have left some of it behind.
                 Unlink();
                 return;
             }
@@ -161,8 +161,8 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     /// <summary>Stops the run because the caller asked for it.</summary>
     public void Cancel(CancellationToken by) => Stop(by);
 
-    /// <summary>Stops the run: nothing more starts, and the token of what runs is cancelled.</summary>
-    /// <returns>Whether this call is the one that stopped it.</returns>
+    /// <summary>Stops the run: nothing more starts, and the token of the running items is cancelled.</summary>
+    /// <returns>Whether this call stopped it.</returns>
     public bool Stop(CancellationToken? by = null)
     {
         if (!TryStop(by, ItemStatus.Cancelled, null, out bool finish))
@@ -176,7 +176,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
         }
         catch (AggregateException)
         {
-            // Thrown by callbacks that user code registered on the token; they are no part of the run's outcome.
+            // Thrown by callbacks that user code registered on the token. They are not part of the run's outcome.
         }
 
         if (finish)
@@ -189,7 +189,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
 
     void IRunHandle.Abandon() => Stop();
 
-    /// <summary>Changes the limit. Fewer: workers leave as their items end. More: others start now.</summary>
+    /// <summary>Changes the limit. If it is lower, workers leave as their items end. If it is higher, more workers start now.</summary>
     public void SetLimit(int limit)
     {
         Debug.Assert(limit >= 1, "A run without workers would never end.");
@@ -206,7 +206,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
         }
     }
 
-    /// <summary>Told by the consumer, after it has raised the ceiling: reading may go on.</summary>
+    /// <summary>Called by the consumer after it has raised the ceiling: reading may continue.</summary>
     public void Release()
     {
         PumpWorker? worker = null;
@@ -246,13 +246,13 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
         }
     }
 
-    /// <summary>Adds what the source and the sink know.</summary>
+    /// <summary>Adds the counts of the source and the sink.</summary>
     protected abstract void AddTo(ref RunSample sample);
 
-    /// <summary>Lends the place of a worker that is reading.</summary>
+    /// <summary>Lends the place of a reading worker.</summary>
     protected abstract bool TryLend();
 
-    /// <summary>The reader has its place back.</summary>
+    /// <summary>Returns the reader's place.</summary>
     protected abstract void TakeBack();
 
     protected abstract void TakeKeptTurnAway();
@@ -263,7 +263,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
 
     protected abstract void Complete(CancellationToken? cancelledBy, FailureLog? failures);
 
-    /// <summary>In place of a completion that threw, or could not be reached.</summary>
+    /// <summary>Replaces a completion that threw or could not be reached.</summary>
     protected abstract void CompleteBroken(Exception error);
 
     [Conditional("DEBUG")]

@@ -2,18 +2,18 @@ using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
-/// <content>Giving up workers whose item passed its time limit, or all of them when the run has to end now.</content>
+/// <content>Gives up workers whose item passed its time limit, or all workers if the run has to end now.</content>
 internal abstract partial class Pump
 {
     /// <summary>
-    /// Ends the run without waiting for what runs: every running item gets <paramref name="status"/>, everything else never runs.
+    /// Ends the run without waiting for running items: each of them gets <paramref name="status"/>, and no other item runs.
     /// Only for guarded runs.
     /// </summary>
     public void Abort(ItemStatus status, Exception? error)
     {
         if (TryStop(by: null, status, error, out bool finish))
         {
-            // What user code does when its token is cancelled may take long, and nobody waits for it here.
+            // User code may take long to react to its cancelled token, and nobody waits for it here.
             QuietCancel.Later(_stopped);
             if (finish)
             {
@@ -23,14 +23,14 @@ internal abstract partial class Pump
 
         if (!AbandonAll(status, error))
         {
-            // A worker was between two items and had not yet seen that the run is over. It sees it before its next item, or is caught in it.
+            // A worker was between two items and had not yet seen that the run has ended. It sees this before its next item, or is caught in that item.
             Again again = new(this, status, error);
             again.Timer.Change(Again.Pause, Again.Pause);
         }
     }
 
     /// <summary>
-    /// A new worker in place of an orphan. It counts as the orphan did, so the run waits for it. The run forgets the orphan, which may live for as long
+    /// A new worker that replaces an orphan. It counts as the orphan did, so the run waits for it. The run forgets the orphan, which may live as long
     /// as the call that it waits for: an endless run may have any number of them.
     /// </summary>
     public PumpWorker CreateSuccessor(PumpWorker orphan)
@@ -61,7 +61,7 @@ internal abstract partial class Pump
         }
     }
 
-    // Who is walking the list without the lock may be at the orphan: it keeps its own link.
+    // A thread that walks the list without the lock may be at the orphan, so the orphan keeps its own link.
     private void UnlinkNeedsLock(PumpWorker worker)
     {
         if (_created == worker)
@@ -91,7 +91,8 @@ internal abstract partial class Pump
             }
             catch (Exception e)
             {
-                // Taken from its worker, and then there was no memory to record it or no thread to replace its own. It will not end by itself any more.
+                // The item was taken from its worker, but then there was no memory to record it or no thread to replace the worker's. It will no longer end by
+                // itself.
                 _broken ??= e;
             }
 
@@ -118,7 +119,7 @@ internal abstract partial class Pump
         }
     }
 
-    /// <summary>Gives up what is left, again and again until the run has ended.</summary>
+    /// <summary>Gives up the remaining items, repeatedly, until the run has ended.</summary>
     private sealed class Again
     {
         public static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(1);

@@ -1,12 +1,12 @@
 namespace Weir.Core.Dispatch;
 
-/// <content>Items that wait for another attempt: the run is not over while there are any, and they have a bound.</content>
+/// <content>Items that wait for another attempt. The run does not end while there are any, and their number is bounded.</content>
 internal abstract partial class Pump
 {
     private int _delayed;
     private int _cancelledItems;
 
-    /// <summary>Whether so many items wait for another attempt that no new one is started: what waits is kept in memory.</summary>
+    /// <summary>Whether so many items wait for another attempt that no new item starts, because waiting items are kept in memory.</summary>
     protected bool HasBacklog => Volatile.Read(ref _delayed) >= 1024 + (4 * (long)Limit);
 
     protected abstract void CloseDelays();
@@ -19,7 +19,7 @@ internal abstract partial class Pump
         }
     }
 
-    /// <summary>Counts an item that ended because the run was stopped: it is cancelled then, and has not failed.</summary>
+    /// <summary>Counts an item that ended because the run was stopped. It is cancelled and has not failed.</summary>
     public void CountStopped() => CountStopped(1);
 
     private void CountStopped(int count)
@@ -30,9 +30,9 @@ internal abstract partial class Pump
         }
     }
 
-    /// <summary>Told when the run was stopped while items waited for another attempt.</summary>
+    /// <summary>Called when the run was stopped while items waited for another attempt.</summary>
     /// <param name="waited">How many waited.</param>
-    /// <param name="attempted">How many of these and of those that were due had been attempted, and so ended.</param>
+    /// <param name="attempted">How many of these, and of the due items, had been attempted, and so have ended.</param>
     protected void EndDelayed(int waited, int attempted)
     {
         CountStopped(attempted);
@@ -43,7 +43,7 @@ internal abstract partial class Pump
         }
     }
 
-    /// <summary>Told when items have come back to the source.</summary>
+    /// <summary>Called when items have come back to the source.</summary>
     protected void OnDue(int count)
     {
         bool finish;

@@ -5,9 +5,9 @@ namespace Weir.Core.Dispatch;
 /// <content>When a run gets another worker for synchronous work.</content>
 internal abstract partial class Pump
 {
-    // A wake-up of another thread costs some microseconds on each side: work has to last longer than this to be worth one.
+    // Waking another thread costs some microseconds on each side, so it is only worth it for work that lasts longer than this.
     private static readonly long WorthAWakeUp = Stopwatch.Frequency / 50_000;
-    /// <summary>Two workers that take turns for items smaller than this, in Stopwatch ticks, would only pass the turn to and fro.</summary>
+    /// <summary>Two workers that take turns for items smaller than this, in Stopwatch ticks, would only pass the turn back and forth.</summary>
     public static readonly long WorthATurn = Math.Max(1, Stopwatch.Frequency / 6_000_000);
     private static readonly long LongestPause = Stopwatch.Frequency / 1_000;
 
@@ -17,13 +17,13 @@ internal abstract partial class Pump
     private int _waitingForTurn;
     private int _spinning;
 
-    /// <summary>Whether workers left that would have read on, had nobody else been reading.</summary>
+    /// <summary>Whether workers left that would have continued to read if no other worker had been reading.</summary>
     public bool HasWaitingForTurn => Volatile.Read(ref _waitingForTurn) > 0;
 
-    /// <summary>The run's place in the list of the stall watch; -1 when it is not in it. Guarded by the watch's lock.</summary>
+    /// <summary>The run's index in the stall watch's list, or -1 if it is not in the list. Guarded by the watch's lock.</summary>
     public int WatchIndex { get; set; } = -1;
 
-    /// <summary>Called by a worker that has given up the turn and is about to run what it read: one of those who wait for it takes it.</summary>
+    /// <summary>Called by a worker that has given up the turn and is about to run what it read. One of the workers that wait for the turn takes it.</summary>
     public void CallWaitingForTurn()
     {
         PumpWorker? worker;
@@ -31,7 +31,7 @@ internal abstract partial class Pump
         {
             if (_waitingForTurn == 0 || IsBusy)
             {
-                // Whoever reads now calls when it has read.
+                // The worker that reads now calls the next one when it has read.
                 return;
             }
 
@@ -45,7 +45,9 @@ internal abstract partial class Pump
         }
     }
 
-    /// <summary>Whether a worker may wait for the turn with its thread for a moment: not so many that they keep the reader from its processor.</summary>
+    /// <summary>
+    /// Whether a worker may briefly wait for the turn without leaving its thread. Not too many may, or they would keep the reader from its processor.
+    /// </summary>
     public bool TryBeginSpinning()
     {
         if (Interlocked.Increment(ref _spinning) < Environment.ProcessorCount)
@@ -59,10 +61,10 @@ internal abstract partial class Pump
 
     public void EndSpinning() => Interlocked.Decrement(ref _spinning);
 
-    /// <summary>Asked by a worker that has been at work since <paramref name="started"/> without a suspension.</summary>
+    /// <summary>Called by a worker that has worked since <paramref name="started"/> without a suspension.</summary>
     /// <param name="started">When the worker began, as a Stopwatch timestamp.</param>
     /// <param name="now">Now.</param>
-    /// <param name="perItem">About how long an item takes, in Stopwatch ticks.</param>
+    /// <param name="perItem">The approximate time per item, in Stopwatch ticks.</param>
     public void ConsiderHelp(long started, long now, double perItem)
     {
         if (now - started < WorthAWakeUp
@@ -90,7 +92,7 @@ internal abstract partial class Pump
         }
     }
 
-    /// <summary>Told when a helper found the source busy and left without an item, or got one: the next help comes later, or soon.</summary>
+    /// <summary>Called when a helper found the source busy and left without an item, or got one. The next helper then comes later, or soon.</summary>
     public void HelpWas(bool useful)
     {
         long pause = useful ? WorthAWakeUp : Math.Min(LongestPause, _helpPause * 2);
@@ -100,7 +102,7 @@ internal abstract partial class Pump
         }
     }
 
-    /// <summary>Called by the stall watch: if no item was claimed since the last look while synchronous calls run, one more worker starts.</summary>
+    /// <summary>Called by the stall watch. If no item was claimed since the last look while synchronous calls run, one more worker starts.</summary>
     /// <param name="saturated">Whether the process keeps all processors busy, so that workers beyond their number would not help.</param>
     public void HelpIfStalled(bool saturated)
     {
@@ -125,10 +127,10 @@ internal abstract partial class Pump
             return;
         }
 
-        // The worker that keeps it is inside an item that takes long.
+        // The worker that keeps the turn is inside an item that takes long.
         TakeKeptTurnAway();
 
-        // Half as many again, so that a limit of hundreds is reached in some ticks when the calls block.
+        // Half as many again, so that a limit of hundreds is reached within a few ticks if the calls block.
         for (int more = Math.Max(1, executing / 2); more > 0 && AddQueued(); more--)
         {
         }

@@ -1,9 +1,12 @@
 namespace Weir.Core.Dispatch;
 
-/// <content>Who works for a run: workers come, wait for a thread and leave.</content>
+/// <content>The workers of a run: they come, wait for a thread and leave.</content>
 internal abstract partial class Pump
 {
-    /// <summary>A worker for the current thread to run, when the run has use for one more. Called after a turn was given up or items were given back, which are full fences.</summary>
+    /// <summary>
+    /// Returns a worker for the current thread to run, if the run can use one more. Called after a turn was given up or items were given back, which are full
+    /// fences.
+    /// </summary>
     public PumpWorker? TryAdd()
     {
         if (_over || Volatile.Read(ref _live) >= Volatile.Read(ref _limit) || IsBusy || IsExhausted)
@@ -17,8 +20,8 @@ internal abstract partial class Pump
         }
     }
 
-    /// <summary>Starts one more worker on another thread, when the run has use for it.</summary>
-    /// <param name="urgent">Whether it is wanted also while calls that were given up hold all threads.</param>
+    /// <summary>Starts one more worker on another thread, if the run can use it.</summary>
+    /// <param name="urgent">Whether it is needed even while abandoned calls hold all threads.</param>
     public bool AddQueued(bool urgent = false)
     {
         PumpWorker? worker;
@@ -36,7 +39,7 @@ internal abstract partial class Pump
         return true;
     }
 
-    /// <summary>Counts a worker that gives its thread back to the executor between two items.</summary>
+    /// <summary>Counts a worker that returns its thread to the executor between two items.</summary>
     public void Requeue(PumpWorker worker)
     {
         using (_gate.Hold())
@@ -48,7 +51,7 @@ internal abstract partial class Pump
         _settings.Executor.Queue(worker);
     }
 
-    /// <summary>Whether a queued worker still has a run to work for.</summary>
+    /// <summary>Whether the run of a queued worker still exists.</summary>
     public bool TryEnter(PumpWorker worker)
     {
         using (_gate.Hold())
@@ -65,7 +68,7 @@ internal abstract partial class Pump
         }
     }
 
-    /// <summary>Lets a worker go, unless the reason has passed meanwhile. The last one out ends the run.</summary>
+    /// <summary>Lets a worker leave, unless its reason no longer holds. The last worker to leave ends the run.</summary>
     public bool TryLeave(PumpWorker worker, LeaveReason reason)
     {
         bool finish;
@@ -73,7 +76,7 @@ internal abstract partial class Pump
         {
             AssertInvariants();
 
-            // First, and with a full fence: whoever ends the reason afterwards looks at this number, and sees that a worker is missing.
+            // First, and with a full fence: a thread that removes the reason afterwards reads this number and sees that a worker is missing.
             Interlocked.Decrement(ref _live);
             if (!_over && !MayLeaveNeedsLock(reason))
             {
@@ -117,7 +120,7 @@ internal abstract partial class Pump
                 _waitingForTurn++;
                 return true;
             case LeaveReason.TooMany:
-                // What was given back is for this worker, if it can have the place of one that is reading.
+                // The items that were given back are for this worker, if it can have the place of a reading worker.
                 return _live >= _limit && !(_live == _limit && (IsLent || (HasStash && TryLend())));
             case LeaveReason.Throttled when IsAtCeiling:
                 return _throttled = true;

@@ -14,10 +14,10 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     public readonly TCall Call;
     public readonly TSink Sink;
 
-    /// <summary>Decides about failed calls before they count, or null.</summary>
+    /// <summary>Decides what becomes of failed calls before they count, or null.</summary>
     public readonly IRecovery<TResult>? Recovery;
 
-    /// <summary>The source, when a worker may keep the turn over many tiny items: then nothing is ever given back, and nobody asks for pauses.</summary>
+    /// <summary>The source, if a worker may keep the turn over many tiny items. Then nothing is ever given back, and there are no pauses.</summary>
     public readonly OneByOneSource<TItem>? Keepable;
 
     private readonly DelayQueue<TItem>? _delays;
@@ -45,7 +45,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
     protected override bool IsAtCeiling => Source.IsAt(Ceiling);
 
-    /// <summary>Items at or beyond this index may not start yet; none that is new, while too many wait for another attempt.</summary>
+    /// <summary>Items at or beyond this index may not start yet. While too many items wait for another attempt, no new item may start.</summary>
     public long Ceiling => HasBacklog ? 0 : Sink.Ceiling;
 
     protected override bool ReadsOneByOne => Source.TakesTurns && Source.KnownCount < 0;
@@ -69,14 +69,14 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
     protected override void CompleteBroken(Exception error) => Sink.Complete(RunEnd.Broken(error));
 
-    /// <summary>Puts an item aside until its next attempt.</summary>
-    /// <returns>False when the run is over.</returns>
+    /// <summary>Queues an item until its next attempt.</summary>
+    /// <returns>False if the run has ended.</returns>
     public bool TryDelay(TItem item, long index, Repetition repetition, long dueAt)
     {
         Chunk<TItem> chunk = default;
         chunk.SetSingle(item, index, repetition);
 
-        // Counted first, so that the run does not end with the item in nobody's hands.
+        // Counted first, so that the run does not end while no worker and no queue has the item.
         CountDelayed();
         if (_delays!.TryAdd(chunk, dueAt))
         {
@@ -89,7 +89,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
     protected override void AddTo(ref RunSample sample)
     {
-        // Workers claim from a source of known length by adding to its position, which may take that beyond the end.
+        // Workers claim from a source of known length by adding to its position, which may move it beyond the end.
         long claimed = Source.NextIndex;
         sample.Claimed = Source.KnownCount >= 0 ? Math.Min(claimed, Source.KnownCount) : claimed;
         sample.InFlight -= Keepable is { IsReadingOn: true } ? 1 : 0;
@@ -103,7 +103,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
             return;
         }
 
-        // Those that wait, and those that are due and that nobody claimed any more: one question for both, which is whether the item was ever attempted.
+        // Waiting items, and due items that no worker has claimed. For both, only one thing matters: whether the item was ever attempted.
         int waited = 0;
         foreach (Chunk<TItem> item in _delays.Close())
         {

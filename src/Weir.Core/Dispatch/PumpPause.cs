@@ -1,6 +1,6 @@
 namespace Weir.Core.Dispatch;
 
-/// <content>Telling the user that reading pauses and goes on: in turn, and one hook after the other.</content>
+/// <content>Tells the user that reading pauses and resumes: alternately, and one hook after the other.</content>
 internal abstract partial class Pump
 {
     private volatile bool _paused;
@@ -11,7 +11,7 @@ internal abstract partial class Pump
 
     protected bool WatchesPauses => _settings.CountsPauses || _settings.OnThrottle is not null || _settings.OnDrain is not null;
 
-    /// <summary>Notes that reading pauses.</summary>
+    /// <summary>Records that reading pauses.</summary>
     /// <returns>The hook's call, once for each pause; otherwise null.</returns>
     public PauseHook? Pause()
     {
@@ -34,7 +34,7 @@ internal abstract partial class Pump
         }
     }
 
-    /// <summary>Notes that items up to an index were claimed. Those that were read before the pause, and given back, do not end it.</summary>
+    /// <summary>Records that items up to an index were claimed. Items that were read before the pause and given back do not end it.</summary>
     /// <returns>The hook's call, once for each pause; otherwise null.</returns>
     public PauseHook? Resume(long end)
     {

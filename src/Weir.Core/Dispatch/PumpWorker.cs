@@ -18,13 +18,13 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
     /// <summary>The next in the list of workers without work.</summary>
     public PumpWorker? NextIdle { get; set; }
 
-    /// <summary>Whether the worker waits for a thread. It holds no item then.</summary>
+    /// <summary>Whether the worker waits for a thread. Then it holds no item.</summary>
     public bool IsQueued { get; set; }
 
-    /// <summary>Whether a thread is inside this worker. A hint for the stall watch: read without a lock.</summary>
+    /// <summary>Whether a thread is inside this worker. A hint for the stall watch, which reads it without a lock.</summary>
     public bool IsExecuting { get; private set; }
 
-    /// <summary>Whether the thread inside this worker was started for the run, rather than having come by to complete an item.</summary>
+    /// <summary>Whether the thread inside this worker was started for the run, rather than having come to complete an item.</summary>
     public bool IsOnOwnThread { get; private set; }
 
     /// <summary>How often the worker claimed. Written by the worker alone.</summary>
@@ -48,22 +48,25 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
 
     public abstract void AddTo(ref RunSample sample);
 
-    /// <summary>Gives up the item that the worker is running, if it is running one, with the given outcome.</summary>
+    /// <summary>Gives up the item that the worker is running, if any, with the given outcome.</summary>
     /// <param name="status">The outcome.</param>
     /// <param name="error">Its error, if any.</param>
-    /// <param name="isOrphan">Whether somebody may still be running the item.</param>
+    /// <param name="isOrphan">Whether a thread may still be running the item.</param>
     public abstract bool TryAbandon(ItemStatus status, Exception? error, out bool isOrphan);
 
-    /// <summary>Asked by the stall watch at each look: gives what the worker has claimed beyond its item to others, when the item has not ended since the last look.</summary>
-    /// <returns>Whether there is something more to claim now.</returns>
+    /// <summary>
+    /// Called by the stall watch at each look. If the item has not ended since the last look, gives the items that the worker claimed beyond it to other
+    /// workers.
+    /// </summary>
+    /// <returns>Whether there are now more items to claim.</returns>
     public virtual bool ShareIfStuck() => false;
 
-    /// <summary>The run is over: lets go of timers.</summary>
+    /// <summary>The run has ended: releases the timers.</summary>
     public virtual void Retire()
     {
     }
 
-    /// <summary>The worker cannot go on: what it has claimed beyond the items that it began is given back.</summary>
+    /// <summary>The worker cannot continue: the items that it claimed but did not start are given back.</summary>
     protected abstract void DropClaimed();
 
     /// <summary>Works until there is nothing to do or something to wait for.</summary>
@@ -72,7 +75,7 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
 
     private void Resume()
     {
-        // A completion that runs its continuations at once can nest item in item in item.
+        // A completion that runs its continuations inline can nest items to any depth.
         IsOnOwnThread = false;
         if (Run.Settings.Executor.MayRunHere && RuntimeHelpers.TryEnsureSufficientExecutionStack())
         {
@@ -112,14 +115,14 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
             }
             catch (Exception e)
             {
-                // User code gets here by a list that was changed only. Should the engine itself fail, the run fails with it and does not hang.
+                // User code gets here only through a list that was changed. If the engine itself fails, the run fails with it and does not hang.
                 run.EngineFailed(e);
                 current.DropClaimed();
                 run.TryLeave(current, LeaveReason.Exhausted);
                 return;
             }
 
-            // Once it waits, a worker may be running on another thread already, so only the run is touched here.
+            // A worker that waits may already be running on another thread, so only the run is touched here.
             current = waits ? run.TryAdd() : null;
         }
     }
@@ -127,11 +130,11 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
     /// <summary>Called by the worker itself before it waits or leaves.</summary>
     protected void StopsExecuting() => IsExecuting = false;
 
-    /// <summary>Called by a worker that was about to wait or leave, and has work after all.</summary>
+    /// <summary>Called by a worker that was about to wait or leave but has work after all.</summary>
     protected void StartsExecuting() => IsExecuting = true;
 
     /// <summary>
-    /// How many items a worker takes before it looks at the clock again: one at first and after each suspension, twice as many each time
+    /// How many items a worker takes before it reads the clock again: one at first and after each suspension, twice as many each time
     /// they were quick, so that neither the clock nor the claim costs anything when items are tiny.
     /// </summary>
     protected struct Pace
@@ -148,16 +151,16 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
         private float _work;
         private int _size;
 
-        /// <summary>Items left until the next look at the clock.</summary>
+        /// <summary>The number of items until the next reading of the clock.</summary>
         public int Left;
 
         /// <summary>Whether the first item since the last look has yet to be read, which <see cref="Sample"/> times.</summary>
         public bool IsSampling;
 
-        /// <summary>Whether the items are so small, with the reading of them, that the turn is best kept for many.</summary>
+        /// <summary>Whether the items, including the time to read them, are so small that it is best to keep the turn for many.</summary>
         public readonly bool IsTiny => Left >= Tiny && _work < Pump.WorthATurn;
 
-        /// <summary>Starts anew, after a suspension: one item, without a look at the clock.</summary>
+        /// <summary>Starts again after a suspension: one item, without reading the clock.</summary>
         public void Reset()
         {
             _driveStarted = 0;
@@ -167,14 +170,16 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
             IsSampling = false;
         }
 
-        /// <summary>Notes how long it took to read the item that comes now, and asks for help with what comes after it, which nobody is reading any more.</summary>
+        /// <summary>
+        /// Records how long it took to read the item that comes now, and asks for help with what comes after it, which no worker is reading any more.
+        /// </summary>
         public void Sample(Pump run)
         {
             IsSampling = false;
             long now = Stopwatch.GetTimestamp();
             _reading = now - _sliceStarted;
 
-            // How long the work of the very first item takes nobody knows. If it was long in coming, the next one may as well be read meanwhile.
+            // The duration of the very first item's work is not known yet. If it took long to arrive, the next item may as well be read meanwhile.
             float work = _work == 0 && run.HasReadOne ? _reading : _work;
             if (work > 0)
             {
@@ -182,11 +187,11 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
             }
         }
 
-        /// <summary>Looks at the clock and decides how many items come next.</summary>
+        /// <summary>Reads the clock and decides how many items come next.</summary>
         /// <param name="run">The run.</param>
         /// <param name="quantum">How long a worker may have a thread, in Stopwatch ticks.</param>
-        /// <param name="takesTurns">Whether to ask for help makes sense only once the next item was read.</param>
-        /// <returns>Whether the worker may go on; otherwise it has had the thread for long enough.</returns>
+        /// <param name="takesTurns">Whether asking for help makes sense only after the next item has been read.</param>
+        /// <returns>Whether the worker may continue; if not, it has had the thread for long enough.</returns>
         public bool Look(Pump run, long quantum, bool takesTurns)
         {
             long now = Stopwatch.GetTimestamp();

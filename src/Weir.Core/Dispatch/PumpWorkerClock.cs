@@ -5,20 +5,20 @@ using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
-/// <content>The time limits of items and attempts. One timer a worker stays on while it is at work, and looks at the deadline of whatever runs then.</content>
+/// <content>The time limits of items and attempts. Each worker has one timer, which stays on while it works and checks the deadline of whatever runs when it fires.</content>
 internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 {
-    /// <summary>When the running item's own time is up.</summary>
+    /// <summary>When the running item's own time limit passes.</summary>
     private long ItemDeadline => _guard?.ItemDeadline ?? long.MaxValue;
 
-    /// <summary>Sets the deadline of the attempt: that of its own limit or of the item's, whichever comes first.</summary>
-    /// <returns>False when the item's time is up already.</returns>
+    /// <summary>Sets the deadline of the attempt: its own limit or the item's, whichever comes first.</summary>
+    /// <returns>False if the item's time has already passed.</returns>
     private bool TryStartClock()
     {
         ItemGuard guard = _guard!;
         if (run.SeesStarts && _repetition is null && guard.Timer is not null)
         {
-            // Most items end before anybody has to know when they began.
+            // Most items end before anything needs to know when they began.
             guard.Stop = guard.Tokens!.Next();
             Volatile.Write(ref guard.Deadline, ItemGuard.NotSet);
             return true;
@@ -41,7 +41,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         guard.Stop = guard.Tokens.Next();
         if (guard.Timer is null)
         {
-            // The timer stays on for as long as the worker is at work, and looks at the deadline of whatever item runs then.
+            // The timer stays on while the worker works, and checks the deadline of whatever item runs when it fires.
             guard.Timer = WatchTime.For(time).CreateTimer(
                 static worker => ((PumpWorker<TItem, TResult, TPending, TCall, TSink>)worker!).LookAtDeadline(),
                 this,
@@ -51,14 +51,16 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
         else if (_repetition is not null)
         {
-            // The time left to an item that comes back may be shorter than any limit.
+            // The remaining time of an item that comes back may be shorter than any limit.
             guard.Timer.Change(RoundUp(time.GetElapsedTime(now, guard.Deadline)), Timeout.InfiniteTimeSpan);
         }
 
         return true;
     }
 
-    /// <summary>Sets the deadline of an item that was begun without one. Only for whoever owns the item: its worker, or who took it from the worker.</summary>
+    /// <summary>
+    /// Sets the deadline of an item that started without one. Only for the owner of the item: its worker, or the thread that took it from the worker.
+    /// </summary>
     private void SetDeadlineIfNotSet(long word)
     {
         if (_guard!.Deadline == ItemGuard.NotSet)
@@ -74,7 +76,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         Volatile.Write(ref guard.Deadline, Math.Min(guard.ItemDeadline, After(start, run.Recovery?.AttemptTimeout)));
     }
 
-    /// <summary>No attempt that starts from now on is due before this has passed, except for an item that comes back.</summary>
+    /// <summary>No attempt that starts from now on is due before this time has passed, except that of an item that comes back.</summary>
     private TimeSpan ShortestLimit
     {
         get
@@ -121,7 +123,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 {
                     if (_guard.SeenAt(guard) is not { } seen)
                     {
-                        // It began a moment ago.
+                        // The item has only just started.
                         break;
                     }
 
@@ -145,7 +147,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         if (!Detach(guard))
         {
-            // The item ended just now, or went from its call into waiting: where it stands now decides.
+            // The item has just ended, or its call has just started to wait. Its current state decides.
             LookAtDeadline();
             return;
         }

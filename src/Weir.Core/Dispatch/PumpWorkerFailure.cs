@@ -3,24 +3,24 @@ using Weir.Core.Sources;
 namespace Weir.Core.Dispatch;
 
 /// <content>
-/// What becomes of an item whose call failed: another attempt, a result in place of it, or a failure. An item that waits for its next
+/// What becomes of an item whose call failed: another attempt, a fallback result, or a failure. An item that waits for its next
 /// attempt holds no worker.
 /// </content>
 internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 {
-    // Of the item whose call is running, when the run has a recovery that may want it again.
+    // For the item whose call is running, if the run has a recovery that may need the item again.
     private TItem? _item;
     private Repetition? _repetition;
     private long _retries;
 
-    /// <summary>Remembers the item, with what it brought along.</summary>
+    /// <summary>Remembers the item, together with its repetition.</summary>
     private void Keep(TItem item)
     {
         _item = item;
         _repetition = _chunk.Repetition;
     }
 
-    /// <summary>Remembers an item of the chunk, unless it is in a list that has shrunk: the run is over then, and the item gets no other attempt.</summary>
+    /// <summary>Remembers an item of the chunk, unless its list has shrunk. In that case the run has ended, and the item gets no further attempt.</summary>
     private void KeepAt(int position)
     {
         try
@@ -33,7 +33,10 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
-    /// <summary>What the worker waited for has ended. It catches what user code throws, so that only the engine itself can have failed in it; the run must not seem to have succeeded then.</summary>
+    /// <summary>
+    /// What the worker waited for has ended. It catches exceptions from user code, so only the engine itself can have failed in it. In that case the run must
+    /// not appear to have succeeded.
+    /// </summary>
     private Done EndAside()
     {
         if (_aside!.Exception?.InnerException is { } error)
@@ -49,7 +52,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         if (run.IsOver && error is OperationCanceledException && status != ItemStatus.TimedOut)
         {
-            // The answer to our own cancellation, not an error.
+            // A reaction to our own cancellation, not an error.
             EndAsStopped(index);
             return Done.Ready;
         }
@@ -124,7 +127,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         _unsuccessful++;
 
-        // Read before the failure is kept: of several at once, the hook is told of the one that is thrown, whoever stops the run.
+        // Read before the failure is kept. If several items fail at once, the hook gets the failure that is thrown, whichever of them stops the run.
         bool late = run.IsOver;
         run.Sink.Unsuccessful(index, status, error);
         if (run.Failures.AddItem(index, error))

@@ -5,9 +5,9 @@ using Weir.Core.Sinks;
 namespace Weir.Core.Dispatch;
 
 /// <content>
-/// Items that can be given up while they run, because a time limit passed or their runtime ends, also when the call never returns.
-/// One word says where the item stands; whoever moves it on from there decides the item's outcome, so there is exactly one.
-/// A worker whose item was given up is an orphan: it touches nothing of the run any more, and another worker takes its place.
+/// Items that can be given up while they run, because a time limit passed or their runtime ends, even if the call never returns.
+/// One word holds the state of the item. The thread that changes it decides the item's outcome, so there is exactly one.
+/// A worker whose item was given up is an orphan: it no longer touches the run, and another worker takes its place.
 /// </content>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The timer ends in Retire; the token source has no resources.")]
 internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
@@ -30,7 +30,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         long word = Volatile.Read(ref guard.Word);
         while ((word & ItemGuard.StateMask) is ItemGuard.Moving or ItemGuard.Sharing)
         {
-            // A few instructions of another thread.
+            // Another thread needs only a few instructions more.
             spin.SpinOnce();
             word = Volatile.Read(ref guard.Word);
         }
@@ -42,7 +42,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 run.Sink.Unsuccessful(_index, status, error);
                 break;
             case ItemGuard.Handed when TryMove(word, ItemGuard.Abandoned):
-                // It waits for a thread, which it may never get. Its item ran out of time before.
+                // It waits for a thread, which it may never get. Its item had already timed out.
                 run.Sink.Unsuccessful(_index, ItemStatus.TimedOut, TakeHandedError());
                 break;
             default:
@@ -67,7 +67,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             return false;
         }
 
-        // Given back before the worker can end its item and find nothing left to do.
+        // Given back before the worker can end its item and find nothing more to do.
         bool shares = !_chunk.IsEmpty;
         run.Source.GiveBack(_chunk.TakeRest(_chunk.Position));
         Volatile.Write(ref guard.Word, word - ItemGuard.InCall + ItemGuard.Shared);
@@ -163,7 +163,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
         catch (Exception e)
         {
-            // A task source of the user's that cannot be waited for: no continuation comes, so this thread goes on.
+            // A task source of the user that cannot be waited for: no continuation will come, so this thread continues.
             if (!TryEndItem(waiting))
             {
                 return Done.Left;
@@ -209,7 +209,9 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         return Done.Left;
     }
 
-    /// <summary>Ends an item whose call has returned or thrown on this thread, without an atomic operation unless somebody wanted to give one up.</summary>
+    /// <summary>
+    /// Ends an item whose call has returned or thrown on this thread, without an atomic operation unless another thread has wanted to give up an item.
+    /// </summary>
     private bool TryEndCall(long inCall)
     {
         Volatile.Write(ref _guard!.Ended, inCall);
@@ -217,7 +219,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     }
 
     /// <summary>
-    /// Whether an item that was seen inside its call still is. From now on its worker competes for the word, so what is decided by moving it holds.
+    /// Whether an item that was seen inside its call is still inside it. From now on, its worker competes for the word, so whatever changes the word decides.
     /// </summary>
     private bool IsStillInCall(long word)
     {
@@ -228,7 +230,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
     private bool TryEndItem(long word) => TryMoveOn(word, ItemGuard.Idle);
 
-    /// <summary>Moves the worker's own item on, unless it was given up.</summary>
+    /// <summary>Changes the state of the worker's own item, unless the item was given up.</summary>
     private bool TryMoveOn(long word, long state)
     {
         if (TryMove(word, state))
@@ -236,7 +238,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             return true;
         }
 
-        // What was claimed beyond the item may be, or have been, given to others meanwhile. This does not touch the item itself.
+        // The items claimed beyond this one may be given to other workers meanwhile, or have been. This does not affect the item itself.
         SpinWait spin = default;
         long serial = word & ~ItemGuard.StateMask;
         while (true)
@@ -260,7 +262,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     private bool TryMove(long word, long state) =>
         Interlocked.CompareExchange(ref _guard!.Word, (word & ~ItemGuard.StateMask) + state, word) == word;
 
-    /// <summary>Looks at the outcome of stray work, so that its exception does not count as unobserved, and drops it.</summary>
+    /// <summary>Observes the outcome of abandoned work, so that its exception does not count as unobserved, and discards it.</summary>
     private static void Observe(TPending pending) => pending.OnCompleted(() =>
     {
         try
@@ -269,11 +271,11 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
         catch (Exception)
         {
-            // The item has had its outcome.
+            // The item already has its outcome.
         }
     });
 
-    /// <summary>Takes the item from the worker, with what the worker had claimed beyond it.</summary>
+    /// <summary>Takes the item from the worker, together with the items that the worker had claimed beyond it.</summary>
     private bool Detach(long guard)
     {
         if ((guard & ItemGuard.StateMask) is ItemGuard.InCall && !IsStillInCall(guard))

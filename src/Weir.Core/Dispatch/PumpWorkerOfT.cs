@@ -5,7 +5,7 @@ using Weir.Core.Sources;
 
 namespace Weir.Core.Dispatch;
 
-/// <summary>The worker of a run: claim, call, deliver, again.</summary>
+/// <summary>The worker of a run: it claims, calls and delivers, in a loop.</summary>
 internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>(Pump<TItem, TResult, TPending, TCall, TSink> run) : PumpWorker
     where TPending : struct, IPending<TResult>
     where TCall : struct, ICall<TItem, TPending>
@@ -25,7 +25,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     private long _unsuccessful;
     private bool _helper = true;
 
-    // Who reads has no item. A hint for statistics.
+    // A reading worker has no item. A hint for statistics.
     private bool _reads;
 
     private enum Wait
@@ -35,16 +35,16 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         Claim,
         Aside,
 
-        /// <summary>The worker takes the place of one that was given up, and has its item's outcome to record.</summary>
+        /// <summary>The worker replaces one that was given up, and has to record the outcome of its item.</summary>
         Handover,
     }
 
     private enum Done
     {
-        /// <summary>The worker has more to do at once.</summary>
+        /// <summary>The worker has more to do immediately.</summary>
         Ready = 0,
 
-        /// <summary>The worker waits; it belongs to its continuation now.</summary>
+        /// <summary>The worker waits; its continuation now owns it.</summary>
         Waits,
 
         /// <summary>The worker left the run or was given up.</summary>
@@ -83,7 +83,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
-    /// <summary>Takes up what the worker was waiting for.</summary>
+    /// <summary>Continues with what the worker was waiting for.</summary>
     private Done Continue()
     {
         switch (_wait)
@@ -131,7 +131,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
-    /// <summary>Gets the next items, or finds out that there is nothing to do.</summary>
+    /// <summary>Gets the next items, or finds that there is nothing to do.</summary>
     private Done Claim()
     {
         while (true)
@@ -146,7 +146,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 continue;
             }
 
-            // With nothing left to claim, the worker leaves instead: a call that is done does not wait in line to find that out.
+            // If nothing is left to claim, the worker leaves instead: a finished call must not queue just to find that out.
             if (_pace.Left <= 0 && !_pace.Look(run, run.Settings.Executor.Quantum, run.TakesTurns) && run.Source.MayHaveMore)
             {
                 StopsExecuting();
@@ -227,7 +227,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
     private bool TryLeave(LeaveReason reason)
     {
-        // What another worker may find here when it takes this one over from the idle list: a worker as new.
+        // Another thread that takes this worker from the idle list must find it as if it were new.
         run.Source.Release(ref _chunk);
         _pace.Reset();
         _pace.Left = 0;
@@ -238,12 +238,12 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             return true;
         }
 
-        // Unless this is taken back, the stall watch would not see that the worker's next item blocks.
+        // If this were not reset, the stall watch would not see that the worker's next item blocks.
         StartsExecuting();
         return false;
     }
 
-    /// <summary>Runs the claimed items one after the other for as long as they complete at once.</summary>
+    /// <summary>Runs the claimed items one after the other, as long as they complete synchronously.</summary>
     private Done RunChunk()
     {
         int started = _chunk.Position;
@@ -265,7 +265,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
-    /// <summary>Lets others run what comes after an item that takes long.</summary>
+    /// <summary>Lets other workers run what comes after an item that takes long.</summary>
     private void GiveBackFrom(int position)
     {
         if (position < _chunk.Count)
@@ -285,7 +285,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         StopsExecuting();
         try
         {
-            // From here on the worker may be running on another thread.
+            // From here on, the worker may be running on another thread.
             _pending.OnCompleted(Continuation);
             return Done.Waits;
         }
@@ -298,7 +298,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
-    /// <summary>Waits for something that is not the item's call. What it throws is the engine's own fault, and ends the run.</summary>
+    /// <summary>Waits for something other than the item's call. An exception from it is the engine's own fault and ends the run.</summary>
     private Done Aside(Task task)
     {
         _aside = task;

@@ -7,10 +7,10 @@ namespace Weir.Core.Dispatch;
 /// <content>Sources that workers take turns to read.</content>
 internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 {
-    // What it takes to leave and to be called again, when the machine is slow at it.
+    // The time it takes to leave and be called again, on a slow machine.
     private static readonly long LongestSpin = Stopwatch.Frequency / 20_000;
 
-    /// <summary>From here to the end of the item somebody else may read, so this is the moment to call one who does.</summary>
+    /// <summary>From here to the end of the item, another worker may read, so this is the moment to call one.</summary>
     private void TurnWasGivenUp()
     {
         if (run.HasWaitingForTurn)
@@ -24,13 +24,13 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
-    /// <summary>The reader is quick as a rule, and a short spin is cheaper than to leave and be called again.</summary>
+    /// <summary>The reader is usually quick, and a short spin is cheaper than leaving and being called again.</summary>
     /// <returns>Whether to try again.</returns>
     private bool WaitsForTurn()
     {
         if (!run.Source.IsReading || !run.TryBeginSpinning())
         {
-            // The thread is worth more to the item, or to the sequence, whose end everybody waits for.
+            // The thread is more useful to the item, or to the sequence, whose end all workers wait for.
             return false;
         }
 
@@ -55,7 +55,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
-    /// <summary>Reads and runs items, tiny ones so far, one after the other without giving the turn up between them.</summary>
+    /// <summary>Reads and runs items, which have been tiny so far, one after the other without giving up the turn between them.</summary>
     private Done RunKeeping(OneByOneSource<TItem> source, int keptAs)
     {
         _claims++;
@@ -84,8 +84,8 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         return result == ClaimResult.Pending ? WaitForSource() : Done.Ready;
     }
 
-    /// <summary>The loop of tiny items. It has no handler of its own.</summary>
-    /// <returns>Whether the last call has not completed, and is to be waited for.</returns>
+    /// <summary>The loop for tiny items. It has no exception handler of its own.</summary>
+    /// <returns>Whether the last call has not completed and must be waited for.</returns>
     private bool RunItemsKeeping(OneByOneSource<TItem> source, int keptAs, long first, out ClaimResult result)
     {
         Pump<TItem, TResult, TPending, TCall, TSink> pump = run;
@@ -133,7 +133,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         return false;
     }
 
-    /// <summary>Waits for the step of the source that the worker has begun.</summary>
+    /// <summary>Waits for the step of the source that the worker started.</summary>
     private Done WaitForSource()
     {
         _wait = Wait.Claim;
@@ -145,7 +145,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
         catch (Exception e)
         {
-            // No continuation comes, so this thread goes on.
+            // No continuation will come, so this thread continues.
             _wait = Wait.None;
             StartsExecuting();
             run.SourceFailed(e);

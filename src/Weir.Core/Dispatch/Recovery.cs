@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace Weir.Core.Dispatch;
 
-/// <summary>What becomes of a call that failed: it is the item's failure, is repeated, or has a result after all.</summary>
+/// <summary>What becomes of a failed call: it fails the item, is repeated, or gets a result after all.</summary>
 [StructLayout(LayoutKind.Auto)]
 internal readonly struct Recovery<TResult>
 {
@@ -22,16 +22,16 @@ internal readonly struct Recovery<TResult>
 
     public TResult? Result { get; }
 
-    /// <summary>The error that takes the place of the call's, when the recovery itself failed.</summary>
+    /// <summary>The error that replaces the call's, if the recovery itself failed.</summary>
     public Exception? Error { get; }
 
     /// <summary>Another attempt after a delay.</summary>
     public static Recovery<TResult> Retry(TimeSpan delay) => new(RecoveryKind.Retry, delay, default, null);
 
-    /// <summary>The same attempt after a delay, because it was not really made.</summary>
+    /// <summary>The same attempt after a delay, because it was not actually made.</summary>
     public static Recovery<TResult> Defer(TimeSpan delay) => new(RecoveryKind.Defer, delay, default, null);
 
-    /// <summary>A result in place of the failure.</summary>
+    /// <summary>A result that replaces the failure.</summary>
     public static Recovery<TResult> Succeed(TResult result) => new(RecoveryKind.Succeed, default, result, null);
 
     /// <summary>A failure with another error.</summary>

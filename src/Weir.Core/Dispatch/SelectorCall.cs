@@ -2,7 +2,7 @@ using System.Runtime.CompilerServices;
 
 namespace Weir.Core.Dispatch;
 
-/// <summary>The user's selector and nothing else.</summary>
+/// <summary>Calls only the user's selector.</summary>
 internal readonly struct SelectorCall<TItem, TResult>(Func<TItem, CancellationToken, ValueTask<TResult>> selector)
     : ICall<TItem, PendingResult<TResult>>
 {

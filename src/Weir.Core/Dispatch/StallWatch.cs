@@ -4,20 +4,20 @@ using Weir.Core.Threads;
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// Looks at the running runs every few milliseconds, and gives one more worker to a run whose workers are all stuck inside long
-/// synchronous calls: those cannot ask for help themselves. One timer for the process, on the watch's own thread, stopped while no run is on.
+/// Checks the active runs every few milliseconds, and gives one more worker to a run whose workers are all stuck inside long synchronous calls, because these
+/// cannot ask for help themselves. There is one timer for the process, on the watch's own thread. It is stopped while no run is active.
 /// </summary>
 internal static class StallWatch
 {
     private const int PeriodMilliseconds = 10;
 
-    // Idle periods before the timer is stopped, so that a sequence of short runs does not start and stop it each time.
+    // The idle periods before the timer is stopped, so that a series of short runs does not start and stop it each time.
     private const int IdlePeriods = 100;
 
     private static readonly Lock Gate = new();
     private static readonly List<Pump> Runs = [];
 
-    // Threads and their stalls are real, so this clock is the system's and not a run's own.
+    // Threads and their stalls are real, so this clock is the system's, not the run's.
     private static readonly WatchTimer Timer = new(static _ => Tick(), null);
     private static bool _ticking;
     private static int _idle;
@@ -90,7 +90,7 @@ internal static class StallWatch
             }
             catch (Exception e)
             {
-                // No user code gets here. Should the engine itself fail, the run fails with it, and the others keep their watch.
+                // No user code gets here. If the engine itself fails, the run fails with it, and the others keep their watch.
                 run.EngineFailed(e);
             }
         }

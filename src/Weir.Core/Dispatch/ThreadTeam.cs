@@ -3,8 +3,8 @@ using System.Diagnostics;
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// A fixed number of dedicated threads that are started once and kept. Workers of all runs wait in one line and get a slice of a
-/// millisecond each, so a run of one item does not wait for a run of a million. A thread that is stuck in a call that was given up,
+/// A fixed number of dedicated threads that are started once and kept. Workers of all runs wait in one queue and get a slice of a
+/// millisecond each, so a run of one item does not wait for a run of a million. A thread that is stuck in an abandoned call,
 /// or that died, is replaced.
 /// </summary>
 internal sealed class ThreadTeam : Executor, IDisposable
@@ -33,7 +33,7 @@ internal sealed class ThreadTeam : Executor, IDisposable
 
     public override int Threads => _threads;
 
-    // Whoever completes an item on a thread of the team does so inside another item, which would have to wait for all that comes next here.
+    // Code that completes an item on a thread of the team does so inside another item, which would have to wait for everything that follows here.
     public override bool MayRunHere => false;
 
     public override long Quantum { get; } = Stopwatch.Frequency / 1000;
@@ -59,7 +59,7 @@ internal sealed class ThreadTeam : Executor, IDisposable
             }
         }
 
-        // The late answer of a call that was given up: somebody has to look at it.
+        // The late end of an abandoned call, which must be observed.
         ThreadPool.UnsafeQueueUserWorkItem(worker, preferLocal: false);
     }
 
@@ -80,7 +80,7 @@ internal sealed class ThreadTeam : Executor, IDisposable
         StartHost();
     }
 
-    /// <summary>Lets the threads go once the line is empty. A thread that is stuck goes when its call returns.</summary>
+    /// <summary>Ends the threads once the queue is empty. A thread that is stuck ends when its call returns.</summary>
     public void Dispose()
     {
         using (LockHold.HoldMonitor(_gate))
@@ -113,15 +113,15 @@ internal sealed class ThreadTeam : Executor, IDisposable
         }
         catch (ThreadInterruptedException)
         {
-            // User code interrupted the thread, which takes effect in Take, where no item is lost by it.
+            // User code interrupted the thread. The interrupt takes effect in Take, where no item is lost.
             ReplaceHost(host);
         }
     }
 
-    /// <exception cref="ThreadInterruptedException">The thread was interrupted, by what it ran last or from elsewhere.</exception>
+    /// <exception cref="ThreadInterruptedException">The thread was interrupted, by the work it ran last or from elsewhere.</exception>
     private IThreadPoolWorkItem? Take(Host host)
     {
-        // A wait of no length: here is where an interrupt is to end the thread, before it has taken the next worker.
+        // A wait of zero length. An interrupt must end the thread here, before it has taken the next worker.
         Thread.CurrentThread.Join(0);
         using (LockHold.HoldMonitor(_gate))
         {

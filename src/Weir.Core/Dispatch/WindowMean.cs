@@ -2,12 +2,12 @@ namespace Weir.Core.Dispatch;
 
 /// <summary>The mean latency of a window's calls, and how far it can be trusted.</summary>
 /// <remarks>
-/// Calls that end at the same moment are one observation and not many: what wakes them all, a tick of a timer or a reply to a whole batch, makes all of them
-/// late or early together, and how little they differ says nothing. So the error is that of the moments' means.
+/// Calls that end at the same moment are one observation, not many: whatever wakes them all, a timer tick or a reply to a whole batch, makes all of them
+/// late or early together, so how little they differ says nothing. The error is therefore that of the moments' means.
 /// </remarks>
 internal struct WindowMean
 {
-    /// <summary>Calls that end within this part of the mean latency have ended at the same moment.</summary>
+    /// <summary>Calls that end within this fraction of the mean latency count as ending at the same moment.</summary>
     private const double Moment = 0.03;
 
     private int _count;
@@ -19,7 +19,7 @@ internal struct WindowMean
     private double _mean;
     private double _squares;
 
-    // The one that is being gathered.
+    // The moment that is being collected.
     private long _since;
     private int _momentCount;
     private double _momentSum;
@@ -27,7 +27,7 @@ internal struct WindowMean
     /// <summary>The mean; 0 without a call.</summary>
     public readonly double Value => _count == 0 ? 0 : _sum / _count;
 
-    /// <summary>Takes some calls that have ended together, in the order in which they ended.</summary>
+    /// <summary>Adds calls that have ended together, in the order in which they ended.</summary>
     public void Add(double latency, int count, long ended)
     {
         if (_momentCount > 0 && ended - _since > Moment * Value)
@@ -46,8 +46,8 @@ internal struct WindowMean
         _sum += latency * count;
     }
 
-    /// <summary>The standard error of the mean, as a part of it.</summary>
-    /// <param name="moments">At how many moments calls have ended.</param>
+    /// <summary>The standard error of the mean, relative to it.</summary>
+    /// <param name="moments">The number of moments at which calls have ended.</param>
     public double Error(out int moments)
     {
         if (_momentCount > 0)
@@ -63,7 +63,7 @@ internal struct WindowMean
 
         double spread = moments < 2 ? 0 : Math.Sqrt(_squares / _weight * moments / (moments - 1)) / _mean;
 
-        // So few values do not tell how far they spread.
+        // So few values do not show how far they spread.
         return (moments < AdaptiveWindow.FewMoments ? Math.Max(0.5, spread) : spread) / Math.Sqrt(moments);
     }
 

@@ -1,8 +1,8 @@
 namespace Weir.Core;
 
 /// <summary>
-/// How the engine takes its locks: so that an interrupt cannot. User code may interrupt the thread it runs on; the interrupt takes effect
-/// at the thread's next wait, and a contended lock of the engine is one, in the middle of a change. It is put off there until the thread waits for
+/// Takes the engine's locks in such a way that a thread interrupt cannot break them. User code may interrupt the thread it runs on. The interrupt takes effect
+/// at the thread's next wait, which may be for a contended lock of the engine, in the middle of a change. There it is deferred until the thread waits for
 /// something else.
 /// </summary>
 internal static class LockHold
@@ -19,7 +19,7 @@ internal static class LockHold
         }
     }
 
-    /// <summary>The same for a lock that has to be a monitor, because it is waited on or there is nothing else to lock.</summary>
+    /// <summary>The same for a lock that has to be a monitor, because a thread waits on it or there is no other object to lock.</summary>
     public static MonitorScope HoldMonitor(object gate)
     {
         try
@@ -46,7 +46,7 @@ internal static class LockHold
             }
             catch (ThreadInterruptedException)
             {
-                // Once more; each exception uses an interrupt up.
+                // Again; each exception uses up one interrupt.
             }
         }
     }

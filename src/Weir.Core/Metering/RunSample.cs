@@ -12,16 +12,16 @@ internal record struct RunSample
     /// <summary>Items that ended without a result: failed, timed out or cancelled.</summary>
     public long Unsuccessful { get; set; }
 
-    /// <summary>Those of the unsuccessful items that were cancelled because the run was stopped.</summary>
+    /// <summary>The unsuccessful items that were cancelled because the run was stopped.</summary>
     public long Cancelled { get; set; }
 
     /// <summary>Items claimed from the source and not yet ended.</summary>
     public int InFlight { get; set; }
 
-    /// <summary>Items read from the source, whatever became of them.</summary>
+    /// <summary>Items read from the source, whatever their outcome.</summary>
     public long Claimed { get; set; }
 
-    /// <summary>Items that wait for their next attempt, beside those in flight.</summary>
+    /// <summary>Items that wait for their next attempt, in addition to those in flight.</summary>
     public int Delayed { get; set; }
 
     /// <summary>Results of a stream that its consumer has not taken.</summary>
@@ -33,7 +33,7 @@ internal record struct RunSample
     /// <summary>How often reading has paused for the consumer.</summary>
     public long Throttles { get; set; }
 
-    /// <summary>How often reading went on after a pause.</summary>
+    /// <summary>How often reading resumed after a pause.</summary>
     public long Drains { get; set; }
 
     /// <summary>How many items may be in flight.</summary>

@@ -2,7 +2,7 @@ using System.Runtime.CompilerServices;
 
 namespace Weir.Core.Sinks;
 
-/// <summary>No results, only the end: for calls that have none.</summary>
+/// <summary>Keeps no results, only the end of the run, for calls that have none.</summary>
 internal readonly struct DiscardSink(TaskCompletionSource completion) : ISink<Nothing>
 {
     private readonly TaskCompletionSource _completion = completion;

@@ -3,8 +3,8 @@ using System.Diagnostics;
 namespace Weir.Core.Sinks;
 
 /// <summary>
-/// The failures of one run, and the only place that knows what an <see cref="ErrorMode"/> means. Locked inside; on no hot path,
-/// because a run without failures never makes one.
+/// The failures of one run, and the only class that knows what an <see cref="ErrorMode"/> means. It has its own lock. It is not on a hot path,
+/// because a run without failures never creates one.
 /// </summary>
 internal sealed class FailureLog(ErrorMode mode)
 {
@@ -14,8 +14,8 @@ internal sealed class FailureLog(ErrorMode mode)
     private Exception? _first;
     private long _firstIndex = -1;
 
-    /// <summary>Keeps what the mode wants kept of an item's failure.</summary>
-    /// <returns>Whether the run has to stop.</returns>
+    /// <summary>Keeps as much of an item's failure as the mode requires.</summary>
+    /// <returns>Whether the run must stop.</returns>
     public bool AddItem(long index, Exception error)
     {
         using (_lock.Hold())
@@ -34,13 +34,13 @@ internal sealed class FailureLog(ErrorMode mode)
                     (_all ??= []).Add(new ItemFailure(index, error));
                     return false;
                 default:
-                    // An exception that nobody can read is not kept.
+                    // An exception that nobody will read is not kept.
                     return false;
             }
         }
     }
 
-    /// <summary>Whether a failure that was added is one that the run tells of: under FailFast the first one only.</summary>
+    /// <summary>Whether the run reports a failure that was added: under FailFast, only the first one.</summary>
     public bool Reports(long index, Exception error)
     {
         using (_lock.Hold())
@@ -63,7 +63,7 @@ internal sealed class FailureLog(ErrorMode mode)
         }
     }
 
-    /// <summary>The one exception to throw, as it is: the first error under FailFast, a source's error under BestEffort.</summary>
+    /// <summary>The exception to throw, unwrapped: the first error under FailFast, a source's error under BestEffort.</summary>
     public Exception? Single
     {
         get
@@ -80,7 +80,7 @@ internal sealed class FailureLog(ErrorMode mode)
         }
     }
 
-    /// <summary>All failures in source order (a failure of the source itself comes last), or null when there are none to report.</summary>
+    /// <summary>All failures in source order (a failure of the source itself comes last), or null if there are none to report.</summary>
     public IReadOnlyList<ItemFailure>? Collected
     {
         get

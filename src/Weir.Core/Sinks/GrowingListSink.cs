@@ -2,7 +2,7 @@ using System.Runtime.CompilerServices;
 
 namespace Weir.Core.Sinks;
 
-/// <summary>Results by index for a source whose count nobody knows: into segments that never move, joined into the list at the end.</summary>
+/// <summary>Stores results by index for a source of unknown count, in segments that never move and are joined into the list at the end.</summary>
 internal readonly struct GrowingListSink<TResult>(ListCompletion<TResult> completion) : ISink<TResult>
 {
     private readonly ListCompletion<TResult> _completion = completion;

@@ -2,7 +2,7 @@ using System.Runtime.CompilerServices;
 
 namespace Weir.Core.Sinks;
 
-/// <summary>One outcome per item, by index, for a source whose count nobody knows before the end.</summary>
+/// <summary>Stores one outcome per item, by index, for a source whose count is not known before the end.</summary>
 internal readonly struct GrowingOutcomeSink<TResult>(OutcomeCompletion<TResult> completion) : ISink<TResult>
 {
     private readonly OutcomeCompletion<TResult> _completion = completion;

@@ -4,7 +4,7 @@ using System.Runtime.ExceptionServices;
 
 namespace Weir;
 
-/// <summary>The one outcome of one item: its result, or why there is none.</summary>
+/// <summary>The outcome of one item: its result, or why there is none.</summary>
 /// <typeparam name="TResult">The type of the result.</typeparam>
 /// <remarks>The default value is <see cref="ItemStatus.NotRun"/>. Immutable, and safe to read from several threads.</remarks>
 [DebuggerDisplay("{ToString(),nq}")]
@@ -29,7 +29,7 @@ public readonly struct ItemOutcome<TResult>
     public bool IsSuccess => _status == ItemStatus.Succeeded;
 
     /// <summary>
-    /// The exception of an item that failed or ran out of time (then an <see cref="OperationCanceledException"/> whose inner exception
+    /// The exception of an item that failed or timed out (if it timed out, an <see cref="OperationCanceledException"/> whose inner exception
     /// is a <see cref="TimeoutException"/>). <see langword="null"/> for every other status.
     /// </summary>
     public Exception? Error => _error;
@@ -38,12 +38,12 @@ public readonly struct ItemOutcome<TResult>
     /// <exception cref="InvalidOperationException">The item has no result: see <see cref="Status"/> and <see cref="Error"/>.</exception>
     public TResult Value => _status == ItemStatus.Succeeded ? _value! : throw NoValue();
 
-    /// <summary>The result of the item, or the default of its type when there is none.</summary>
+    /// <summary>The result of the item, or the default value of its type if there is none.</summary>
     public TResult? ValueOrDefault => _value;
 
     /// <summary>Returns the result, or throws the item's own exception with its own stack trace.</summary>
     /// <returns>The result of the item.</returns>
-    /// <exception cref="Exception">The item's own exception, when it failed or ran out of time.</exception>
+    /// <exception cref="Exception">The item's own exception, if it failed or timed out.</exception>
     /// <exception cref="OperationCanceledException">The item was cancelled or never ran.</exception>
     public TResult GetValueOrThrow()
     {

@@ -3,7 +3,7 @@ namespace Weir;
 /// <summary>How one item of a run ended. Every item has exactly one status.</summary>
 public enum ItemStatus
 {
-    /// <summary>The item was never attempted: the run was stopped, its deadline passed, or its runtime was disposed before.</summary>
+    /// <summary>The item was never attempted, because the run was stopped, its deadline passed, or its runtime was disposed first.</summary>
     NotRun = 0,
 
     /// <summary>The call returned a result.</summary>
@@ -15,6 +15,6 @@ public enum ItemStatus
     /// <summary>The item had started, but did not end within its time limit or before the deadline of its batch.</summary>
     TimedOut = 3,
 
-    /// <summary>The item had started and was cancelled, because the run was stopped or its runtime was disposed; also while it waited for another attempt.</summary>
+    /// <summary>The item had started, or was waiting for another attempt, and was cancelled because the run was stopped or its runtime was disposed.</summary>
     Cancelled = 4,
 }

@@ -2,7 +2,7 @@ using System.Diagnostics.CodeAnalysis;
 
 namespace Weir;
 
-/// <summary>An <see cref="ItemsFailedException"/> that also holds the results of the items that succeeded.</summary>
+/// <summary>An <see cref="ItemsFailedException"/> that also contains the results of the items that succeeded.</summary>
 /// <typeparam name="TResult">The type of the results.</typeparam>
 [SuppressMessage("Usage", "CA2237:Mark ISerializable types with serializable", Justification = "Binary serialization is gone.")]
 public sealed class ItemsFailedException<TResult> : ItemsFailedException

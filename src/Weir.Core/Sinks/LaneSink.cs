@@ -2,7 +2,7 @@ using Weir.Core.Sources;
 
 namespace Weir.Core.Sinks;
 
-/// <summary>Any sink, and beside it the lanes, which learn that an item has ended.</summary>
+/// <summary>Wraps a sink and notifies the lanes when an item has ended.</summary>
 internal readonly struct LaneSink<TResult, TSink>(TSink inner, ILanes lanes) : ISink<TResult>
     where TSink : struct, ISink<TResult>
 {

@@ -16,7 +16,7 @@ internal sealed class ListCompletion<TResult> : TaskCompletionSource<List<TResul
 
     public List<TResult> List { get; private set; }
 
-    /// <summary>Notes that an item has no result.</summary>
+    /// <summary>Records that an item has no result.</summary>
     public void Skip(long index)
     {
         List<long>? skipped = Volatile.Read(ref _skipped);
@@ -34,7 +34,7 @@ internal sealed class ListCompletion<TResult> : TaskCompletionSource<List<TResul
 
     /// <summary>Completes the caller's task.</summary>
     /// <param name="end">The end of the run.</param>
-    /// <param name="segments">Where the results lie, when the count was not known: joined only when somebody gets them.</param>
+    /// <param name="segments">The results, if the count was not known. They are joined only if they are returned.</param>
     public void Complete(RunEnd end, Segments<TResult>? segments = null)
     {
         if (end.Cancelled is { } token)

@@ -3,7 +3,7 @@ using System.Runtime.InteropServices;
 
 namespace Weir.Core.Sinks;
 
-/// <summary>Results into the slots of the list that the caller gets, for a source whose count is known.</summary>
+/// <summary>Stores results directly in the list that the caller gets, for a source whose count is known.</summary>
 internal readonly struct ListSink<TResult>(ListCompletion<TResult> completion) : ISink<TResult>
 {
     private readonly ListCompletion<TResult> _completion = completion;
@@ -13,7 +13,7 @@ internal readonly struct ListSink<TResult>(ListCompletion<TResult> completion) :
 
     public long Ceiling => long.MaxValue;
 
-    // The list's own storage is the slot array. Nobody else has the list yet, and it was given its full length before the start.
+    // The list's own storage is the slot array. No other code has the list yet, and its full length was set before the start.
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public Span<TResult> Slots(long first, int count) => CollectionsMarshal.AsSpan(_list).Slice((int)first, count);
 

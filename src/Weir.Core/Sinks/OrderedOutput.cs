@@ -3,8 +3,8 @@ using System.Diagnostics;
 namespace Weir.Core.Sinks;
 
 /// <summary>
-/// Results in source order: a ring of slots from the next index to hand out on. An item without a result fills its slot too, so that it
-/// never holds up what follows.
+/// Results in source order: a ring of slots that starts at the next index to yield. An item without a result fills its slot too, so that it
+/// never holds up later results.
 /// </summary>
 internal sealed class OrderedOutput<TResult>(int limit, int capacity, Func<StreamOutput<TResult>, IRunHandle> start)
     : StreamOutput<TResult>(limit, capacity, start)

@@ -1,11 +1,11 @@
 namespace Weir.Core.Sinks;
 
-/// <summary>The end of a run whose outcomes the caller gets one by one: no item's failure is thrown, a failure of the source is.</summary>
+/// <summary>The end of a run whose caller gets each outcome. An item's failure is not thrown, but a failure of the source is.</summary>
 internal sealed class OutcomeCompletion<TResult>(int count) : TaskCompletionSource<ItemOutcome<TResult>[]>
 {
     public ItemOutcome<TResult>[] Outcomes { get; private set; } = count > 0 ? new ItemOutcome<TResult>[count] : [];
 
-    /// <summary>Completes with outcomes that lie elsewhere. They are gathered only when somebody gets them.</summary>
+    /// <summary>Completes with outcomes that are stored elsewhere. They are collected only if they are returned.</summary>
     public void Complete<TState>(RunEnd end, TState state, Func<RunEnd, TState, ItemOutcome<TResult>[]> gather)
     {
         if (end.Cancelled is null && end.Failures?.Single is null)

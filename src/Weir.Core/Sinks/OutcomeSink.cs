@@ -2,7 +2,7 @@ using System.Runtime.CompilerServices;
 
 namespace Weir.Core.Sinks;
 
-/// <summary>One outcome per item, by index, for a source whose count is known. Slots that are never written say "not run".</summary>
+/// <summary>Stores one outcome per item, by index, for a source whose count is known. Slots that are never written mean "not run".</summary>
 internal readonly struct OutcomeSink<TResult>(OutcomeCompletion<TResult> completion) : ISink<TResult>
 {
     private readonly OutcomeCompletion<TResult> _completion = completion;

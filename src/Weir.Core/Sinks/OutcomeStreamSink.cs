@@ -2,7 +2,7 @@ using System.Runtime.CompilerServices;
 
 namespace Weir.Core.Sinks;
 
-/// <summary>Outcomes with their index to the consumer of a stream: every item gives one, also those without a result.</summary>
+/// <summary>Passes outcomes with their index to the consumer of a stream. Every item has one, including items without a result.</summary>
 internal readonly struct OutcomeStreamSink<TResult>(StreamOutput<(int Index, ItemOutcome<TResult> Outcome)> output) : ISink<TResult>
 {
     private readonly StreamOutput<(int Index, ItemOutcome<TResult> Outcome)> _output = output;

@@ -11,7 +11,7 @@ internal readonly record struct RunEnd(
     long Claimed,
     IEnumerable<(long First, int Count)> LeftOver)
 {
-    /// <summary>The end of a run that could not be completed as it should, for lack of memory as a rule: whoever waits for the run gets the exception.</summary>
+    /// <summary>The end of a run that could not be completed properly, usually for lack of memory. Code that waits for the run gets the exception.</summary>
     public static RunEnd Broken(Exception error)
     {
         FailureLog log = new(ErrorMode.FailFast);

@@ -4,7 +4,7 @@ using System.Runtime.InteropServices;
 namespace Weir.Core.Sinks;
 
 /// <summary>
-/// An array that grows while several threads write to different indices: each segment is twice as long as the one before it and
+/// An array that grows while several threads write to different indices. Each segment is twice as long as the previous one and
 /// never moves, so that a write needs no lock.
 /// </summary>
 internal sealed class Segments<T>

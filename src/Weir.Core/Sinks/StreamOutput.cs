@@ -7,8 +7,8 @@ using System.Threading.Tasks.Sources;
 namespace Weir.Core.Sinks;
 
 /// <summary>
-/// What lies between the workers of a stream and its one consumer. At most <c>window</c> items are anywhere between the source and the
-/// consumer, because no item at or beyond <see cref="Ceiling"/> starts: so a worker with a result never has to wait for room.
+/// The buffer between the workers of a stream and its one consumer. At most <c>window</c> items are anywhere between the source and the
+/// consumer, because no item at or beyond <see cref="Ceiling"/> starts. So a worker with a result never has to wait for room.
 /// </summary>
 [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Made here and handed on or consumed once.")]
 internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueTaskSource<bool>
@@ -20,7 +20,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     private Func<StreamOutput<TResult>, IRunHandle>? _start;
     private ManualResetValueTaskSourceCore<bool> _signal = new() { RunContinuationsAsynchronously = true };
 
-    // What the consumer has taken over and is handing out, without a lock.
+    // The results that the consumer has taken over and is yielding, without a lock.
     private TResult[] _taken = [];
     private int _takenCount;
     private int _takenNext;
@@ -36,7 +36,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
 
     /// <summary>Creates the output of one run.</summary>
     /// <param name="limit">How many items are in flight at once.</param>
-    /// <param name="capacity">How many results may lie ready for the consumer.</param>
+    /// <param name="capacity">How many results may be ready for the consumer.</param>
     /// <param name="start">Starts the run, at the consumer's first step.</param>
     protected StreamOutput(int limit, int capacity, Func<StreamOutput<TResult>, IRunHandle> start)
     {
@@ -46,7 +46,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         _start = start;
     }
 
-    /// <summary>The index that no item may start at or beyond.</summary>
+    /// <summary>The index at or beyond which no item may start.</summary>
     public long Ceiling
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
@@ -56,11 +56,11 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     public TResult Current { get; private set; } = default!;
 
     /// <summary>
-    /// How many items there are, and what to hand out for those that never ran; null when such items are simply not handed out.
+    /// The number of items, and what to yield for those that never ran; null if such items are left out.
     /// </summary>
     public (int Count, Func<long, TResult> Make)? Missing { get; init; }
 
-    /// <summary>The token of the call, after whose cancellation nothing is handed out any more.</summary>
+    /// <summary>The token of the call. After its cancellation, nothing more is yielded.</summary>
     public CancellationToken CallToken { get; init; }
 
     /// <summary>The token of the enumeration, likewise.</summary>
@@ -72,7 +72,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
 
     protected int Window => _window;
 
-    /// <summary>How many of the items that have ended are still here. For statistics: read without a lock.</summary>
+    /// <summary>How many ended items are still in the buffer. For statistics: read without a lock.</summary>
     public long Undelivered(long ended) =>
         Math.Max(0, ended - Volatile.Read(ref _consumed) - Volatile.Read(ref _unpublished));
 
@@ -92,7 +92,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         }
     }
 
-    /// <summary>Learns from a worker that an item has no result, so that nothing waits for it.</summary>
+    /// <summary>Called by a worker when an item has no result, so that nothing waits for it.</summary>
     public void Skip(long index)
     {
         bool wake;
@@ -147,7 +147,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
             }
             catch
             {
-                // A run that was refused is no run: there is nothing to wait for afterwards.
+                // If the run was rejected, there is nothing to wait for afterwards.
                 _disposed = true;
                 throw;
             }
@@ -156,7 +156,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         return Step() is { } answer ? answer : new ValueTask<bool>(this, _signal.Version);
     }
 
-    /// <summary>Stops the run if it is still on, and waits until nothing of it is left.</summary>
+    /// <summary>Stops the run if it is still active, and waits until nothing of it is left.</summary>
     public async ValueTask DisposeAsync()
     {
         if (_disposed)
@@ -189,7 +189,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         _signal.GetResult(token);
         _signal.Reset();
 
-        // Whoever woke us left a result or the end, so there is an answer, and it is complete.
+        // The thread that woke us left a result or the end, so there is an answer, and it is complete.
         return Step()!.Value.GetAwaiter().GetResult();
     }
 
@@ -214,7 +214,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         return larger;
     }
 
-    /// <summary>Counts items that left without being handed out.</summary>
+    /// <summary>Counts items that left without being yielded.</summary>
     protected void ReleaseNeedsLock(int count)
     {
         _consumed += count;
@@ -222,26 +222,26 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     }
 
     /// <summary>Stores a result.</summary>
-    /// <returns>Whether the consumer can go on.</returns>
+    /// <returns>Whether the consumer can continue.</returns>
     protected abstract bool AddNeedsLock(long index, TResult result);
 
     protected abstract bool SkipNeedsLock(long index);
 
-    /// <summary>Gives the results that are next, in exchange for an empty buffer.</summary>
+    /// <summary>Returns the next results, in exchange for an empty buffer.</summary>
     protected abstract int TakeNeedsLock(ref TResult[] buffer);
 
-    /// <summary>Gives some of the items that never ran, after the end of the run.</summary>
+    /// <summary>Returns some of the items that never ran, after the end of the run.</summary>
     protected abstract int TailNeedsLock(RunEnd end, (int Count, Func<long, TResult> Make) missing, ref TResult[] buffer);
 
     protected abstract void DropNeedsLock();
 
-    /// <summary>Hands out the next result, or the end.</summary>
-    /// <returns>Null when the consumer has to wait; it is noted as waiting then.</returns>
+    /// <summary>Yields the next result, or the end.</summary>
+    /// <returns>Null if the consumer has to wait; then it is recorded as waiting.</returns>
     private ValueTask<bool>? Step()
     {
         if (IsCancelled && !_toldEnd && !_run!.HasFailed)
         {
-            // What has been computed stays where it is until the disposal, which also waits for what still runs.
+            // Computed results stay where they are until the disposal, which also waits for running items.
             CancellationToken token = CallToken.IsCancellationRequested ? CallToken : EnumerationToken;
             _run.Cancel(token);
             return ValueTask.FromCanceled<bool>(token);
@@ -281,7 +281,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
             return AtEnd(end.Value);
         }
 
-        // Waiting with results that nobody was told of would stop the run at a small window. The signal was reset before.
+        // Waiting while there are unreported results would stop a run with a small window. The signal was reset before.
         Publish();
         return null;
     }
@@ -295,7 +295,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         }
     }
 
-    /// <summary>Raises the ceiling by what was handed out since the last time.</summary>
+    /// <summary>Raises the ceiling by the number of results yielded since the last time.</summary>
     private void Publish()
     {
         if (_unpublished == 0)

@@ -2,7 +2,7 @@ using System.Runtime.CompilerServices;
 
 namespace Weir.Core.Sinks;
 
-/// <summary>Results to the consumer of a stream.</summary>
+/// <summary>Passes results to the consumer of a stream.</summary>
 internal readonly struct StreamSink<TResult>(StreamOutput<TResult> output) : ISink<TResult>
 {
     private readonly StreamOutput<TResult> _output = output;

@@ -7,7 +7,7 @@ internal sealed class AsyncSource<T>(IAsyncEnumerable<T> items) : OneByOneSource
 {
     private IAsyncEnumerator<T>? _enumerator;
 
-    // Written only when the sequence does not answer at once, so that the common case pays no write barrier.
+    // Written only if the sequence does not complete synchronously, so that the common case needs no write barrier.
     private ValueTask<bool> _moving;
 
     public override void OnReady(Action continuation) => _moving.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);

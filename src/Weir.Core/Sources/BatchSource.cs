@@ -1,6 +1,6 @@
 namespace Weir.Core.Sources;
 
-/// <summary>Batches of items that lie in memory by index: each is copied when it is claimed, so that only those in flight exist.</summary>
+/// <summary>Batches of items that are in memory by index. Each batch is copied when it is claimed, so that only those in flight exist.</summary>
 internal sealed class BatchSource<T>(int count, int batchSize, Func<int, int, T[]> slice)
     : IndexedSource<IReadOnlyList<T>>((int)(((long)count + batchSize - 1) / batchSize))
 {

@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace Weir.Core.Sources;
 
-/// <summary>Cuts a sequence into batches, one at a time and only as they are asked for.</summary>
+/// <summary>Splits a sequence into batches, one at a time and only as they are requested.</summary>
 internal static class Batches
 {
     public static Source<IReadOnlyList<T>> Enumerable<T>(IEnumerable<T> items, int batchSize) => items switch

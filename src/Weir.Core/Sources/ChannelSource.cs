@@ -4,7 +4,7 @@ using System.Threading.Channels;
 namespace Weir.Core.Sources;
 
 /// <summary>
-/// The items of a channel. One worker at a time reads, because a channel may have been made with the promise of a single reader.
+/// The items of a channel. One worker at a time reads, because the channel may have been created for a single reader.
 /// </summary>
 internal sealed class ChannelSource<T>(ChannelReader<T> reader) : OneByOneSource<T>
 {

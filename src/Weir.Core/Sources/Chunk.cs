@@ -3,7 +3,7 @@ using System.Runtime.InteropServices;
 namespace Weir.Core.Sources;
 
 /// <summary>
-/// A run of items with consecutive indices that one worker has claimed. The items lie in an array, in a list (both the
+/// Items with consecutive indices that one worker has claimed. The items are in an array, in a list (both the
 /// caller's own, not copied), or are one single item.
 /// </summary>
 [StructLayout(LayoutKind.Auto)]
@@ -13,7 +13,7 @@ internal struct Chunk<T>
     private T? _single;
     private int _offset;
 
-    /// <summary>How many of the items are done; the next one to run is at this position.</summary>
+    /// <summary>How many of the items have run; the next one to run is at this position.</summary>
     public int Position;
 
     /// <summary>How many items the chunk has.</summary>
@@ -22,14 +22,14 @@ internal struct Chunk<T>
     /// <summary>The index in the source of the item at position 0.</summary>
     public long FirstIndex;
 
-    /// <summary>What a single item that comes back for another attempt brings along; null for items that come for the first time.</summary>
+    /// <summary>The data of a single item that comes back for another attempt; null for items that come for the first time.</summary>
     public Repetition? Repetition;
 
     public readonly bool IsEmpty => Position >= Count;
 
     public readonly int Remaining => Count - Position;
 
-    /// <summary>The array of the chunk, when it lies in one: the source gets it back to use it again.</summary>
+    /// <summary>The array of the chunk, if it is in one. The source gets it back for reuse.</summary>
     public readonly T[]? Array => _store as T[];
 
     public void SetArray(T[] array, int offset, int count, long firstIndex)
@@ -52,7 +52,9 @@ internal struct Chunk<T>
         Repetition = repetition;
     }
 
-    /// <summary>All items of the chunk, done ones too. Valid only while the caller's list does not change, so not across a suspension.</summary>
+    /// <summary>
+    /// All items of the chunk, including those that have run. Valid only while the caller's list does not change, so not across a suspension.
+    /// </summary>
     [System.Diagnostics.CodeAnalysis.UnscopedRef]
     public readonly ReadOnlySpan<T> Items
     {
@@ -74,7 +76,7 @@ internal struct Chunk<T>
         }
     }
 
-    /// <summary>Moves the items from a position on into a new chunk, which then owns the array; this one is done.</summary>
+    /// <summary>Moves the items from a position on into a new chunk, which then owns the array. This chunk is then finished.</summary>
     public Chunk<T> TakeRest(int from)
     {
         Chunk<T> rest = this;

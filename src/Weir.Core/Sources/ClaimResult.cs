@@ -1,6 +1,6 @@
 namespace Weir.Core.Sources;
 
-/// <summary>What came of an attempt to claim items from a <see cref="Source{T}"/>.</summary>
+/// <summary>The result of an attempt to claim items from a <see cref="Source{T}"/>.</summary>
 internal enum ClaimResult
 {
     /// <summary>The chunk holds at least one item.</summary>
@@ -9,7 +9,7 @@ internal enum ClaimResult
     /// <summary>There is nothing more to claim (an item given back later can change that).</summary>
     Empty,
 
-    /// <summary>Another worker is reading the source. It will go on reading, so that this one need not wait for its turn.</summary>
+    /// <summary>Another worker is reading the source. It will continue to read, so this one need not wait for its turn.</summary>
     Busy,
 
     /// <summary>The next item lies at or beyond the ceiling: the consumer of the results has to catch up first.</summary>
@@ -18,7 +18,7 @@ internal enum ClaimResult
     /// <summary>The source is waiting for its next item. The caller has the turn, and must call OnReady and then FinishClaim.</summary>
     Pending,
 
-    /// <summary>An item was read, and given back at once: the place of the reader among the workers had been lent while it read.</summary>
+    /// <summary>An item was read and given back at once, because the reader's place among the workers had been lent while it read.</summary>
     Lent,
 
     /// <summary>Items were given back while the turn was taken: they come first.</summary>

@@ -4,7 +4,7 @@ using System.Runtime.CompilerServices;
 namespace Weir.Core.Sources;
 
 /// <summary>
-/// A materialised collection without an index (a set, a queue, a range): its items are there already, so that reading a chunk of them
+/// A materialised collection without an index (a set, a queue, a range). Its items already exist, so reading a chunk of them
 /// makes no item wait. Each worker reads into a small buffer of its own, never the whole collection.
 /// </summary>
 internal sealed class CollectionSource<T>(IEnumerable<T> items, int count) : TurnSource<T>

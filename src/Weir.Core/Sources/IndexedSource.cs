@@ -1,9 +1,9 @@
 namespace Weir.Core.Sources;
 
-/// <summary>Items that lie in memory by index. Workers share nothing but a cursor.</summary>
+/// <summary>Items that are in memory by index. Workers share only a cursor.</summary>
 internal abstract class IndexedSource<T>(int count) : Source<T>
 {
-    // Written once per chunk, which is rare while items are tiny; padding would cost each run more bytes than it saves time.
+    // Written once per chunk, which is rare while items are tiny. Padding would cost each run more in bytes than it saves in time.
     private int _next;
 
     public sealed override int KnownCount => count;
@@ -28,7 +28,7 @@ internal abstract class IndexedSource<T>(int count) : Source<T>
                 return ClaimResult.Throttled;
             }
 
-            // Towards the end each claim takes an eighth of what is left at the most, so that workers end together.
+            // Towards the end, each claim takes at most an eighth of what is left, so that workers end together.
             int take = (int)Math.Min(Math.Min(room, max), Math.Max(1, (count - next) >> 3));
             int seen = Interlocked.CompareExchange(ref _next, next + take, next);
             if (seen == next)

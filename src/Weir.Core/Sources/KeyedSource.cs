@@ -4,24 +4,24 @@ using System.Runtime.ExceptionServices;
 namespace Weir.Core.Sources;
 
 /// <summary>
-/// A source whose items have keys: at most so many items of one key are out at a time, in source order; items of other keys pass them. An
-/// item that has to wait for its lane lies in the lane's queue, and reading stops while as many wait as may.
+/// A source whose items have keys. At most a given number of items of one key are out at a time, in source order; items of other keys can overtake them. An
+/// item that has to wait for its lane is in the lane's queue, and reading stops while as many items wait as are allowed to.
 /// </summary>
 /// <remarks>
 /// <para>
-/// Items enter their lanes in source order, because whoever reads the inner source holds a turn while doing so; the user's key function, and the hash and the equality of keys, run
-/// under that turn and under no lock. An item whose lane becomes free is given back like any other, so any worker can claim it.
+/// Items enter their lanes in source order, because a thread that reads the inner source holds a turn meanwhile. The user's key function, and the hash and the
+/// equality of keys, run under that turn and under no lock. An item whose lane becomes free is given back like any other, so any worker can claim it.
 /// </para>
 /// <para>
-/// Items that lie in memory are read several at a time, while they are quick, and enter their lanes under one lock; those behind the first one that has to wait are read next.
-/// An item that ends while none of its key waits takes no lock.
+/// Items that are in memory are read several at a time, while they are quick, and enter their lanes under one lock. Those behind the first one that has to wait
+/// are read next. An item that ends while none of its key waits takes no lock.
 /// </para>
 /// </remarks>
 internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf, IEqualityComparer<TKey>? comparer, int perLane, int mostWaiting)
     : Source<T>, ILanes
     where TKey : notnull
 {
-    // Few: until they have run, each of them holds its lane, and one that suddenly blocks holds up those behind it.
+    // Only a few: each of them holds its lane until it has run, and one that suddenly blocks holds up those behind it.
     private const int MostAtOnce = 16;
     private const long NoRest = -1;
 
@@ -31,7 +31,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     private readonly RunningLanes<T> _running = new(inner.KnownCount);
     private readonly int _mostAtOnce = inner is IndexedSource<T> ? MostAtOnce : 1;
 
-    // One at least: a source that may keep no item waiting could never be read, not even to learn that it has none.
+    // At least one: a source that may keep no item waiting could never be read, not even to learn that it is empty.
     private readonly int _mostWaiting = Math.Max(1, mostWaiting);
     private Turn _turn;
 
@@ -49,7 +49,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
 
     public override bool IsLent => _turn.IsLent;
 
-    // The count says how many items come out at most, which is what the slots are made for; lanes hold none back for ever.
+    // The count is the largest number of items that can come out, which is what the slots are for; lanes hold none back for ever.
     public override int KnownCount => _inner.KnownCount;
 
     public override long NextIndex => Volatile.Read(ref _restAt) is var rest and not NoRest ? rest : _inner.NextIndex;
@@ -62,7 +62,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         set => _inner.CancellationToken = value;
     }
 
-    // While nothing can be read, some item is running, and its end lets the worker that ran it go on.
+    // While nothing can be read, some item is running, and its end lets the worker that ran it continue.
     protected override bool IsTurnTaken =>
         _turn.IsTaken || IsFull || (IsRead && Volatile.Read(ref _waiting) > 0);
 
@@ -152,7 +152,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         }
     }
 
-    /// <summary>Reads on until an item may start, or nothing more can be read.</summary>
+    /// <summary>Reads until an item may start, or nothing more can be read.</summary>
     private ClaimResult Read(ref Chunk<T> chunk, int max, long ceiling)
     {
         while (!IsFull)
@@ -191,7 +191,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     }
 
     /// <summary>Puts items that were read into their lanes, up to the first one that has to wait; those behind it are read next.</summary>
-    /// <returns>Whether some of them may start at once, which the chunk has then.</returns>
+    /// <returns>Whether some of them may start at once. If so, the chunk contains these.</returns>
     private bool Enter(ref Chunk<T> chunk)
     {
         scoped ReadOnlySpan<T> items;
@@ -205,7 +205,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         }
         catch
         {
-            // They stay what they are: read, and never run.
+            // They remain as they are: read, and never run.
             _rest = chunk.TakeRest(0);
             Volatile.Write(ref _restAt, _rest.FirstIndex);
             throw;
@@ -245,7 +245,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         Volatile.Write(ref _restAt, _rest.IsEmpty ? NoRest : _rest.FirstIndex);
         if (_mostAtOnce == 1 && entered > 0)
         {
-            // What it was read into is the inner source's.
+            // Its memory belongs to the inner source.
             chunk.SetSingle(items[0], chunk.FirstIndex);
             return true;
         }
@@ -255,7 +255,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         return entered > 0;
     }
 
-    /// <summary>Asks for the keys of the items in order, and finds their lanes. Those before one whose key or lane cannot be had still run.</summary>
+    /// <summary>Gets the keys of the items in order, and finds their lanes. The items before one whose key or lane cannot be determined still run.</summary>
     private void FindLanes(ReadOnlySpan<T> items, long first)
     {
         try
@@ -282,7 +282,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         }
     }
 
-    // Whoever has the turn of the lanes has that of what they read.
+    // A thread that has the turn of the lanes also has the turn of the inner source.
     private static Source<T> WithOneReader(Source<T> source)
     {
         source.HasOneReader = true;

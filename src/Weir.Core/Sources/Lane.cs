@@ -2,10 +2,11 @@ using System.Diagnostics.CodeAnalysis;
 
 namespace Weir.Core.Sources;
 
-/// <summary>What one key has out and waiting. To enter it, and to leave it while items wait, is for whoever has the lock of all lanes.</summary>
+/// <summary>The items of one key that are out and waiting. Entering it, and leaving it while items wait, needs the lock of all lanes.</summary>
 internal sealed class Lane<T>
 {
-    // How many items are out, and a bit for whether some wait. The count falls without the lock while the bit is not set; all other changes are made under it.
+    // The number of items that are out, and a bit for whether some wait. The count can fall without the lock while the bit is not set; all other changes are
+    // made under the lock.
     private const int SomeWait = 1 << 30;
 
     private int _state;
@@ -23,7 +24,7 @@ internal sealed class Lane<T>
         int state = Volatile.Read(ref _state);
         if (state == 0)
         {
-            // Nobody is inside who could leave meanwhile.
+            // There is no item inside that could leave meanwhile.
             Volatile.Write(ref _state, 1);
             return true;
         }
@@ -47,7 +48,7 @@ internal sealed class Lane<T>
     }
 
     /// <summary>An item has ended, and none waits.</summary>
-    /// <returns>False when some wait: then the lock is needed.</returns>
+    /// <returns>False if some wait: then the lock is needed.</returns>
     public bool TryLeave()
     {
         int state = Volatile.Read(ref _state);

@@ -1,11 +1,11 @@
 namespace Weir.Core.Sources;
 
 /// <summary>
-/// The lanes by their keys. Idle ones stay for a while, because most keys come again: as many as there are busy ones, and some dozens. Not safe for several threads,
-/// but for lanes that become idle meanwhile. Runs the user's hash and equality, which may throw.
+/// The lanes by their keys. Idle lanes stay for a while, because most keys recur: as many as there are busy lanes, plus some dozens. Not thread-safe,
+/// except for lanes that become idle meanwhile. Runs the user's hash and equality, which may throw.
 /// </summary>
-/// <param name="count">How many items there are in all; -1 when that is not known.</param>
-/// <param name="comparer">What makes two keys one.</param>
+/// <param name="count">The total number of items; -1 if it is not known.</param>
+/// <param name="comparer">Compares keys.</param>
 internal sealed class LaneTable<T, TKey>(int count, IEqualityComparer<TKey>? comparer)
     where TKey : notnull
 {
@@ -17,11 +17,11 @@ internal sealed class LaneTable<T, TKey>(int count, IEqualityComparer<TKey>? com
     private readonly List<(TKey Key, Lane<T> Lane)> _busy = [];
     private int _sweepAt = FewLanes;
 
-    /// <summary>The indices of the items that wait. A sweep that threw has left the lanes in which some may wait where it had put them.</summary>
+    /// <summary>The indices of the waiting items. A sweep that threw has left the lanes in which some may wait where it had put them.</summary>
     public IEnumerable<long> Waiting =>
         (_busy.Count > 0 ? _busy.Select(static busy => busy.Lane) : _lanes.Values).SelectMany(static lane => lane.Waiting);
 
-    /// <summary>Lets go of idle lanes when there are many. Not while somebody has a lane that nothing has entered yet.</summary>
+    /// <summary>Removes idle lanes if there are many. Not while a caller has a lane that nothing has entered yet.</summary>
     public void MakeRoom()
     {
         if (_lanes.Count >= _sweepAt)
@@ -55,7 +55,7 @@ internal sealed class LaneTable<T, TKey>(int count, IEqualityComparer<TKey>? com
             }
         }
 
-        // Mostly idle ones: to clear it and add the few others again costs less than to remove them one by one.
+        // Most lanes are idle, so clearing the table and adding the few others again costs less than removing them one by one.
         _lanes.Clear();
         foreach ((TKey key, Lane<T> lane) in _busy)
         {

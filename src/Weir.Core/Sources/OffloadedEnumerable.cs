@@ -1,6 +1,6 @@
 namespace Weir.Core.Sources;
 
-/// <summary>A synchronous sequence that may block, stepped on a pool thread so that whoever waits for the step need not block with it.</summary>
+/// <summary>A synchronous sequence that may block. It is advanced on a pool thread, so that the thread that waits for the step need not block.</summary>
 internal sealed class OffloadedEnumerable<T>(IEnumerable<T> items) : IAsyncEnumerable<T>
 {
     public IAsyncEnumerator<T> GetAsyncEnumerator(CancellationToken cancellationToken = default) => new Enumerator(items.GetEnumerator());

@@ -3,18 +3,20 @@ using System.Diagnostics;
 namespace Weir.Core.Sources;
 
 /// <summary>
-/// A sequence whose next step may run user code or wait. It is read one item at a time, and each item starts at once: none that has been read waits for the next one to be produced.
+/// A sequence whose next step may run user code or wait. It is read one item at a time, and each item starts at once: no item that has been read waits for the
+/// next one to be produced.
 /// </summary>
 /// <remarks>
-/// While items are tiny, to take and give up the turn for each would cost more than the item does. A worker may then keep the turn, and says by a plain store whether it is inside
-/// the sequence. Should one of its items take long after all, the stall watch takes the turn away from it: whoever does that pays for both with a process-wide barrier.
+/// While items are tiny, taking and giving up the turn for each would cost more than the item itself. A worker may then keep the turn, and indicates by a plain
+/// store whether it is inside the sequence. If one of its items takes long after all, the stall watch takes the turn away from it, and pays for both with a
+/// process-wide barrier.
 /// </remarks>
 internal abstract class OneByOneSource<T> : TurnSource<T>
 {
     // Written by the worker that keeps the turn.
     private bool _isInside;
 
-    // Which time of keeping the turn is to end. Written by the stall watch.
+    // The number of the keeping of the turn that must end. Written by the stall watch.
     private int _toEnd;
 
     /// <summary>What the sequence threw at a worker that kept the turn.</summary>
@@ -26,7 +28,7 @@ internal abstract class OneByOneSource<T> : TurnSource<T>
     public bool IsReadingOn => Volatile.Read(ref _isInside);
 
     /// <summary>Takes the turn for more than one item.</summary>
-    /// <returns>Which time this is, for the other calls; 0 when there is nothing to read now, or somebody else is reading.</returns>
+    /// <returns>The number of this keeping of the turn, for the other calls; 0 if there is nothing to read now, or another worker is reading.</returns>
     public int TryKeepTurn()
     {
         if (IsDrained || !Turn.TryTake())
@@ -43,8 +45,8 @@ internal abstract class OneByOneSource<T> : TurnSource<T>
         return keptAs;
     }
 
-    /// <summary>Reads the next item with a turn that was kept. With any other result than Claimed it is kept no longer.</summary>
-    /// <returns>Claimed, Empty (also after a <see cref="Failure"/>), Pending, or Busy when the turn was taken away.</returns>
+    /// <summary>Reads the next item with a kept turn. With any result other than Claimed, the turn is no longer kept.</summary>
+    /// <returns>Claimed, Empty (also after a <see cref="Failure"/>), Pending, or Busy if the turn was taken away.</returns>
     public ClaimResult ReadOn(int keptAs, out T? item)
     {
         Volatile.Write(ref _isInside, true);
@@ -99,7 +101,7 @@ internal abstract class OneByOneSource<T> : TurnSource<T>
             return;
         }
 
-        // After the barrier either the worker has seen this before it reads on, or it is seen here to be inside the sequence.
+        // After the barrier, either the worker sees this before it continues to read, or it is seen here to be inside the sequence.
         Volatile.Write(ref _toEnd, keptAs);
         Interlocked.MemoryBarrierProcessWide();
         if (!Volatile.Read(ref _isInside))

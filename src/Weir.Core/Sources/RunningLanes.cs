@@ -3,10 +3,10 @@ using System.Numerics;
 namespace Weir.Core.Sources;
 
 /// <summary>
-/// The lanes of the items that are out, by index. Items are added by one thread at a time; each is taken once, by whoever ends it, and mostly without a lock: indices that are
-/// out together lie close to each other as a rule, and have a place of their own each.
+/// The lanes of the items that are out, by index. Items are added by one thread at a time. Each is taken once, by the thread that ends it, and usually without
+/// a lock: indices that are out together are usually close to each other, and each has its own slot.
 /// </summary>
-/// <param name="count">How many items there are in all; -1 when that is not known.</param>
+/// <param name="count">The total number of items; -1 if it is not known.</param>
 internal sealed class RunningLanes<T>(int count)
 {
     private const int MostPlaces = 128;
@@ -32,7 +32,7 @@ internal sealed class RunningLanes<T>(int count)
         }
     }
 
-    /// <summary>The lane of an item, which is no longer out; null when it is not, or never was.</summary>
+    /// <summary>Takes the lane of an item, which is then no longer out; null if the item is not out, or never was.</summary>
     public Lane<T>? Take(long index)
     {
         ref Place place = ref _places[index & (_places.Length - 1)];

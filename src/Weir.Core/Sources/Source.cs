@@ -3,43 +3,45 @@ using System.Diagnostics;
 namespace Weir.Core.Sources;
 
 /// <summary>
-/// Where the items of a run come from, as numbered items that workers claim in chunks. Claiming is safe from several threads;
+/// Provides the items of a run, as numbered items that workers claim in chunks. Claiming is thread-safe;
 /// each item is handed out exactly once.
 /// </summary>
 internal abstract class Source<T>
 {
-    // Made by the first give-back: a run of items that all complete at once never has one.
+    // Created by the first give-back: a run whose items all complete synchronously never has one.
     private Stack<Chunk<T>>? _stash;
     private volatile bool _hasStash;
 
-    // Made by the first claim that throws.
+    // Created by the first claim that throws.
     private List<(long First, int Count)>? _lost;
 
     /// <summary>The run's token, which ends waits for the next item. Set before the first claim.</summary>
     public virtual CancellationToken CancellationToken { get; set; }
 
-    /// <summary>Whether somebody else sees to it that one worker at a time reads this source, so that it need not. Set before the first claim.</summary>
+    /// <summary>Whether other code ensures that one worker at a time reads this source, so that the source need not. Set before the first claim.</summary>
     public bool HasOneReader { get; set; }
 
-    /// <summary>How many items there are in all, or -1 when nobody knows before the end.</summary>
+    /// <summary>The total number of items, or -1 if it is not known before the end.</summary>
     public abstract int KnownCount { get; }
 
-    /// <summary>The index of the next item that nobody has claimed, counting upwards only.</summary>
+    /// <summary>The index of the next unclaimed item. It only grows.</summary>
     public abstract long NextIndex { get; }
 
     /// <summary>Whether one worker at a time reads the source, so that a claim takes a turn.</summary>
     public virtual bool TakesTurns => false;
 
-    /// <summary>Whether items were given back that anybody may claim, without a turn.</summary>
+    /// <summary>Whether items were given back for any worker to claim, without a turn.</summary>
     public bool HasStash => _hasStash;
 
     /// <summary>Whether the reader's place among the workers is lent.</summary>
     public virtual bool IsLent => false;
 
-    /// <summary>Whether one worker is reading the source, and there is nothing else to claim for others at this moment.</summary>
+    /// <summary>Whether one worker is reading the source, and there is nothing else for others to claim at this moment.</summary>
     public bool IsBusy => TakesTurns && IsTurnTaken && !_hasStash;
 
-    /// <summary>Whether a worker is reading at this moment, so that it is worth a short wait: while it is not, a busy source stays so until an item ends.</summary>
+    /// <summary>
+    /// Whether a worker is reading at this moment, so that a short wait is worthwhile. Otherwise a busy source stays busy until an item ends.
+    /// </summary>
     public virtual bool IsReading => IsTurnTaken;
 
     /// <summary>Whether nothing can be claimed until the ceiling is raised.</summary>
@@ -50,14 +52,14 @@ internal abstract class Source<T>
     /// <summary>Whether there is nothing to claim now. An item given back makes this false again.</summary>
     public bool IsExhausted => !_hasStash && IsDrained;
 
-    /// <summary>Whether a claim may find something. More exact than <see cref="IsExhausted"/>, which some sources learn only from a last look.</summary>
+    /// <summary>Whether a claim may find something. More exact than <see cref="IsExhausted"/>, which some sources learn only from a final read.</summary>
     public bool MayHaveMore => _hasStash || !(IsDrained || (KnownCount >= 0 && NextIndex >= KnownCount));
 
     /// <summary>Whether the underlying sequence has no more items, apart from those given back.</summary>
     protected abstract bool IsDrained { get; }
 
     /// <summary>Claims up to <paramref name="max"/> items whose index is below <paramref name="ceiling"/>.</summary>
-    /// <exception cref="Exception">Whatever the user's sequence throws; the source is drained then.</exception>
+    /// <exception cref="Exception">Any exception from the user's sequence; the source is then drained.</exception>
     public ClaimResult TryClaim(ref Chunk<T> chunk, int max, long ceiling)
     {
         while (true)
@@ -75,10 +77,10 @@ internal abstract class Source<T>
         }
     }
 
-    /// <summary>Lends the place of a worker that is reading, and so has no item, to one more worker for items that were given back.</summary>
+    /// <summary>Lends the place of a reading worker, which has no item, to one more worker for items that were given back.</summary>
     public virtual bool TryLend() => false;
 
-    /// <summary>The reader has its place back, if it is still reading.</summary>
+    /// <summary>Returns the reader's place, if it is still reading.</summary>
     public virtual void TakeBack()
     {
     }
@@ -91,7 +93,7 @@ internal abstract class Source<T>
     /// <summary>Calls back once when a pending claim can be finished. Only for the worker whose claim is pending.</summary>
     public virtual void OnReady(Action continuation) => throw new UnreachableException();
 
-    /// <summary>Finishes a pending claim, and gives the turn back unless it is pending once more.</summary>
+    /// <summary>Finishes a pending claim, and gives back the turn unless the claim is pending again.</summary>
     public virtual ClaimResult FinishClaim(ref Chunk<T> chunk) => throw new UnreachableException();
 
     /// <summary>Gives back items that the worker will not run itself.</summary>
@@ -115,19 +117,22 @@ internal abstract class Source<T>
             _hasStash = true;
         }
 
-        // Whoever looks next at whether there are workers for the items, or who has the turn, does so after they can be seen.
+        // A thread that next checks whether there are workers for the items, or which thread has the turn, does so after the items have become visible.
         Interlocked.MemoryBarrier();
     }
 
-    /// <summary>Tells the source that a worker is done with a chunk, so that it may use the chunk's memory again.</summary>
+    /// <summary>Tells the source that a worker has finished a chunk, so that it can reuse the chunk's memory.</summary>
     public virtual void Release(ref Chunk<T> chunk) => chunk.Clear();
 
-    /// <summary>The index ranges, in order, of the items that were claimed and given back, or lost by a claim that threw. For the end of a stopped run.</summary>
+    /// <summary>
+    /// The index ranges, in order, of the items that were claimed and given back, or lost by a claim that threw. For the end of a stopped run.
+    /// </summary>
     /// <returns><see cref="NothingLeft.Ranges"/> itself at the end of nearly all runs.</returns>
     public virtual IEnumerable<(long First, int Count)> LeftOver() => _stash is null && _lost is null ? NothingLeft.Ranges : StashedAndLost();
 
     /// <summary>
-    /// Takes out the items that came back for another attempt and never got it: they were attempted, so that nobody may take them for items that never ran. For the end of a stopped run.
+    /// Removes the items that came back for another attempt and never got it. They were attempted, so they must not count as items that never ran. For the end
+    /// of a stopped run.
     /// </summary>
     /// <returns>Their indices.</returns>
     public IReadOnlyList<long> TakeAttempted()
@@ -163,7 +168,7 @@ internal abstract class Source<T>
 
     protected abstract ClaimResult TryClaimNext(ref Chunk<T> chunk, int max, long ceiling);
 
-    /// <summary>Notes that a claim threw after it had moved on beyond its items: nobody will run them.</summary>
+    /// <summary>Records that a claim threw after it had moved past its items: no worker will run them.</summary>
     protected void Lose(long first, int count)
     {
         List<(long First, int Count)> lost = Volatile.Read(ref _lost) ?? Interlocked.CompareExchange(ref _lost, [], null) ?? _lost;
@@ -173,7 +178,7 @@ internal abstract class Source<T>
         }
     }
 
-    // Apart, so that the first run of a process does not compile it.
+    // Separate, so that the first run of a process does not compile it.
     private IEnumerable<(long First, int Count)> StashedAndLost() =>
         (_stash?.Select(static c => (c.FirstIndex, c.Count)) ?? []).Concat(_lost ?? []).Order();
 
@@ -187,7 +192,8 @@ internal abstract class Source<T>
                 return false;
             }
 
-            // One item only: whatever was given back has a neighbour that takes long. Taken off once it is read, which throws when the caller's list was changed.
+            // Only one item: items that were given back have a neighbour that takes long. It is removed after it has been read, which throws if the caller's
+            // list was changed.
             chunk.SetSingle(rest.Items[0], rest.FirstIndex, rest.Repetition);
             stash.Pop();
             if (rest.Count > 1)

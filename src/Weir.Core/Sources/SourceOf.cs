@@ -7,7 +7,7 @@ namespace Weir.Core.Sources;
 /// <summary>Picks the cheapest way to read a sequence. Nothing is read here.</summary>
 internal static class SourceOf
 {
-    // The exact types only: a class derived from List may enumerate something else than its items.
+    // Only the exact types: a class derived from List may enumerate something other than its items.
     public static Source<T> Enumerable<T>(IEnumerable<T> items) => items switch
     {
         T[] array => new ArraySource<T>(array, 0, array.Length),
@@ -15,7 +15,7 @@ internal static class SourceOf
         _ => OtherEnumerable(items),
     };
 
-    // Apart, so that the first list of a process does not load what only others need.
+    // Separate, so that the first list of a process does not load what only other sources need.
     private static Source<T> OtherEnumerable<T>(IEnumerable<T> items) => items switch
     {
         ArraySegment<T> { Array: not null } segment => new ArraySource<T>(segment.Array, segment.Offset, segment.Count),
@@ -28,7 +28,7 @@ internal static class SourceOf
     public static Source<T> Channel<T>(ChannelReader<T> reader) => new ChannelSource<T>(reader);
 
     /// <summary>
-    /// The count of a collection whose items are in memory and which nobody else may be changing. Concurrent collections say a count too,
+    /// The count of a collection whose items are in memory and which no other code may be changing. Concurrent collections have a count too,
     /// but enumerate a moving target, and LINQ's lazy iterators may count without running the user's code.
     /// </summary>
     private static int? CountOf<T>(IEnumerable<T> items)

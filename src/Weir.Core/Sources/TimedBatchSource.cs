@@ -3,8 +3,8 @@ using System.Diagnostics.CodeAnalysis;
 namespace Weir.Core.Sources;
 
 /// <summary>
-/// Batches of an asynchronous sequence. A partial batch is handed out when its oldest item has waited for the time limit, also while
-/// the sequence is silent: the step that is under way then simply goes on, and its item begins the next batch.
+/// Batches of an asynchronous sequence. A partial batch goes out when its oldest item has waited for the time limit, even while
+/// the sequence is silent. The step that is in progress then simply continues, and its item begins the next batch.
 /// </summary>
 internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSize, TimeSpan? timeout, TimeProvider time)
     : TurnSource<IReadOnlyList<T>>
@@ -50,7 +50,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
         if (_isMoving)
         {
-            // Stopped between two claims: the step has seen the cancelled token or will see it. Nobody may await it twice, so its signal is waited for.
+            // Stopped between two claims: the step has seen the cancelled token or will see it. It must not be awaited twice, so its signal is awaited.
             _isMoving = false;
             await StepEndsAsync().ConfigureAwait(false);
             try
@@ -59,7 +59,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
             }
             catch (Exception)
             {
-                // The run is over already and has its outcome.
+                // The run has already ended and has its outcome.
             }
         }
 
@@ -130,7 +130,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
         if (_count == _batch.Length)
         {
-            // As long as the batch before it, and then doubling: a batch size may be far beyond what ever comes.
+            // As long as the previous batch, and then doubling: a batch size may be far larger than any batch that ever comes.
             Array.Resize(ref _batch, (int)Math.Min(batchSize, Math.Max(Math.Max(4, _expected), 2L * _count)));
         }
 
@@ -158,7 +158,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
         }
 
         _timer?.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
-        // A full batch is handed out as it is.
+        // A full batch goes out as it is.
         chunk.SetSingle(_count == _batch.Length ? _batch : _batch[.._count], index);
         _expected = _count;
         _count = 0;
@@ -208,7 +208,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
             }
             else
             {
-                // A timer that fired just as its batch was full.
+                // A timer that fired just as its batch became full.
                 return;
             }
 

@@ -1,12 +1,12 @@
 namespace Weir.Core.Threads;
 
 /// <summary>
-/// Threads of one owner that are started when there is work for them, up to a number, and go when there has been none for a while. A thread
-/// that is stuck in a call that was given up, or that died, no longer counts.
+/// Threads of one owner. They start when there is work for them, up to a maximum, and end when there has been no work for a while. A thread
+/// that is stuck in an abandoned call, or that died, no longer counts.
 /// </summary>
 internal sealed class ElasticTeam(int most, string name) : IDisposable
 {
-    /// <summary>How long a thread waits for work before it goes, in milliseconds.</summary>
+    /// <summary>How long a thread waits for work before it ends, in milliseconds.</summary>
     private const int Patience = 5_000;
 
     [ThreadStatic]
@@ -22,7 +22,7 @@ internal sealed class ElasticTeam(int most, string name) : IDisposable
 
     public object? CurrentHost => _current?.Team == this ? _current : null;
 
-    /// <summary>How many threads were given up because they were stuck or died.</summary>
+    /// <summary>How many threads were abandoned because they were stuck or died.</summary>
     public long Replaced => Interlocked.Read(ref _replaced);
 
     public void Queue(IThreadPoolWorkItem worker)
@@ -52,7 +52,7 @@ internal sealed class ElasticTeam(int most, string name) : IDisposable
         }
         else if (worker is not null)
         {
-            // The late answer of a call that was given up: somebody has to look at it.
+            // The late end of an abandoned call, which must be observed.
             ThreadPool.UnsafeQueueUserWorkItem(worker, preferLocal: false);
         }
     }
@@ -80,7 +80,7 @@ internal sealed class ElasticTeam(int most, string name) : IDisposable
         }
     }
 
-    /// <summary>Lets the threads go once the line is empty. A thread that is stuck goes when its call returns.</summary>
+    /// <summary>Ends the threads once the queue is empty. A thread that is stuck ends when its call returns.</summary>
     public void Dispose()
     {
         using (LockHold.HoldMonitor(_gate))
@@ -90,7 +90,7 @@ internal sealed class ElasticTeam(int most, string name) : IDisposable
         }
     }
 
-    /// <summary>Counts one more thread, when there is work that no waiting thread will take.</summary>
+    /// <summary>Counts one more thread, if there is work that no waiting thread will take.</summary>
     private bool AddThreadNeedsLock()
     {
         if (_line.Count <= _waiting || _threads >= most)
@@ -125,15 +125,15 @@ internal sealed class ElasticTeam(int most, string name) : IDisposable
         }
         catch (ThreadInterruptedException)
         {
-            // User code interrupted the thread, which takes effect in Take, where no item is lost by it.
+            // User code interrupted the thread. The interrupt takes effect in Take, where no item is lost.
             ReplaceHost(host);
         }
     }
 
-    /// <exception cref="ThreadInterruptedException">The thread was interrupted, by what it ran last or from elsewhere.</exception>
+    /// <exception cref="ThreadInterruptedException">The thread was interrupted, by the work it ran last or from elsewhere.</exception>
     private IThreadPoolWorkItem? Take(Host host)
     {
-        // A wait of no length: here is where an interrupt is to end the thread, before it has taken the next worker.
+        // A wait of zero length. An interrupt must end the thread here, before it has taken the next worker.
         Thread.CurrentThread.Join(0);
         using (LockHold.HoldMonitor(_gate))
         {

@@ -1,6 +1,6 @@
 namespace Weir.Core.Threads;
 
-/// <summary>Cancels a source whose callbacks are user code: what they throw is no part of any outcome.</summary>
+/// <summary>Cancels a source whose callbacks are user code. Their exceptions are not part of any outcome.</summary>
 internal static class QuietCancel
 {
     /// <summary>Runs the callbacks here.</summary>
@@ -16,7 +16,7 @@ internal static class QuietCancel
         }
     }
 
-    /// <summary>Cancels the token now, and runs the callbacks on the pool, so that none can hold up the thread that is here.</summary>
+    /// <summary>Cancels the token now and runs the callbacks on the pool, so that none can delay the current thread.</summary>
     public static void Later(CancellationTokenSource source)
     {
         Task callbacks = source.CancelAsync();

@@ -1,16 +1,16 @@
 namespace Weir.Core.Threads;
 
-/// <summary>Armed timers, the earliest first: a binary heap whose entries know their places, so that one is moved or taken out without a search.</summary>
+/// <summary>Armed timers, the earliest first: a binary heap whose entries know their positions, so that one can be moved or removed without a search.</summary>
 internal sealed class TimerHeap
 {
     private WatchTimer[] _timers = new WatchTimer[16];
 
     public int Count { get; private set; }
 
-    /// <summary>The earliest. Only while there are any.</summary>
+    /// <summary>The earliest timer. Only valid while there are any.</summary>
     public WatchTimer First => _timers[0];
 
-    /// <summary>Puts a timer where its due time belongs, whether it was in here or not.</summary>
+    /// <summary>Moves a timer to the position of its due time, or inserts it.</summary>
     public void Set(WatchTimer timer)
     {
         if (timer.Place < 0)
@@ -43,7 +43,7 @@ internal sealed class TimerHeap
         }
     }
 
-    // Up or down, whichever its due time asks for.
+    // Up or down, depending on its due time.
     private void Settle(WatchTimer timer, int place)
     {
         while (place > 0)

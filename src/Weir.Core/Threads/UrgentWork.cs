@@ -3,7 +3,7 @@ using System.Diagnostics.CodeAnalysis;
 namespace Weir.Core.Threads;
 
 /// <summary>
-/// Work that has to begin soon: what a time limit or the end of a run brings with it. It is queued to the thread pool, as all work is; when no thread of the pool has taken it up
+/// Work that has to start soon, after a time limit or the end of a run. It is queued to the thread pool like all work. If no pool thread has taken it
 /// within some milliseconds, a spare thread does.
 /// </summary>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The timer ends when the work begins.")]

@@ -4,8 +4,8 @@ using System.Runtime.ExceptionServices;
 namespace Weir.Core.Threads;
 
 /// <summary>
-/// The timers of the engine on a thread of their own: those of the system fire on the thread pool, whose threads may all be inside the very items that a time limit is
-/// to end. One thread for the process, started when a timer is first set, and ended when none has been for a while.
+/// Runs the timers of the engine on their own thread. The system's timers fire on the thread pool, whose threads may all be inside the very items that a time
+/// limit is supposed to end. There is one thread per process. It starts when a timer is first set, and ends when none has been set for a while.
 /// </summary>
 /// <param name="grace">How long the thread stays while no timer is set.</param>
 internal sealed class WatchThread(TimeSpan grace)
@@ -15,13 +15,13 @@ internal sealed class WatchThread(TimeSpan grace)
     private readonly TimerHeap _timers = new();
     private bool _runs;
 
-    // Until when the thread waits; the least number while it does not wait, and so will look by itself.
+    // The time until which the thread waits, or the smallest number while it does not wait and will look by itself.
     private long _wakesAt = long.MinValue;
 
-    /// <summary>That of the process: it stays for two seconds while no timer is set.</summary>
+    /// <summary>The process's instance. It stays for two seconds while no timer is set.</summary>
     public static WatchThread Shared { get; } = new(TimeSpan.FromSeconds(2));
 
-    /// <summary>Whether the thread is there.</summary>
+    /// <summary>Whether the thread exists.</summary>
     public bool IsRunning
     {
         get
@@ -89,7 +89,7 @@ internal sealed class WatchThread(TimeSpan grace)
         }
         catch
         {
-            // No memory for a thread: the next timer tries again.
+            // There is no memory for a thread. The next timer tries again.
             using (LockHold.HoldMonitor(_gate))
             {
                 _runs = false;
@@ -109,14 +109,14 @@ internal sealed class WatchThread(TimeSpan grace)
             }
             catch (Exception e)
             {
-                // No user code gets here. Should the engine itself fail, it fails where every timer's failure ends, and the other runs keep their watch.
+                // No user code gets here. If the engine itself fails, the failure ends where every timer's failure ends, and the other runs keep their watch.
                 ThreadPool.UnsafeQueueUserWorkItem(static failure => failure.Throw(), ExceptionDispatchInfo.Capture(e), preferLocal: false);
             }
         }
     }
 
-    /// <summary>Waits for the next timer that is due.</summary>
-    /// <returns>Null when there was none for so long that the thread ends. Whoever sets one from then on starts another thread.</returns>
+    /// <summary>Waits for the next due timer.</summary>
+    /// <returns>Null if there was none for so long that the thread ends. Setting a timer after that starts another thread.</returns>
     private WatchTimer? TakeDue()
     {
         using (LockHold.HoldMonitor(_gate))
@@ -136,7 +136,8 @@ internal sealed class WatchThread(TimeSpan grace)
                         return first;
                     }
 
-                    // Upwards, so that no timer fires early and none spins. Not for longer than the grace time, as whoever takes out the last timer wakes nobody.
+                    // Rounded up, so that no timer fires early and none spins. Not longer than the grace time, because removing the last timer does not wake
+                    // the thread.
                     wait = (int)Math.Min(wait, Math.Ceiling((first.Due - now) / PerMillisecond));
                     _wakesAt = first.Due;
                 }

@@ -1,6 +1,8 @@
 namespace Weir.Core.Threads;
 
-/// <summary>A timer of the watch. Its callback runs on the watch's thread, which all runs of the process share: it must be short and run no user code.</summary>
+/// <summary>
+/// A timer of the watch. Its callback runs on the watch's thread, which all runs of the process share: it must be short and run no user code.
+/// </summary>
 internal sealed class WatchTimer(WatchThread watch, TimerCallback callback, object? state) : ITimer
 {
     public WatchTimer(TimerCallback callback, object? state)
@@ -8,13 +10,13 @@ internal sealed class WatchTimer(WatchThread watch, TimerCallback callback, obje
     {
     }
 
-    /// <summary>When it fires, as a Stopwatch timestamp. Guarded by the watch's lock, as all below.</summary>
+    /// <summary>When it fires, as a Stopwatch timestamp. Guarded by the watch's lock, like everything below.</summary>
     public long Due { get; set; }
 
-    /// <summary>The time between two firings, in Stopwatch ticks; 0 for one firing only.</summary>
+    /// <summary>The interval, in Stopwatch ticks; 0 if it fires only once.</summary>
     public long Period { get; set; }
 
-    /// <summary>The place in the watch's heap; -1 while it is not armed.</summary>
+    /// <summary>The position in the watch's heap; -1 while it is not armed.</summary>
     public int Place { get; set; } = -1;
 
     public bool IsDisposed { get; set; }
