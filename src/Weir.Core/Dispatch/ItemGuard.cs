@@ -1,8 +1,8 @@
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// What a worker needs so that its item can be given up. The word holds the item's state: its low bits are the state, the rest is the item's
-/// serial number, so that a late timer cannot hit the next item.
+/// What a worker needs so that its item can be given up. The low bits of the word are the item's state. The rest is the item's serial number, so that a late
+/// timer cannot hit the next item.
 /// </summary>
 internal sealed class ItemGuard
 {

@@ -5,7 +5,7 @@ namespace Weir.Core.Dispatch;
 
 /// <summary>
 /// The tokens of a worker's timed items. Each item has its own source, because user code may keep a token for longer than its item runs. Then only the run may
-/// cancel it, and least of all the time limit of the worker's next item.
+/// cancel it, and never the time limit of the worker's next item.
 /// </summary>
 /// <remarks>
 /// Linking each source with the run's token would cost a registration per item, under a lock that all workers share, and could be undone only by forgetting

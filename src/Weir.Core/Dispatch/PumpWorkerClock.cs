@@ -5,7 +5,9 @@ using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
-/// <content>The time limits of items and attempts. Each worker has one timer, which stays on while it works and checks the deadline of whatever runs when it fires.</content>
+/// <content>
+/// The time limits of items and attempts. Each worker has one timer, which stays on while it works and checks the deadline of whatever runs when it fires.
+/// </content>
 internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 {
     /// <summary>When the running item's own time limit passes.</summary>
