@@ -24,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 
-FAULT = re.compile(r"^= (.+)\nfile: (.+)\ntests: (\S+) (.+)\n<<<\n(.*?)\n---\n(.*?)\n?>>>$", re.M | re.S)
+FAULT = re.compile(r"^= ([^\n]+)\nfile: ([^\n]+)\ntests: (\S+) ([^\n]+)\n<<<\n(.*?)\n---\n(.*?)\n>>>$", re.M | re.S)
 FAILED = re.compile(r"^\s*(?:\x1b\[[0-9;]*m)*\s*(\S.*?) \[FAIL\]", re.M)
 
 
@@ -47,7 +47,7 @@ def build(tree, project):
 def test(tree, project, classes, seconds):
     program = os.path.join(tree, "artifacts", "bin", project, "debug", project)
     filters = [part for pattern in classes for part in ("-class", pattern)]
-    return run([program, *filters, "-stopOnFail", "on", "-noColor"], tree, seconds)
+    return run([program, *filters, "-stopOnFail", "-noColor"], tree, seconds)
 
 
 def verdict(tree, fault, minutes):
@@ -73,7 +73,7 @@ def verdict(tree, fault, minutes):
     if code is None:
         return "caught: the tests did not end"
     if "Total: 0" in text or not re.search(r"Total: \d", text):
-        return "caught: the tests broke off" if code not in (0, 1, 2) else "error: no test ran"
+        return "error: no test ran: " + text[-300:]
     return "NOT CAUGHT" if code == 0 else f"caught: exit code {code}"
 
 

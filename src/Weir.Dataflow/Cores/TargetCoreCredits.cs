@@ -48,6 +48,7 @@ internal abstract partial class TargetCore<T>
             return false;
         }
 
+        Steps.Pass(Step.FoundFull, Self);
         count.IsAwaited = true;
         Steps.Pass(Step.SaidWaiting, Self);
         ProcessBarrier.Heavy();

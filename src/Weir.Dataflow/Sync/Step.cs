@@ -15,6 +15,9 @@ internal enum Step
     /// <summary>The worker has counted room that it gives back, and not yet asked whether anybody waits for it.</summary>
     CountedRoom,
 
+    /// <summary>Somebody has found no room, and not yet said that he waits for it. He holds the lock.</summary>
+    FoundFull,
+
     /// <summary>Somebody has said that he waits for room, and not yet looked at the count again.</summary>
     SaidWaiting,
 

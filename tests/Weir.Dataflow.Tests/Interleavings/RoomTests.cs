@@ -4,7 +4,7 @@ using Weir.Dataflow.Tests.Probes;
 
 namespace Weir.Dataflow.Tests.Interleavings;
 
-/// <summary>A worker that gives room back without the gate, and somebody who begins to wait for it, in every order of their steps.</summary>
+/// <summary>A worker that gives room back without the lock, and somebody who begins to wait for it, in every order of their steps.</summary>
 [Collection(nameof(Steps))]
 public class RoomTests
 {
@@ -92,6 +92,53 @@ public class RoomTests
             worker.Open();
             sender.Open();
             calls.Release(Capacity);
+        }
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task SendFoundNoRoom_RoomComesBeforeItSaysThatItWaits_IsAccepted()
+    {
+        using var sender = new Turns(Step.FoundFull);
+        using var calls = new SemaphoreSlim(0);
+        int begun = 0;
+        var block = new ActionBlock<int>(
+            _ =>
+            {
+                Interlocked.Increment(ref begun);
+                calls.Wait(Eventually.Patience);
+            },
+            new ExecutionDataflowBlockOptions { BoundedCapacity = Capacity });
+        Steps.Passing = (step, who) =>
+        {
+            if (ReferenceEquals(who, block))
+            {
+                sender.Pass(step);
+            }
+        };
+
+        try
+        {
+            for (int i = 0; i < Capacity; i++)
+            {
+                Assert.True(block.Post(i));
+            }
+
+            Task<bool>? sent = null;
+            Task sending = Task.Factory.StartNew(() => sent = block.SendAsync(Capacity), default, TaskCreationOptions.LongRunning, TaskScheduler.Default);
+            sender.Await(Step.FoundFull);
+            calls.Release();
+            // In its next call the worker has counted the room, and asked whether anybody waits.
+            Eventually.True(() => Volatile.Read(ref begun) == 2);
+            sender.Open();
+            await Eventually.Done(sending);
+            Assert.True(await Eventually.Result(sent!));
+            Assert.Equal(2, Volatile.Read(ref begun));
+        }
+        finally
+        {
+            Steps.Passing = null;
+            sender.Open();
+            calls.Release(Capacity + 1);
         }
     }
 }

@@ -1,0 +1,89 @@
+using System.Security.Cryptography;
+using Weir.TestKit;
+
+namespace Weir.Core.Tests.Architecture;
+
+/// <summary>The folders of a project, and which of them use which, as compiled.</summary>
+internal sealed class ProjectFolders
+{
+    private readonly string[] _listed;
+
+    /// <param name="project">The project.</param>
+    /// <param name="listed">Its folders. A folder inside one of them belongs to it unless it is listed; without a list, each folder is one.</param>
+    public ProjectFolders(string project, string[] listed)
+    {
+        Name = project;
+        Path = new[] { "src", "lab" }.Select(folder => System.IO.Path.Combine(Repository.Root, folder, project)).First(Directory.Exists);
+        _listed = listed;
+    }
+
+    public string Name { get; }
+
+    public string Path { get; }
+
+    /// <summary>Each use of one folder by another, with an example.</summary>
+    public IReadOnlyCollection<FolderUse> Uses()
+    {
+        // Beside this one's: the same configuration.
+        string own = AppContext.BaseDirectory.TrimEnd(System.IO.Path.DirectorySeparatorChar);
+        string assembly = System.IO.Path.Combine(own, "..", "..", Name, System.IO.Path.GetFileName(own), Name + ".dll");
+        Assert.True(File.Exists(assembly), $"{Name} is not built: build the solution in this configuration first.");
+        using AssemblyUses compiled = new(assembly);
+        foreach ((string path, byte[] hash) in compiled.Documents)
+        {
+            string? file = FileOf(path);
+            Assert.True(
+                file is null || (File.Exists(file) && SHA256.HashData(File.ReadAllBytes(file)).AsSpan().SequenceEqual(hash)),
+                $"{file} has changed since {Name} was built: build the solution first.");
+        }
+
+        return [.. compiled.All()
+            .Select(use => (From: FolderOf(use.User), To: FolderOf(use.Used), Example: $"{System.IO.Path.GetFileName(use.User)} uses {use.Type}"))
+            .Where(static use => use.From is not null && use.To is not null && use.From != use.To)
+            .GroupBy(static use => (use.From, use.To))
+            .Select(static group => new FolderUse(group.Key.From!, group.Key.To!, group.Order().First().Example))];
+    }
+
+    /// <summary>The folders that use each other, in a circle of whatever length: each such group once.</summary>
+    public static IEnumerable<string> Cycles(IReadOnlyCollection<FolderUse> uses)
+    {
+        Dictionary<string, HashSet<string>> reached = uses.Select(static u => u.From).Distinct().ToDictionary(static f => f, f => Reach(f, uses));
+        return reached.Where(pair => pair.Value.Contains(pair.Key))
+            .Select(pair => string.Join(", ", pair.Value.Where(other => reached.TryGetValue(other, out HashSet<string>? back) && back.Contains(pair.Key)).Order(StringComparer.Ordinal)))
+            .Distinct();
+    }
+
+    private static HashSet<string> Reach(string folder, IReadOnlyCollection<FolderUse> uses)
+    {
+        HashSet<string> reached = [];
+        Stack<string> open = new([folder]);
+        while (open.TryPop(out string? next))
+        {
+            foreach (FolderUse use in uses.Where(u => u.From == next && reached.Add(u.To)))
+            {
+                open.Push(use.To);
+            }
+        }
+
+        return reached;
+    }
+
+    // What is generated lies elsewhere, and counts as part of the type that it completes.
+    private string? FileOf(string document)
+    {
+        string marker = $"/{System.IO.Path.GetFileName(System.IO.Path.GetDirectoryName(Path))}/{Name}/";
+        int at = document.Replace('\\', '/').LastIndexOf(marker, StringComparison.Ordinal);
+        return at < 0 ? null : System.IO.Path.Combine(Path, document[(at + marker.Length)..]);
+    }
+
+    private string? FolderOf(string document)
+    {
+        if (FileOf(document) is not { } file)
+        {
+            return null;
+        }
+
+        string folder = System.IO.Path.GetDirectoryName(System.IO.Path.GetRelativePath(Path, file))!.Replace('\\', '/');
+        return _listed.Where(listed => listed.Length == 0 || folder == listed || folder.StartsWith(listed + "/", StringComparison.Ordinal)).MaxBy(static listed => listed.Length) ?? folder;
+    }
+}
