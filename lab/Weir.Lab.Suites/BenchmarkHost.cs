@@ -2,6 +2,7 @@ using BenchmarkDotNet.Configs;
 using BenchmarkDotNet.Reports;
 using Weir.Lab.Benchmarks;
 using Weir.Lab.Suites.Workloads;
+using Weir.Lab.Work;
 
 namespace Weir.Lab.Suites;
 
@@ -20,7 +21,7 @@ public static class BenchmarkHost
         ArgumentNullException.ThrowIfNull(done);
 
         // Before any child process starts, so that all of them spin the same number of times.
-        SpinWork.Publish();
+        SpinSpeed.Publish();
         try
         {
             IReadOnlyList<Summary> summaries = LabBenchmarks.Run(typeof(Suite).Assembly, arguments, config, stop);

@@ -32,7 +32,7 @@ public static class SuiteCommands
         TableCommand.Create(
             new Command("auto-table", "Measures the auto runtime against each fixed runtime, on each kind of work, in turns."),
             SuiteOptions.Rounds("How often each arm is measured.", 9, 1, 1000),
-            "Which workloads, by their names on the page. Without it, all.",
+            "Which workloads, by their names on the page or in the catalogue. Without it, those of the page.",
             "The page to write, such as docs/results/auto.md.",
             new AutoRun(output, errors).RunAsync),
         SelfCheckCommand.Create(output, errors, program),

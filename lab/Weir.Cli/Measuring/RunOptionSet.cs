@@ -4,6 +4,7 @@ using Weir.Cli.Hosting;
 using Weir.Cli.Options;
 using Weir.Cli.Workloads;
 using Weir.Lab.Workers;
+using Weir.Lab.Workloads;
 
 namespace Weir.Cli.Measuring;
 
@@ -71,6 +72,12 @@ internal sealed class RunOptionSet
             throw new BadInputException("--groups needs the workload channel, or several methods of an assembly; all workers of the others do the same.");
         }
 
+        IReadOnlyList<WorkerGroup>? named = groups is null ? null : Groups(groups);
+        if (named is not null && spec.Assembly is null && !ChannelWorkload.HasSides(named))
+        {
+            throw new BadInputException("--groups of channel must be producers:N,consumers:M.");
+        }
+
         double? rate = Rate(Find(_rate));
         OptionValue? most = Find(_maxInFlight);
         if (most is not null && rate is null)
@@ -88,7 +95,7 @@ internal sealed class RunOptionSet
         {
             Subjects = subjects,
             Workers = _isScale ? counts.WholeNumbers(1, WorkloadCatalog.MostWorkers) : [counts.WholeNumber(1, WorkloadCatalog.MostWorkers)],
-            Groups = groups is null ? null : Groups(groups),
+            Groups = named,
             RatePerSecond = rate,
             MaxInFlight = most?.WholeNumber(1, 1_000_000),
             MinThreads = Find(_minThreads)?.WholeNumber(1, short.MaxValue),

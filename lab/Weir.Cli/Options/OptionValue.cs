@@ -12,7 +12,7 @@ internal sealed record OptionValue(string Source, string Text)
     private static readonly (string Unit, long Bytes)[] ByteUnits =
         [("KiB", 1L << 10), ("MiB", 1L << 20), ("GiB", 1L << 30), ("KB", 1L << 10), ("MB", 1L << 20), ("GB", 1L << 30), ("B", 1), ("", 1)];
 
-    private static readonly (string Unit, double Seconds)[] TimeUnits = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("min", 60), ("s", 1)];
+    private static readonly (string Unit, double Seconds)[] TimeUnits = [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("min", 60), ("s", 1)];
 
     // The platform's parser takes 1,2 for twelve; a list where one number belongs must not pass.
     private bool HasWholeGroups => Text.Split(',').Skip(1).All(static group => group.Trim().Length == 3);
@@ -58,7 +58,7 @@ internal sealed record OptionValue(string Source, string Text)
     }
 
     /// <summary>A number of bytes: a number with a unit of 1,024, or without one.</summary>
-    public long Bytes(long min, long max)
+    public long Bytes(long min, long max, string example = "16MiB")
     {
         foreach ((string unit, long factor) in ByteUnits)
         {
@@ -66,11 +66,11 @@ internal sealed record OptionValue(string Source, string Text)
                 && double.TryParse(Text.AsSpan(0, Text.Length - unit.Length), NumberStyles.Float, CultureInfo.InvariantCulture, out double value))
             {
                 double bytes = value * factor;
-                return bytes >= min && bytes <= max ? (long)bytes : throw BadBytes(min, max);
+                return bytes >= min && bytes <= max ? (long)bytes : throw BadBytes(min, max, example);
             }
         }
 
-        throw BadBytes(min, max);
+        throw BadBytes(min, max, example);
     }
 
     /// <summary>A share: a number, or one of a hundred with a percent sign.</summary>
@@ -101,7 +101,7 @@ internal sealed record OptionValue(string Source, string Text)
 
     public BadInputException Bad(string allowed) => new($"{Source} must be {allowed}; it is '{Text}'.");
 
-    private BadInputException BadBytes(long min, long max) => Bad($"a size from {Numbers.Bytes(min)} to {Numbers.Bytes(max)} such as 16MiB");
+    private BadInputException BadBytes(long min, long max, string example) => Bad($"a size from {Numbers.Bytes(min)} to {Numbers.Bytes(max)} such as {example}");
 
     private static string Choice(string[] words) => $"{string.Join(", ", words[..^1])} or {words[^1]}";
 }

@@ -1,4 +1,5 @@
 using Weir.Lab.Trials;
+using Weir.Lab.Workloads;
 using Weir.Runtimes;
 
 namespace Weir.Lab.Suites.Auto;
@@ -76,7 +77,7 @@ internal sealed class AutoArms : IAsyncDisposable
         {
             ref readonly ItemOutcome<int> outcome = ref outcomes[i];
             count += outcome.IsSuccess ? 1 : 0;
-            sum = unchecked(sum + (outcome.ValueOrDefault * ((2L * i) + 1)));
+            sum = unchecked(sum + ItemChecksum.Part(outcome.ValueOrDefault, i));
         }
 
         return new PassResult(count, sum);

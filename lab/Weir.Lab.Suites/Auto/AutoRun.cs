@@ -2,6 +2,7 @@ using System.Diagnostics;
 using Weir.Lab.Resources;
 using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Page;
+using Weir.Lab.Suites.Workloads;
 using Weir.Lab.Trials;
 using Weir.Lab.Work;
 using static System.FormattableString;
@@ -19,9 +20,7 @@ internal sealed class AutoRun(TextWriter output, TextWriter progress)
     /// <summary>Runs and gives the exit code: 1 for wrong input, 3 when a runtime gave wrong outcomes, 130 when it was stopped.</summary>
     public async Task<int> RunAsync(int rounds, IReadOnlyList<string> only, FileInfo? page, CancellationToken cancellationToken)
     {
-        using WaitThread brief = new(TimeSpan.FromMilliseconds(1));
-        using WaitThread longer = new(TimeSpan.FromMilliseconds(10));
-        IReadOnlyList<AutoWork> all = AutoWork.All(CalibratedSpin.MeasureStepsPerSecond(), brief, longer);
+        IReadOnlyList<AutoWork> all = [.. AutoWork.All, .. BuiltIns.All.Where(static row => AutoWork.All.All(work => work.Name != row.Name)).Select(AutoWork.Of)];
         if (only.FirstOrDefault(name => all.All(work => work.Name != name)) is { } unknown)
         {
             await progress.WriteLineAsync($"--only must be among {string.Join(", ", all.Select(static work => work.Name))}; it is '{unknown}'.");
@@ -37,11 +36,13 @@ internal sealed class AutoRun(TextWriter output, TextWriter progress)
         long start = Stopwatch.GetTimestamp();
         double noiseBefore = Surroundings.Noise();
         List<AutoFinding> findings = [];
+        double stepsPerSecond = CalibratedSpin.MeasureStepsPerSecond();
         try
         {
-            foreach (AutoWork work in all.Where(work => only.Count == 0 || only.Contains(work.Name)))
+            foreach (AutoWork work in only.Count == 0 ? AutoWork.All : all.Where(work => only.Contains(work.Name)))
             {
                 await progress.WriteLineAsync(Invariant($"{Stopwatch.GetElapsedTime(start).TotalSeconds,6:0.0} s  {work.Name}"));
+                await work.SetupAsync(stepsPerSecond, cancellationToken);
                 await using AutoArms arms = AutoArms.Of(work);
                 TrialOptions options = new() { Trials = rounds, MinimumWindow = Window, LongestWarmUp = WarmUp };
                 TrialReport report = await new TrialRunner(options).RunAsync(arms.Arms, cancellationToken);
@@ -52,6 +53,7 @@ internal sealed class AutoRun(TextWriter output, TextWriter progress)
                 }
 
                 findings.Add(new AutoFinding(work, report, arms.Decisions));
+                await work.CleanupAsync();
             }
         }
         catch (WrongResultException exception)

@@ -3,6 +3,7 @@ using Weir.Lab.Suites.Checking;
 using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Peers;
 using Weir.Lab.Suites.Workloads;
+using Weir.Lab.Work;
 
 namespace Weir.Lab.Suites;
 
@@ -63,7 +64,7 @@ public class CoreCpuBoundBenchmarks : ItemSuite
     private int[] Iterations()
     {
         int[] iterations = new int[N];
-        Array.Fill(iterations, SpinWork.PerMicrosecond * (Work == Grain.OneMicrosecond ? 1 : 10));
+        Array.Fill(iterations, SpinSpeed.PerMicrosecond * (Work == Grain.OneMicrosecond ? 1 : 10));
         if (Work == Grain.HeavyTail)
         {
             // The same places in each process, but not evenly spread: chance decides where the long ones meet.

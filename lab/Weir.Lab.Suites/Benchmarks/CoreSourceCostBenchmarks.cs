@@ -2,6 +2,7 @@ using BenchmarkDotNet.Attributes;
 using Weir.Lab.Suites.Checking;
 using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Workloads;
+using Weir.Lab.Work;
 
 namespace Weir.Lab.Suites;
 
@@ -116,12 +117,12 @@ public class CoreSourceCostBenchmarks : Suite
     private protected override void Prepare(CallCounter? counter)
     {
         int iterations = Iterations(WorkMicroseconds);
-        _work = CallCounter.Around<int, int>(counter, item => SpinWork.Run(item, iterations));
+        _work = CallCounter.Around<int, int>(counter, item => CalibratedSpin.Run(item, iterations));
         _results = new int[N];
         _source = new CostlySource(N, Iterations(StepMicroseconds));
     }
 
-    private static int Iterations(double microseconds) => (int)(SpinWork.PerMicrosecond * microseconds);
+    private static int Iterations(double microseconds) => (int)(SpinSpeed.PerMicrosecond * microseconds);
 
     private double Part(int index) => double.Parse(Microseconds.Split('+')[index], System.Globalization.CultureInfo.InvariantCulture);
 

@@ -1,5 +1,6 @@
 using BenchmarkDotNet.Attributes;
 using Weir.Lab.Suites.Workloads;
+using Weir.Lab.Work;
 
 namespace Weir.Lab.Suites;
 
@@ -7,7 +8,7 @@ namespace Weir.Lab.Suites;
 public class SmallOperationsBenchmarks
 {
     private readonly Lock _lock = new();
-    private readonly int _spins = SpinWork.PerMicrosecond;
+    private readonly int _spins = SpinSpeed.PerMicrosecond;
     private long _counter;
 
     /// <summary>Nothing.</summary>
@@ -35,5 +36,5 @@ public class SmallOperationsBenchmarks
     /// <summary>Computes for a microsecond.</summary>
     /// <returns>What it came to.</returns>
     [Benchmark]
-    public long Spin() => SpinWork.Run(1, _spins);
+    public long Spin() => CalibratedSpin.Run(1, _spins);
 }

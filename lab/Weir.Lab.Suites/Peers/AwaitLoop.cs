@@ -26,6 +26,19 @@ internal static class AwaitLoop
         }
     }
 
+    /// <summary>The same for whoever wants to stop it between two items.</summary>
+    public static async Task<int[]> StoppableAsync(int[] source, ItemCall call, CancellationToken token)
+    {
+        int[] results = new int[source.Length];
+        for (int i = 0; i < source.Length; i++)
+        {
+            token.ThrowIfCancellationRequested();
+            results[i] = await call(source[i], token);
+        }
+
+        return results;
+    }
+
     private static async Task<List<int>> OverArray(int[] source, ItemCall call)
     {
         List<int> results = new(source.Length);

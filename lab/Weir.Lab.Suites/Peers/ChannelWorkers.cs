@@ -8,31 +8,48 @@ internal static class ChannelWorkers
 {
     private const int Capacity = 1024;
 
-    public static async Task<int[]> RunAsync(IEnumerable<int> source, int count, int limit, ItemCall call)
+    public static async Task<int[]> RunAsync(IEnumerable<int> source, int count, int limit, ItemCall call, CancellationToken token = default)
     {
         int[] results = new int[count];
         Channel<(int Index, int Item)> channel = Channel.CreateBounded<(int Index, int Item)>(new BoundedChannelOptions(Capacity) { SingleWriter = true });
         Task[] workers = new Task[limit];
         for (int i = 0; i < limit; i++)
         {
-            workers[i] = Task.Run(WorkAsync);
+            workers[i] = Task.Run(WorkAsync, CancellationToken.None);
         }
 
         int written = 0;
-        foreach (int item in source)
+        Exception? failure = null;
+        try
         {
-            await channel.Writer.WriteAsync((written++, item));
+            foreach (int item in source)
+            {
+                await channel.Writer.WriteAsync((written++, item), token);
+            }
+        }
+        catch (Exception exception)
+        {
+            failure = exception;
         }
 
-        channel.Writer.Complete();
+        channel.Writer.TryComplete(failure);
         await Task.WhenAll(workers);
         return results;
 
         async Task WorkAsync()
         {
-            await foreach ((int index, int item) in channel.Reader.ReadAllAsync())
+            try
             {
-                results[index] = await call(item, CancellationToken.None);
+                await foreach ((int index, int item) in channel.Reader.ReadAllAsync(token))
+                {
+                    results[index] = await call(item, token);
+                }
+            }
+            catch (Exception exception)
+            {
+                // Or the writer would wait for ever for a worker that is gone.
+                channel.Writer.TryComplete(exception);
+                throw;
             }
         }
     }

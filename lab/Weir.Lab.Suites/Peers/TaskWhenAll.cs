@@ -6,17 +6,17 @@ internal static class TaskWhenAll
     public static Task<int[]> UnboundedAsync(IEnumerable<int> source, ItemCall call) =>
         Task.WhenAll(source.Select(item => call(item, CancellationToken.None).AsTask()));
 
-    public static async Task<int[]> WithSemaphoreAsync(IEnumerable<int> source, int limit, ItemCall call)
+    public static async Task<int[]> WithSemaphoreAsync(IEnumerable<int> source, int limit, ItemCall call, CancellationToken token = default)
     {
         using SemaphoreSlim gate = new(limit);
         return await Task.WhenAll(source.Select(OneAsync));
 
         async Task<int> OneAsync(int item)
         {
-            await gate.WaitAsync();
+            await gate.WaitAsync(token);
             try
             {
-                return await call(item, CancellationToken.None);
+                return await call(item, token);
             }
             finally
             {

@@ -5,6 +5,7 @@ using Weir.Lab.Suites.Checking;
 using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Page;
 using Weir.Lab.Suites.Workloads;
+using Weir.Lab.Work;
 using static System.FormattableString;
 
 namespace Weir.Lab.Suites.Ratios;
@@ -100,7 +101,7 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
             string appendix = last is null ? "" : await last.AppendixAsync();
             double noiseAfter = Surroundings.Noise();
             string provenance = Surroundings.Provenance(
-                commit, Invariant($"timer tick {tick:0.0} ms; {SpinWork.PerMicrosecond} spins = 1 us"), noiseBefore, noiseAfter, Invariant($"{rounds} rounds"));
+                commit, Invariant($"timer tick {tick:0.0} ms; {SpinSpeed.PerMicrosecond} spins = 1 us"), noiseBefore, noiseAfter, Invariant($"{rounds} rounds"));
             string section = SuiteTable.Render(provenance, results) + (appendix.Length == 0 ? "" : $"\n\n{appendix}");
             page.Replace(suite.Key, section);
             await output.WriteLineAsync($"## {SuiteCatalog.Info(suite.Key).Title}\n\n{section}\n");

@@ -1,6 +1,7 @@
 using System.CommandLine;
 using Weir.Lab.Suites.Ratios;
 using Weir.Lab.Suites.Workloads;
+using Weir.Lab.Work;
 
 namespace Weir.Lab.Suites.Verbs;
 
@@ -22,7 +23,7 @@ internal static class RatiosCommand
         Command ratios = new("ratios", "Measures Weir beside its peers: the arms of each case interleaved in one process, as ratios.") { filter, suites, rounds, page };
         ratios.SetAction((parsed, token) =>
         {
-            SpinWork.Publish();
+            SpinSpeed.Publish();
             return Task.Run(
                 () => new RatiosRun(output, errors).RunAsync(
                     parsed.GetValue(filter) ?? [], parsed.GetValue(rounds), parsed.GetValue(page), parsed.GetValue(suites), token),

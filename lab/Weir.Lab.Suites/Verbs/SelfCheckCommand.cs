@@ -3,6 +3,7 @@ using System.Reflection;
 using Weir.Lab.Suites.Page;
 using Weir.Lab.Suites.SelfChecks;
 using Weir.Lab.Suites.Workloads;
+using Weir.Lab.Work;
 
 namespace Weir.Lab.Suites.Verbs;
 
@@ -42,7 +43,7 @@ internal static class SelfCheckCommand
                 return 1;
             }
 
-            SpinWork.Publish();
+            SpinSpeed.Publish();
             return await RunAsync(output, errors, all, [.. all.Where(c => only.Length == 0 || only.Contains(c.Name))], page, cancellationToken);
         }
         finally

@@ -1,4 +1,5 @@
 using System.Threading.Channels;
+using Weir.Lab.Work;
 
 namespace Weir.Lab.Suites.Workloads;
 
@@ -54,5 +55,5 @@ internal sealed class CostlySource(int count, int iterations)
         return channel.Reader;
     }
 
-    private void Step(int item) => SpinWork.Run(item, iterations);
+    private void Step(int item) => CalibratedSpin.Run(item, iterations);
 }

@@ -1,3 +1,5 @@
+using Weir.Lab.Work;
+
 namespace Weir.Lab.Suites.Workloads;
 
 /// <summary>What is done with an item. Every arm of a case is given the same one of these.</summary>
@@ -24,7 +26,7 @@ internal static class ItemCalls
     public static ItemCall StuckAfter(int ready) => (item, token) => item <= ready ? new ValueTask<int>(item * 2) : Stuck(token);
 
     /// <summary>Keeps a core busy: <paramref name="iterations"/> gives the loop's length for an item.</summary>
-    public static ItemCall Spinning(Func<int, int> iterations) => (item, _) => new ValueTask<int>(SpinWork.Run(item, iterations(item)));
+    public static ItemCall Spinning(Func<int, int> iterations) => (item, _) => new ValueTask<int>(CalibratedSpin.Run(item, iterations(item)));
 
     /// <summary>Throws at once for one item in <paramref name="oneIn"/>, the first <paramref name="times"/> times. Counts attempts, so it is for one run.</summary>
     public static ItemCall FailingFirst(int oneIn, int times, int count)

@@ -58,10 +58,16 @@ public sealed class CalibratedSpin
         return seed == 0 ? best + 1 : best;
     }
 
+    /// <summary>Does some steps of work, of which there are others for each call.</summary>
+    /// <param name="seed">The start, from which the result follows.</param>
+    /// <param name="steps">How many steps.</param>
+    /// <returns>A number from 0 to <see cref="int.MaxValue"/>.</returns>
+    public static int Run(int seed, long steps) => (int)(Spin((uint)seed, steps) >> 33);
+
     /// <summary>Does the work.</summary>
     /// <param name="seed">The start, from which the result follows.</param>
     /// <returns>A number from 0 to <see cref="int.MaxValue"/>.</returns>
-    public int Run(int seed) => (int)(Spin((uint)seed, Steps) >> 33);
+    public int Run(int seed) => Run(seed, Steps);
 
     /// <summary>The result of <see cref="Run"/>, without the work.</summary>
     /// <param name="seed">The start.</param>

@@ -9,6 +9,8 @@ using Weir.Cli.Hosting;
 using Weir.Cli.Report.Output;
 using Weir.Lab.Results;
 using Weir.Lab.Trials;
+using Weir.Lab.Workers;
+using Weir.Lab.Workloads;
 
 namespace Weir.Cli.Commands.Load;
 
@@ -22,7 +24,29 @@ internal sealed class LoadRun(LoadSettings settings, OutputSettings output, IRea
 #if DEBUG
         host.Error.WriteLine("weir: this is a Debug build, so the figures mean little. Run it with -c Release.");
 #endif
-        using LoadWork work = await LoadWorks.CreateAsync(settings, host.Stop).ConfigureAwait(false);
+        ItemWorkload workload = settings.CreateWorkload();
+        try
+        {
+            return await MeasureAsync(await SetUpAsync(workload).ConfigureAwait(false), startedAt, start).ConfigureAwait(false);
+        }
+        finally
+        {
+            await workload.CleanupAsync().ConfigureAwait(false);
+        }
+    }
+
+    private async Task<LoadWork> SetUpAsync(ItemWorkload workload)
+    {
+        WorkerGroup all = new(WorkerRunSpec.DefaultGroup, Math.Max(settings.Concurrency, settings.ParallelSize));
+        await workload.SetupAsync(new WorkerRunSpec { Workload = workload.Name, Groups = [all] }, host.Stop).ConfigureAwait(false);
+        await workload.BeginRoundAsync(host.Stop).ConfigureAwait(false);
+        string text = await workload.DescribeAsync(host.Stop).ConfigureAwait(false) ?? settings.Row!.Text;
+        LoadWork work = new(workload.Call, workload.Expect, text);
+        return settings.FailRate > 0 ? work.Failing(settings.FailRate) : work;
+    }
+
+    private async Task<int> MeasureAsync(LoadWork work, DateTimeOffset startedAt, long start)
+    {
         LoadArms arms = LoadArms.Create(settings, work, host.Load.CreateRuntime);
         await using (arms.ConfigureAwait(false))
         {

@@ -7,6 +7,7 @@ using Weir.Cli.Commands.Load.Options;
 using Weir.Cli.Commands.Load.Work;
 using Weir.Cli.Options;
 using Weir.Cli.Tests.Support;
+using Weir.Lab.Workloads;
 
 namespace Weir.Cli.Tests.Commands.Load;
 
@@ -17,6 +18,16 @@ public class LoadWorkTests
     [InlineData("io --grain 200us", 20)]
     [InlineData("mixed --grain 2us", 200)]
     [InlineData("alloc --grain 100B", 2000)]
+    [InlineData("halves --grain 2us", 100)]
+    [InlineData("heavy-tail --grain 1us", 1000)]
+    [InlineData("hash --grain 100B", 500)]
+    [InlineData("delay --grain 100us", 20)]
+    [InlineData("yield", 500)]
+    [InlineData("lock", 500)]
+    [InlineData("channel", 500)]
+    [InlineData("http", 30)]
+    [InlineData("dataflow", 500)]
+    [InlineData("dataflow-inbox", 500)]
     public async Task Load_Workload_GivesTheSameVerifiedResultEverywhere(string workload, int count)
     {
         LoadResult result = await CliUnderTest.LoadAsync($"--workload {workload} --count {count} --batch-size {count / 3} --concurrency 4 --peers --trials 1 --json");
@@ -145,10 +156,10 @@ public class LoadWorkTests
     }
 
     [Fact]
-    public void HashWork_KnownLine_GivesTheFirstBitsOfItsSha256()
+    public void LinesWorkload_KnownLine_GivesTheFirstBitsOfItsSha256()
     {
         using TemporaryFile file = new("abc");
-        using HashWork work = new(LineFile.Read(new OptionValue("--input", file.Path)));
+        LinesWorkload work = LineFile.Read(new OptionValue("--input", file.Path)).Workload();
 
         // SHA-256 of "abc" begins with ba7816bf; its highest bit is left out.
         Assert.Equal(0x3a7816bf, work.Expect(0));

@@ -4,7 +4,7 @@ namespace Weir.Cli.Tests.Commands.Run;
 
 public class RunInputTests
 {
-    private const string Names = "noop, cpu, io, delay, yield, channel, lock, hash, http, dataflow or dataflow-inbox, or a method with --assembly and --method";
+    private const string Names = "noop, cpu, io, delay, yield, mixed, halves, heavy-tail, alloc, channel, lock, hash, http, dataflow or dataflow-inbox, or a method with --assembly and --method";
 
     [Theory(Timeout = 30_000)]
     [InlineData("run", $"WORKLOAD must be {Names}.")]
@@ -17,11 +17,12 @@ public class RunInputTests
     [InlineData("run noop --timeout 5", "--timeout must be a time from 100 ms to 3600 s such as 20s; it is '5'.")]
     [InlineData("scale noop --timeout 0s", "--timeout must be a time from 100 ms to 3600 s such as 20s; it is '0s'.")]
     [InlineData("compare noop noop --timeout 2h", "--timeout must be a time from 100 ms to 3600 s such as 20s; it is '2h'.")]
-    [InlineData("run noop --grain 1ms", "--grain needs the workload cpu, io or delay; noop has no grain.")]
+    [InlineData("run noop --grain 1ms", "--grain needs the workload cpu, io, delay, mixed, halves or heavy-tail; noop has no grain.")]
     [InlineData("run cpu --grain 0s", "--grain must be a time from 1 us to 10 s such as 10us; it is '0s'.")]
     [InlineData("run noop --rate 0", "--rate must be a number of operations per second from 0.1 to 10,000,000 such as 1000/s; it is '0'.")]
     [InlineData("run noop --max-inflight 5", "--max-inflight needs --rate.")]
     [InlineData("run noop --groups a:1", "--groups needs the workload channel, or several methods of an assembly; all workers of the others do the same.")]
+    [InlineData("run channel --groups producers:1,eaters:1", "--groups of channel must be producers:N,consumers:M.")]
     [InlineData("run channel --groups producers", "--groups must be different names with a number of workers each, such as producers:1,consumers:7; it is 'producers'.")]
     [InlineData("run channel --groups producers:1,consumers:1 --workers 2", "--workers and --groups cannot be used together; the groups have their own numbers.")]
     [InlineData("run channel --groups producers:1,consumers:1 --rate 5", "--rate needs workers that all do the same, so it cannot be used with --groups.")]

@@ -1,9 +1,10 @@
 using Weir.Cli.Commands.Load.Options;
-using Weir.Cli.Commands.Load.Peers;
 using Weir.Cli.Commands.Load.Watch;
 using Weir.Cli.Commands.Load.Work;
 using Weir.Cli.Runtimes;
+using Weir.Lab.Suites.Peers;
 using Weir.Lab.Trials;
+using Weir.Lab.Workloads;
 using Weir.Runtimes;
 
 namespace Weir.Cli.Commands.Load.Arms;
@@ -26,7 +27,7 @@ internal sealed class LoadArms : IAsyncDisposable
         LoadArms arms = new();
         ItemBatches batches = new(settings.Count, settings.BatchSize);
         ItemBatches? warmup = settings.Warmup > 0 ? new(settings.Warmup, Math.Min(settings.BatchSize, settings.Warmup)) : null;
-        PassResult expected = Checksum.Expected(work, settings.Count);
+        PassResult expected = ItemChecksum.Expected(work.Expect, settings.Count);
 
         Arm Arm(string name, Func<ItemBatches, CancellationToken, ValueTask<PassResult>> run, Func<long> itemsDone) => new(
             name, expected, token => run(batches, token))
@@ -35,7 +36,7 @@ internal sealed class LoadArms : IAsyncDisposable
             ItemsDone = itemsDone,
         };
 
-        LoadWork Seen(WatchMeter? meter) => meter is null ? work : new WatchedWork(work, meter);
+        LoadWork Seen(WatchMeter? meter) => meter is null ? work : work with { Processor = meter.Around(work.Processor) };
 
         foreach (RuntimeChoice choice in settings.Choices)
         {
@@ -56,7 +57,7 @@ internal sealed class LoadArms : IAsyncDisposable
             PeerArm arm = new(peer, Seen(meter), settings);
             arms._arms.Add(new LoadArm(Arm(peer.Name, arm.RunAsync, () => arm.ItemsDone), null)
             {
-                Watched = meter is null ? null : new WatchedArm(peer.Name, peer.Name == LoopPeer.Loop ? 1 : settings.PeerDegree, meter),
+                Watched = meter is null ? null : new WatchedArm(peer.Name, peer.DegreeOf(settings.PeerDegree), meter),
             });
         }
 

@@ -1,5 +1,6 @@
 using Weir.Cli.Commands.Load.Work;
 using Weir.Lab.Trials;
+using Weir.Lab.Workloads;
 
 namespace Weir.Cli.Commands.Load.Arms;
 
@@ -24,7 +25,7 @@ internal struct OutcomeTally(LoadWork work)
         {
             if (outcomes[i].IsSuccess)
             {
-                sum += Checksum.Part(outcomes[i].ValueOrDefault, first + i);
+                sum += ItemChecksum.Part(outcomes[i].ValueOrDefault, first + i);
             }
             else
             {
@@ -42,7 +43,7 @@ internal struct OutcomeTally(LoadWork work)
         _count++;
         if (outcome.IsSuccess)
         {
-            _sum += Checksum.Part(outcome.ValueOrDefault, item);
+            _sum += ItemChecksum.Part(outcome.ValueOrDefault, item);
         }
         else
         {
@@ -56,13 +57,13 @@ internal struct OutcomeTally(LoadWork work)
         {
             case { Status: ItemStatus.Failed, Error: IntendedFailureException }:
                 _failed++;
-                _sum += Checksum.Part(LoadWork.Failed, item);
+                _sum += ItemChecksum.Part(LoadWork.Failed, item);
                 break;
 
             // Nobody can tell beforehand which items run out of time: the checksum is that of the others.
             case { Status: ItemStatus.TimedOut }:
                 _timedOut++;
-                _sum += Checksum.Part(work.Expect(item), item);
+                _sum += ItemChecksum.Part(work.Expect(item), item);
                 break;
 
             default:

@@ -1,7 +1,8 @@
 using Weir.Cli.Commands.Load.Options;
-using Weir.Cli.Commands.Load.Peers;
 using Weir.Cli.Commands.Load.Work;
+using Weir.Lab.Suites.Peers;
 using Weir.Lab.Trials;
+using Weir.Lab.Workloads;
 
 namespace Weir.Cli.Commands.Load.Arms;
 
@@ -35,8 +36,7 @@ internal sealed class PeerArm
         for (long first = 0; first < batches.Count; first += batches.BatchSize)
         {
             int[] items = batches.From((int)first);
-            int[] results = new int[items.Length];
-            await _peer.RunAsync(new PeerBatch(items, results, _processor, _degree, cancellationToken)).ConfigureAwait(false);
+            int[] results = await _peer.RunAsync(items, _degree, _processor, cancellationToken).ConfigureAwait(false);
             sum += Add(results, (int)first, ref failed);
             count += results.Length;
             Volatile.Write(ref _done, _done + results.Length);
@@ -55,7 +55,7 @@ internal sealed class PeerArm
                 failed++;
             }
 
-            sum += Checksum.Part(results[i], first + i);
+            sum += ItemChecksum.Part(results[i], first + i);
         }
 
         return sum;

@@ -4,6 +4,7 @@ using Weir.Cli.Hosting;
 using Weir.Cli.Options;
 using Weir.Cli.Runtimes;
 using Weir.Lab.Formatting;
+using Weir.Lab.Suites.Workloads;
 
 namespace Weir.Cli.Commands.Load.Options;
 
@@ -25,15 +26,6 @@ internal sealed class LoadOptionSet
         ["all"] = [RuntimeKind.Direct, RuntimeKind.Concurrent, RuntimeKind.Parallel, RuntimeKind.Auto],
     };
 
-    private static readonly Dictionary<string, WorkloadKind> WorkloadWords = new(StringComparer.OrdinalIgnoreCase)
-    {
-        ["noop"] = WorkloadKind.Noop,
-        ["cpu"] = WorkloadKind.Cpu,
-        ["io"] = WorkloadKind.Io,
-        ["mixed"] = WorkloadKind.Mixed,
-        ["alloc"] = WorkloadKind.Alloc,
-    };
-
     private readonly TextOption _count = TextOption.Of("--count", "COUNT", "N", "Items of a pass. Default 500,000, or fewer when their work takes more than about a second in sum; the lines of --input");
     private readonly TextOption _batchSize = TextOption.Of("--batch-size", "BATCH_SIZE", "N", "Items of a call. Default: all");
     private readonly TextOption _runtime = TextOption.Of("--runtime", "RUNTIME", "KIND", "direct, concurrent, parallel, auto or all. Default all");
@@ -44,8 +36,8 @@ internal sealed class LoadOptionSet
     private readonly TextOption _warmup = TextOption.Of("--warmup", "WARMUP", "N", "Items of a warm-up pass. Default: a fiftieth of the count, at most 10,000");
     private readonly TextOption _json = TextOption.Of("--json", "JSON", "BOOL", "Print JSON and nothing else");
     private readonly TextOption _trials = TextOption.Of("--trials", null, "N", "Windows of at least a second that are measured of each. Default 5");
-    private readonly TextOption _workload = TextOption.Of("--workload", null, "KIND", "The work of an item: noop, cpu, io, mixed or alloc. Default noop");
-    private readonly TextOption _grain = TextOption.Of("--grain", null, "SIZE", "How much work: a time such as 10us or 1ms, or bytes such as 1KB for alloc. Default 10us; io 1ms; alloc 1KB");
+    private readonly TextOption _workload = TextOption.Of("--workload", null, "KIND", $"The work of an item: {BuiltIns.Names}. Default noop");
+    private readonly TextOption _grain = TextOption.Of("--grain", null, "SIZE", "How much work: a time such as 10us or 1ms, or bytes such as 1KB for alloc and hash. Default 10us; io and delay 1ms; alloc 1KB; hash 64KB");
     private readonly TextOption _failRate = TextOption.Of("--fail-rate", null, "SHARE", "The share of items that fail, from 0 to 1. Default 0");
     private readonly TextOption _sweep = TextOption.Of("--sweep", null, "N,N,...", "Several parallel sizes and concurrencies in one run");
     private readonly TextOption _input = TextOption.Of("--input", null, "FILE", "Take the lines of a file as items; their SHA-256 is the work");
@@ -82,12 +74,11 @@ internal sealed class LoadOptionSet
         OptionValue? Find(TextOption option) => option.Find(parsed, variables);
 
         RuntimeKind[] runtimes = Find(_runtime)?.OneOf(RuntimeWords) ?? RuntimeWords["all"];
-        WorkloadKind workload = Find(_workload)?.OneOf(WorkloadWords) ?? WorkloadKind.Noop;
+        BuiltIn row = Find(_workload)?.OneOf(BuiltIns.All.ToDictionary(static w => w.Name, StringComparer.OrdinalIgnoreCase)) ?? BuiltIns.All[0];
         LineFile? input = Input(Find(_input), workloadGiven: Find(_workload) is not null);
-        workload = input is null ? workload : WorkloadKind.Hash;
-        (TimeSpan grain, int grainBytes) = GrainOf(workload, Find(_grain));
+        (TimeSpan grain, int grainBytes) = GrainOf(input is null ? row : null, Find(_grain));
 
-        int count = Find(_count)?.WholeNumber(1, int.MaxValue) ?? input?.Count ?? CountOf(workload, grain);
+        int count = Find(_count)?.WholeNumber(1, int.MaxValue) ?? input?.Count ?? CountOf(row.TimeOf(grain));
         OptionValue? batchSize = Find(_batchSize);
         int batch = batchSize?.WholeNumber(1, LargestBatch) ?? count;
         if (batch > LargestBatch)
@@ -121,7 +112,7 @@ internal sealed class LoadOptionSet
             Warmup = Math.Min(Find(_warmup)?.WholeNumber(0, int.MaxValue) ?? Math.Min(count / 50, 10_000), count),
             Json = Switch(Find(_json), absent: false),
             Trials = Find(_trials)?.WholeNumber(1, 1000) ?? 5,
-            Workload = workload,
+            Workload = input is null ? row.Name : "hash",
             Grain = grain,
             GrainBytes = grainBytes,
             FailRate = Find(_failRate)?.Number(0, 1) ?? 0,
@@ -148,25 +139,24 @@ internal sealed class LoadOptionSet
         _ => LineFile.Read(given),
     };
 
-    private static (TimeSpan Time, int Bytes) GrainOf(WorkloadKind workload, OptionValue? given) => workload switch
+    private static (TimeSpan Time, int Bytes) GrainOf(BuiltIn? row, OptionValue? given) => row switch
     {
-        WorkloadKind.Cpu => (LoadGrain.Time(given, "10us", TimeSpan.FromMicroseconds(0.1), TimeSpan.FromSeconds(10)), 0),
-        WorkloadKind.Io => (LoadGrain.Time(given, "1ms", TimeSpan.FromMicroseconds(100), TimeSpan.FromSeconds(10)), 0),
-        WorkloadKind.Mixed => (LoadGrain.Time(given, "10us", TimeSpan.FromMicroseconds(1), TimeSpan.FromMilliseconds(100)), 0),
-        WorkloadKind.Alloc => (TimeSpan.Zero, LoadGrain.Bytes(given, "1KB", 32, 1024 * 1024)),
-        _ when given is not null => throw new BadInputException("--grain needs --workload cpu, io, mixed or alloc."),
+        { Grain: { } grain } => (given?.Time(grain.Least, grain.Most, $"{TextOf(grain.Usual)} for this workload") ?? grain.Usual, 0),
+        { Parameter: { IsBytes: true } size } => (TimeSpan.Zero, (int)(given?.Bytes(size.Least, size.Most, $"1KB for --workload {row.Name}") ?? size.Usual)),
+        _ when given is not null => throw new BadInputException($"--grain needs --workload {BuiltIns.NamesOf(BuiltIns.All.Where(static w => w.Grain is not null || w.Parameter is { IsBytes: true }))}."),
         _ => (TimeSpan.Zero, 0),
     };
 
+    private static string TextOf(TimeSpan time) => FormattableString.Invariant($"{(time < TimeSpan.FromMilliseconds(1) ? time.TotalMicroseconds : time.TotalMilliseconds)}{(time < TimeSpan.FromMilliseconds(1) ? "us" : "ms")}");
+
     // Half a million items of a millisecond would take the direct runtime eight minutes a pass.
-    private static int CountOf(WorkloadKind workload, TimeSpan grain)
+    private static int CountOf(TimeSpan item)
     {
-        if (grain == TimeSpan.Zero)
+        if (item == TimeSpan.Zero)
         {
             return DefaultCount;
         }
 
-        TimeSpan item = workload == WorkloadKind.Mixed ? grain * (1 + ((double)MixedWork.WaitGrains / MixedWork.WaitsOneIn)) : grain;
         double count = Math.Clamp(TimeSpan.FromSeconds(1) / item, 1, DefaultCount);
         double digit = Math.Pow(10, Math.Floor(Math.Log10(count) + 1e-9));
         return (int)(Math.Floor((count / digit) + 1e-9) * digit);

@@ -1,5 +1,7 @@
 using Weir.Cli.Commands.Load.Work;
 using Weir.Cli.Runtimes;
+using Weir.Lab.Suites.Workloads;
+using Weir.Lab.Workloads;
 
 namespace Weir.Cli.Commands.Load.Options;
 
@@ -29,7 +31,8 @@ internal sealed record LoadSettings
 
     public required int Trials { get; init; }
 
-    public required WorkloadKind Workload { get; init; }
+    /// <summary>The name of the work.</summary>
+    public required string Workload { get; init; }
 
     /// <summary>How long the work of an item takes; zero when it has no length.</summary>
     public TimeSpan Grain { get; init; }
@@ -52,10 +55,18 @@ internal sealed record LoadSettings
     public bool Watch { get; init; }
 
     /// <summary>Whether items wait, so that many of them should be under way at once.</summary>
-    public bool Waits => Workload is WorkloadKind.Io or WorkloadKind.Mixed;
+    public bool Waits => Row is { Waits: true };
+
+    /// <summary>The workload of the catalogue; <see langword="null"/> when the items are the user's own.</summary>
+    public BuiltIn? Row => Input is null ? BuiltIns.Find(Workload) : null;
 
     /// <summary>How many items the peers have under way: as many as there are processors, or the concurrency when items wait.</summary>
     public int PeerDegree => Waits ? Concurrency : Environment.ProcessorCount;
+
+    /// <summary>Makes the work.</summary>
+    public ItemWorkload CreateWorkload() => Row is { } row
+        ? row.Create(new BuiltInValues(Grain, GrainBytes > 0 ? GrainBytes : row.Parameter?.Usual ?? 0, null))
+        : Input!.Workload();
 
     /// <summary>The runtimes that take part, in the order of the report.</summary>
     public IReadOnlyList<RuntimeChoice> Choices =>

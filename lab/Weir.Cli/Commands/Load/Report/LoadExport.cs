@@ -1,8 +1,8 @@
 using Weir.Cli.Commands.Load.Options;
-using Weir.Cli.Commands.Load.Peers;
 using Weir.Lab.Formatting;
 using Weir.Lab.Results;
 using Weir.Lab.Statistics;
+using Weir.Lab.Suites.Peers;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Commands.Load.Report;
@@ -38,7 +38,7 @@ internal static class LoadExport
     private static ArmRecord Arm(LoadRow row, LoadReport report, int index) => new()
     {
         Name = row.Choice?.Word ?? row.Name,
-        Workers = row.Choice?.Size ?? (row.Name == LoopPeer.Loop ? 1 : report.Settings.PeerDegree),
+        Workers = row.Choice?.Size ?? (row.Name == Peer.Loop.Name ? 1 : report.Settings.PeerDegree),
         Rounds = [.. row.Result.Windows.Select(window => Round(window, report.Rows.Count, index))],
     };
 
@@ -57,7 +57,7 @@ internal static class LoadExport
     {
         Dictionary<string, string> texts = new()
         {
-            ["workload"] = settings.Workload.ToString().ToLowerInvariant(),
+            ["workload"] = settings.Workload,
             ["count"] = Numbers.Grouped(settings.Count),
             ["batch_size"] = Numbers.Grouped(settings.BatchSize),
             ["timeout"] = settings.Timeout is { } timeout ? Numbers.Time(timeout) : "none",

@@ -32,7 +32,7 @@ internal static class LoadJson
             ["runtime"] = report.Runtime,
             ["trials"] = settings.Trials,
             ["watched"] = settings.Watch,
-            ["workload"] = settings.Workload.ToString().ToLowerInvariant(),
+            ["workload"] = settings.Workload,
             ["work"] = report.Work,
             ["grain_seconds"] = settings.Grain > TimeSpan.Zero ? settings.Grain.TotalSeconds : null,
             ["grain_bytes"] = settings.GrainBytes > 0 ? settings.GrainBytes : null,

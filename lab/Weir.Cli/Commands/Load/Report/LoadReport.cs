@@ -1,7 +1,7 @@
 using Weir.Cli.Commands.Load.Arms;
 using Weir.Cli.Commands.Load.Options;
-using Weir.Cli.Commands.Load.Peers;
 using Weir.Lab.Resources;
+using Weir.Lab.Suites.Peers;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Commands.Load.Report;
@@ -17,8 +17,8 @@ internal sealed class LoadReport
         IsPartial = trials.IsPartial;
         ArmResult? Named(string name) => trials.Arms.FirstOrDefault(arm => arm.Name == name);
         ArmResult? direct = Named("direct");
-        ArmResult? loop = Named(LoopPeer.Loop);
-        ArmResult? forEach = Named(ForEachAsyncPeer.ForEachAsync);
+        ArmResult? loop = Named(Peer.Loop.Name);
+        ArmResult? forEach = Named(Peer.ForEachAsync.Name);
         Rows =
         [
             .. arms.Zip(trials.Arms, (arm, result) => new LoadRow(arm, result)

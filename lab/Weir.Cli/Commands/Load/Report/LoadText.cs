@@ -60,7 +60,7 @@ internal static class LoadText
             Line(output, "peer_degree", Numbers.Grouped(settings.PeerDegree));
         }
 
-        Line(output, "workload", settings.Input is { } input ? $"sha-256 of the lines of {input.Path}" : settings.Workload.ToString().ToLowerInvariant());
+        Line(output, "workload", settings.Input is { } input ? $"sha-256 of the lines of {input.Path}" : settings.Workload);
         Line(output, "work", report.Work);
         if (settings.Watch)
         {

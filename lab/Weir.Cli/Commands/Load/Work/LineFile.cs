@@ -1,5 +1,6 @@
 using Weir.Cli.Hosting;
 using Weir.Cli.Options;
+using Weir.Lab.Workloads;
 
 namespace Weir.Cli.Commands.Load.Work;
 
@@ -38,8 +39,8 @@ internal sealed class LineFile
     /// <summary>How many bytes the file has.</summary>
     public int Bytes => _bytes.Length;
 
-    /// <summary>The bytes of a line.</summary>
-    public ReadOnlySpan<byte> this[int line] => _bytes.AsSpan(_lines[line].Start, _lines[line].Length);
+    /// <summary>The work that hashes a line for each item.</summary>
+    public LinesWorkload Workload() => new(Count, Bytes, line => _bytes.AsMemory(_lines[line].Start, _lines[line].Length));
 
     /// <exception cref="BadInputException">There is no such file, it cannot be read, is too large, or has no line.</exception>
     public static LineFile Read(OptionValue given)

@@ -1,26 +1,32 @@
+using System.Globalization;
+using Weir.Lab.Workloads;
+
 namespace Weir.Cli.Commands.Load.Work;
 
 /// <summary>The work that is done for each item, and what its result must be.</summary>
-/// <remarks>Results are not negative: <see cref="Failed"/> stands for the result of an item that is meant to fail.</remarks>
-internal abstract class LoadWork : IDisposable
+/// <param name="Processor">Does the work. It is a field and not a method, so that all arms call the very same delegate.</param>
+/// <param name="Expect">The result that an item must have, found without doing the work. It is not negative, but for <see cref="Failed"/>.</param>
+/// <param name="Description">What is done, for the report.</param>
+internal sealed record LoadWork(Func<int, CancellationToken, ValueTask<int>> Processor, Func<int, int> Expect, string Description)
 {
     /// <summary>The result that stands for a failure.</summary>
     public const int Failed = int.MinValue;
 
-    /// <summary>Does the work. It is a field and not a method, so that all arms call the very same delegate.</summary>
-    public abstract Func<int, CancellationToken, ValueTask<int>> Processor { get; }
-
-    /// <summary>What is done, for the report.</summary>
-    public abstract string Description { get; }
-
-    /// <summary>The result that an item must have, found without doing the work.</summary>
-    public abstract int Expect(int item);
-
-    /// <inheritdoc/>
-    public void Dispose() => End();
-
-    /// <summary>Ends what the work has running.</summary>
-    protected virtual void End()
+    /// <summary>The same, but a share of the items fail when their work is done: always the same ones.</summary>
+    public LoadWork Failing(double rate)
     {
+        (Func<int, CancellationToken, ValueTask<int>> processor, Func<int, int> expect) = (Processor, Expect);
+        bool Fails(int item) => Share.IsPicked(item, rate, salt: 2);
+
+        async ValueTask<int> FailAsync(int item, CancellationToken cancellationToken)
+        {
+            await processor(item, cancellationToken).ConfigureAwait(false);
+            throw new IntendedFailureException(item);
+        }
+
+        return new LoadWork(
+            (item, cancellationToken) => Fails(item) ? FailAsync(item, cancellationToken) : processor(item, cancellationToken),
+            item => Fails(item) ? Failed : expect(item),
+            string.Create(CultureInfo.InvariantCulture, $"{Description}; {rate:0.#####%} of the items throw then"));
     }
 }

@@ -1,0 +1,23 @@
+using System.Threading.Tasks.Dataflow;
+
+namespace Weir.Lab.Suites.Peers.Dataflow;
+
+/// <summary>The same block of this library.</summary>
+internal static class WeirActionBlock
+{
+    public static async Task<int[]> RunAsync(int[] items, int limit, ItemCall call, CancellationToken token)
+    {
+        int[] results = new int[items.Length];
+        Weir.Dataflow.ActionBlock<int> block = new(
+            async index => results[index] = await call(items[index], token),
+            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = limit, SingleProducerConstrained = true, CancellationToken = token });
+        for (int i = 0; i < items.Length; i++)
+        {
+            block.Post(i);
+        }
+
+        block.Complete();
+        await block.Completion;
+        return results;
+    }
+}

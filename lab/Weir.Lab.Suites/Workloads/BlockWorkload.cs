@@ -1,0 +1,46 @@
+using System.Threading.Tasks.Dataflow;
+using Weir.Lab.Workers;
+using Weir.Lab.Workloads;
+
+namespace Weir.Lab.Suites.Workloads;
+
+/// <summary>One bounded block that all workers send to. Whose block it is, and how it is called, is all that its kinds differ by.</summary>
+internal abstract class BlockWorkload(int capacity) : ItemWorkload
+{
+    private IDataflowBlock? _block;
+    private long _processed;
+
+    public override Func<int, CancellationToken, ValueTask<int>> Call => field ??= async (item, _) =>
+    {
+        await SendAsync(_block!);
+        return item;
+    };
+
+    /// <summary>How many items the block holds before a sender has to wait.</summary>
+    protected int Capacity => capacity;
+
+    public override ValueTask BeginRoundAsync(CancellationToken cancellationToken)
+    {
+        _processed = 0;
+        _block = Create(_ => _processed++);
+        return default;
+    }
+
+    public override Operation CreateOperation(WorkerContext context) => OperationOf(_block!);
+
+    public override string? Check(RoundTotals round)
+    {
+        _block!.Complete();
+        _block.Completion.GetAwaiter().GetResult();
+        return _processed == round.AllExecuted ? null : $"{_processed} items were processed of {round.AllExecuted} that were sent.";
+    }
+
+    /// <summary>A new block.</summary>
+    protected abstract IDataflowBlock Create(Action<long> action);
+
+    /// <summary>Sends an item to it.</summary>
+    protected abstract Task<bool> SendAsync(IDataflowBlock block);
+
+    /// <summary>Sends an item to a block that <see cref="Create"/> made.</summary>
+    protected abstract Operation OperationOf(IDataflowBlock block);
+}

@@ -1,0 +1,19 @@
+using Weir.Lab.Workers;
+
+namespace Weir.Lab.Workloads;
+
+/// <summary>Nothing: what is measured is the measuring itself.</summary>
+internal sealed class NoopWorkload : ItemWorkload
+{
+    public override string Name => "noop";
+
+    public override Func<int, CancellationToken, ValueTask<int>> Call { get; } = static (item, _) => new ValueTask<int>(item);
+
+    public override ValueTask<string?> DescribeAsync(CancellationToken cancellationToken) => new("gives the item back");
+
+    public override Operation CreateOperation(WorkerContext context)
+    {
+        int number = context.Worker;
+        return Operation.Of(() => number);
+    }
+}
