@@ -6,7 +6,7 @@ namespace Weir.Core.Dispatch;
 /// </summary>
 /// <remarks>
 /// The runtime does not say what it has compiled. It counts calls, 30 of them twice, each time after a tenth of a second in which nothing new was compiled. So
-/// code has grown up after some time in which it was called often enough. Nothing depends on it but speed, so threads may count wrongly.
+/// code is no longer young after some time in which it was called often enough. Only speed depends on this, so threads may count inexactly.
 /// </remarks>
 internal sealed class CodeYouth(TimeProvider time)
 {
@@ -19,7 +19,7 @@ internal sealed class CodeYouth(TimeProvider time)
     // One call in this many is for learning.
     private const int Turns = 16;
 
-    // A period is a sixty-fourth of a second. It counts when the code was run to learn this often in it.
+    // A period is a sixty-fourth of a second. It counts if the code ran for learning this often in it.
     private const int PeriodsPerSecond = 64;
     private const int FewestInPeriod = 8;
     private const int Periods = 40;

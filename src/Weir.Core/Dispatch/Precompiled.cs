@@ -4,9 +4,9 @@ using Weir.Core.Sources;
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// Never called: names the runs that are compiled ahead of time together with this assembly, when an application is published with <c>PublishReadyToRun</c>. Only here can they be, because
-/// the code of generic types is compiled ahead with the assembly of these types, for arguments that it knows: references, which share their code, and numbers. All others are
-/// compiled as the process runs.
+/// Never called. It names the runs that are compiled ahead of time together with this assembly when an application is published with <c>PublishReadyToRun</c>.
+/// This is only possible here, because the code of generic types is compiled ahead with the assembly of these types, for arguments that it knows: references,
+/// which share their code, and numbers. All others are compiled as the process runs.
 /// </summary>
 internal static class Precompiled
 {

@@ -6,7 +6,7 @@ namespace Weir.Core.Dispatch;
 /// <content>What makes a run fail, and how it ends.</content>
 internal abstract partial class Pump
 {
-    /// <summary>The failures of the run, made at the first one.</summary>
+    /// <summary>The failures of the run, created for the first one.</summary>
     public FailureLog Failures
     {
         get
@@ -21,20 +21,20 @@ internal abstract partial class Pump
     /// <summary>Whether a failure has stopped the run.</summary>
     public bool HasFailed => _over && _cancelledBy is null && _failures?.Single is not null;
 
-    /// <summary>What an item ended as that answers to the run's cancelled token.</summary>
+    /// <summary>The status of an item that ends because the run's token was cancelled.</summary>
     public ItemStatus StoppedAs { get; private set; }
 
     /// <summary>The error of such an item.</summary>
     public Exception? StoppedError { get; private set; }
 
-    /// <summary>What went wrong outside of user code, and has to reach whoever waits for the run.</summary>
+    /// <summary>What went wrong outside user code and must reach the code that waits for the run.</summary>
     private Exception? _broken;
     private int _sourceFailed;
 
-    /// <summary>The user's sequence threw: the run ends in every mode. What it throws after a stop is its answer to the cancelled token.</summary>
+    /// <summary>The user's sequence threw: the run ends in every mode. An exception after a stop is a reaction to the cancelled token.</summary>
     public void SourceFailed(Exception error)
     {
-        // Who reads next before the run stops may be told of the same failure once more.
+        // A worker that reads next, before the run stops, may get the same failure again.
         if (_over || Interlocked.Exchange(ref _sourceFailed, 1) != 0)
         {
             return;
@@ -44,7 +44,9 @@ internal abstract partial class Pump
         Stop();
     }
 
-    /// <summary>The engine itself failed, which it should not: the run fails in every mode and at any time, rather than to end as if nothing had happened.</summary>
+    /// <summary>
+    /// The engine itself failed, which it should not. The run then fails in every mode and at any time, rather than ending as if nothing had happened.
+    /// </summary>
     public void EngineFailed(Exception error)
     {
         Failures.AddSource(error);
@@ -92,7 +94,7 @@ internal abstract partial class Pump
         }
     }
 
-    /// <summary>Ends the run from a thread that belongs to somebody else: the source's own code does not run there.</summary>
+    /// <summary>Ends the run from a thread that belongs to other code: the source's own code does not run there.</summary>
     private void FinishOnThePool()
     {
         if (SpareThreads.IsCurrent)
@@ -105,7 +107,7 @@ internal abstract partial class Pump
         }
     }
 
-    /// <summary>The same for a run that somebody has ended, and so perhaps because its items hold all threads of the pool.</summary>
+    /// <summary>The same for a run that was ended from outside, perhaps because its items hold all threads of the pool.</summary>
     private void FinishSoon() => UrgentWork.Queue(this);
 
     void IThreadPoolWorkItem.Execute()
@@ -127,7 +129,7 @@ internal abstract partial class Pump
         _otherCallerToken.Unregister();
     }
 
-    /// <summary>Ends the run. Never throws: whatever goes wrong here reaches whoever waits for the run.</summary>
+    /// <summary>Ends the run. Never throws: whatever goes wrong here reaches the code that waits for the run.</summary>
     private void Finish()
     {
         try
@@ -153,14 +155,14 @@ internal abstract partial class Pump
         }
         catch (Exception e)
         {
-            // No user code gets here, but that of a clock, and there may be no memory.
+            // No user code gets here except that of a clock, but there may be no memory.
             _broken ??= e;
         }
 
         SayEnd();
     }
 
-    /// <summary>The same when the source takes its time. Apart, because a run of a list would pay for the state machine.</summary>
+    /// <summary>The same if the source closes asynchronously. Separate, because otherwise the run of a list would pay for the state machine.</summary>
     private async Task FinishAsync(ValueTask disposing)
     {
         try
@@ -205,7 +207,7 @@ internal abstract partial class Pump
 
     private void SayEnd()
     {
-        // The awaiting code may run right here, which a pool thread that was started for this run and has nothing left to do can afford.
+        // The awaiting code may run right here. A pool thread that was started for this run and has nothing left to do can afford that.
         // A dedicated thread cannot.
         if (_settings.Executor.MayRunHere || SpareThreads.IsCurrent)
         {

@@ -56,7 +56,7 @@ internal abstract partial class Pump
         }
     }
 
-    // Only the place in the line is taken under the lock. The hook itself runs later, under none.
+    // Only the place in the queue is taken under the lock. The hook itself runs later, under no lock.
     private PauseHook CallInTurnNeedsLock(Func<long, ValueTask> hook)
     {
         PauseHook call = new(this, hook, _lastPauseHook);
@@ -76,7 +76,7 @@ internal abstract partial class Pump
         }
     }
 
-    /// <summary>A call of a hook that has its place in the line.</summary>
+    /// <summary>A call to a hook that has its place in the queue.</summary>
     internal sealed class PauseHook(Pump run, Func<long, ValueTask> hook, PauseHook? before)
     {
         private readonly TaskCompletionSource _done = new(TaskCreationOptions.RunContinuationsAsynchronously);

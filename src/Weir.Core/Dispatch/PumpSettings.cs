@@ -2,13 +2,13 @@ using Weir.Core.Sinks;
 
 namespace Weir.Core.Dispatch;
 
-/// <summary>What a run is told about how to run.</summary>
+/// <summary>The settings of a run.</summary>
 internal sealed record PumpSettings
 {
     /// <summary>How many items may be in flight at once.</summary>
     public required int Limit { get; init; }
 
-    /// <summary>Moves the limit while the run goes on, or null.</summary>
+    /// <summary>Moves the limit during the run, or null.</summary>
     public AdaptiveController? Adaptive { get; init; }
 
     public required ErrorMode ErrorMode { get; init; }
@@ -22,16 +22,16 @@ internal sealed record PumpSettings
     /// <summary>The user's hook for when reading pauses because the consumer is behind.</summary>
     public Func<long, ValueTask>? OnThrottle { get; init; }
 
-    /// <summary>The user's hook for when reading goes on after a pause.</summary>
+    /// <summary>The user's hook for when reading resumes after a pause.</summary>
     public Func<long, ValueTask>? OnDrain { get; init; }
 
-    /// <summary>Whether pauses are counted, though there is no hook for them.</summary>
+    /// <summary>Whether pauses are counted even though there is no hook for them.</summary>
     public bool CountsPauses { get; init; }
 
-    /// <summary>Whether running items can be given up, which costs one atomic operation an item. Always so with an item timeout.</summary>
+    /// <summary>Whether running items can be given up, which costs one atomic operation per item. Always true with an item timeout.</summary>
     public bool Guarded { get; init; }
 
-    /// <summary>Called once when all items of the run have ended, before the run itself does.</summary>
+    /// <summary>Called once when all items of the run have ended, before the run itself ends.</summary>
     public Action? OnEnd { get; init; }
 
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;

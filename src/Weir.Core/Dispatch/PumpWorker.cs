@@ -5,7 +5,7 @@ using Weir.Core.Metering;
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// One worker of a run: a state machine written by hand, which is its own work item and keeps one continuation for its life. It
+/// One worker of a run: a hand-written state machine, which is its own work item and keeps one continuation for its lifetime. It
 /// therefore costs nothing per item, can rest in a list while it has nothing to do, and can be given up from outside.
 /// </summary>
 internal abstract class PumpWorker : IThreadPoolWorkItem

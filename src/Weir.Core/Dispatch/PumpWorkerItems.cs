@@ -5,20 +5,20 @@ namespace Weir.Core.Dispatch;
 /// <content>The items of a chunk, one after the other.</content>
 internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 {
-    // One for each combination of types, as compiled code is.
+    // One for each combination of types, like the compiled code.
     private static readonly CodeYouth Youth = new(TimeProvider.System);
 
-    /// <summary>Optimized from the first call, but for good without what the runtime learns while code runs: above all which delegate it is.</summary>
+    /// <summary>Optimized from the first call, but never with what the runtime learns while code runs, above all which delegate it calls.</summary>
     [MethodImpl(MethodImplOptions.AggressiveOptimization | MethodImplOptions.NoInlining)]
     private Done RunYoungItems() => RunItems(int.MaxValue);
 
-    /// <summary>Slow at first, and faster than any other once the runtime has learned and compiled it anew.</summary>
+    /// <summary>Slow at first, and faster than any other once the runtime has learned and recompiled it.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     private Done RunGrownItems(int most) => RunItems(most);
 
     /// <summary>
-    /// A program that has just started: nearly all items in the loop that is optimized at once, and a few in the one that has to be run to become so. To optimize the former
-    /// takes some milliseconds, which few items are not worth.
+    /// For a program that has just started: nearly all items run in the loop that is optimized at once, and a few in the one that has to run before it is
+    /// optimized. Optimizing the former takes some milliseconds, which is not worth it for few items.
     /// </summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     private Done RunYoung()
@@ -33,10 +33,10 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     }
 
     /// <summary>
-    /// The loop that everything else is about. It has no handler of its own, because the position would then live in memory and its increment
-    /// cost more than all the rest; instead the position is stored, and never loaded, once an item.
+    /// The innermost loop. It has no exception handler, because then the position would live in memory and its increment
+    /// would cost more than everything else. Instead, the position is stored once per item and never loaded.
     /// </summary>
-    /// <param name="most">How many items at most.</param>
+    /// <param name="most">The largest number of items.</param>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private Done RunItems(int most)
     {
@@ -61,7 +61,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 break;
             }
 
-            // In a local, and stored only when it has not completed: a store to the heap costs a write barrier an item.
+            // In a local, and stored only if it has not completed: a store to the heap costs a write barrier per item.
             TPending pending;
             if (call.InvokesInPlace)
             {

@@ -1,8 +1,8 @@
 namespace Weir.Core.Sinks;
 
 /// <summary>What a run leaves behind at its end.</summary>
-/// <param name="Cancelled">The caller's token, when the caller cancelled the run; otherwise null.</param>
-/// <param name="Failures">The failures that count under the run's error mode, or null when there were none.</param>
+/// <param name="Cancelled">The caller's token if the caller cancelled the run; otherwise null.</param>
+/// <param name="Failures">The failures that count under the run's error mode, or null if there were none.</param>
 /// <param name="Claimed">How many items were read from the source.</param>
 /// <param name="LeftOver">Index ranges, in order, of items that were read and never ran.</param>
 internal readonly record struct RunEnd(

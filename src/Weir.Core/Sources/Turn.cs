@@ -1,15 +1,15 @@
 namespace Weir.Core.Sources;
 
 /// <summary>
-/// The right to advance a sequence: a flag and not a lock, so that nobody ever waits for it and the user's sequence runs under no lock.
+/// The right to advance a sequence. It is a flag, not a lock, so that no thread ever waits for it and the user's sequence runs under no lock.
 /// </summary>
 /// <remarks>
 /// <para>
-/// Who reads may wait for long, for a silent channel or a slow query, and has no item meanwhile. So its place among the workers can be lent to another one, for items that need
-/// no turn. A reader that finds, when it has read, that its place is lent has none, and may not start what it read.
+/// A reader may wait for long, for a silent channel or a slow query, and has no item meanwhile. So its place among the workers can be lent to another worker,
+/// for items that need no turn. If a reader finds, after it has read, that its place is lent, it has no place and may not start the item that it read.
 /// </para>
 /// <para>
-/// All changes are atomic, and full fences: whoever gives the turn up sees afterwards what was given back before, and the other way round.
+/// All changes are atomic and full fences: a thread that gives up the turn then sees everything that was given back before, and vice versa.
 /// </para>
 /// </remarks>
 internal struct Turn
@@ -21,7 +21,7 @@ internal struct Turn
     private const int Waiting = 2;
     private const int Lent = 4;
 
-    /// <summary>The reader keeps the turn over many items. The bits above say which time this is.</summary>
+    /// <summary>The reader keeps the turn over many items. The higher bits are the number of this keeping.</summary>
     private const int Kept = 8;
     private const int FirstTime = 16;
 
@@ -30,10 +30,10 @@ internal struct Turn
 
     public readonly bool IsTaken => Volatile.Read(in _state) != Free;
 
-    /// <summary>Whether a thread is inside the sequence, so that a short wait may be worth it.</summary>
+    /// <summary>Whether a thread is inside the sequence, so that a short wait may be worthwhile.</summary>
     public readonly bool IsReading => (Volatile.Read(in _state) & (Taken | Waiting)) == Taken;
 
-    /// <summary>Whether the place of the reader is lent.</summary>
+    /// <summary>Whether the reader's place is lent.</summary>
     public readonly bool IsLent => (Volatile.Read(in _state) & Lent) != 0;
 
     /// <summary>The word of a turn that is kept, for <see cref="TryTakeAway"/>; otherwise 0.</summary>
@@ -41,15 +41,15 @@ internal struct Turn
 
     public bool TryTake() => Interlocked.CompareExchange(ref _state, Taken, Free) == Free;
 
-    /// <summary>Gives the turn up.</summary>
+    /// <summary>Gives up the turn.</summary>
     /// <returns>Whether the reader still has its place among the workers.</returns>
     public bool GiveUp() => (Interlocked.Exchange(ref _state, Free) & Lent) == 0;
 
-    /// <summary>The reader goes, and comes back when the sequence has its next item.</summary>
+    /// <summary>The reader leaves, and comes back when the sequence has its next item.</summary>
     public void Wait() => Interlocked.Or(ref _state, Waiting);
 
-    /// <summary>The reader, which has the turn, keeps it until it says otherwise or the turn is taken away. Its place is not lent meanwhile.</summary>
-    /// <returns>The word of this time; 0 when the place is lent already.</returns>
+    /// <summary>The reader, which has the turn, keeps it until it gives it up or the turn is taken away. Meanwhile its place is not lent.</summary>
+    /// <returns>The word of this keeping; 0 if the place is already lent.</returns>
     public int TryKeep()
     {
         _time = (_time + FirstTime) & int.MaxValue;
@@ -57,14 +57,14 @@ internal struct Turn
         return Interlocked.CompareExchange(ref _state, word, Taken) == Taken ? word : 0;
     }
 
-    /// <summary>A turn that was kept becomes one like any other. Only while it cannot be taken away.</summary>
+    /// <summary>A kept turn becomes an ordinary one. Only while it cannot be taken away.</summary>
     public void KeepNoLonger() => Interlocked.Exchange(ref _state, Taken);
 
-    /// <summary>Ends a time for which the turn was kept, for its reader or against it.</summary>
-    /// <returns>Whether it still lasted.</returns>
+    /// <summary>Ends a keeping of the turn, whether for its reader or against it.</summary>
+    /// <returns>Whether the turn was still kept.</returns>
     public bool TryTakeAway(int keptAs) => Interlocked.CompareExchange(ref _state, Free, keptAs) == keptAs;
 
-    /// <summary>Lends the place of the reader, while there is one. One place is lent once.</summary>
+    /// <summary>Lends the reader's place, if there is a reader. A place is lent only once.</summary>
     public bool TryLend()
     {
         int state = Volatile.Read(ref _state);
@@ -82,6 +82,6 @@ internal struct Turn
         return false;
     }
 
-    /// <summary>The reader has its place back.</summary>
+    /// <summary>Returns the reader's place.</summary>
     public void TakeBack() => Interlocked.And(ref _state, ~Lent);
 }

@@ -1,7 +1,7 @@
 namespace Weir.Core.Sources;
 
 /// <summary>
-/// Items of a sequence that one reader at a time may advance. A worker that finds the turn taken goes away, because whoever has it goes on.
+/// Items of a sequence that one reader at a time may advance. A worker that finds the turn taken leaves, because the reader that has it continues.
 /// </summary>
 internal abstract class TurnSource<T> : Source<T>
 {
@@ -60,7 +60,7 @@ internal abstract class TurnSource<T> : Source<T>
 
         if (_drained || _next >= ceiling || HasStash)
         {
-            // Items that were given back before the turn was taken come first: nobody may look after them while this worker reads.
+            // Items that were given back before the turn was taken come first, because no other worker may look after them while this one reads.
             GiveUpTurn();
             return HasStash ? ClaimResult.Stashed : _drained ? ClaimResult.Empty : ClaimResult.Throttled;
         }
@@ -82,10 +82,10 @@ internal abstract class TurnSource<T> : Source<T>
 
     protected virtual ClaimResult FinishAdvance(ref Chunk<T> chunk, long index) => throw new System.Diagnostics.UnreachableException();
 
-    /// <summary>Counts an item that was read by a worker that keeps the turn.</summary>
+    /// <summary>Counts an item that a worker with a kept turn has read.</summary>
     protected void CountRead() => Volatile.Write(ref _next, _next + 1);
 
-    /// <summary>The sequence has ended, in one way or another. Only for the holder of the turn, which thereby gives it up.</summary>
+    /// <summary>The sequence has ended, in whatever way. Only for the holder of the turn, which thereby gives it up.</summary>
     protected void Drain()
     {
         _drained = true;
