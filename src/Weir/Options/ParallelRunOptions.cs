@@ -19,10 +19,10 @@ public sealed record ParallelRunOptions
     /// <value><see langword="null"/>, the default, for a fixed limit. Otherwise <see cref="MaxDegreeOfParallelism"/> has no effect.</value>
     public AdaptiveConcurrencyOptions? AdaptiveConcurrency { get; init; }
 
-    /// <summary>How long one item may take, including all its attempts, the waits between them, and its hooks.</summary>
+    /// <summary>How long one item may take, including all its attempts, the waits between them, and its start and completion hooks.</summary>
     /// <value>
     /// More than zero and at most <see cref="uint.MaxValue"/> - 1 milliseconds; <see langword="null"/>, the default, for no limit.
-    /// <see cref="Timeout.InfiniteTimeSpan"/> is taken as <see langword="null"/>.
+    /// <see cref="Timeout.InfiniteTimeSpan"/> is stored as <see langword="null"/>.
     /// </value>
     /// <remarks>
     /// At the limit, the item's token is cancelled and the item fails with an <see cref="OperationCanceledException"/> whose

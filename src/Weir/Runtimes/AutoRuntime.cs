@@ -106,7 +106,7 @@ public sealed class AutoRuntime : IExecutionRuntime
     /// <summary>Runs all items and returns one outcome per item, together with the decisions of the call.</summary>
     /// <typeparam name="TItem">The type of the items.</typeparam>
     /// <typeparam name="TResult">The type of the results.</typeparam>
-    /// <param name="items">The items. Must not change during the call.</param>
+    /// <param name="items">The items, which must not change during the call.</param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none.</param>
     /// <param name="cancellationToken">Cancels the call.</param>

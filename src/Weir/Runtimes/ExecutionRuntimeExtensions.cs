@@ -10,7 +10,7 @@ public static class ExecutionRuntimeExtensions
     /// <inheritdoc cref="IExecutionRuntime.ProcessManyAsync{TItem, TResult}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}},
     ///     ProcessManyOptions, CancellationToken)"/>
     /// <param name="runtime">The runtime.</param>
-    /// <param name="items">The items. Must not change during the call.</param>
+    /// <param name="items">The items, which must not change during the call.</param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none.</param>
     /// <param name="cancellationToken">Cancels the call.</param>
@@ -28,7 +28,7 @@ public static class ExecutionRuntimeExtensions
     /// <inheritdoc cref="IExecutionRuntime.ProcessManyAsync{TItem, TResult, TKey}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}},
     ///     Func{TItem, TKey}, ProcessManyOptions, CancellationToken)"/>
     /// <param name="runtime">The runtime.</param>
-    /// <param name="items">The items. Must not change during the call.</param>
+    /// <param name="items">The items, which must not change during the call.</param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="keySelector">
     /// Returns the key of an item. Items with the same key run one at a time, in input order (or <see cref="ProcessManyOptions.MaxPerPartition"/> at a time);
@@ -52,7 +52,7 @@ public static class ExecutionRuntimeExtensions
     /// <inheritdoc cref="IExecutionRuntime.ProcessManyStreamAsync{TItem, TResult}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}},
     ///     bool, ProcessManyOptions, CancellationToken)"/>
     /// <param name="runtime">The runtime.</param>
-    /// <param name="items">The items. Must not change during the enumeration.</param>
+    /// <param name="items">The items, which must not change during the enumeration.</param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="preserveOrder">Whether the outcomes come in input order rather than in completion order.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none. The batch timeout counts from the first step.</param>
@@ -72,7 +72,7 @@ public static class ExecutionRuntimeExtensions
     /// <inheritdoc cref="IExecutionRuntime.ProcessManyStreamAsync{TItem, TResult, TKey}(IReadOnlyList{TItem}, Func{TItem, CancellationToken,
     ///     ValueTask{TResult}}, Func{TItem, TKey}, bool, ProcessManyOptions, CancellationToken)"/>
     /// <param name="runtime">The runtime.</param>
-    /// <param name="items">The items. Must not change during the enumeration.</param>
+    /// <param name="items">The items, which must not change during the enumeration.</param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="keySelector">
     /// Returns the key of an item. Items with the same key run one at a time, in input order (or <see cref="ProcessManyOptions.MaxPerPartition"/> at a time);
@@ -98,7 +98,7 @@ public static class ExecutionRuntimeExtensions
     /// <inheritdoc cref="AutoRuntime.ProcessManyWithDecisionsAsync{TItem, TResult}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}},
     ///     ProcessManyOptions, CancellationToken)"/>
     /// <param name="runtime">The runtime.</param>
-    /// <param name="items">The items. Must not change during the call.</param>
+    /// <param name="items">The items, which must not change during the call.</param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none.</param>
     /// <param name="cancellationToken">Cancels the call.</param>

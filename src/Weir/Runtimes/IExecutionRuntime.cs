@@ -20,7 +20,7 @@ public interface IExecutionRuntime : IAsyncDisposable
     /// <summary>Runs all items and returns one outcome per item, in input order.</summary>
     /// <typeparam name="TItem">The type of the items.</typeparam>
     /// <typeparam name="TResult">The type of the results.</typeparam>
-    /// <param name="items">The items. Must not change during the call.</param>
+    /// <param name="items">The items, which must not change during the call.</param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none.</param>
     /// <param name="cancellationToken">Cancels the call.</param>
@@ -43,7 +43,7 @@ public interface IExecutionRuntime : IAsyncDisposable
     /// <typeparam name="TItem">The type of the items.</typeparam>
     /// <typeparam name="TResult">The type of the results.</typeparam>
     /// <typeparam name="TKey">The type of the keys.</typeparam>
-    /// <param name="items">The items. Must not change during the call.</param>
+    /// <param name="items">The items, which must not change during the call.</param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="keySelector">
     /// Returns the key of an item. It is called once per item, for one item at a time. Items with the same key run one at a time, in input order (or
@@ -73,7 +73,7 @@ public interface IExecutionRuntime : IAsyncDisposable
     /// <summary>Runs all items and yields each one's outcome, with its index, as soon as it is known.</summary>
     /// <typeparam name="TItem">The type of the items.</typeparam>
     /// <typeparam name="TResult">The type of the results.</typeparam>
-    /// <param name="items">The items. Must not change during the enumeration.</param>
+    /// <param name="items">The items, which must not change during the enumeration.</param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="preserveOrder">Whether the outcomes come in input order rather than in completion order.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none. The batch timeout counts from the first step.</param>
@@ -99,7 +99,7 @@ public interface IExecutionRuntime : IAsyncDisposable
     /// <typeparam name="TItem">The type of the items.</typeparam>
     /// <typeparam name="TResult">The type of the results.</typeparam>
     /// <typeparam name="TKey">The type of the keys.</typeparam>
-    /// <param name="items">The items. Must not change during the enumeration.</param>
+    /// <param name="items">The items, which must not change during the enumeration.</param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="keySelector">
     /// Returns the key of an item. It is called once per item, for one item at a time. Items with the same key run one at a time, in input order (or
