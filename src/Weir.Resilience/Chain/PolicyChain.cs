@@ -140,19 +140,34 @@ public sealed class PolicyChain<TResult>
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private ValueTask<TResult> AfterGateAsync<TState>(
-        CircuitTicket ticket, ValueTask<IDisposable?> entry, Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken token, CancellationToken callerToken) =>
+        CircuitTicket ticket,
+        ValueTask<IDisposable?> entry,
+        Func<TState, CancellationToken, ValueTask<TResult>> call,
+        TState state,
+        CancellationToken token,
+        CancellationToken callerToken) =>
         ContinueAsync(new Attempt<TResult> { Phase = AttemptPhase.Gate, Ticket = ticket, Entry = entry }, call, state, token, callerToken);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private ValueTask<TResult> AfterCallAsync<TState>(
-        CircuitTicket ticket, IDisposable? lease, ValueTask<TResult> pending, Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken token, CancellationToken callerToken) =>
+        CircuitTicket ticket,
+        IDisposable? lease,
+        ValueTask<TResult> pending,
+        Func<TState, CancellationToken, ValueTask<TResult>> call,
+        TState state,
+        CancellationToken token,
+        CancellationToken callerToken) =>
         ContinueAsync(new Attempt<TResult> { Phase = AttemptPhase.Call, Ticket = ticket, Lease = lease, Call = pending }, call, state, token, callerToken);
 
     /// <summary>The remaining path: one state machine for all policies, attempts and waits.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Awaited once, on the next line.")]
     private async ValueTask<TResult> ContinueAsync<TState>(
-        Attempt<TResult> attempt, Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken token, CancellationToken callerToken)
+        Attempt<TResult> attempt,
+        Func<TState, CancellationToken, ValueTask<TResult>> call,
+        TState state,
+        CancellationToken token,
+        CancellationToken callerToken)
     {
         TimeSpan delay = TimeSpan.Zero;
         for (int number = 1; ; number++)

@@ -69,7 +69,8 @@ public sealed record CircuitBreakerOptions
         Require.Positive(SamplingDuration, nameof(SamplingDuration));
         if (FailureRatio is { } ratio && !(ratio is > 0 and <= 1))
         {
-            throw new ArgumentOutOfRangeException(nameof(FailureRatio), ratio, $"{nameof(FailureRatio)} must be more than 0 and at most 1, or null to count failures.");
+            throw new ArgumentOutOfRangeException(
+                nameof(FailureRatio), ratio, $"{nameof(FailureRatio)} must be more than 0 and at most 1, or null to count failures.");
         }
 
         if (FailureRatio is not null && SamplingDuration is null)

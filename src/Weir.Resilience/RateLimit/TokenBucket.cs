@@ -134,7 +134,9 @@ public sealed class TokenBucket : IRateGate
     {
         try
         {
-            Task ready = IsFirst(turn, out long start) ? TimerDelay.WaitUntilAsync(start, _clock, cancellationToken) : turn.First.Task.WaitAsync(cancellationToken);
+            Task ready = IsFirst(turn, out long start)
+                ? TimerDelay.WaitUntilAsync(start, _clock, cancellationToken)
+                : turn.First.Task.WaitAsync(cancellationToken);
 
             // Never on the stack of the caller, which does not expect to continue before it has begun to wait.
             await ready.ConfigureAwait(ready.IsCompleted ? ConfigureAwaitOptions.ForceYielding : ConfigureAwaitOptions.None);

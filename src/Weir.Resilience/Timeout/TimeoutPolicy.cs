@@ -98,7 +98,8 @@ public sealed class TimeoutPolicy<TResult>
         return new ValueTask<TResult>(result);
     }
 
-    private static ValueTask<TResult> CallWithoutLimit<TState>(Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken cancellationToken)
+    private static ValueTask<TResult> CallWithoutLimit<TState>(
+        Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken cancellationToken)
     {
         try
         {

@@ -92,7 +92,8 @@ internal static class WeirMeter
         }
 
         Quietly.Do(
-            static end => RunDuration?.Record(end.Seconds, new(Operation, end.Run), new(Outcome, end.Outcome)), (Seconds: elapsed.TotalSeconds, Run: run.Operation, Outcome: outcome));
+            static end => RunDuration?.Record(end.Seconds, new(Operation, end.Run), new(Outcome, end.Outcome)),
+            (Seconds: elapsed.TotalSeconds, Run: run.Operation, Outcome: outcome));
     }
 
     public static void Call(string operation, TimeSpan elapsed, Exception? error)

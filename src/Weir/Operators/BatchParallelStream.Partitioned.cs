@@ -133,7 +133,9 @@ public static partial class ParallelOperators
         options.Validate();
         return OperatorRun.Stream(
             () => Lanes.Of(
-                new TimedBatchSource<TSource>(source.ReadAllAsync(CancellationToken.None), batchSize, batchTimeout, options.TimeProvider), partitionBy, options),
+                new TimedBatchSource<TSource>(source.ReadAllAsync(CancellationToken.None), batchSize, batchTimeout, options.TimeProvider),
+                partitionBy,
+                options),
             batchSelector,
             options,
             cancellationToken);

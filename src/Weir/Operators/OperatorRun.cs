@@ -123,7 +123,15 @@ internal static class OperatorRun
             options.ChannelCapacity,
             options.OrderedOutput,
             (output, enumeratorToken) =>
-                Start(source(), selector, new StreamSink<TResult>(output), options, Settings(options, options.ErrorMode), operation, cancellationToken, enumeratorToken),
+                Start(
+                    source(),
+                    selector,
+                    new StreamSink<TResult>(output),
+                    options,
+                    Settings(options, options.ErrorMode),
+                    operation,
+                    cancellationToken,
+                    enumeratorToken),
             cancellationToken);
     }
 

@@ -33,7 +33,9 @@ public sealed record AdaptiveConcurrencyOptions
     public TimeSpan SampleInterval { get; init; } = TimeSpan.FromSeconds(1);
 
     /// <summary>The latency to keep. A window is bad if its latency at <see cref="TargetPercentile"/> is higher.</summary>
-    /// <value>More than zero; <see langword="null"/>, the default, for none. <see cref="Timeout.InfiniteTimeSpan"/> is stored as <see langword="null"/>.</value>
+    /// <value>
+    /// More than zero; <see langword="null"/>, the default, for none. <see cref="Timeout.InfiniteTimeSpan"/> is stored as <see langword="null"/>.
+    /// </value>
     public TimeSpan? TargetLatency { get; init => field = Require.NoneIfInfinite(value); }
 
     /// <summary>The fraction of a window's successful calls that must be within <see cref="TargetLatency"/>. It has no effect without a target.</summary>
@@ -74,7 +76,9 @@ public sealed record AdaptiveConcurrencyOptions
         if (InitialConcurrency is { } initial && (initial < MinConcurrency || initial > MaxConcurrency))
         {
             throw new ArgumentOutOfRangeException(
-                nameof(InitialConcurrency), initial, $"{nameof(InitialConcurrency)} must be from {MinConcurrency} to {MaxConcurrency}, the bounds of this instance, or null.");
+                nameof(InitialConcurrency),
+                initial,
+                $"{nameof(InitialConcurrency)} must be from {MinConcurrency} to {MaxConcurrency}, the bounds of this instance, or null.");
         }
 
         Require.Length(SampleInterval, nameof(SampleInterval));
