@@ -28,7 +28,7 @@ public class RoomTests
         var block = new ActionBlock<int>(
             _ =>
             {
-                calls.Wait(Eventually.Patience);
+                calls.Wait(Eventually.Patience * 2);
                 Interlocked.Increment(ref done);
             },
             new ExecutionDataflowBlockOptions { BoundedCapacity = Capacity });
@@ -105,7 +105,7 @@ public class RoomTests
             _ =>
             {
                 Interlocked.Increment(ref begun);
-                calls.Wait(Eventually.Patience);
+                calls.Wait(Eventually.Patience * 2);
             },
             new ExecutionDataflowBlockOptions { BoundedCapacity = Capacity });
         Steps.Passing = (step, who) =>
