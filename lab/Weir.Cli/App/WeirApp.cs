@@ -5,6 +5,7 @@ using Weir.Cli.Commands.Bench;
 using Weir.Cli.Commands.Compare;
 using Weir.Cli.Commands.Doctor;
 using Weir.Cli.Commands.Hash;
+using Weir.Cli.Commands.History;
 using Weir.Cli.Commands.Load;
 using Weir.Cli.Commands.Measure;
 using Weir.Cli.Commands.New;
@@ -76,6 +77,7 @@ internal static class WeirApp
             ScaleCommand.Create(host),
             CompareCommand.Create(host),
             BaselineCommand.Create(host, RunAsync),
+            HistoryCommand.Create(host),
             BenchCommand.Create(),
             ReportCommand.Create(host),
             NewCommand.Create(host),

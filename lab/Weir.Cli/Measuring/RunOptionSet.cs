@@ -11,6 +11,8 @@ namespace Weir.Cli.Measuring;
 /// <summary>The options of the commands over workloads: their names, ranges and defaults, and how they go together.</summary>
 internal sealed class RunOptionSet
 {
+    private const string DefaultTimeout = "20s";
+
     private readonly bool _isScale;
     private readonly int _defaultRounds;
     private readonly string _defaultDuration;
@@ -24,7 +26,7 @@ internal sealed class RunOptionSet
     private readonly TextOption _rounds;
     private readonly SubjectOptions _subjects = new();
     private readonly TextOption _seed = TextOption.Of("--seed", null, "N", "The start of all random numbers. Default 1");
-    private readonly TextOption _timeout = TextOption.Of("--timeout", null, "TIME", "Give up when an operation has not ended after so long. Default 20s");
+    private readonly TextOption _timeout = TextOption.Of("--timeout", null, "TIME", $"Give up when an operation has not ended after so long. Default {DefaultTimeout}");
 
     public RunOptionSet(bool isScale, int rounds, string duration)
     {
@@ -53,14 +55,26 @@ internal sealed class RunOptionSet
     /// <summary>What says what is measured.</summary>
     public SubjectOptions Subjects => _subjects;
 
+    /// <summary>The options that say how often and how long, and go with whatever is measured.</summary>
+    public IReadOnlyList<Option> OfPrograms => [_rounds.Flag, _timeout.Flag, _subjects.Param];
+
+    /// <summary>How many rounds were asked for; <see langword="null"/> when nobody says.</summary>
+    /// <exception cref="BadInputException">The value cannot be used.</exception>
+    public int? RoundsOf(ParseResult parsed) => _rounds.Find(parsed, static _ => null)?.WholeNumber(1, 10_000);
+
+    /// <summary>How long the end of what is measured is waited for.</summary>
+    /// <exception cref="BadInputException">The value cannot be used.</exception>
+    public TimeSpan TimeoutOf(ParseResult parsed, string usual) =>
+        (_timeout.Find(parsed, static _ => null) ?? new OptionValue(_timeout.Flag.Name, usual)).Time(TimeSpan.FromMilliseconds(100), TimeSpan.FromHours(1), usual);
+
     /// <exception cref="BadInputException">A value cannot be used.</exception>
-    public RunSettings Read(ParseResult parsed, string? workload, string? built = null)
+    public RunSettings Read(ParseResult parsed, string? workload, string? built = null, string? other = null)
     {
         OptionValue? Find(TextOption option) => option.Find(parsed, static _ => null);
 
         OptionValue? workers = Find(_workers);
         OptionValue? groups = Find(_groups);
-        IReadOnlyList<IReadOnlyList<WorkloadSpec>> subjects = _subjects.Read(parsed, workload, groups is not null, built);
+        IReadOnlyList<IReadOnlyList<WorkloadSpec>> subjects = _subjects.Read(parsed, workload, groups is not null, built, other);
         WorkloadSpec spec = subjects[0][0];
         if (workers is not null && groups is not null)
         {
@@ -100,8 +114,8 @@ internal sealed class RunOptionSet
             MaxInFlight = most?.WholeNumber(1, 1_000_000),
             MinThreads = Find(_minThreads)?.WholeNumber(1, short.MaxValue),
             Duration = (Find(_duration) ?? new OptionValue("--duration", _defaultDuration)).Time(TimeSpan.FromMilliseconds(10), TimeSpan.FromHours(1), "1s"),
-            Rounds = Find(_rounds)?.WholeNumber(1, 10_000) ?? _defaultRounds,
-            Timeout = (Find(_timeout) ?? new OptionValue("--timeout", "20s")).Time(TimeSpan.FromMilliseconds(100), TimeSpan.FromHours(1), "20s"),
+            Rounds = RoundsOf(parsed) ?? _defaultRounds,
+            Timeout = TimeoutOf(parsed, DefaultTimeout),
             Seed = Find(_seed)?.WholeNumber(0, int.MaxValue) ?? 1,
         };
     }

@@ -13,6 +13,7 @@ internal sealed class SubjectOptions
     private readonly TextOption _collector = TextOption.Of("--gc", null, "MODE", "The garbage collector of the measuring processes: wks (workstation) or svr (server, with a fixed number of heaps). Default: that of the program");
     private readonly TextOption _assembly = TextOption.Of("--assembly", null, "FILE", "An assembly with your own code; what it needs is loaded from beside it");
     private readonly TextOption _method = TextOption.Of("--method", null, "N.C.M,...", "Methods of it without parameters or with a CancellationToken, static or of a class that can be made, and classes that implement IWorkload");
+    private readonly TextOption _filter = TextOption.Of("--filter", null, "PATTERN", "In place of --method, all public methods and workloads whose full names match, such as '*Parse*'");
     private readonly Option<string[]> _param = new("--param") { HelpName = "NAME=VALUE,...", Description = "Sets a parameter of the workload or of your class; each of several values is measured, and of several --param every combination" };
 
     public SubjectOptions()
@@ -23,28 +24,49 @@ internal sealed class SubjectOptions
 
     public void AddTo(Command command)
     {
-        foreach (Option option in new Option[] { _grain.Flag, _collector.Flag, _assembly.Flag, _method.Flag, _param })
+        foreach (Option option in All)
         {
             command.Add(option);
         }
     }
 
+    /// <summary>The option that sets parameters.</summary>
+    public Option Param => _param;
+
+    /// <summary>The parameters that are set or varied.</summary>
+    /// <exception cref="BadInputException">A value cannot be used.</exception>
+    public ParameterSweep Sweep(ParseResult parsed) => new(parsed.GetValue(_param) ?? []);
+
     /// <summary>Whether the code of an assembly is measured.</summary>
     public bool HasAssembly(ParseResult parsed) => Find(_assembly, parsed) is not null;
 
     /// <summary>Whether there is any of these options.</summary>
-    public bool HasAny(ParseResult parsed) => new Option[] { _grain.Flag, _collector.Flag, _assembly.Flag, _method.Flag, _param }.Any(o => parsed.GetResult(o) is { Implicit: false });
+    public bool HasAny(ParseResult parsed) => All.Any(o => parsed.GetResult(o) is { Implicit: false });
+
+    /// <summary>The methods that <c>--filter</c> selects and that only one of two assemblies has; none without the option.</summary>
+    public IReadOnlyList<string> InOneOnly(ParseResult parsed, string before, string after)
+    {
+        if (Find(_filter, parsed) is not { } filter)
+        {
+            return [];
+        }
+
+        IReadOnlyList<string> left = UserAssembly.Load(before).Matching(filter.Text);
+        IReadOnlyList<string> right = UserAssembly.Load(after).Matching(filter.Text);
+        return [.. left.Except(right), .. right.Except(left)];
+    }
 
     /// <summary>Reads them.</summary>
     /// <param name="parsed">The command line.</param>
     /// <param name="workload">A built-in workload; <see langword="null"/> when none is given.</param>
     /// <param name="built">An assembly that takes the place of <c>--assembly</c>; <see langword="null"/> for none.</param>
+    /// <param name="other">Another build of the assembly, in which the methods of <c>--filter</c> must be too; <see langword="null"/> for none.</param>
     /// <param name="inGroups">Whether several methods run side by side in groups of workers, and not one after the other.</param>
     /// <returns>What is measured: of each thing one for every combination of parameters.</returns>
     /// <exception cref="BadInputException">A value cannot be used.</exception>
-    public IReadOnlyList<IReadOnlyList<WorkloadSpec>> Read(ParseResult parsed, string? workload, bool inGroups, string? built = null)
+    public IReadOnlyList<IReadOnlyList<WorkloadSpec>> Read(ParseResult parsed, string? workload, bool inGroups, string? built = null, string? other = null)
     {
-        (WorkloadSpec[] specs, UserAssembly? assembly) = Specs(parsed, workload, inGroups, built is null ? Find(_assembly, parsed) : new OptionValue("--project", built));
+        (WorkloadSpec[] specs, UserAssembly? assembly) = Specs(parsed, workload, inGroups, built is null ? Find(_assembly, parsed) : new OptionValue("--project", built), other);
         if (Find(_grain, parsed) is { } grain)
         {
             if (assembly is not null)
@@ -63,7 +85,7 @@ internal sealed class SubjectOptions
             specs = [.. specs.Select(s => s with { Collector = s.Collector ?? mode })];
         }
 
-        ParameterSweep sweep = new(parsed.GetValue(_param) ?? []);
+        ParameterSweep sweep = Sweep(parsed);
         WorkloadSpec[][] subjects = [.. specs.Select(s => sweep.Of(s).ToArray())];
 
         // Here, so that a wrong name is one line before anything is measured.
@@ -83,9 +105,15 @@ internal sealed class SubjectOptions
 
     private static OptionValue? Find(TextOption setting, ParseResult parsed) => setting.Find(parsed, static _ => null);
 
-    private (WorkloadSpec[] Specs, UserAssembly? Assembly) Specs(ParseResult parsed, string? workload, bool inGroups, OptionValue? file)
+    private (WorkloadSpec[] Specs, UserAssembly? Assembly) Specs(ParseResult parsed, string? workload, bool inGroups, OptionValue? file, string? other)
     {
+        OptionValue? filter = Find(_filter, parsed);
         OptionValue? method = Find(_method, parsed);
+        if (filter is not null && (file is null || method is not null))
+        {
+            throw new BadInputException("--filter goes with --assembly or --git, in place of --method: --assembly X.dll --filter '*Parse*'.");
+        }
+
         if (file is null && method is null)
         {
             return workload is { Length: > 0 }
@@ -104,7 +132,9 @@ internal sealed class SubjectOptions
         }
 
         UserAssembly assembly = UserAssembly.Load(file.Text);
-        string[] names = method is null ? [Only(assembly, file)] : method.Text.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries);
+        string[] names = filter is not null ? Filtered(assembly, filter, file, other)
+            : method is null ? [Only(assembly, file)]
+            : method.Text.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries);
         if (names.Length == 0 || names.Distinct().Count() != names.Length)
         {
             throw method!.Bad("different methods or classes between commas, each as Namespace.Class.Method or Namespace.Class");
@@ -115,6 +145,24 @@ internal sealed class SubjectOptions
         return (inGroups
             ? [new WorkloadSpec { Name = titles[0], Assembly = path, Methods = names }]
             : [.. names.Select((n, i) => new WorkloadSpec { Name = titles[i], Assembly = path, Methods = [n] })], assembly);
+    }
+
+    private Option[] All => [_grain.Flag, _collector.Flag, _assembly.Flag, _method.Flag, _filter.Flag, _param];
+
+    private static string[] Filtered(UserAssembly assembly, OptionValue filter, OptionValue file, string? other)
+    {
+        IReadOnlyList<string> names = assembly.Matching(filter.Text);
+        if (other is not null)
+        {
+            names = [.. names.Intersect(UserAssembly.Load(other).Matching(filter.Text))];
+        }
+
+        return names.Count switch
+        {
+            0 => throw new BadInputException($"--filter '{filter.Text}' matches nothing that can be measured in '{Path.GetFileName(file.Text)}'{(other is null ? "" : " of both builds")}{assembly.Nearest(filter.Text.Replace("*", "", StringComparison.Ordinal))}."),
+            > ParameterSweep.MostCombinations => throw new BadInputException($"--filter '{filter.Text}' matches {names.Count} methods; {ParameterSweep.MostCombinations} are measured at most."),
+            _ => [.. names],
+        };
     }
 
     private static string Only(UserAssembly assembly, OptionValue file) => assembly.Workloads is [var only]

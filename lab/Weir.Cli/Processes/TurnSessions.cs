@@ -98,10 +98,7 @@ internal sealed class TurnSessions
         await Task.WhenAll(all.Select(static s => s.EndAsync())).ConfigureAwait(false);
         _printed.SayRest();
         _variation = Math.Max(_variation, Canary.Read(CanaryPieces).Variation);
-        Finding[] noise = _variation > Canary.QuietVariation
-            ? [new Finding(FindingLevel.Doubt, FormattableString.Invariant($"The machine was not quiet: the canary varied by {_variation * 100:0.0} % before or after."), FindingKind.Machine)]
-            : [];
-        return ([.. _arms.Select(RecordsOf)], [.. noise, .. all.SelectMany(static s => s.Said).SelectMany(static a => a.Findings ?? []).Distinct()]);
+        return ([.. _arms.Select(RecordsOf)], [.. Finding.Noise(_variation), .. all.SelectMany(static s => s.Said).SelectMany(static a => a.Findings ?? []).Distinct()]);
     }
 
     private static string NameOf(WorkerOrder order) => $"{order.Name} x {order.Workers}";

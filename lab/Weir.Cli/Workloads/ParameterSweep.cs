@@ -42,6 +42,9 @@ internal sealed class ParameterSweep
     /// <summary>Whether no parameter is given.</summary>
     public bool IsEmpty => _parameters.Count == 0;
 
+    /// <summary>The names of the parameters.</summary>
+    public IEnumerable<string> Names => _parameters.Select(static p => p.Name);
+
     /// <summary>The names of the parameters that have several values.</summary>
     public IReadOnlyList<string> Varied => [.. _parameters.Where(static p => p.Values.Length > 1).Select(static p => p.Name)];
 

@@ -22,6 +22,16 @@ public sealed record SourceTree(string Commit, bool IsClean)
         return commit is { Length: > 0 } && changes is not null ? new SourceTree(commit, changes.Length == 0) : null;
     }
 
+    /// <summary>The order of commits: each after those that it follows.</summary>
+    /// <param name="commits">Some commits; those that the repository does not have are left out.</param>
+    /// <param name="directory">A directory in the repository; <see langword="null"/> for the current one.</param>
+    /// <returns>These and all that they follow, the oldest first; <see langword="null"/> where there is no git or no repository, or git does not answer within five seconds.</returns>
+    public static IReadOnlyList<string>? Order(IReadOnlyCollection<string> commits, string? directory = null)
+    {
+        ArgumentNullException.ThrowIfNull(commits);
+        return commits.Count == 0 ? [] : Git(directory, ["rev-list", "--ignore-missing", "--topo-order", "--reverse", .. commits, "--"])?.Split('\n', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
+    }
+
     private static string? Git(string? directory, params string[] arguments)
     {
         ProcessStartInfo info = new("git", arguments) { WorkingDirectory = directory ?? "" };

@@ -7,6 +7,9 @@ namespace Weir.Lab.Results;
 /// <summary>One way to do the work, with a number of workers, and its rounds.</summary>
 internal sealed record ArmRecord
 {
+    /// <summary>The setting that has the command, when the arm is a program that is started once a round.</summary>
+    public const string Command = "command";
+
     /// <summary>The way. Arms of one name differ in their workers only.</summary>
     public required string Name { get; init; }
 
@@ -30,9 +33,13 @@ internal sealed record ArmRecord
     [JsonIgnore]
     public bool IsMeasured => Counted.Count > 0;
 
+    /// <summary>Whether it is such a program. It has no workers of ours, and nothing is known of its inside.</summary>
+    [JsonIgnore]
+    public bool IsProgram => Settings.ContainsKey(Command);
+
     /// <summary>Name and workers.</summary>
     [JsonIgnore]
-    public string Label => $"{Name} x {Workers}";
+    public string Label => IsProgram ? Name : $"{Name} x {Workers}";
 
     /// <summary>The rates per second of the rounds. Its median is the arm's rate wherever one figure is shown.</summary>
     public Spread Rate() => Spread.Of(Counted.Select(static r => r.Rate));

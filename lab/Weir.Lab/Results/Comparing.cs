@@ -26,6 +26,19 @@ internal static class Comparing
         return [.. known.Select((k, i) => Record(k.Arm, k.Against, Comparison.Of(k.Base, k.Rates, k.Options, _ => adjusted[i]), k.Options))];
     }
 
+    /// <summary>Compares two arms whose processes took turns, by all their rounds that count.</summary>
+    /// <param name="arm">What is compared.</param>
+    /// <param name="against">What it is compared with.</param>
+    /// <param name="options">Margin and level.</param>
+    /// <param name="looks">How often it was looked whether it is decided.</param>
+    /// <param name="share">The share of alpha that the last look had.</param>
+    /// <returns>The comparison; <see langword="null"/> when neither has a round in a turn.</returns>
+    public static ComparisonRecord? Turns(ArmRecord arm, ArmRecord against, ComparisonOptions options, int looks = 1, double share = 1)
+    {
+        TurnRound[] rounds = [.. RoundsOf(against, isCandidate: false), .. RoundsOf(arm, isCandidate: true)];
+        return rounds.Length == 0 ? null : Turns(arm, against, rounds, options, looks, share);
+    }
+
     /// <summary>Compares two arms whose processes took turns.</summary>
     /// <param name="arm">What is compared.</param>
     /// <param name="against">What it is compared with.</param>
@@ -38,6 +51,10 @@ internal static class Comparing
         TurnsComparison compared = TurnsComparison.Of(rounds, options, share);
         return Record(arm, against, compared.Comparison, options) with { Pairs = compared.Pairs, Looks = looks, RoomSlope = compared.Slope };
     }
+
+    private static IEnumerable<TurnRound> RoundsOf(ArmRecord arm, bool isCandidate) => arm.Counted
+        .Where(static r => r is { Process: not null, Turn: not null, Rate: > 0 })
+        .Select(r => new TurnRound(r.Process!.Value, r.Turn!.Value, isCandidate, r.Rate, r.Room));
 
     private static double[] Rates(ArmRecord arm) => [.. arm.Counted.Select(static r => r.Rate).Where(static r => r > 0)];
 

@@ -46,29 +46,29 @@ internal sealed record RoundRecord
     /// <summary>Which turn of these processes it belongs to, from 1.</summary>
     public int? Turn { get; init; }
 
-    public long AllocatedBytes { get; init; }
+    public long? AllocatedBytes { get; init; }
 
-    public int Gen0 { get; init; }
+    public int? Gen0 { get; init; }
 
-    public int Gen1 { get; init; }
+    public int? Gen1 { get; init; }
 
-    public int Gen2 { get; init; }
+    public int? Gen2 { get; init; }
 
-    public double GcPauseSeconds { get; init; }
+    public double? GcPauseSeconds { get; init; }
 
-    public int PoolThreads { get; init; }
+    public int? PoolThreads { get; init; }
 
-    public long LockContentions { get; init; }
+    public long? LockContentions { get; init; }
 
     public long? ContextSwitches { get; init; }
 
-    public long CompiledMethods { get; init; }
+    public long? CompiledMethods { get; init; }
 
     /// <summary>How long the compiler was at work, in seconds.</summary>
-    public double CompilationSeconds { get; init; }
+    public double? CompilationSeconds { get; init; }
 
     /// <summary>Work items that waited for a thread of the pool at the end.</summary>
-    public long PoolPending { get; init; }
+    public long? PoolPending { get; init; }
 
     /// <summary>Processor time that the hypervisor gave to others, in seconds.</summary>
     public double? StealSeconds { get; init; }
@@ -82,7 +82,7 @@ internal sealed record RoundRecord
     /// <summary>In how many periods the processor quota of the control group was used up.</summary>
     public long? ThrottledPeriods { get; init; }
 
-    public long PeakResidentBytes { get; init; }
+    public long? PeakResidentBytes { get; init; }
 
     /// <summary>What the measuring loop adds to each operation, in nanoseconds; <see langword="null"/> where it is not measured, as for operations of two microseconds and more.</summary>
     public double? OverheadNs { get; init; }

@@ -27,7 +27,10 @@ internal sealed class CliUnderTest
 
     public static Task<LoadResult> LoadAsync(string options) => new CliUnderTest().RunAsync("load " + options);
 
-    public async Task<LoadResult> RunAsync(string arguments)
+    public Task<LoadResult> RunAsync(string arguments) => RunAsync(arguments.Split(' ', StringSplitOptions.RemoveEmptyEntries));
+
+    /// <summary>Runs a command whose arguments have spaces in them.</summary>
+    public async Task<LoadResult> RunAsync(IReadOnlyList<string> arguments)
     {
         using StringWriter output = new();
         using CancellationTokenSource interrupt = CancellationTokenSource.CreateLinkedTokenSource(Stop);
@@ -47,7 +50,7 @@ internal sealed class CliUnderTest
             Measure = new MeasureHost { UseProcesses = UseProcesses, LongestWarmUp = TimeSpan.Zero, MostRepeats = 0 },
             Load = CreateRuntime is null ? settings : settings with { CreateRuntime = CreateRuntime },
         };
-        int exitCode = await WeirApp.RunAsync(arguments.Split(' ', StringSplitOptions.RemoveEmptyEntries), host);
+        int exitCode = await WeirApp.RunAsync(arguments, host);
         return new LoadResult(exitCode, output.ToString(), error.ToString());
     }
 }

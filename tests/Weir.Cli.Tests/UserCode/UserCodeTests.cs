@@ -98,7 +98,7 @@ public class UserCodeTests
 
         ResultFile measured = Read(result);
         Assert.Equal(["Nothing", "Array"], measured.Arms.Select(static a => a.Name));
-        double[] bytes = [.. measured.Arms.Select(static a => (double)a.Rounds.Sum(static r => r.AllocatedBytes) / a.Rounds.Sum(static r => r.Operations))];
+        double[] bytes = [.. measured.Arms.Select(static a => (double)a.Rounds.Sum(static r => r.AllocatedBytes!.Value) / a.Rounds.Sum(static r => r.Operations))];
         Assert.InRange(bytes[0], 0, 1);
         Assert.InRange(bytes[1], 990, 1010);
     }

@@ -1,6 +1,7 @@
 using System.CommandLine;
 using System.Text.Json;
 using Weir.Cli.Commands.Compare;
+using Weir.Cli.History;
 using Weir.Cli.Hosting;
 using Weir.Cli.Options;
 using Weir.Cli.Report.Output;
@@ -80,12 +81,14 @@ internal static class BaselineCommand
         TextOption failOn = TextOption.Of("--fail-on", null, "WHAT", "slower (exit code 2), or inconclusive (exit code 4 as well). Default slower");
         TextOption most = TextOption.Of("--max-regression", null, "SHARE", "How much slower is allowed: 5% or 0.05. Default: the margin");
         OutputOptionSet outputs = new();
+        KeepOption keep = new();
         Command command = new("check", "Compares a result with a baseline. Exit code 2 when it is slower than allowed.") { name, file };
         compare.AddTo(command);
         command.Add(directory.Flag);
         command.Add(failOn.Flag);
         command.Add(most.Flag);
         outputs.AddTo(command);
+        keep.AddTo(command);
         command.SetAction(async (parsed, _) =>
         {
             OutputSettings output = outputs.Read(parsed, "compare");
@@ -98,7 +101,12 @@ internal static class BaselineCommand
             bool strict = failOn.Find(parsed, static _ => null)?.OneOf(FailWords) ?? output.Strict;
             string baseline = parsed.GetRequiredValue(name);
             ResultFile before = directory.Store(parsed).Load(baseline);
-            ResultFile? after = parsed.GetValue(file) is { } path ? ResultJson.Read(path) : await AgainAsync(before, output, host, run).ConfigureAwait(false);
+            if (parsed.GetValue(file) is not null && keep.Read(parsed))
+            {
+                throw new BadInputException("--keep is for what is measured now; a stored result is kept with 'weir history add FILE'.");
+            }
+
+            ResultFile? after = parsed.GetValue(file) is { } path ? ResultJson.Read(path) : await AgainAsync(before, output, keep.Read(parsed) ? keep.Arguments(parsed) : [], host, run).ConfigureAwait(false);
             if (after is null)
             {
                 return ExitCode.Interrupted;
@@ -115,12 +123,12 @@ internal static class BaselineCommand
     }
 
     // By the command itself, with its result taken from a file, so that it is the same measurement in every respect. Nothing when it was stopped before there was anything to compare; it has said so.
-    private static async Task<ResultFile?> AgainAsync(ResultFile before, OutputSettings output, CliHost host, Func<IReadOnlyList<string>, CliHost, Task<int>> run)
+    private static async Task<ResultFile?> AgainAsync(ResultFile before, OutputSettings output, IReadOnlyList<string> keep, CliHost host, Func<IReadOnlyList<string>, CliHost, Task<int>> run)
     {
         string directory = Directory.CreateTempSubdirectory("weir-").FullName;
         try
         {
-            string[] arguments = [.. Without(before.Arguments, ["--export", "--out"], ["--json", "--quiet", "--strict"]), "--export", "json", "--out", directory, .. output.Quiet ? ["--quiet"] : Array.Empty<string>()];
+            string[] arguments = [.. Without(before.Arguments, ["--export", "--out", "--keep-in"], ["--json", "--quiet", "--strict", "--keep"]), .. keep, "--export", "json", "--out", directory, .. output.Quiet ? ["--quiet"] : Array.Empty<string>()];
             int code = await run(arguments, host with { Out = TextWriter.Null, OutIsTerminal = false }).ConfigureAwait(false);
             string path = Path.Combine(directory, $"weir-{before.Command}.json");
             ResultFile? again = File.Exists(path) ? ResultJson.Read(path) : null;

@@ -1,7 +1,9 @@
 using System.CommandLine;
+using Weir.Cli.History;
 using Weir.Cli.Hosting;
 using Weir.Cli.Measuring;
 using Weir.Cli.Options;
+using Weir.Cli.Programs;
 using Weir.Cli.Progress;
 using Weir.Cli.Report.Output;
 using Weir.Lab.Report.Page;
@@ -23,12 +25,14 @@ internal static class CompareCommand
         Argument<string?> before = new("A") { Description = "What is compared with: a workload as NAME or NAME:grain=TIME,workers=N,gc=wks, a result file, or @BASELINE; absent with --assembly. " + WorkloadArgument.Help, Arity = ArgumentArity.ZeroOrOne };
         Argument<string?> after = new("B") { Description = "What is compared; absent when methods, builds or values of a parameter are compared", Arity = ArgumentArity.ZeroOrOne };
         RunOptionSet options = new(isScale: false, rounds: MostRounds, duration: "100ms");
+        ProgramOptionSet programs = new(options);
         CompareOptionSet compare = new();
         BaselineOption directory = new();
         OutputOptionSet outputs = new();
+        KeepOption keep = new();
         Command command = new(
             "compare",
-            "Compares B with A: workloads, methods of your own, two builds of them, or stored results. What is measured takes turns in many short rounds (ABBA), until it is decided. Exit code 2 when B is slower.") { before, after };
+            "Compares B with A: workloads, methods of your own, two builds of them, programs (--command), or stored results. What is measured takes turns in many short rounds (ABBA), until it is decided. Exit code 2 when B is slower.") { before, after };
         TextOption against = TextOption.Of("--against", null, "FILE", "Another build of --assembly, which is compared with it");
         TextOption git = TextOption.Of("--git", null, "A..B", "Two commits whose builds of --project are compared, such as main..HEAD");
         TextOption project = TextOption.Of("--project", null, "DIR", "With --git, the project that has the code");
@@ -37,6 +41,7 @@ internal static class CompareCommand
         TextOption processes = TextOption.Of("--processes", null, "N", $"How many processes each side has. Default {MostProcesses}");
         TextOption within = TextOption.Of("--within", null, "TIME", $"When to end a comparison, decided or not. Default {DefaultWithin}");
         options.AddTo(command);
+        programs.AddTo(command);
         foreach (Option option in new Option[] { against.Flag, git.Flag, project.Flag, summary.Flag, annotate })
         {
             command.Add(option);
@@ -47,6 +52,7 @@ internal static class CompareCommand
         compare.AddTo(command);
         command.Add(directory.Flag);
         outputs.AddTo(command);
+        keep.AddTo(command);
         command.SetAction(async (parsed, _) =>
         {
             string?[] texts = [parsed.GetValue(before), parsed.GetValue(after)];
@@ -59,9 +65,24 @@ internal static class CompareCommand
             }
 
             string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
+            ProgramSettings? own = programs.AreGiven(parsed) ? programs.Read(parsed, [.. outputs.Options, .. keep.Options, .. compare.OfTurns, summary.Flag, annotate]) : null;
             ResultFile?[] files = [.. texts.Select(t => t is null ? null : Stored(t, directory.Store(parsed)))];
+            if (keep.Read(parsed) && (files.Any(static f => f is not null) || git.Find(parsed, static _ => null) is not null))
+            {
+                throw new BadInputException("--keep is for what is measured of this commit: not for stored results, which 'weir history add' keeps, nor for the commits of --git.");
+            }
+
             ResultFile result;
-            if (files is [{ } a, { } b])
+            if (own is not null)
+            {
+                if (own.Programs.Count == 1)
+                {
+                    throw new BadInputException("compare needs two things: several --command, or several values in --param.");
+                }
+
+                result = await RunProgress.RunAsync(host, output.Quiet, p => ProgramArms.MeasureAsync(host, "compare", arguments, own, comparison, p)).ConfigureAwait(false);
+            }
+            else if (files is [{ } a, { } b])
             {
                 if (options.Subjects.HasAny(parsed))
                 {
@@ -111,6 +132,7 @@ internal static class CompareCommand
             }
 
             int code = ResultOutput.Write(result, output, host);
+            keep.Keep(parsed, result, host);
             if (summaryFile is not null)
             {
                 await File.AppendAllTextAsync(summaryFile.Text, PullRequestSummary.Markdown(result), CancellationToken.None).ConfigureAwait(false);

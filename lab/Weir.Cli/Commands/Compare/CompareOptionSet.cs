@@ -13,6 +13,9 @@ internal sealed class CompareOptionSet
 
     private readonly TextOption _across = TextOption.Of("--across", null, "SETTING,...", "The settings that two stored results may differ in, such as grain; others are refused");
 
+    /// <summary>The options that go with whatever is measured in turns.</summary>
+    public IReadOnlyList<Option> OfTurns => [_margin.Flag, _alpha.Flag];
+
     public void AddTo(Command command)
     {
         command.Add(_margin.Flag);

@@ -37,11 +37,12 @@ internal sealed class InTurns(Sides sides, TurnPlan plan, ComparisonOptions comp
         return result with
         {
             Comparisons = [.. Comparisons(result, turns)],
-            Findings = sides.Comparisons > 1
-                ? [.. result.Findings, new Finding(FindingLevel.Note, FormattableString.Invariant($"{sides.Comparisons} comparisons share the alpha of {comparison.Alpha * 100:0.##} %: each is made at {_each.Alpha * 100:0.###} %."))]
-                : result.Findings,
+            Findings = [.. result.Findings, .. Finding.SharedAlpha(sides.Comparisons, comparison.Alpha), .. Missing()],
         };
     }
+
+    private Finding[] Missing() => sides.InOneOnly.Count == 0 ? []
+        : [new Finding(FindingLevel.Note, $"In one of the two builds only, and so not compared: {string.Join(", ", sides.InOneOnly)}.", FindingKind.Difference)];
 
     private IEnumerable<ComparisonRecord> Comparisons(ResultFile result, Turns[] turns)
     {
@@ -52,10 +53,9 @@ internal sealed class InTurns(Sides sides, TurnPlan plan, ComparisonOptions comp
             foreach (ArmRecord candidate in result.Arms.Skip(arm).Take(sides.Groups[group].Count - 1))
             {
                 arm++;
-                TurnRound[] rounds = [.. Turns.RoundsOf(against, isCandidate: false), .. Turns.RoundsOf(candidate, isCandidate: true)];
-                if (rounds.Length > 0)
+                if (Comparing.Turns(candidate, against, _each, turns[group].Looks, turns[group].Share) is { } compared)
                 {
-                    yield return Comparing.Turns(candidate, against, rounds, _each, turns[group].Looks, turns[group].Share);
+                    yield return compared;
                 }
             }
         }

@@ -33,6 +33,9 @@ internal static class ParameterDifferences
                 $"'{before.Name}' and '{after.Name}' differ in {string.Join(", ", different.Select(static d => d.Text))}: add --across {string.Join(',', unasked)} when that is what they are compared for.");
     }
 
+    /// <summary>The settings of an arm that say what was measured, in one text.</summary>
+    public static string Text(ResultFile result, ArmRecord arm) => string.Join(", ", Of(result, arm).OrderBy(static s => s.Key, StringComparer.Ordinal).Select(static s => $"{s.Key}={s.Value}"));
+
     private static Dictionary<string, string> Of(ResultFile result, ArmRecord arm)
     {
         Dictionary<string, string> parameters = new(arm.Settings);

@@ -17,6 +17,9 @@ internal sealed record Sides(RunSettings Settings, IReadOnlyList<IReadOnlyList<(
 
     private const int LongestBuildName = 40;
 
+    /// <summary>What is in one of two builds only, and so not compared.</summary>
+    public IReadOnlyList<string> InOneOnly { get; init; } = [];
+
     /// <summary>How many comparisons there are.</summary>
     public int Comparisons => Groups.Sum(static g => g.Count - 1);
 
@@ -33,8 +36,8 @@ internal sealed record Sides(RunSettings Settings, IReadOnlyList<IReadOnlyList<(
             throw new BadInputException("--against is another build of --assembly: --assembly before/X.dll --against after/X.dll.");
         }
 
-        RunSettings first = options.Read(parsed, texts[0]);
-        Sides sides = against is not null ? Builds(first, against)
+        RunSettings first = options.Read(parsed, texts[0], other: against?.Text);
+        Sides sides = against is not null ? Builds(first, against) with { InOneOnly = options.Subjects.InOneOnly(parsed, first.Workload.Assembly!, against.Text) }
             : texts[1] is null ? Own(first)
             : Workloads(first, options.Read(parsed, texts[1]), texts!);
         return sides.Groups[0].Count <= Most
@@ -49,7 +52,7 @@ internal sealed record Sides(RunSettings Settings, IReadOnlyList<IReadOnlyList<(
     /// <param name="after">Name and assembly of the other.</param>
     /// <exception cref="BadInputException">What is to be measured is not in both.</exception>
     public static Sides Of(ParseResult parsed, RunOptionSet options, (string Name, string Path) before, (string Name, string Path) after) =>
-        Builds(options.Read(parsed, workload: null, before.Path), new OptionValue("--project", after.Path), (before.Name, after.Name));
+        Builds(options.Read(parsed, workload: null, before.Path, after.Path), new OptionValue("--project", after.Path), (before.Name, after.Name)) with { InOneOnly = options.Subjects.InOneOnly(parsed, before.Path, after.Path) };
 
     private static Sides Builds(RunSettings settings, OptionValue against, (string Before, string After)? names = null)
     {

@@ -34,11 +34,6 @@ internal sealed class Turns(CliHost host, TurnPlan plan, ComparisonOptions optio
         return await sessions.EndAsync().ConfigureAwait(false);
     }
 
-    /// <summary>The rounds as they are compared.</summary>
-    public static IEnumerable<TurnRound> RoundsOf(ArmRecord arm, bool isCandidate) => arm.Counted
-        .Where(static r => r is { Process: not null, Turn: not null, Rate: > 0 })
-        .Select(r => new TurnRound(r.Process!.Value, r.Turn!.Value, isCandidate, r.Rate, r.Room));
-
     private async Task TakeTurnsAsync(TurnSessions sessions, long began)
     {
         TimeSpan limit = plan.Within - Stopwatch.GetElapsedTime(began);

@@ -1,10 +1,13 @@
 using System.CommandLine;
+using Weir.Cli.History;
 using Weir.Cli.Hosting;
 using Weir.Cli.Measuring;
 using Weir.Cli.Processes;
+using Weir.Cli.Programs;
 using Weir.Cli.Progress;
 using Weir.Cli.Report.Output;
 using Weir.Lab.Results;
+using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Run;
 
@@ -15,17 +18,27 @@ internal static class RunCommand
     {
         Argument<string?> workload = WorkloadArgument.Create();
         RunOptionSet options = new(isScale: false, rounds: 10, duration: "1.2s");
+        ProgramOptionSet programs = new(options);
         OutputOptionSet outputs = new();
-        Command command = new("run", "Measures a workload or your own code with N workers: rate, latency percentiles, fairness and cost.") { workload };
+        KeepOption keep = new();
+        Command command = new("run", "Measures a workload or your own code with N workers: rate, latency percentiles, fairness and cost. With --command any program: its time, processor time and memory.") { workload };
         options.AddTo(command);
+        programs.AddTo(command);
         outputs.AddTo(command);
+        keep.AddTo(command);
         command.SetAction(async (parsed, _) =>
         {
-            RunSettings settings = options.Read(parsed, parsed.GetValue(workload));
+            string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
+            ProgramSettings? own = programs.AreGiven(parsed) ? programs.Read(parsed, [.. outputs.Options, .. keep.Options]) : null;
+            RunSettings? settings = own is null ? options.Read(parsed, parsed.GetValue(workload)) : null;
             OutputSettings output = outputs.Read(parsed);
-            WorkerArms arms = new(host, "run", [.. parsed.Tokens.Select(static t => t.Value)]);
-            ResultFile result = await RunProgress.RunAsync(host, output.Quiet, p => MeasureAsync(arms, settings, host, p)).ConfigureAwait(false);
-            return ResultOutput.Write(result, output, host);
+            keep.Read(parsed);
+            ResultFile result = await RunProgress.RunAsync(host, output.Quiet, p => own is not null
+                ? ProgramArms.MeasureAsync(host, "run", arguments, own, new ComparisonOptions(), p)
+                : MeasureAsync(new WorkerArms(host, "run", arguments), settings!, host, p)).ConfigureAwait(false);
+            int code = ResultOutput.Write(result, output, host);
+            keep.Keep(parsed, result, host);
+            return code;
         });
         return command;
     }

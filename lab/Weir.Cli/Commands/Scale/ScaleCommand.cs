@@ -1,4 +1,5 @@
 using System.CommandLine;
+using Weir.Cli.History;
 using Weir.Cli.Hosting;
 using Weir.Cli.Measuring;
 using Weir.Cli.Options;
@@ -23,11 +24,13 @@ internal static class ScaleCommand
         TextOption fit = TextOption.Of("--fit", null, "LAW", "usl (Universal Scalability Law) or none. Default usl");
         TextOption within = TextOption.Of("--within", null, "TIME", $"When to end, after two rounds of each number of workers at least. Default {DefaultWithin}; none when --rounds or --duration is given");
         OutputOptionSet outputs = new();
+        KeepOption keep = new();
         Command command = new("scale", "Measures a workload or your own code with several numbers of workers in turns, in processes that stay, and fits the scaling law.") { workload };
         options.AddTo(command);
         command.Add(fit.Flag);
         command.Add(within.Flag);
         outputs.AddTo(command);
+        keep.AddTo(command);
         command.SetAction(async (parsed, _) =>
         {
             RunSettings settings = options.Read(parsed, parsed.GetValue(workload));
@@ -35,6 +38,7 @@ internal static class ScaleCommand
             OptionValue? end = within.Find(parsed, static _ => null) ?? (parsed.Tokens.Any(static t => t.Value is "--rounds" or "--duration") ? null : new OptionValue("--within", DefaultWithin));
             TimeSpan? limit = end?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), DefaultWithin);
             OutputSettings output = outputs.Read(parsed);
+            keep.Read(parsed);
             WorkerOrder[] orders = [.. settings.Workloads.SelectMany(_ => settings.Workers, (w, n) => settings.Order(w, n, rounds: 1))];
             int[] series = [.. settings.Workloads.Select(_ => settings.Workers.Count)];
             WorkerArms arms = new(host, "scale", [.. parsed.Tokens.Select(static t => t.Value)]);
@@ -42,7 +46,9 @@ internal static class ScaleCommand
                 orders,
                 settings,
                 o => ArmGroups.MeasureAsync(o, series, (i, own) => new ArmTurns(host, settings.Rounds, ScaleTurns.MostProcesses, p, fits ? rates => Peak(settings, i, rates) : null, limit).MeasureAsync(own), host.Stop))).ConfigureAwait(false);
-            return ResultOutput.Write(fits ? Fitted(result) : result, output, host);
+            int code = ResultOutput.Write(fits ? Fitted(result) : result, output, host);
+            keep.Keep(parsed, result, host);
+            return code;
         });
         return command;
     }

@@ -17,6 +17,9 @@ internal sealed class OutputOptionSet
     private readonly Option<bool> _quiet = new("--quiet") { Description = "No progress" };
     private readonly Option<bool> _strict = new("--strict") { Description = "Exit code 4 when the result is inconclusive" };
 
+    /// <summary>The options.</summary>
+    public IReadOnlyList<Option> Options => [_json, _export.Flag, _out.Flag, _quiet, _strict];
+
     /// <summary>Adds them to a command.</summary>
     /// <param name="command">The command.</param>
     /// <param name="hasOwnJson">Whether the command has an option <c>--json</c> of its own.</param>

@@ -1,3 +1,4 @@
+using System.IO.Enumeration;
 using System.Reflection;
 using System.Runtime.CompilerServices;
 using Weir.Cli.Hosting;
@@ -11,6 +12,7 @@ internal sealed class UserAssembly
 {
     private const BindingFlags All = BindingFlags.Static | BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.FlattenHierarchy;
     private const int MostNames = 8;
+    private static readonly string[] Disposing = [nameof(IDisposable.Dispose), nameof(IAsyncDisposable.DisposeAsync)];
 
     private readonly string _file;
     private readonly Type[] _types;
@@ -71,6 +73,20 @@ internal sealed class UserAssembly
             _ => throw Bad(name, $"has {callable.Length} overloads in {_file} that could be measured; one of them needs another name"),
         };
     }
+
+    /// <summary>The public methods and the workloads that can be measured and whose full names match a pattern, in the order of their names.</summary>
+    /// <param name="pattern">The pattern: a star stands for any text, a question mark for any letter.</param>
+    public IReadOnlyList<string> Matching(string pattern) =>
+    [
+        .. Workloads
+            .Concat(Methods()
+                .Where(static m => m.Method.IsPublic && WhyNot(m.Type, m.Method) is null && !IsWorkload(m.Type) && m.Method != m.Type.Assembly.EntryPoint && !Disposing.Contains(m.Method.Name))
+                .GroupBy(static m => $"{UserMember.NameOf(m.Type)}.{m.Method.Name}")
+                .Where(static g => g.Count() == 1)
+                .Select(static g => g.Key))
+            .Where(name => FileSystemName.MatchesSimpleExpression(pattern, name, ignoreCase: true))
+            .Order(StringComparer.Ordinal),
+    ];
 
     /// <summary>What can be measured, as a part of a sentence.</summary>
     public string Nearest(string name)

@@ -23,9 +23,7 @@ internal static class HtmlPage
     {
         StringBuilder page = new();
         string title = results.Count == 1 ? $"weir {results[0].Command}: {results[0].Work}" : $"weir report: {results.Count} results";
-        page.Append("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
-            .Append("<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n<title>").Append(Html(title)).Append("</title>\n<style>\n").Append(PageStyle.Css).Append("</style>\n</head>\n<body>\n")
-            .Append("<a class=\"skip\" href=\"#main\">Skip to the results</a>\n<main id=\"main\">\n");
+        Begin(page, title);
         if (results.Count > 1)
         {
             page.Append("<h1>").Append(Html(title)).Append("</h1>\n<nav aria-label=\"Results\"><ol>\n");
@@ -42,8 +40,17 @@ internal static class HtmlPage
             Append(page, results[i], Prefix(results, i), results.Count == 1 ? 1 : 2);
         }
 
-        return page.Append("</main>\n</body>\n</html>\n").ToString();
+        return End(page);
     }
+
+    /// <summary>Begins a page.</summary>
+    internal static void Begin(StringBuilder page, string title) =>
+        page.Append("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
+            .Append("<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n<title>").Append(Html(title)).Append("</title>\n<style>\n").Append(PageStyle.Css).Append("</style>\n</head>\n<body>\n")
+            .Append("<a class=\"skip\" href=\"#main\">Skip to the results</a>\n<main id=\"main\">\n");
+
+    /// <summary>Ends a page.</summary>
+    internal static string End(StringBuilder page) => page.Append("</main>\n</body>\n</html>\n").ToString();
 
     private static string Prefix(IReadOnlyList<ResultFile> results, int index) => results.Count == 1 ? "" : $"r{index + 1}-";
 
@@ -74,13 +81,13 @@ internal static class HtmlPage
     private static IEnumerable<object?> Parts(ResultFile result) => result.Arms.Any(static a => a.IsMeasured)
         ?
         [
-            RatioFigure.Make(result), ResultTables.Comparisons(result), ResultTables.Arms(result), RatesFigure.Make(result), ResultTables.Modes(result), ResultTables.Fits(result),
+            RatioFigure.Make(result), ResultTables.Comparisons(result), ResultTables.Arms(result), ResultTables.Programs(result), RatesFigure.Make(result), ResultTables.Modes(result), ResultTables.Fits(result),
             .. ParameterFigure.All(result), ThroughputFigure.Make(result), DepthFigure.Make(result), DistributionFigure.Make(result), SpectrumFigure.Make(result), ResultTables.Latency(result), ResultTables.Cost(result),
             RoundsFigure.Make(result), TimelineFigure.Make(result), WorkersFigure.Make(result),
         ]
         : [];
 
-    private static void Section(StringBuilder page, string id, string title, int level, Action content)
+    internal static void Section(StringBuilder page, string id, string title, int level, Action content)
     {
         page.Append("<section id=\"").Append(id).Append("\" aria-labelledby=\"").Append(id).Append("-h\">\n<h").Append(level).Append(" id=\"").Append(id).Append("-h\">").Append(Html(title)).Append("</h").Append(level).Append(">\n");
         content();
@@ -108,7 +115,7 @@ internal static class HtmlPage
         }
     }
 
-    private static void Append(StringBuilder page, Figure figure, string prefix)
+    internal static void Append(StringBuilder page, Figure figure, string prefix)
     {
         page.Append("<figure>\n");
         if (figure.Legend.Count > 0)
@@ -142,7 +149,7 @@ internal static class HtmlPage
         page.Append("</details>\n");
     }
 
-    private static void Append(StringBuilder page, Table table, bool caption)
+    internal static void Append(StringBuilder page, Table table, bool caption)
     {
         page.Append("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"").Append(Html(table.Title)).Append("\">\n<table>\n");
         if (caption)
@@ -204,5 +211,5 @@ internal static class HtmlPage
 
     private static string Slug(string title) => new([.. title.ToLowerInvariant().Where(static c => char.IsAsciiLetter(c) || c == ' ').Select(static c => c == ' ' ? '-' : c)]);
 
-    private static string Html(string text) => WebUtility.HtmlEncode(text);
+    internal static string Html(string text) => WebUtility.HtmlEncode(text);
 }

@@ -53,7 +53,8 @@ internal static class PageVerdict
         ArmRecord best = arms.MaxBy(static a => a.Rate().Median)!;
         MedianInterval rate = best.RateInterval();
         string sure = ResultTables.Interval(rate) is { } interval ? $"the median of {best.Counted.Count} rounds, with the interval {interval}" : "in a single round, which has no interval";
-        return $"{best.Label} did {(arms.Length == 1 ? "" : "the most, ")}{Numbers.Rate(rate.Median)} {result.Unit} per second: {sure}.";
+        return best.IsProgram ? $"{best.Name} took {(arms.Length == 1 ? "" : "the least, ")}{Numbers.Nanoseconds(1e9 / rate.Median)} a run, {Numbers.Rate(rate.Median)} {result.Unit} per second: {sure}."
+            : $"{best.Label} did {(arms.Length == 1 ? "" : "the most, ")}{Numbers.Rate(rate.Median)} {result.Unit} per second: {sure}.";
     }
 
     /// <summary>Kind and text of each badge.</summary>

@@ -10,12 +10,12 @@ internal static class ResultTables
 {
     /// <summary>All tables but those of the rounds.</summary>
     public static IReadOnlyList<Table> Summary(ResultFile result) =>
-        [.. new[] { Arms(result), Cost(result), Modes(result), Latency(result), Comparisons(result), Fits(result) }.OfType<Table>()];
+        [.. new[] { Arms(result), Programs(result), Cost(result), Modes(result), Latency(result), Comparisons(result), Fits(result) }.OfType<Table>()];
 
     /// <summary>What each arm reached and what it cost.</summary>
     public static Table? Arms(ResultFile result)
     {
-        ArmRecord[] arms = [.. result.Arms.Where(static a => a.IsMeasured)];
+        ArmRecord[] arms = [.. result.Arms.Where(static a => a.IsMeasured && !a.IsProgram)];
         return arms.Length == 0 ? null : Table.Of(
             $"Arms ({result.Unit} per second)",
             1,
@@ -32,10 +32,30 @@ internal static class ResultTables
             ("longest gap", static a => a.Max(static r => r.LongestGapSeconds) is { } gap ? Numbers.Nanoseconds(gap * 1e9) : null));
     }
 
+    /// <summary>How long each program took, and what it used.</summary>
+    public static Table? Programs(ResultFile result)
+    {
+        ArmRecord[] arms = [.. result.Arms.Where(static a => a.IsMeasured && a.IsProgram)];
+        return arms.Length == 0 ? null : Table.Of(
+            "Programs (a run)",
+            1,
+            arms,
+            ("program", static a => a.Name),
+            ("time", static a => Seconds(1 / a.RateInterval().Median)),
+            ("interval", static a => a.RateInterval() is { Level: > 0 } rate ? FormattableString.Invariant($"{Seconds(1 / rate.High)}..{Seconds(1 / rate.Low)} ({rate.Level * 100:0} %)") : null),
+            ("shortest..longest", static a => $"{Seconds(1 / a.Rate().Max)}..{Seconds(1 / a.Rate().Min)}"),
+            ("user", static a => Seconds(Spread.Of(a.Counted.Select(static r => r.CpuUserSeconds)).Median)),
+            ("system", static a => Seconds(Spread.Of(a.Counted.Select(static r => r.CpuSystemSeconds)).Median)),
+            ("peak memory", static a => a.Max(static r => r.PeakResidentBytes) is { } most ? Numbers.Bytes(most) : null),
+            ("rounds", static a => Numbers.Grouped(a.Counted.Count)),
+            ($"{result.Unit}/s", static a => Numbers.Rate(a.Rate().Median)),
+            ("shell", static a => a.Mean(static r => r.OverheadNs) is { } overhead ? $"{Numbers.Nanoseconds(overhead)} {(a.Counted.Any(static r => r.OverheadSubtracted) ? "subtracted" : "included")}" : null));
+    }
+
     /// <summary>How deep each arm worked, and what it cost.</summary>
     public static Table? Cost(ResultFile result)
     {
-        ArmRecord[] arms = [.. result.Arms.Where(static a => a.IsMeasured)];
+        ArmRecord[] arms = [.. result.Arms.Where(static a => a.IsMeasured && !a.IsProgram)];
         bool bytes = arms.Any(static a => a.Counted.Any(static r => r.Bytes is not null));
         return arms.Length == 0 ? null : Table.Of(
             "In flight, and cost",
@@ -157,8 +177,8 @@ internal static class ResultTables
             ($"{result.Unit}/s", static x => Numbers.Rate(x.Round.Rate)),
             ("seconds", static x => FormattableString.Invariant($"{x.Round.Seconds:0.000}")),
             ("cores", static x => FormattableString.Invariant($"{x.Round.Cores:0.00}")),
-            ("pool threads", static x => Numbers.Grouped(x.Round.PoolThreads)),
-            ("GC 0/1/2", static x => $"{x.Round.Gen0}/{x.Round.Gen1}/{x.Round.Gen2}"),
+            ("pool threads", static x => x.Round.PoolThreads is { } threads ? Numbers.Grouped(threads) : null),
+            ("GC 0/1/2", static x => x.Round.Gen0 is null ? null : $"{x.Round.Gen0}/{x.Round.Gen1}/{x.Round.Gen2}"),
             ("canary", static x => x.Round.CanarySlowness is { } slow ? FormattableString.Invariant($"{slow:0.00}x +-{x.Round.CanaryVariation * 100:0} %") : null),
             ("state", static x => x.Round.Partial ? "partial" : x.Round.Problem ?? "ok"));
     }
@@ -173,12 +193,14 @@ internal static class ResultTables
             : null;
 
     private static string PerOperation(ArmRecord arm) =>
-        Numbers.Grouped(arm.Counted.Sum(static r => (double)r.AllocatedBytes) / Math.Max(1, arm.Counted.Sum(static r => r.Operations)));
+        Numbers.Grouped(arm.Counted.Sum(static r => (double)(r.AllocatedBytes ?? 0)) / Math.Max(1, arm.Counted.Sum(static r => r.Operations)));
 
     // Of a worker's loop, for each operation.
     private static string? Overhead(ArmRecord arm) => arm.Mean(static r => r.OverheadNs) is { } overhead
         ? FormattableString.Invariant($"{overhead:0.0} ns/op {(arm.Counted.Any(static r => r.OverheadSubtracted) ? "subtracted" : "included")}")
         : null;
+
+    private static string Seconds(double seconds) => Numbers.Nanoseconds(seconds * 1e9);
 
     private static string Range(Spread rate) => Range(rate.Min, rate.Max);
 

@@ -1,0 +1,187 @@
+using System.CommandLine;
+using System.Text.Json;
+using Weir.Cli.Commands.Compare;
+using Weir.Cli.History;
+using Weir.Cli.Hosting;
+using Weir.Cli.Options;
+using Weir.Cli.Report.Output;
+using Weir.Lab.Report.Page;
+using Weir.Lab.Report.Tables;
+using Weir.Lab.Results;
+using Weir.Lab.Statistics;
+
+namespace Weir.Cli.Commands.History;
+
+/// <summary>The <c>history</c> command: shows the results that were kept by commit, and says at which commits they changed.</summary>
+internal static class HistoryCommand
+{
+    public static Command Create(CliHost host)
+    {
+        TextOption directory = TextOption.Of("--dir", null, "DIR", $"Where the history is. Default {HistoryStore.DefaultDirectory}");
+        directory.Flag.Recursive = true;
+        TextOption arm = TextOption.Of("--arm", null, "TEXT", "Only arms with this in their name");
+        TextOption machine = TextOption.Of("--machine", null, "HASH", "Only results of this machine. Default: all, each by itself");
+        Option<bool> dirty = new("--dirty") { Description = "Also results of trees with changes, as commits of their own" };
+        CompareOptionSet compare = new();
+        TextOption page = TextOption.Of("--out", null, "FILE", "Also write a page with a plot of each arm");
+        page.Flag.Aliases.Add("-o");
+        Option<bool> json = new("--json") { Description = "Print JSON and nothing else" };
+        Command command = new("history", "Shows the results that were kept by commit (--keep), and says at which commits a rate changed.")
+        {
+            directory.Flag, arm.Flag, machine.Flag, dirty, page.Flag, json,
+            Add(directory, host),
+            List(directory, host),
+        };
+        foreach (Option option in compare.OfTurns)
+        {
+            command.Add(option);
+        }
+
+        command.SetAction((parsed, _) =>
+        {
+            OptionValue? named = page.Find(parsed, static _ => null);
+            string? file = named is null ? null : named.Text is { Length: > 0 } path ? path : throw named.Bad("a file");
+            ComparisonOptions options = compare.Read(parsed);
+            IReadOnlyList<ResultFile> all = [.. Store(directory, parsed).Load().Select(static r => r.Result)];
+            bool isWithDirty = parsed.GetValue(dirty);
+            string? hash = machine.Find(parsed, static _ => null)?.Text;
+            string? text = arm.Find(parsed, static _ => null)?.Text;
+            ResultFile[] results =
+            [
+                .. all.Where(r => (isWithDirty || r.Source!.Clean) && (hash is null || r.Machine.Hash == hash))
+                    .Select(r => text is null ? r : r with { Arms = [.. r.Arms.Where(a => a.Label.Contains(text, StringComparison.OrdinalIgnoreCase))] }),
+            ];
+            (IReadOnlyList<HistorySeries> series, bool isByCommit) = SeriesOfResults.Of(results, SeriesOfResults.Commits(results), options);
+            if (series.Count == 0)
+            {
+                throw new BadInputException($"None of the {all.Count} results is of {string.Join(" and ", new[] { isWithDirty ? null : "a clean tree (--dirty takes the others too)", hash is null ? null : $"the machine '{hash}'", text is null ? null : $"an arm with '{text}' in its name" }.OfType<string>())}.");
+            }
+
+            string[] notes = [.. Notes(all, results, series, options, isWithDirty, isByCommit)];
+            if (file is not null)
+            {
+                ResultOutput.WriteFile(file, HistoryPage.Write(series, notes));
+            }
+
+            if (parsed.GetValue(json))
+            {
+                host.Out.WriteLine(JsonSerializer.Serialize(series, ResultJson.Indented));
+            }
+            else
+            {
+                Write(series, notes, results.Length, host);
+            }
+
+            if (file is not null)
+            {
+                host.Error.WriteLine($"wrote {file}");
+            }
+
+            return Task.FromResult(ExitCode.Success);
+        });
+        return command;
+    }
+
+    private static HistoryStore Store(TextOption directory, ParseResult parsed) =>
+        new(directory.Find(parsed, static _ => null) is { } given ? given.Text is { Length: > 0 } text ? text : throw given.Bad("a directory") : HistoryStore.DefaultDirectory);
+
+    private static Command Add(TextOption directory, CliHost host)
+    {
+        Argument<string[]> files = new("FILE") { Description = "Result files (--export json), or pages made of them", Arity = ArgumentArity.OneOrMore };
+        Command command = new("add", "Keeps results by the commits that they were measured at.") { files };
+        command.SetAction((parsed, _) =>
+        {
+            (string File, ResultFile Result)[] results = [.. parsed.GetRequiredValue(files).SelectMany(static f => StoredResults.Read(f), static (f, r) => (f, r))];
+            foreach ((string file, ResultFile result) in results)
+            {
+                if (HistoryStore.WhyNot(result) is { } why)
+                {
+                    throw new BadInputException($"'{file}' cannot be kept: {why}.");
+                }
+            }
+
+            foreach (ResultFile result in results.Select(static r => r.Result))
+            {
+                host.Out.WriteLine($"kept {Store(directory, parsed).Add(result)}");
+            }
+
+            return Task.FromResult(ExitCode.Success);
+        });
+        return command;
+    }
+
+    private static Command List(TextOption directory, CliHost host)
+    {
+        Command command = new("list", "Lists the results.");
+        command.SetAction((parsed, _) =>
+        {
+            Table table = Table.Of(
+                "Results",
+                2,
+                Store(directory, parsed).Load(),
+                ("measured", static r => FormattableString.Invariant($"{r.Result.StartedAt:yyyy-MM-dd HH:mm}")),
+                ("commit", static r => r.Result.Source!.Commit[..Math.Min(7, r.Result.Source.Commit.Length)]),
+                ("tree", static r => r.Result.Source!.Clean ? "clean" : "changed"),
+                ("machine", static r => r.Result.Machine.Hash),
+                ("command", static r => r.Result.Command),
+                ("arms", static r => $"{r.Result.Arms.Count(static a => a.IsMeasured)}"),
+                ("file", static r => Path.GetFileName(r.File)));
+            TableText.Write(table, host.Out, host.Style);
+            return Task.FromResult(ExitCode.Success);
+        });
+        return command;
+    }
+
+    private static void Write(IReadOnlyList<HistorySeries> series, string[] notes, int results, CliHost host)
+    {
+        host.Out.WriteLine($"weir history   {results} results of {series.SelectMany(static s => s.Points).Select(static p => p.Name).Distinct().Count()} commits");
+        foreach (HistorySeries[] own in series.GroupBy(static s => s.Machine).Select(static g => g.ToArray()))
+        {
+            foreach (Table table in new[] { HistoryTables.Arms(own), HistoryTables.Changes(own) }.OfType<Table>())
+            {
+                host.Out.WriteLine();
+                TableText.Write(table, host.Out, host.Style);
+            }
+        }
+
+        host.Out.WriteLine();
+        foreach (string sentence in series.SelectMany(static s => s.Changes, HistoryTables.Sentence))
+        {
+            host.Out.WriteLine($"CHANGE   {sentence}");
+        }
+
+        foreach (string note in notes)
+        {
+            host.Out.WriteLine($"note     {note}");
+        }
+    }
+
+    private static IEnumerable<string> Notes(IReadOnlyList<ResultFile> all, ResultFile[] results, IReadOnlyList<HistorySeries> series, ComparisonOptions options, bool isWithDirty, bool isByCommit)
+    {
+        if (series.All(static s => s.Changes.Count == 0))
+        {
+            yield return FormattableString.Invariant($"No change was found (alpha {options.Alpha * 100:0.##} %, shared by {series.Count} series).");
+        }
+        else
+        {
+            yield return FormattableString.Invariant($"Without any change one is claimed in at most {options.Alpha * 100:0.##} % of histories; {series.Count} series share that.");
+        }
+
+        int changed = all.Count(static r => !r.Source!.Clean);
+        if (changed > 0)
+        {
+            yield return isWithDirty ? $"{changed} results are of trees with changes (+): what was changed is not known." : $"{changed} results of trees with changes are left out; --dirty takes them as commits of their own.";
+        }
+
+        int machines = results.Select(static r => r.Machine.Hash).Distinct().Count();
+        if (machines > 1)
+        {
+            yield return $"The results are of {machines} machines or environments: each has its own series, and they are not compared.";
+        }
+
+        if (!isByCommit)
+        {
+            yield return "Some commits are not in this repository, so the order is that in which they were measured.";
+        }
+    }
+}

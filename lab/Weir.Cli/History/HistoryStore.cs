@@ -1,0 +1,55 @@
+using Weir.Cli.Hosting;
+using Weir.Cli.Report.Output;
+using Weir.Lab.Results;
+
+namespace Weir.Cli.History;
+
+/// <summary>Results kept by commit: files in a directory.</summary>
+/// <param name="directory">The directory.</param>
+internal sealed class HistoryStore(string directory)
+{
+    public const string DefaultDirectory = ".weir/history";
+
+    /// <summary>Why a result cannot be kept; <see langword="null"/> when it can.</summary>
+    public static string? WhyNot(ResultFile result) =>
+        result.Partial ? "it is partial"
+        : result.Has(FindingLevel.Invalid) ? "it is invalid"
+        : !result.Arms.Any(static a => a.IsMeasured) ? "it has no rounds"
+        : result.Source is null ? "it has no commit: it was not measured in a git repository"
+        : null;
+
+    /// <summary>Keeps a result.</summary>
+    /// <returns>Its file.</returns>
+    /// <exception cref="BadInputException">It cannot be written, or is there already.</exception>
+    public string Add(ResultFile result)
+    {
+        string name = FormattableString.Invariant($"{result.StartedAt.UtcDateTime:yyyyMMdd-HHmmss}-{result.Source!.Commit[..Math.Min(10, result.Source.Commit.Length)]}{(result.Source.Clean ? "" : "-changed")}-{result.Machine.Hash}-{result.Command}");
+        string text = ResultJson.Write(result) + "\n";
+        string path = Path.Combine(directory, name + ".json");
+        for (int other = 2; File.Exists(path); other++)
+        {
+            if (File.ReadAllText(path) == text)
+            {
+                throw new BadInputException($"This result is in the history already, as '{path}'.");
+            }
+
+            path = Path.Combine(directory, $"{name}-{other}.json");
+        }
+
+        ResultOutput.WriteFile(path, text);
+        return path;
+    }
+
+    /// <summary>All results with their files, in the order in which they were measured.</summary>
+    /// <exception cref="BadInputException">There is none.</exception>
+    public IReadOnlyList<(string File, ResultFile Result)> Load()
+    {
+        (string File, ResultFile Result)[] results = Directory.Exists(directory)
+            ? [.. Directory.EnumerateFiles(directory, "*.json").Select(static f => (File: f, Result: ResultJson.Read(f))).OrderBy(static r => r.Result.StartedAt).ThenBy(static r => r.File, StringComparer.Ordinal)]
+            : [];
+        (string file, ResultFile without) = results.FirstOrDefault(static r => r.Result.Source is null);
+        return without is not null ? throw new BadInputException($"'{file}' has no commit, and so no place in a history.")
+            : results.Length > 0 ? results
+            : throw new BadInputException($"There is no result in '{directory}': keep one with --keep, as 'weir run ... --keep', or with 'weir history add FILE'.");
+    }
+}

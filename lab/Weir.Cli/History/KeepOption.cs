@@ -1,0 +1,61 @@
+using System.CommandLine;
+using Weir.Cli.Hosting;
+using Weir.Cli.Options;
+using Weir.Cli.Report.Output;
+using Weir.Lab.Results;
+
+namespace Weir.Cli.History;
+
+/// <summary>The options that keep what is measured in the history.</summary>
+internal sealed class KeepOption
+{
+    private readonly Option<bool> _keep = new("--keep") { Description = $"Keep the result by its commit in {HistoryStore.DefaultDirectory}, for 'weir history'" };
+    private readonly TextOption _directory = TextOption.Of("--keep-in", null, "DIR", "The same, in another directory");
+
+    /// <summary>The options.</summary>
+    public IReadOnlyList<Option> Options => [_keep, _directory.Flag];
+
+    public void AddTo(Command command)
+    {
+        foreach (Option option in Options)
+        {
+            command.Add(option);
+        }
+    }
+
+    /// <summary>Whether the result is to be kept; and if so makes sure, before anything is measured, that it can be.</summary>
+    /// <exception cref="BadInputException">It cannot.</exception>
+    public bool Read(ParseResult parsed)
+    {
+        if (DirectoryOf(parsed) is not { } directory)
+        {
+            return false;
+        }
+
+        if (SourceRecord.Read() is null)
+        {
+            throw new BadInputException("--keep needs a git repository with a commit, because results are kept by commit; this directory is in none.");
+        }
+
+        ResultOutput.CheckCanWrite(Path.Combine(directory, $".weir-{Environment.ProcessId}"));
+        return true;
+    }
+
+    /// <summary>Keeps a result that was asked to be kept, if it can be.</summary>
+    public void Keep(ParseResult parsed, ResultFile result, CliHost host)
+    {
+        if (DirectoryOf(parsed) is not { } directory)
+        {
+            return;
+        }
+
+        host.Error.WriteLine(HistoryStore.WhyNot(result) is { } why ? $"weir: the result is not kept: {why}." : $"kept {new HistoryStore(directory).Add(result)}");
+    }
+
+    /// <summary>The arguments that ask another command for the same.</summary>
+    public IReadOnlyList<string> Arguments(ParseResult parsed) => DirectoryOf(parsed) is { } directory ? [_directory.Flag.Name, directory] : [];
+
+    private string? DirectoryOf(ParseResult parsed) => _directory.Find(parsed, static _ => null) is { } given
+        ? given.Text.Length > 0 ? given.Text : throw given.Bad("a directory")
+        : parsed.GetValue(_keep) ? HistoryStore.DefaultDirectory : null;
+}

@@ -1,0 +1,83 @@
+using System.Text;
+using Weir.Cli.Options;
+
+namespace Weir.Cli.Programs;
+
+/// <summary>A command as one types it, taken apart into a program and its arguments as a shell does: by spaces, with quotes and backslashes. Nothing else of a shell is understood.</summary>
+internal static class CommandWords
+{
+    private const string OfAShell = "|&;<>()$`*?";
+
+    /// <summary>Takes a command apart.</summary>
+    /// <param name="command">The command.</param>
+    /// <returns>The program, and its arguments.</returns>
+    /// <exception cref="Hosting.BadInputException">It is empty, has a quote without its other one, or has something that only a shell understands.</exception>
+    public static IReadOnlyList<string> Split(OptionValue command)
+    {
+        List<string> words = [];
+        StringBuilder word = new();
+        bool isInWord = false;
+        char quote = '\0';
+        string text = command.Text;
+        for (int i = 0; i < text.Length; i++)
+        {
+            char c = text[i];
+            if (quote == '\0' && char.IsWhiteSpace(c))
+            {
+                if (isInWord)
+                {
+                    words.Add(word.ToString());
+                    word.Clear();
+                    isInWord = false;
+                }
+
+                continue;
+            }
+
+            isInWord = true;
+            if (c == quote)
+            {
+                quote = '\0';
+            }
+            else if (quote == '\0' && (c is '\'' or '"'))
+            {
+                quote = c;
+            }
+            else if (IsEscape(text, i, quote))
+            {
+                word.Append(text[++i]);
+            }
+            else if (IsOfAShell(c, quote))
+            {
+                throw command.Bad($"a program and its arguments; '{c}' means something to a shell only: add --shell, or put it in single quotes");
+            }
+            else
+            {
+                word.Append(c);
+            }
+        }
+
+        if (quote != '\0')
+        {
+            throw command.Bad($"a program and its arguments with every quote closed; one {quote} is not");
+        }
+
+        if (isInWord)
+        {
+            words.Add(word.ToString());
+        }
+
+        return words.Count > 0 && words[0].Length > 0 ? words : throw command.Bad("a program and its arguments, such as 'grep -c x file.txt'");
+    }
+
+    // Within double quotes it stands before what would mean something there, and nowhere else; on Windows it is a part of paths.
+    private static bool IsEscape(string text, int at, char quote) =>
+        text[at] == '\\' && at + 1 < text.Length && !OperatingSystem.IsWindows() && (quote == '\0' || (quote == '"' && (text[at + 1] is '"' or '\\' or '$' or '`')));
+
+    private static bool IsOfAShell(char c, char quote) => quote switch
+    {
+        '\0' => OfAShell.Contains(c, StringComparison.Ordinal),
+        '"' => c is '$' or '`',
+        _ => false,
+    };
+}

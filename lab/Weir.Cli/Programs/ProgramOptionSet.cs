@@ -1,0 +1,145 @@
+using System.CommandLine;
+using Weir.Lab.Formatting;
+using Weir.Cli.Hosting;
+using Weir.Cli.Measuring;
+using Weir.Cli.Options;
+using Weir.Cli.Workloads;
+
+namespace Weir.Cli.Programs;
+
+/// <summary>The options of the measuring of programs.</summary>
+/// <param name="shared">The options of workloads, of which some are for programs too.</param>
+internal sealed class ProgramOptionSet(RunOptionSet shared)
+{
+    private const string DefaultTimeout = "10min";
+    private const int MostPrograms = 64;
+    private const int LongestName = 40;
+    private static readonly string[] Shells = OperatingSystem.IsWindows() ? ["cmd", "/c"] : ["sh", "-c"];
+
+    private readonly Option<string[]> _command = new("--command") { HelpName = "'PROG ARGS'", Description = "In place of a workload: a program, started once a round; several --command take turns" };
+    private readonly Option<string[]> _name = new("--name") { HelpName = "TEXT", Description = "With --command, a name for reports; as many as commands" };
+    private readonly Option<string[]> _prepare = new("--prepare") { HelpName = "'CMD'", Description = "With --command, run by the shell before each run, without being measured; one for all commands or one for each" };
+    private readonly TextOption _warmUps = TextOption.Of("--warmup", null, "N", "With --command, how often each is run before the rounds. Default 1");
+    private readonly Option<string?> _shell = new("--shell") { HelpName = "SHELL", Arity = ArgumentArity.ZeroOrOne, Description = "With --command, run it by a shell (sh when none is named), whose own start is measured and subtracted" };
+    private readonly Option<bool> _ignore = new("--ignore-failure") { Description = "With --command, any exit code is as good as 0" };
+    private readonly Option<bool> _show = new("--show-output") { Description = "With --command, show what it prints, on the error output" };
+
+    private Option[] Own => [_command, _name, _prepare, _warmUps.Flag, _shell, _ignore, _show];
+
+    public void AddTo(Command command)
+    {
+        foreach (Option option in Own)
+        {
+            command.Add(option);
+        }
+    }
+
+    /// <summary>Whether programs are to be measured.</summary>
+    /// <exception cref="BadInputException">There is no command, but an option of one.</exception>
+    public bool AreGiven(ParseResult parsed) => parsed.GetResult(_command) is { Implicit: false }
+        || (Own.FirstOrDefault(o => parsed.GetResult(o) is { Implicit: false }) is { } lonely ? throw new BadInputException($"{lonely.Name} goes with --command 'PROG ARGS', which says what is measured.") : false);
+
+    /// <summary>Reads them.</summary>
+    /// <param name="parsed">The command line.</param>
+    /// <param name="others">Options of the command that go with programs as well.</param>
+    /// <exception cref="BadInputException">A value cannot be used.</exception>
+    public ProgramSettings Read(ParseResult parsed, IEnumerable<Option> others)
+    {
+        Refuse(parsed, [.. Own, .. shared.OfPrograms, .. others]);
+        ParameterSweep sweep = shared.Subjects.Sweep(parsed);
+        string[] commands = parsed.GetValue(_command) ?? [];
+        string[] names = parsed.GetValue(_name) ?? [];
+        if (names.Length > 0 && (names.Length != commands.Length || names.Any(static n => n.Length == 0) || names.Distinct().Count() != names.Length))
+        {
+            throw new BadInputException($"--name must be there once for each --command, with different names; there are {names.Length} names and {commands.Length} commands.");
+        }
+
+        string[] prepare = parsed.GetValue(_prepare) ?? [];
+        if (prepare.Length > 1 && prepare.Length != commands.Length)
+        {
+            throw new BadInputException($"--prepare must be there once for all commands, or once for each; there are {prepare.Length} for {commands.Length} commands.");
+        }
+
+        foreach (string parameter in sweep.Names.Where(p => !commands.Concat(prepare).Any(c => c.Contains($"{{{p}}}", StringComparison.Ordinal))))
+        {
+            throw new BadInputException($"--param {parameter} has no place in a command: write {{{parameter}}} where its value belongs.");
+        }
+
+        IReadOnlyList<string>? shell = ShellOf(parsed);
+        ProgramSpec[][] programs = [.. commands.Select((text, i) => sweep.Combinations().Select(values => Program(text, names.ElementAtOrDefault(i), prepare.ElementAtOrDefault(prepare.Length == 1 ? 0 : i), shell, values, sweep.Varied)).ToArray())];
+        programs = Named(programs);
+        if (programs.Sum(static p => p.Length) > MostPrograms)
+        {
+            throw new BadInputException($"--command and --param give {Numbers.Grouped(programs.Sum(static p => p.Length))} programs; {MostPrograms} are measured at most.");
+        }
+
+        return new ProgramSettings
+        {
+            // Several commands are compared at each value of the parameters; of a single one, the values with each other.
+            Groups = programs.Length == 1 ? programs : [.. Enumerable.Range(0, programs[0].Length).Select(i => programs.Select(p => p[i]).ToArray())],
+            Rounds = shared.RoundsOf(parsed),
+            WarmUps = _warmUps.Find(parsed, static _ => null)?.WholeNumber(0, 1000) ?? 1,
+            Shell = shell,
+            IgnoresFailures = parsed.GetValue(_ignore),
+            ShowsOutput = parsed.GetValue(_show),
+            Timeout = shared.TimeoutOf(parsed, DefaultTimeout),
+        };
+    }
+
+    private static void Refuse(ParseResult parsed, Option[] allowed)
+    {
+        Command command = parsed.CommandResult.Command;
+        string? other = command.Options.Where(o => !allowed.Contains(o) && parsed.GetResult(o) is { Implicit: false }).Select(static o => o.Name)
+            .Concat(command.Arguments.Where(a => parsed.GetResult(a) is { Tokens.Count: > 0 }).Select(static a => a.Name))
+            .FirstOrDefault();
+        if (other is not null)
+        {
+            throw new BadInputException($"{other} cannot be used with --command, which starts a program once a round; what belongs to the program goes into the quotes: --command 'PROG ARGS'.");
+        }
+    }
+
+    private string[]? ShellOf(ParseResult parsed)
+    {
+        if (parsed.GetResult(_shell) is not { Implicit: false })
+        {
+            return null;
+        }
+
+        string? named = parsed.GetValue(_shell);
+        return named is null ? Shells
+            : named.Trim().Length > 0 ? [named, named.EndsWith("cmd", StringComparison.OrdinalIgnoreCase) ? "/c" : "-c"]
+            : throw new OptionValue(_shell.Name, named).Bad("a shell, such as bash");
+    }
+
+    private static ProgramSpec Program(string text, string? name, string? prepare, IReadOnlyList<string>? shell, IReadOnlyList<KeyValuePair<string, string>> values, IReadOnlyList<string> varied)
+    {
+        static string Filled(string form, IEnumerable<KeyValuePair<string, string>> with) => with.Aggregate(form, static (t, p) => t.Replace($"{{{p.Key}}}", p.Value, StringComparison.Ordinal));
+
+        string filled = Filled(text, values);
+        if (filled.Trim().Length == 0)
+        {
+            throw new OptionValue("--command", text).Bad("a program and its arguments, such as 'grep -c x file.txt'");
+        }
+
+        Dictionary<string, string> own = new(values.Where(v => varied.Contains(v.Key)));
+        return new ProgramSpec
+        {
+            // What is varied stands behind the name, as with workloads.
+            Name = string.Join(' ', [name ?? Shortened(Filled(text, values.Where(v => !varied.Contains(v.Key)))), .. own.Select(static v => $"{v.Key}={v.Value}")]),
+            Text = filled,
+            Words = shell is null ? CommandWords.Split(new OptionValue("--command", filled)) : [.. shell, filled],
+            Prepare = prepare is null ? null : Filled(prepare, values),
+            Varied = own,
+        };
+    }
+
+    // A column of a table is as wide as its longest name. The end often tells more than the middle.
+    private static string Shortened(string text) => text.Length <= LongestName ? text : $"{text[..((LongestName / 2) - 1)]}…{text[^(LongestName / 2)..]}";
+
+    // Two of one name need names of their own, also when they are the same thing.
+    private static ProgramSpec[][] Named(ProgramSpec[][] programs)
+    {
+        string[] all = [.. programs.SelectMany(static p => p).Select(static p => p.Name)];
+        return all.Distinct().Count() == all.Length ? programs : [.. programs.Select(static (own, i) => own.Select(p => p with { Name = $"{(char)('A' + (i % 26))}{(i < 26 ? "" : i / 26)}: {p.Name}" }).ToArray())];
+    }
+}

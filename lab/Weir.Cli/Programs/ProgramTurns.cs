@@ -1,0 +1,240 @@
+using System.Diagnostics;
+using Weir.Lab.Formatting;
+using Weir.Cli.Hosting;
+using Weir.Cli.Progress;
+using Weir.Lab.Results;
+using Weir.Lab.Resources;
+using Weir.Lab.Statistics;
+
+namespace Weir.Cli.Programs;
+
+/// <summary>Runs programs in turns (A B, B A), so that what the machine does meanwhile meets all alike.</summary>
+/// <param name="settings">What, and how.</param>
+/// <param name="progress">Hears of each run.</param>
+/// <param name="stop">Ends it.</param>
+internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progress, CancellationToken stop)
+{
+    // Below, the system's clock of used processors is too coarse.
+    private const double LeastForRoom = 0.1;
+    private static readonly string[] PrepareShell = OperatingSystem.IsWindows() ? ["cmd", "/c"] : ["sh", "-c"];
+
+    private readonly IReadOnlyList<ProgramSpec> _programs = settings.Programs;
+    private readonly List<RoundRecord>[] _rounds = [.. settings.Programs.Select(static _ => new List<RoundRecord>())];
+    private readonly ProgramRunner _runner = new(settings.Timeout, settings.ShowsOutput, progress.Say, stop);
+    private readonly ShellStart _shell = new();
+    private int _made;
+
+    /// <summary>The rounds of each program.</summary>
+    public IReadOnlyList<IReadOnlyList<RoundRecord>> Rounds => _rounds;
+
+    /// <summary>Why it ended early; <see langword="null"/> when it did not.</summary>
+    public Finding? Failure { get; private set; }
+
+    /// <summary>Whether all rounds were made.</summary>
+    public bool IsComplete { get; private set; }
+
+    /// <summary>What is to be known about the subtraction of the shell.</summary>
+    public Finding? Shell { get; private set; }
+
+    /// <summary>Runs them.</summary>
+    /// <exception cref="BadInputException">A program cannot be started.</exception>
+    /// <exception cref="OperationCanceledException">It was stopped. The rounds until then are there.</exception>
+    public async Task MeasureAsync()
+    {
+        try
+        {
+            IsComplete = await WarmUpAsync().ConfigureAwait(false) && await TakeTurnsAsync().ConfigureAwait(false);
+            if (IsComplete)
+            {
+                await MeasureMemoryAsync().ConfigureAwait(false);
+            }
+        }
+        finally
+        {
+            if (_shell.IsKnown)
+            {
+                SubtractShell();
+            }
+        }
+    }
+
+    private async Task<bool> WarmUpAsync()
+    {
+        for (int i = 0; i < settings.WarmUps; i++)
+        {
+            foreach (ProgramSpec program in _programs)
+            {
+                progress.Begin($"warming up {program.Name}", 0, 1);
+                if (await RunAsync(program).ConfigureAwait(false) is not { } end || Fails(program, end))
+                {
+                    return false;
+                }
+            }
+        }
+
+        return true;
+    }
+
+    private async Task<bool> TakeTurnsAsync()
+    {
+        for (int turn = 0; turn < Planned(); turn++)
+        {
+            foreach (int index in TrialOrder.Of(_programs.Count, turn))
+            {
+                if (!await RoundAsync(index, turn).ConfigureAwait(false))
+                {
+                    return false;
+                }
+            }
+
+            if (settings.Shell is { } shell)
+            {
+                await _shell.RunAsync(_runner, shell).ConfigureAwait(false);
+                await _shell.RunAsync(_runner, shell).ConfigureAwait(false);
+            }
+        }
+
+        return true;
+    }
+
+    private async Task<bool> RoundAsync(int index, int turn)
+    {
+        ProgramSpec program = _programs[index];
+        int all = Planned() * _programs.Count;
+        progress.Begin(program.Name, _made, all);
+        SystemSample before = default;
+        TimeSpan own = default;
+        ProgramEnd? end = await RunAsync(program, () => (before, own) = (SystemSample.Take(), Environment.CpuUsage.TotalTime)).ConfigureAwait(false);
+        SystemUse use = SystemUse.Between(before, SystemSample.Take());
+        if (end is null)
+        {
+            return false;
+        }
+
+        bool fails = Fails(program, end);
+        _rounds[index].Add(Record(end, use, Environment.CpuUsage.TotalTime - own) with { Order = ++_made, Process = turn + 1, Turn = turn + 1, Problem = fails ? $"It {end.Text}." : null });
+        progress.End($"{program.Name}: {Numbers.Nanoseconds(end.Seconds * 1e9)}{(fails ? $" INVALID: it {end.Text}" : "")}", _made, all);
+        return !fails;
+    }
+
+    // How many rounds there will be, as far as it is known yet.
+    private int Planned()
+    {
+        if (settings.Rounds is { } asked)
+        {
+            return asked;
+        }
+
+        double[] times = [.. _rounds.Select(static r => r.Count > 0 ? r.Average(static x => x.Seconds) : 0).Where(static t => t > 0)];
+        double shortest = times.Length < _programs.Count ? 0 : times.Min();
+        int wanted = shortest > 0 ? (int)Math.Min(ProgramSettings.MostRounds, Math.Ceiling(ProgramSettings.LeastTime.TotalSeconds / shortest)) : 0;
+        return Math.Max(wanted, ProgramSettings.LeastRounds);
+    }
+
+    private async Task<ProgramEnd?> RunAsync(ProgramSpec program, Action? begins = null)
+    {
+        await PrepareAsync(program).ConfigureAwait(false);
+        begins?.Invoke();
+        ProgramEnd? end = await _runner.RunAsync(program.Name, program.Words).ConfigureAwait(false);
+        if (end is null)
+        {
+            Failure = new Finding(FindingLevel.Invalid, $"{program.Name} did not end within {Numbers.Time(settings.Timeout)} and was given up; --timeout gives it more.", FindingKind.Rounds);
+        }
+
+        return end;
+    }
+
+    private async Task PrepareAsync(ProgramSpec program)
+    {
+        if (program.Prepare is { } prepare)
+        {
+            ProgramEnd? prepared = await _runner.RunAsync($"--prepare '{prepare}'", [.. settings.Shell ?? PrepareShell, prepare]).ConfigureAwait(false);
+            if (prepared?.Code != 0)
+            {
+                throw new BadInputException($"--prepare '{prepare}' {prepared?.Text ?? "did not end in time"}: what it prepares is not measured.");
+            }
+        }
+    }
+
+    private bool Fails(ProgramSpec program, ProgramEnd end)
+    {
+        if (end.Code == 0 || settings.IgnoresFailures)
+        {
+            return false;
+        }
+
+        Failure = new Finding(FindingLevel.Invalid, $"{program.Name} {end.Text}: --show-output shows what it prints, and --ignore-failure takes it as it is.", FindingKind.Rounds);
+        return true;
+    }
+
+    // The peak of a program that needs less than this process is, on Linux, that of this process.
+    private static bool IsItsOwn(long peak)
+    {
+        using Process own = Process.GetCurrentProcess();
+        return !OperatingSystem.IsLinux() || peak > own.PeakWorkingSet64;
+    }
+
+    // Not in the rounds: the way to find it would cost them time.
+    private async Task MeasureMemoryAsync()
+    {
+        for (int i = 0; i < _programs.Count; i++)
+        {
+            if (_rounds[i].All(static r => r.PeakResidentBytes is null))
+            {
+                progress.Begin($"memory of {_programs[i].Name}", _made, _made);
+                await PrepareAsync(_programs[i]).ConfigureAwait(false);
+                long? peak = await _runner.MemoryAsync(_programs[i].Name, _programs[i].Words).ConfigureAwait(false);
+                _rounds[i] = [.. _rounds[i].Select(r => r with { PeakResidentBytes = peak })];
+            }
+        }
+    }
+
+    private static RoundRecord Record(ProgramEnd end, in SystemUse use, TimeSpan own) => new()
+    {
+        Operations = 1,
+        Seconds = end.Seconds,
+        Rate = 1 / end.Seconds,
+        CpuUserSeconds = end.UserSeconds,
+        CpuSystemSeconds = end.SystemSeconds,
+        PeakResidentBytes = IsItsOwn(end.PeakBytes) ? end.PeakBytes : null,
+        ContextSwitches = end.Switches,
+        MachineIdle = end.Seconds >= LeastForRoom ? use.IdleShare : null,
+        Room = end.Seconds >= LeastForRoom && use is { Idle: { } idle, Processors: { } all } && all > TimeSpan.Zero
+            ? Math.Min(1, (end.UserSeconds + end.SystemSeconds + own.TotalSeconds + idle.TotalSeconds) / all.TotalSeconds)
+            : null,
+        StealSeconds = use.Steal?.TotalSeconds,
+        CpuPressureSeconds = use.CpuPressure?.TotalSeconds,
+        IoPressureSeconds = use.IoPressure?.TotalSeconds,
+        ThrottledPeriods = use.ThrottledPeriods,
+    };
+
+    // From all or from none: rates with and without it do not compare.
+    private void SubtractShell()
+    {
+        double seconds = _shell.Of(static e => e.Seconds);
+        bool isTaken = _rounds.SelectMany(static r => r).All(r => _shell.CanBeTaken(r.Seconds));
+        double user = isTaken ? _shell.Of(static e => e.UserSeconds) : 0;
+        double system = isTaken ? _shell.Of(static e => e.SystemSeconds) : 0;
+        foreach (List<RoundRecord> rounds in _rounds)
+        {
+            for (int i = 0; i < rounds.Count; i++)
+            {
+                RoundRecord round = rounds[i];
+                double left = isTaken ? round.Seconds - seconds : round.Seconds;
+                rounds[i] = round with
+                {
+                    Seconds = left,
+                    Rate = 1 / left,
+                    CpuUserSeconds = Math.Max(0, round.CpuUserSeconds - user),
+                    CpuSystemSeconds = Math.Max(0, round.CpuSystemSeconds - system),
+                    OverheadNs = seconds * 1e9,
+                    OverheadSubtracted = isTaken,
+                };
+            }
+        }
+
+        Shell = isTaken ? null : new Finding(
+            FindingLevel.Doubt,
+            $"A program lasts hardly longer than the shell's own start of {Numbers.Nanoseconds(seconds * 1e9)}, so that is not subtracted: measure it without --shell.");
+    }
+}

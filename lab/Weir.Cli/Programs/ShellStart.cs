@@ -1,0 +1,38 @@
+using Weir.Cli.Hosting;
+
+namespace Weir.Cli.Programs;
+
+/// <summary>What a shell takes to start and end without doing anything: measured between the runs of the programs, and subtracted from them.</summary>
+internal sealed class ShellStart
+{
+    private readonly List<ProgramEnd> _ends = [];
+
+    /// <summary>Whether it was measured at all.</summary>
+    public bool IsKnown => _ends.Count > 0;
+
+    /// <summary>Runs the shell once.</summary>
+    /// <param name="runner">Runs it.</param>
+    /// <param name="shell">The shell.</param>
+    /// <exception cref="BadInputException">It cannot do nothing.</exception>
+    public async Task RunAsync(ProgramRunner runner, IReadOnlyList<string> shell)
+    {
+        ProgramEnd? end = await runner.RunAsync(shell[0], [.. shell, ""]).ConfigureAwait(false);
+        Add(end is { Code: 0 } ? end : throw new BadInputException($"The shell '{shell[0]}' of --shell {end?.Text ?? "did not end in time"} when it had nothing to do."));
+    }
+
+    /// <summary>Adds a run of it.</summary>
+    internal void Add(ProgramEnd end) => _ends.Add(end);
+
+    /// <summary>The lower quartile of a figure: what disturbs a run makes it longer, and rather too little is subtracted than too much.</summary>
+    public double Of(Func<ProgramEnd, double> figure) => Quartile(figure, 0.25);
+
+    /// <summary>Whether what is left of a run can be told from nothing.</summary>
+    public bool CanBeTaken(double seconds) =>
+        seconds - Of(static e => e.Seconds) >= Math.Max(Of(static e => e.Seconds) / 4, Quartile(static e => e.Seconds, 0.75) - Quartile(static e => e.Seconds, 0.25));
+
+    private double Quartile(Func<ProgramEnd, double> figure, double share)
+    {
+        double[] sorted = [.. _ends.Select(figure).Order()];
+        return sorted[(int)((sorted.Length - 1) * share)];
+    }
+}

@@ -1,0 +1,226 @@
+using System.Collections;
+using System.ComponentModel;
+using System.Diagnostics;
+using Weir.Cli.Hosting;
+
+namespace Weir.Cli.Programs;
+
+/// <summary>One run of a program. It reads nothing, and what it prints is thrown away or goes to the error output.</summary>
+/// <param name="words">The program, and its arguments.</param>
+/// <param name="showsOutput">Whether one sees what it prints.</param>
+internal sealed class StartedProgram(IReadOnlyList<string> words, bool showsOutput)
+{
+    private const string Nothing = "/dev/null";
+    private const int WriteOnly = 1;
+
+    // Those that somebody may have made this process ignore, or that .NET has: hang-up, interrupt, quit, a closed pipe, end.
+    private static readonly int[] Ignorable = [1, 2, 3, 13, 15];
+
+    private readonly Lock _lock = new();
+    private Process? _process;
+    private int _program;
+    private int _group;
+    private bool _isKilled;
+
+    /// <summary>Runs it to its end, on this thread: between its end and the reading of the clock there must be nothing.</summary>
+    /// <exception cref="BadInputException">There is no such program.</exception>
+    /// <exception cref="OperationCanceledException">It was killed before it had started.</exception>
+    public ProgramEnd Run() => OperatingSystem.IsWindows() ? RunAsProcess() : RunOnUnix(words, isLast: true);
+
+    /// <summary>
+    /// Runs it once more for the memory that it needs, which <see cref="Run"/> cannot tell of a program that needs less than this one: on Linux a program's peak has in it that of the process that it was before,
+    /// which is a part of this one. So a small shell starts it and ends, and the program becomes a child of this process.
+    /// </summary>
+    /// <returns>The most memory that it or a program that it started had resident, in bytes; <see langword="null"/> where the system does not tell.</returns>
+    public long? RunForMemory()
+    {
+        if (!OperatingSystem.IsLinux())
+        {
+            return null;
+        }
+
+        bool adopts = UnixCalls.Adopt(true);
+        string file = Path.GetTempFileName();
+        try
+        {
+            ProgramEnd shell = RunOnUnix(["sh", "-c", "\"$@\" & echo $! > \"$0\"", file, .. words], isLast: false);
+            return adopts && shell.Code == 0 && int.TryParse(File.ReadAllText(file), out int program) ? EndOf(program, Stopwatch.GetTimestamp(), isLast: true)?.PeakBytes : null;
+        }
+        finally
+        {
+            UnixCalls.Adopt(false);
+            File.Delete(file);
+        }
+    }
+
+    /// <summary>Kills it, with all that it has started.</summary>
+    public void Kill()
+    {
+        lock (_lock)
+        {
+            _isKilled = true;
+            if (_process is not null)
+            {
+                KillTree(_process);
+            }
+            else if (_group > 0)
+            {
+                // First what it has started, also in groups of their own; then the rest of its group, whose parents may be gone.
+                try
+                {
+                    using Process process = Process.GetProcessById(_program);
+                    KillTree(process);
+                }
+                catch (ArgumentException)
+                {
+                    // It has just ended.
+                }
+
+                _ = UnixCalls.Send(-_group, UnixCalls.Kill);
+            }
+        }
+    }
+
+    private static void KillTree(Process process)
+    {
+        try
+        {
+            process.Kill(entireProcessTree: true);
+        }
+        catch (Exception e) when (e is InvalidOperationException or Win32Exception or AggregateException)
+        {
+            // It, or a part of it, has just ended.
+        }
+    }
+
+    private ProgramEnd RunOnUnix(IReadOnlyList<string> words, bool isLast)
+    {
+        string?[] arguments = [.. words, null];
+        string?[] variables = [.. Environment.GetEnvironmentVariables().Cast<DictionaryEntry>().Select(static v => $"{v.Key}={v.Value}"), null];
+        Span<byte> actions = stackalloc byte[UnixCalls.Room];
+        Span<byte> attributes = stackalloc byte[UnixCalls.Room];
+        Prepare(actions, attributes);
+        long start;
+        lock (_lock)
+        {
+            ThrowIfKilled();
+            start = Stopwatch.GetTimestamp();
+            int error = UnixCalls.Spawn(out int program, words[0], actions, attributes, arguments, variables);
+            if (error != 0)
+            {
+                throw NotStarted(new Win32Exception(error).Message);
+            }
+
+            _program = _group = program;
+        }
+
+        ProgramEnd? end = EndOf(_program, start, isLast);
+        UnixCalls.DestroyActions(actions);
+        UnixCalls.DestroyAttributes(attributes);
+        return end ?? throw new InvalidOperationException("The system does not tell when a program ends.");
+    }
+
+    private ProgramEnd? EndOf(int program, long start, bool isLast)
+    {
+        lock (_lock)
+        {
+            _program = program;
+            if (_isKilled)
+            {
+                _ = UnixCalls.Send(-_group, UnixCalls.Kill);
+            }
+        }
+
+        bool hasEnded = UnixCalls.WaitForEnd(program);
+        double seconds = Stopwatch.GetElapsedTime(start).TotalSeconds;
+        lock (_lock)
+        {
+            // From here on its number may be another's. Its group has that of the first program, and lasts as long as one of it.
+            _program = 0;
+            _group = isLast ? 0 : _group;
+            return hasEnded ? UnixCalls.Account(program, seconds) : null;
+        }
+    }
+
+    private void Prepare(Span<byte> actions, Span<byte> attributes)
+    {
+        UnixCalls.InitActions(actions);
+        UnixCalls.AddOpen(actions, 0, Nothing, 0, 0);
+        if (showsOutput)
+        {
+            UnixCalls.AddCopy(actions, 2, 1);
+        }
+        else
+        {
+            UnixCalls.AddOpen(actions, 1, Nothing, WriteOnly, 0);
+            UnixCalls.AddOpen(actions, 2, Nothing, WriteOnly, 0);
+        }
+
+        Span<byte> signals = stackalloc byte[UnixCalls.Room];
+        UnixCalls.InitAttributes(attributes);
+        UnixCalls.SetFlags(attributes, UnixCalls.OwnGroup | UnixCalls.UsualSignals | UnixCalls.NoMask);
+        UnixCalls.SetGroup(attributes, 0);
+        UnixCalls.Empty(signals);
+        UnixCalls.SetMask(attributes, signals);
+        foreach (int signal in Ignorable)
+        {
+            UnixCalls.Add(signals, signal);
+        }
+
+        UnixCalls.SetUsual(attributes, signals);
+    }
+
+    // There the platform's own process tells all of it after the end too.
+    private ProgramEnd RunAsProcess()
+    {
+        ProcessStartInfo info = new(words[0], words.Skip(1)) { UseShellExecute = false, RedirectStandardInput = true, RedirectStandardOutput = true, RedirectStandardError = true };
+        using Process process = new() { StartInfo = info };
+        DataReceivedEventHandler take = (_, line) =>
+        {
+            if (showsOutput && line.Data is { } text)
+            {
+                Console.Error.WriteLine(text);
+            }
+        };
+        process.OutputDataReceived += take;
+        process.ErrorDataReceived += take;
+        long start;
+        lock (_lock)
+        {
+            ThrowIfKilled();
+            start = Stopwatch.GetTimestamp();
+            try
+            {
+                process.Start();
+            }
+            catch (Win32Exception e)
+            {
+                throw NotStarted(e.Message);
+            }
+
+            _process = process;
+        }
+
+        process.StandardInput.Close();
+        process.BeginOutputReadLine();
+        process.BeginErrorReadLine();
+        process.WaitForExit();
+        double seconds = Stopwatch.GetElapsedTime(start).TotalSeconds;
+        lock (_lock)
+        {
+            _process = null;
+        }
+
+        return new ProgramEnd(seconds, process.UserProcessorTime.TotalSeconds, process.PrivilegedProcessorTime.TotalSeconds, process.PeakWorkingSet64, null, process.ExitCode);
+    }
+
+    private void ThrowIfKilled()
+    {
+        if (_isKilled)
+        {
+            throw new OperationCanceledException();
+        }
+    }
+
+    private BadInputException NotStarted(string why) => new($"The program '{words[0]}' could not be started: {why}.");
+}

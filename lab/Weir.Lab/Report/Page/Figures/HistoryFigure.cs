@@ -1,0 +1,63 @@
+using Weir.Lab.Formatting;
+using Weir.Lab.Report.Page.Plotting;
+using Weir.Lab.Report.Tables;
+using Weir.Lab.Results;
+
+namespace Weir.Lab.Report.Page.Figures;
+
+/// <summary>The rates of arms over the commits that they were measured at, each arm with an axis of its own.</summary>
+internal static class HistoryFigure
+{
+    private const int Height = 240;
+    private const int RoomOfALabel = 70;
+    private const int RoomOfTheAxis = 80;
+
+    /// <summary>The figure of one machine.</summary>
+    /// <param name="id">The name of the section.</param>
+    /// <param name="series">The arms, at least one.</param>
+    public static Figure Make(string id, IReadOnlyList<HistorySeries> series)
+    {
+        (HistorySeries Series, HistoryPoint Point)[] points = [.. series.SelectMany(static s => s.Points, static (s, p) => (s, p))];
+        string title = $"Rates by commit on {series[0].Machine}";
+        return new Figure(
+            id,
+            title,
+            "A point is the median of one result's rounds, the whisker the interval of that median. A line from top to bottom stands at the first commit with a new rate. A plus sign marks a tree with changes.",
+            [],
+            [.. series.Select((s, i) => new Panel($"{s.Name}, {s.Unit}/s", width => Draw(s, i, width)))],
+            Table.Of(
+                title,
+                2,
+                points,
+                ("arm", static x => x.Series.Name),
+                ("commit", static x => x.Point.Name),
+                ("measured", static x => FormattableString.Invariant($"{x.Point.MeasuredAt:yyyy-MM-dd HH:mm}")),
+                ("median", static x => Numbers.Rate(x.Point.Rate)),
+                ("lowest of the interval", static x => Numbers.Rate(x.Point.Low)),
+                ("highest", static x => Numbers.Rate(x.Point.High)),
+                ("rounds", static x => Numbers.Grouped(x.Point.Rounds))));
+    }
+
+    private static PlotFrame Draw(HistorySeries series, int index, int width)
+    {
+        IReadOnlyList<HistoryPoint> points = series.Points;
+        int every = Math.Max(1, (int)Math.Ceiling(points.Count / Math.Max(1.0, (width - RoomOfTheAxis) / RoomOfALabel)));
+        Scale commits = Scale.Numbered(-0.5, points.Count - 0.5, [.. Enumerable.Range(0, points.Count).Where(i => i % every == 0).Select(i => ((double)i, points[i].Name))]);
+        Scale rates = Scale.Linear(points.SelectMany(static p => new[] { p.Low, p.High }), Scale.Compact, from: points.Min(static p => p.Low));
+        PlotFrame plot = new(width, Height, commits, rates, "commit", $"{series.Unit}/s");
+        foreach (HistoryChange change in series.Changes)
+        {
+            plot.Vertical(IndexOf(points, change.Commit) - 0.5, FormattableString.Invariant($"{change.Commit}: {change.Ratio:0.00}x"));
+        }
+
+        plot.Line(points.Select(static (p, i) => ((double)i, p.Rate)), index);
+        for (int i = 0; i < points.Count; i++)
+        {
+            plot.Point(i, points[i].Rate, index, points[i].Low, points[i].High);
+        }
+
+        return plot;
+    }
+
+    private static int IndexOf(IReadOnlyList<HistoryPoint> points, string commit) => Enumerable.Range(0, points.Count).First(i => points[i].Name == commit);
+}

@@ -1,0 +1,40 @@
+using Weir.Cli.Hosting;
+using Weir.Cli.Options;
+using Weir.Cli.Programs;
+
+namespace Weir.Cli.Tests.Programs;
+
+public class CommandWordsTests
+{
+    [Theory]
+    [InlineData("sleep 0.1", new[] { "sleep", "0.1" })]
+    [InlineData("  a\t b  ", new[] { "a", "b" })]
+    [InlineData("grep 'a b' \"c d\"", new[] { "grep", "a b", "c d" })]
+    [InlineData("a '' \"\"", new[] { "a", "", "" })]
+    [InlineData("a'b'\"c\"d", new[] { "abcd" })]
+    [InlineData("a 'x|y$z\"*' \"p|q'*\"", new[] { "a", "x|y$z\"*", "p|q'*" })]
+    public void Split_OfACommand_TakesItApartAsAShellDoes(string text, string[] words) => Assert.Equal(words, CommandWords.Split(new OptionValue("--command", text)));
+
+    [Theory]
+    [InlineData("a\\ b c", new[] { "a b", "c" })]
+    [InlineData("\"a\\\"b\\c\"", new[] { "a\"b\\c" })]
+    [InlineData("'a\\b'", new[] { "a\\b" })]
+    public void Split_Backslashes_EscapeWhereAShellWould(string text, string[] words)
+    {
+        Assert.SkipWhen(OperatingSystem.IsWindows(), "They are a part of paths there.");
+        Assert.Equal(words, CommandWords.Split(new OptionValue("--command", text)));
+    }
+
+    [Theory]
+    [InlineData("", "a program and its arguments, such as")]
+    [InlineData("'' x", "a program and its arguments, such as")]
+    [InlineData("a 'b", "every quote closed; one ' is not")]
+    [InlineData("a \"b'", "every quote closed; one \" is not")]
+    [InlineData("a | b", "'|' means something to a shell only: add --shell")]
+    [InlineData("a > b", "'>' means something to a shell only")]
+    [InlineData("a && b", "'&' means something to a shell only")]
+    [InlineData("a *.txt", "'*' means something to a shell only")]
+    [InlineData("echo \"$HOME\"", "'$' means something to a shell only")]
+    public void Split_OfWhatIsNoProgramWithArguments_SaysWhy(string text, string why) =>
+        Assert.Contains(why, Assert.Throws<BadInputException>(() => CommandWords.Split(new OptionValue("--command", text))).Message, StringComparison.Ordinal);
+}

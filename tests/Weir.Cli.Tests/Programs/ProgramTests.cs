@@ -1,0 +1,224 @@
+using System.Diagnostics;
+using System.Globalization;
+using System.Text.Json;
+using Weir.Cli.App;
+using Weir.Lab.Results;
+using Weir.Cli.Tests.Support;
+using Weir.Lab.Statistics;
+
+namespace Weir.Cli.Tests.Programs;
+
+/// <summary>Programs measured, with those that every Unix has.</summary>
+public class ProgramTests
+{
+    public ProgramTests() => Assert.SkipWhen(OperatingSystem.IsWindows(), "The programs are those of Unix.");
+
+    [Fact(Timeout = 120_000)]
+    public async Task Run_TwoPrograms_TakesTurnsAndComparesThem()
+    {
+        LoadResult ran = await RunAsync("run", "--command", "sleep 0.01", "--command", "sleep 0.02", "--rounds", "4", "--json");
+
+        Assert.True(ran.ExitCode == 0, ran.Error);
+        ResultFile result = ResultJson.Parse(ran.Out, "output");
+        Assert.Equal(["sleep 0.01", "sleep 0.02"], result.Arms.Select(static a => a.Name));
+        Assert.Equal([1, 4, 6, 7], result.Arms[0].Rounds.Select(static r => r.Order));
+        Assert.All(result.Arms[0].Rounds, static r => Assert.True(r.Seconds >= 0.01 && r.Rate == 1 / r.Seconds));
+        Assert.All(result.Arms[1].Rounds, static r => Assert.True(r.Seconds >= 0.02));
+        ComparisonRecord compared = Assert.Single(result.Comparisons);
+        Assert.Equal(("sleep 0.02", "sleep 0.01", 4), (compared.Arm, compared.Against, compared.Pairs));
+
+        // Of the inside of a program nothing is known, and nothing is written.
+        JsonElement round = ran.Json.GetProperty("arms")[0].GetProperty("rounds")[0];
+        Assert.All(new[] { "allocated_bytes", "gen0", "gc_pause_seconds", "pool_threads", "compiled_methods" }, name => Assert.False(round.TryGetProperty(name, out _), name));
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task Run_AProgramThatComputesAndTakesMemory_TellsItsOwn()
+    {
+        Assert.SkipUnless(OperatingSystem.IsLinux(), "Only there is the peak of a small program found.");
+        LoadResult ran = await RunAsync(
+            "run", "--name", "small", "--command", "true", "--name", "large", "--command", "sh -c 'x=$(head -c 150000000 /dev/zero | tr \"\\0\" a); echo ${#x}'", "--rounds", "2", "--json");
+
+        Assert.True(ran.ExitCode == 0, ran.Error);
+        ResultFile result = ResultJson.Parse(ran.Out, "output");
+        Assert.All(result.Arms[0].Rounds, static r => Assert.InRange(r.PeakResidentBytes!.Value, 1, 20_000_000));
+        Assert.All(result.Arms[1].Rounds, static r => Assert.InRange(r.PeakResidentBytes!.Value, 150_000_000, 2_000_000_000));
+        Assert.All(result.Arms[1].Rounds, static r => Assert.True(r.CpuUserSeconds + r.CpuSystemSeconds > 0.01));
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task Run_ParametersAndPrepare_AreFilledInAndRunBeforeEachRun()
+    {
+        using TemporaryDirectory directory = new();
+        string file = directory.File("lines");
+
+        LoadResult ran = await RunAsync("run", "--command", $"grep -q {{word}} {file}", "--prepare", $"echo {{word}} >> {file}", "--param", "word=a,b", "--warmup", "2", "--rounds", "3", "--json");
+
+        Assert.True(ran.ExitCode == 0, ran.Error);
+        ResultFile result = ResultJson.Parse(ran.Out, "output");
+        Assert.Equal([("a", $"grep -q a {file}"), ("b", $"grep -q b {file}")], result.Arms.Select(static a => (a.Varied["word"], a.Settings["command"])));
+        Assert.All(result.Arms, static a => Assert.EndsWith($" word={a.Varied["word"]}", a.Name, StringComparison.Ordinal));
+        Assert.Equal(3, result.Arms[0].Counted.Count);
+
+        // Two to warm up, three rounds, and on Linux one for the memory.
+        string[] lines = await File.ReadAllLinesAsync(file, TestContext.Current.CancellationToken);
+        Assert.Equal(OperatingSystem.IsLinux() ? 6 : 5, lines.Count(static l => l == "a"));
+        Assert.Equal(lines.Length, 2 * lines.Count(static l => l == "b"));
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task Run_OfAShell_ShowsWhatItsStartTakes()
+    {
+        LoadResult ran = await RunAsync("run", "--command", "true | cat", "--shell", "--rounds", "3", "--json");
+
+        Assert.True(ran.ExitCode == 0, ran.Error);
+        ResultFile result = ResultJson.Parse(ran.Out, "output");
+        Assert.All(result.Arms[0].Rounds, static r => Assert.True(r.OverheadNs > 0 && r.Seconds > 0));
+        Assert.Equal("sh", result.Settings["shell"]);
+        Assert.Equal(result.Arms[0].Rounds.All(static r => r.OverheadSubtracted), !result.Findings.Any(static f => f.Text.Contains("not subtracted", StringComparison.Ordinal)));
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task Run_AProgramThatFails_IsInvalidUnlessThatIsIgnored()
+    {
+        LoadResult failed = await RunAsync("run", "--command", "sh -c 'exit 3'", "--rounds", "2");
+        LoadResult ignored = await RunAsync("run", "--command", "sh -c 'exit 3'", "--rounds", "2", "--ignore-failure");
+        LoadResult killed = await RunAsync("run", "--command", "kill -9 $$", "--shell", "--rounds", "2");
+
+        Assert.Equal(3, failed.ExitCode);
+        Assert.EndsWith("sh -c 'exit 3' ended with exit code 3: --show-output shows what it prints, and --ignore-failure takes it as it is.\n", failed.Error, StringComparison.Ordinal);
+        Assert.True(ignored.ExitCode == 0, ignored.Error);
+        Assert.Contains("was ended by signal 9", killed.Error, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task Run_AProgramThatDoesNotEnd_IsGivenUpWithAllThatItStarted()
+    {
+        using TemporaryDirectory directory = new();
+        string fifo = Fifo(directory);
+        Task<string> started = ReadAsync(fifo);
+
+        LoadResult ran = await RunAsync("run", "--command", $"sh -c 'sleep 3000 & echo $! > {fifo}; wait'", "--timeout", "6s");
+
+        Assert.Equal(3, ran.ExitCode);
+        Assert.Contains("runs for more than 5 s; it is given up at --timeout (6 s).", ran.Error, StringComparison.Ordinal);
+        Assert.Contains("did not end within 6 s and was given up; --timeout gives it more.", ran.Error, StringComparison.Ordinal);
+        AssertEnds(await started);
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task Run_Stopped_KillsTheProgramWithAllThatItStarted()
+    {
+        using TemporaryDirectory directory = new();
+        string fifo = Fifo(directory);
+        using CancellationTokenSource stop = new();
+        Task<LoadResult> running = new CliUnderTest { Stop = stop.Token }.RunAsync(["run", "--command", $"sh -c 'setsid sleep 3000 & echo $! > {fifo}; wait'", "--timeout", "60min"]);
+        string started = await ReadAsync(fifo);
+
+        await stop.CancelAsync();
+
+        LoadResult ran = await running;
+        Assert.Equal((130, "weir: stopped before anything was measured."), (ran.ExitCode, ran.Error.TrimEnd().Split('\n')[^1]));
+        AssertEnds(started);
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task Run_StoppedAfterARound_ReportsItAsPartial()
+    {
+        LoadResult ran = await new CliUnderTest { StopsAt = "[2/5000]" }.RunAsync(["run", "--command", "true", "--rounds", "5000", "--json"]);
+
+        Assert.Equal(130, ran.ExitCode);
+        ResultFile result = ResultJson.Parse(ran.Out, "output");
+        Assert.True(result.Partial);
+        Assert.InRange(result.Arms[0].Counted.Count, 2, 4_999);
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task Compare_Programs_EndsWithTwoWhenOneIsSlower()
+    {
+        using TemporaryDirectory directory = new();
+
+        LoadResult ran = await RunAsync(
+            "compare", "--name", "A", "--command", "true", "--name", "B", "--command", "sleep 0.05", "--rounds", "8", "--export", "md,csv,json,html", "--out", directory.Path, "--summary", directory.File("summary.md"), "--json");
+
+        ResultFile result = ResultJson.Parse(ran.Out, "output");
+        Assert.Equal(result.Comparisons.Single().Verdict == Verdict.Slower ? 2 : 0, ran.ExitCode);
+        Assert.All(new[] { "weir-compare.md", "weir-compare.html" }, name => Assert.Contains("Programs (a run)", File.ReadAllText(directory.File(name)), StringComparison.Ordinal));
+        Assert.Equal(17, File.ReadAllLines(directory.File("weir-compare.csv")).Length);
+        Assert.Contains("B", await File.ReadAllTextAsync(directory.File("summary.md"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
+    }
+
+    [Theory(Timeout = 60_000)]
+    [InlineData("", false)]
+    [InlineData("--show-output", true)]
+    public async Task Program_Prints_OnlyWhenAskedAndNeverIntoTheResult(string option, bool shows)
+    {
+        ProcessStartInfo info = new("dotnet", [typeof(WeirApp).Assembly.Location, "run", "--command", "echo hello", "--rounds", "2", "--json", "--quiet", .. option.Split(' ', StringSplitOptions.RemoveEmptyEntries)])
+        {
+            RedirectStandardOutput = true,
+            RedirectStandardError = true,
+        };
+        using Process program = Process.Start(info)!;
+        Task<string> output = program.StandardOutput.ReadToEndAsync(TestContext.Current.CancellationToken);
+        string errors = await program.StandardError.ReadToEndAsync(TestContext.Current.CancellationToken);
+        await program.WaitForExitAsync(TestContext.Current.CancellationToken);
+
+        Assert.True(program.ExitCode == 0, errors);
+        Assert.Equal(2, ResultJson.Parse(await output, "output").Arms[0].Counted.Count);
+        Assert.Equal(shows, errors.Contains("hello\n", StringComparison.Ordinal));
+    }
+
+    [Theory(Timeout = 60_000)]
+    [InlineData("run --command nosuchprogram", "The program 'nosuchprogram' could not be started: No such file or directory.")]
+    [InlineData("run --command true --workers 3", "--workers cannot be used with --command, which starts a program once a round; what belongs to the program goes into the quotes: --command 'PROG ARGS'.")]
+    [InlineData("run noop --command true", "WORKLOAD cannot be used with --command, which starts a program once a round; what belongs to the program goes into the quotes: --command 'PROG ARGS'.")]
+    [InlineData("run noop --warmup 3", "--warmup goes with --command 'PROG ARGS', which says what is measured.")]
+    [InlineData("run --command true --warmup 1001", "--warmup must be a whole number from 0 to 1,000; it is '1001'.")]
+    [InlineData("run --command true --timeout 5", "--timeout must be a time from 100 ms to 3600 s such as 10min; it is '5'.")]
+    [InlineData("run --command true --param x=1", "--param x has no place in a command: write {x} where its value belongs.")]
+    [InlineData("run --command true --name a --name b", "--name must be there once for each --command, with different names; there are 2 names and 1 commands.")]
+    [InlineData("run --command true --prepare a --prepare b", "--prepare must be there once for all commands, or once for each; there are 2 for 1 commands.")]
+    [InlineData("run --command true --prepare false", "--prepare 'false' ended with exit code 1: what it prepares is not measured.")]
+    [InlineData("run --command true --warmup 0 --ignore-failure --shell false", "The shell 'false' of --shell ended with exit code 1 when it had nothing to do.")]
+    [InlineData("compare --command true", "compare needs two things: several --command, or several values in --param.")]
+    [InlineData("compare --command true --command true --processes 3", "--processes cannot be used with --command, which starts a program once a round; what belongs to the program goes into the quotes: --command 'PROG ARGS'.")]
+    public async Task Command_BadInput_IsOneClearLine(string arguments, string message)
+    {
+        LoadResult ran = await new CliUnderTest().RunAsync(arguments + " --quiet");
+
+        Assert.Equal((1, $"weir: {message}\n"), (ran.ExitCode, ran.Error));
+    }
+
+    private static Task<LoadResult> RunAsync(params string[] arguments) => new CliUnderTest().RunAsync(arguments);
+
+    // To open it waits for the writer.
+    private static Task<string> ReadAsync(string fifo) => Task.Factory.StartNew(() => File.ReadAllText(fifo), CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
+
+    private static string Fifo(TemporaryDirectory directory)
+    {
+        string path = directory.File("pid");
+        using Process make = Process.Start("mkfifo", [path]);
+        make.WaitForExit();
+        return path;
+    }
+
+    // A process that nobody has taken the account of is still listed, though it has ended.
+    private static void AssertEnds(string program)
+    {
+        string file = $"/proc/{int.Parse(program, CultureInfo.InvariantCulture)}/stat";
+        Assert.True(SpinWait.SpinUntil(() => !Directory.Exists("/proc/self") || StateOf(file) is null or 'Z', TimeSpan.FromSeconds(30)), $"{program} still runs.");
+    }
+
+    private static char? StateOf(string file)
+    {
+        try
+        {
+            string text = File.ReadAllText(file);
+            return text[text.LastIndexOf(')') + 2];
+        }
+        catch (IOException)
+        {
+            return null;
+        }
+    }
+}
