@@ -136,8 +136,8 @@ public class WholeOperationsTests
         });
         TrialReport one = await new TrialRunner(new TrialOptions { Trials = 9, MinimumWindow = TimeSpan.Zero }).RunAsync([arm]);
 
-        // The state machine of the pass itself and its task: nothing of the lab, whose own state is some hundred bytes more.
-        Assert.InRange(Spread.Of(one.Arms[0].Windows.Select(static w => (double)w.Resources.AllocatedBytes)).Median, 1, 200);
+        // The state machine of the pass itself and its task, which without optimization are two objects: nothing of the lab, whose readings alone are thousands of bytes.
+        Assert.InRange(Spread.Of(one.Arms[0].Windows.Select(static w => (double)w.Resources.AllocatedBytes)).Median, 1, 300);
     }
 
     private static WorkerRunSpec Spec(WholeOperations whole, int workers = 1, int rounds = 1) => new()
