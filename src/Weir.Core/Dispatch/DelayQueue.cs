@@ -4,23 +4,27 @@ using Weir.Core.Threads;
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// Items that wait for their next attempt, without a worker. There is one timer for the run, set to the earliest item. Everything that is due when it fires
-/// goes back to the source, from which any worker can claim it.
+/// Items that wait for their next attempt. They hold no worker meanwhile. One timer for the run, set to the earliest; everything that is due when it fires goes
+/// back to the source, from where any worker claims it. An item may also wait for something to happen, as long as it is not due.
 /// </summary>
 internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<int> due) : IDisposable
 {
     private readonly Lock _lock = new();
-    private readonly PriorityQueue<Chunk<T>, (long Due, long Index)> _waiting = new();
+    private readonly PriorityQueue<(Chunk<T> Item, Task? Until), (long Due, long Index)> _waiting = new();
+    private DelayWakeUp<T>? _wakeUp;
+    private Task? _lastUntil;
     private ITimer? _timer;
     private long _timerDue = long.MaxValue;
     private bool _closed;
 
-    /// <summary>Adds an item.</summary>
-    /// <param name="item">A chunk that contains only this item.</param>
-    /// <param name="dueAt">When it may come back, as a timestamp of the clock.</param>
-    /// <returns>False if the run has ended and the item was not taken.</returns>
-    public bool TryAdd(in Chunk<T> item, long dueAt)
+    /// <summary>Keeps an item.</summary>
+    /// <param name="item">A chunk of the one item.</param>
+    /// <param name="dueAt">When it comes back, as a timestamp of the clock.</param>
+    /// <param name="until">What brings it back before that, if anything does. Items that wait for the same thing give the same task.</param>
+    /// <returns>False when the run is over and the item was not taken.</returns>
+    public bool TryAdd(in Chunk<T> item, long dueAt, Task? until)
     {
+        DelayWakeUp<T>? wakeUp = null;
         using (_lock.Hold())
         {
             if (_closed)
@@ -28,9 +32,50 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
                 return false;
             }
 
-            _waiting.Enqueue(item, (dueAt, item.FirstIndex));
+            _waiting.Enqueue((item, until), (dueAt, item.FirstIndex));
             SetTimerNeedsLock();
-            return true;
+            if (until is not null && until != _lastUntil)
+            {
+                _lastUntil = until;
+                wakeUp = _wakeUp ??= new DelayWakeUp<T>(this);
+            }
+        }
+
+        // A task that has ended already calls back like any other.
+        wakeUp?.CallAfter(until!);
+        return true;
+    }
+
+    /// <summary>Gives back what waits for a task that has ended.</summary>
+    public void Wake(Task until)
+    {
+        int count = 0;
+        using (_lock.Hold())
+        {
+            if (_closed)
+            {
+                return;
+            }
+
+            ((Chunk<T> Item, Task? Until) Waiting, (long Due, long Index) At)[] all = [.. _waiting.UnorderedItems];
+            _waiting.Clear();
+            foreach (((Chunk<T> Item, Task? Until) waiting, (long Due, long Index) at) in all)
+            {
+                if (waiting.Until == until)
+                {
+                    source.GiveBack(waiting.Item);
+                    count++;
+                }
+                else
+                {
+                    _waiting.Enqueue(waiting, at);
+                }
+            }
+        }
+
+        if (count > 0)
+        {
+            due(count);
         }
     }
 
@@ -42,7 +87,8 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
             _closed = true;
             _timer?.Dispose();
             _timer = null;
-            Chunk<T>[] left = [.. _waiting.UnorderedItems.Select(static item => item.Element)];
+            _wakeUp?.Close();
+            Chunk<T>[] left = [.. _waiting.UnorderedItems.Select(static waiting => waiting.Element.Item)];
             _waiting.Clear();
             return left;
         }
@@ -72,10 +118,10 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
         {
             _timerDue = long.MaxValue;
             long now = time.GetTimestamp();
-            while (_waiting.TryPeek(out Chunk<T> item, out (long Due, long Index) next) && next.Due <= now)
+            while (_waiting.TryPeek(out (Chunk<T> Item, Task? Until) first, out (long Due, long Index) next) && next.Due <= now)
             {
                 _waiting.Dequeue();
-                source.GiveBack(item);
+                source.GiveBack(first.Item);
                 count++;
             }
 

@@ -69,16 +69,21 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
     protected override void CompleteBroken(Exception error) => Sink.Complete(RunEnd.Broken(error));
 
-    /// <summary>Queues an item until its next attempt.</summary>
-    /// <returns>False if the run has ended.</returns>
-    public bool TryDelay(TItem item, long index, Repetition repetition, long dueAt)
+    /// <summary>Keeps an item until its next attempt.</summary>
+    /// <param name="item">The item.</param>
+    /// <param name="index">Its index.</param>
+    /// <param name="repetition">What it brings along then.</param>
+    /// <param name="dueAt">When it comes back at the latest, as a timestamp of the run's clock.</param>
+    /// <param name="until">What brings it back before that, if anything does.</param>
+    /// <returns>False when the run is over.</returns>
+    public bool TryDelay(TItem item, long index, Repetition repetition, long dueAt, Task? until)
     {
         Chunk<TItem> chunk = default;
         chunk.SetSingle(item, index, repetition);
 
         // Counted first, so that the run does not end while no worker and no queue has the item.
         CountDelayed();
-        if (_delays!.TryAdd(chunk, dueAt))
+        if (_delays!.TryAdd(chunk, dueAt, until))
         {
             return true;
         }

@@ -89,7 +89,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 int made = decision.Kind == RecoveryKind.Retry ? attempts + 1 : attempts;
                 _retries += made - attempts;
                 long due = time.GetTimestamp() + (long)(decision.Delay.TotalSeconds * time.TimestampFrequency);
-                if (!run.TryDelay(_item!, index, new Repetition(made, decision.Delay, deadline), Math.Min(due, deadline)))
+                if (!run.TryDelay(_item!, index, new Repetition(made, decision.Delay, deadline), Math.Min(due, deadline), decision.Until))
                 {
                     EndAsStopped(index);
                 }

@@ -6,12 +6,13 @@ namespace Weir.Core.Dispatch;
 [StructLayout(LayoutKind.Auto)]
 internal readonly struct Recovery<TResult>
 {
-    private Recovery(RecoveryKind kind, TimeSpan delay, TResult? result, Exception? error)
+    private Recovery(RecoveryKind kind, TimeSpan delay, TResult? result, Exception? error, Task? until = null)
     {
         Kind = kind;
         Delay = delay;
         Result = result;
         Error = error;
+        Until = until;
     }
 
     public static Recovery<TResult> None => default;
@@ -25,11 +26,14 @@ internal readonly struct Recovery<TResult>
     /// <summary>The error that replaces the call's, if the recovery itself failed.</summary>
     public Exception? Error { get; }
 
+    /// <summary>What ends the delay early, when it has an end before that.</summary>
+    public Task? Until { get; }
+
     /// <summary>Another attempt after a delay.</summary>
     public static Recovery<TResult> Retry(TimeSpan delay) => new(RecoveryKind.Retry, delay, default, null);
 
-    /// <summary>The same attempt after a delay, because it was not actually made.</summary>
-    public static Recovery<TResult> Defer(TimeSpan delay) => new(RecoveryKind.Defer, delay, default, null);
+    /// <summary>The same attempt after a delay or when a task has ended, whatever comes first, because it was not really made.</summary>
+    public static Recovery<TResult> Defer(TimeSpan delay, Task until) => new(RecoveryKind.Defer, delay, default, null, until);
 
     /// <summary>A result that replaces the failure.</summary>
     public static Recovery<TResult> Succeed(TResult result) => new(RecoveryKind.Succeed, default, result, null);

@@ -1,14 +1,14 @@
 namespace Weir.Resilience;
 
-/// <summary>The next thing that an attempt awaits.</summary>
+/// <summary>The next step of an attempt.</summary>
 internal enum AttemptPhase
 {
     /// <summary>Admission by the circuit breaker.</summary>
     Circuit,
 
-    /// <summary>Admission by the rate gate.</summary>
-    Gate,
+    /// <summary>To be let in by the rate limit.</summary>
+    RateLimit,
 
-    /// <summary>The end of the call.</summary>
+    /// <summary>The call.</summary>
     Call,
 }

@@ -25,9 +25,7 @@ public sealed class PolicyChain<TResult>
     private readonly FallbackPolicy<TResult>? _fallback;
     private readonly TimeoutPolicy<TResult>? _total;
     private readonly RetryPolicy? _retry;
-    private readonly CircuitBreaker? _breaker;
-    private readonly bool _waitsForCircuit;
-    private readonly IRateGate? _gate;
+    private readonly AttemptGuard _guard;
     private readonly TimeoutPolicy<TResult>? _limit;
     private readonly Clock _clock;
 
@@ -41,9 +39,7 @@ public sealed class PolicyChain<TResult>
         _fallback = options.Fallback is { } fallback ? new FallbackPolicy<TResult>(fallback) : null;
         _total = TimeoutOf(options.TotalTimeout, options.TimeProvider);
         _retry = options.Retry is { } retry ? new RetryPolicy(retry) : null;
-        _breaker = options.CircuitBreaker;
-        _waitsForCircuit = options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen;
-        _gate = options.RateLimit;
+        _guard = new AttemptGuard(options.CircuitBreaker, options.RateLimit, options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen);
         _limit = TimeoutOf(options.AttemptTimeout, options.TimeProvider);
         _clock = new Clock(options.TimeProvider);
     }
@@ -100,19 +96,19 @@ public sealed class PolicyChain<TResult>
     private ValueTask<TResult> RunAsync<TState>(
         Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken token, CancellationToken callerToken)
     {
-        CircuitTicket ticket = default;
-        if (_breaker is not null && !_breaker.TryEnter(out ticket))
-        {
-            return BeginAsync(call, state, token, callerToken);
-        }
-
+        AttemptPhase next = _guard.TryEnter(out CircuitTicket ticket);
         IDisposable? lease = null;
-        if (_gate is not null)
+        if (next != AttemptPhase.Call)
         {
-            ValueTask<IDisposable?> entry = EnterGate(token);
+            if (next == AttemptPhase.Circuit)
+            {
+                return BeginAsync(call, state, token, callerToken);
+            }
+
+            ValueTask<IDisposable?> entry = _guard.EnterRateLimit(token);
             if (!entry.IsCompletedSuccessfully)
             {
-                return AfterGateAsync(ticket, entry, call, state, token, callerToken);
+                return AfterRateLimitAsync(ticket, entry, call, state, token, callerToken);
             }
 
             lease = entry.Result;
@@ -121,13 +117,13 @@ public sealed class PolicyChain<TResult>
         ValueTask<TResult> pending = Call(call, state, token);
         if (!pending.IsCompletedSuccessfully)
         {
-            return _breaker is null && _retry is null && lease is null
+            return _guard.Breaker is null && _retry is null && lease is null
                 ? pending
                 : AfterCallAsync(ticket, lease, pending, call, state, token, callerToken);
         }
 
         TResult result = pending.Result;
-        _breaker?.Succeeded(ticket);
+        _guard.Succeeded(ticket);
         lease?.Dispose();
         return new ValueTask<TResult>(result);
     }
@@ -136,17 +132,17 @@ public sealed class PolicyChain<TResult>
     [MethodImpl(MethodImplOptions.NoInlining)]
     private ValueTask<TResult> BeginAsync<TState>(
         Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken token, CancellationToken callerToken) =>
-        ContinueAsync(default, call, state, token, callerToken);
+        ContinueAsync(default, default, call, state, token, callerToken);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private ValueTask<TResult> AfterGateAsync<TState>(
+    private ValueTask<TResult> AfterRateLimitAsync<TState>(
         CircuitTicket ticket,
         ValueTask<IDisposable?> entry,
         Func<TState, CancellationToken, ValueTask<TResult>> call,
         TState state,
         CancellationToken token,
         CancellationToken callerToken) =>
-        ContinueAsync(new Attempt<TResult> { Phase = AttemptPhase.Gate, Ticket = ticket, Entry = entry }, call, state, token, callerToken);
+        ContinueAsync(new Attempt { Phase = AttemptPhase.RateLimit, Ticket = ticket, Entry = entry }, default, call, state, token, callerToken);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private ValueTask<TResult> AfterCallAsync<TState>(
@@ -157,13 +153,14 @@ public sealed class PolicyChain<TResult>
         TState state,
         CancellationToken token,
         CancellationToken callerToken) =>
-        ContinueAsync(new Attempt<TResult> { Phase = AttemptPhase.Call, Ticket = ticket, Lease = lease, Call = pending }, call, state, token, callerToken);
+        ContinueAsync(new Attempt { Phase = AttemptPhase.Call, Ticket = ticket, Lease = lease }, pending, call, state, token, callerToken);
 
     /// <summary>The remaining path: one state machine for all policies, attempts and waits.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Awaited once, on the next line.")]
     private async ValueTask<TResult> ContinueAsync<TState>(
-        Attempt<TResult> attempt,
+        Attempt attempt,
+        ValueTask<TResult> pending,
         Func<TState, CancellationToken, ValueTask<TResult>> call,
         TState state,
         CancellationToken token,
@@ -177,19 +174,19 @@ public sealed class PolicyChain<TResult>
             {
                 if (attempt.Phase != AttemptPhase.Call)
                 {
-                    attempt = await EnterAsync(attempt, token).ConfigureAwait(false);
-                    attempt.Call = Call(call, state, token);
+                    attempt = await _guard.EnterAsync(attempt, token).ConfigureAwait(false);
+                    pending = Call(call, state, token);
                 }
 
-                TResult result = await attempt.Call.ConfigureAwait(false);
-                _breaker?.Succeeded(attempt.Ticket);
+                TResult result = await pending.ConfigureAwait(false);
+                _guard.Succeeded(attempt.Ticket);
                 return result;
             }
             catch (Exception exception)
             {
                 if (attempt.Phase == AttemptPhase.Call)
                 {
-                    ReportFailure(attempt.Ticket, exception, token, callerToken);
+                    _guard.Failed(attempt.Ticket, exception, token, callerToken);
                 }
 
                 failure = ExceptionDispatchInfo.Capture(exception);
@@ -216,66 +213,6 @@ public sealed class PolicyChain<TResult>
         }
     }
 
-    /// <summary>Gets an attempt past the circuit breaker and the rate gate. If that fails, it returns what it holds.</summary>
-    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Awaited once, some lines below.")]
-    private async ValueTask<Attempt<TResult>> EnterAsync(Attempt<TResult> attempt, CancellationToken token)
-    {
-        try
-        {
-            if (attempt.Phase == AttemptPhase.Circuit)
-            {
-                attempt.Ticket = await EnterCircuitAsync(token).ConfigureAwait(false);
-                attempt.Entry = EnterGate(token);
-            }
-
-            while (true)
-            {
-                bool waits = !attempt.Entry.IsCompleted;
-                attempt.Lease = await attempt.Entry.ConfigureAwait(false);
-
-                // A circuit that opened while this attempt was queued must stop it: its ticket is from an older generation.
-                if (!waits || _breaker is null || _breaker.IsCurrent(attempt.Ticket) || _breaker.TryEnter(out attempt.Ticket))
-                {
-                    break;
-                }
-
-                // The tokens were taken for a start at that moment. An attempt that waits for the circuit takes tokens again when it may start.
-                attempt.Lease?.Dispose();
-                attempt.Lease = null;
-                attempt.Ticket = await EnterCircuitAsync(token).ConfigureAwait(false);
-                attempt.Entry = EnterGate(token);
-            }
-
-            // A delay or a wait may end just before it learns of a cancellation. No attempt may begin after the end of the call.
-            token.ThrowIfCancellationRequested();
-            attempt.Phase = AttemptPhase.Call;
-            return attempt;
-        }
-        catch
-        {
-            // Nothing was called, so there is no outcome to report.
-            _breaker?.Ignored(attempt.Ticket);
-            attempt.Lease?.Dispose();
-            throw;
-        }
-    }
-
-    private async ValueTask<CircuitTicket> EnterCircuitAsync(CancellationToken token)
-    {
-        CircuitTicket ticket = default;
-        while (_breaker is not null && !_breaker.TryEnter(out ticket))
-        {
-            if (!_waitsForCircuit)
-            {
-                throw _breaker.CreateRejection();
-            }
-
-            await _breaker.WaitAsync(token).ConfigureAwait(false);
-        }
-
-        return ticket;
-    }
-
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     private async ValueTask<TResult> FallBackAsync(ValueTask<TResult> pending, CancellationToken callerToken)
     {
@@ -297,7 +234,7 @@ public sealed class PolicyChain<TResult>
         return await _fallback.GetResultAsync(failure, callerToken).ConfigureAwait(false);
     }
 
-    // A call or a gate that throws before it returns a task is treated as one whose task failed.
+    // A call that throws before it returns a task is treated as one whose task failed.
     private ValueTask<TResult> Call<TState>(Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken token)
     {
         try
@@ -307,31 +244,6 @@ public sealed class PolicyChain<TResult>
         catch (Exception exception)
         {
             return ValueTask.FromException<TResult>(exception);
-        }
-    }
-
-    private ValueTask<IDisposable?> EnterGate(CancellationToken token)
-    {
-        try
-        {
-            return _gate is null ? default : _gate.EnterAsync(token);
-        }
-        catch (Exception exception)
-        {
-            return ValueTask.FromException<IDisposable?>(exception);
-        }
-    }
-
-    private void ReportFailure(CircuitTicket ticket, Exception exception, CancellationToken token, CancellationToken callerToken)
-    {
-        if (exception is OperationCanceledException && token.IsCancellationRequested && !callerToken.IsCancellationRequested)
-        {
-            // The total timeout ended the call: the called service was too slow, although the exception does not say so.
-            _breaker?.Failed(ticket);
-        }
-        else
-        {
-            _breaker?.Report(ticket, exception, callerToken);
         }
     }
 

@@ -272,7 +272,7 @@ public sealed partial class CircuitBreaker
     public CircuitBreakerOpenException CreateRejection()
     {
         CircuitBreakerState state = State;
-        return new CircuitBreakerOpenException(state == CircuitBreakerState.HalfOpen ? state : CircuitBreakerState.Open, RetryAfter);
+        return new CircuitBreakerOpenException(state == CircuitBreakerState.HalfOpen ? state : CircuitBreakerState.Open, RetryAfter) { RefusedBy = this };
     }
 
     private static CircuitBreakerState StateOf(long word) => (CircuitBreakerState)((word & StateMask) >> StateShift);

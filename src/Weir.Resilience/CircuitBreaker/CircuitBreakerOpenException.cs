@@ -39,4 +39,7 @@ public sealed class CircuitBreakerOpenException : Exception
 
     /// <summary>The time until the circuit may admit a call. A half-open circuit may do so earlier, when its probes end.</summary>
     public TimeSpan RetryAfter { get; }
+
+    /// <summary>The circuit that refused, or null when somebody else made the exception: a call may have a circuit of its own.</summary>
+    internal CircuitBreaker? RefusedBy { get; init; }
 }

@@ -20,14 +20,14 @@ internal sealed class CallPolicies
         Starting = options.OnStartItemAsync;
         Completed = options.OnCompleteItemAsync;
         Adaptive = adaptive;
-        Breaker = options.SharedCircuitBreaker
-            ?? (options.CircuitBreaker is { } breaker ? new CircuitBreaker(breaker with { TimeProvider = ClockOf(breaker.TimeProvider, options) }) : null);
-        Gate = options.SharedRateLimit
+        CircuitBreaker? breaker = options.SharedCircuitBreaker
+            ?? (options.CircuitBreaker is { } own ? new CircuitBreaker(own with { TimeProvider = ClockOf(own.TimeProvider, options) }) : null);
+        IRateGate? rateLimit = options.SharedRateLimit
             ?? (options.RateLimit is { } limit ? new TokenBucket(limit with { TimeProvider = ClockOf(limit.TimeProvider, options) }) : null);
-        Bucket = Gate as TokenBucket;
+        Guard = new AttemptGuard(breaker, rateLimit, waitsForCircuit: false);
         HasHooks = OperatorPump.HasItemHooks(options);
-        IsSimple = !HasHooks && Adaptive is null && (Gate is null || Bucket is not null);
-        HasOnlyHooks = Breaker is null && Gate is null && Adaptive is null && options.AttemptTimeout is null;
+        IsSimple = !HasHooks && Adaptive is null && Guard.HasNoLeases;
+        HasOnlyHooks = Guard.IsEmpty && Adaptive is null && options.AttemptTimeout is null;
     }
 
     /// <summary>The token of the run. A cancellation that comes from it says nothing about the called service.</summary>
@@ -45,12 +45,8 @@ internal sealed class CallPolicies
 
     public Func<int, ValueTask>? Completed { get; }
 
-    public CircuitBreaker? Breaker { get; }
-
-    public IRateGate? Gate { get; }
-
-    /// <summary>The rate gate, if it is our own token bucket.</summary>
-    public TokenBucket? Bucket { get; }
+    /// <summary>The way past the circuit breaker and the rate limit. An item that meets an open circuit is refused, and waits in the engine if it may.</summary>
+    public AttemptGuard Guard { get; }
 
     public AdaptiveController? Adaptive { get; }
 
@@ -74,26 +70,18 @@ internal sealed class CallPolicies
     public void Succeeded(CircuitTicket ticket, long started, CancellationToken cancellationToken)
     {
         Adaptive?.Ended(started, succeeded: true, cancellationToken);
-        Breaker?.Succeeded(ticket);
+        Guard.Succeeded(ticket);
     }
 
     /// <summary>A call has failed. An exception from a callback in the circuit breaker's options replaces the failure.</summary>
     public void Failed(CircuitTicket ticket, Exception error, long started, CancellationToken cancellationToken)
     {
         Adaptive?.Ended(started, succeeded: false, cancellationToken);
-        if (error is OperationCanceledException && cancellationToken.IsCancellationRequested && !RunToken.IsCancellationRequested)
-        {
-            // The item's own time was up: the called service was too slow, although the exception does not say so.
-            Breaker?.Failed(ticket);
-        }
-        else
-        {
-            Breaker?.Report(ticket, error, RunToken);
-        }
+        Guard.Failed(ticket, error, cancellationToken, RunToken);
     }
 
-    /// <summary>Calls a hook. If it throws, the item fails; its call is not repeated, because it may have succeeded.</summary>
-    public ValueTask Tell(Func<int, ValueTask> hook, long index)
+    /// <summary>Calls a hook. When it throws, the item fails, and its call, which may well have succeeded, is not repeated.</summary>
+    public ValueTask CallHook(Func<int, ValueTask> hook, long index)
     {
         try
         {
@@ -107,7 +95,7 @@ internal sealed class CallPolicies
     }
 
     /// <summary>Waits for a hook that was called.</summary>
-    public ValueTask ToldAsync(ValueTask hook) => hook.IsCompletedSuccessfully ? hook : WaitAsync(hook);
+    public ValueTask HookEndedAsync(ValueTask hook) => hook.IsCompletedSuccessfully ? hook : WaitAsync(hook);
 
     public bool IsHookFailure(Exception error) => Volatile.Read(ref _hookFailures)?.TryGetValue(error, out _) == true;
 

@@ -50,16 +50,10 @@ internal readonly struct PolicyCall<TItem, TResult>(
             return;
         }
 
-        CircuitTicket ticket = default;
-        CircuitBreaker? breaker = around.Breaker;
-        if (breaker is not null && !breaker.TryEnter(out ticket))
+        AttemptPhase next = around.Guard.TryEnter(out CircuitTicket ticket);
+        if (next != AttemptPhase.Call)
         {
-            throw breaker.CreateRejection();
-        }
-
-        if (around.Bucket is { } bucket && !bucket.TryEnter())
-        {
-            EnterElsewhere(item, ticket, cancellationToken, ref pending);
+            EnterElsewhere(item, ticket, next, cancellationToken, ref pending);
             return;
         }
 
@@ -80,7 +74,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
             return;
         }
 
-        breaker?.Succeeded(ticket);
+        around.Guard.Succeeded(ticket);
         pending.Succeed(task.Result);
     }
 
@@ -89,8 +83,8 @@ internal readonly struct PolicyCall<TItem, TResult>(
         pending = Invoke(item, index, isFirst, cancellationToken);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private void EnterElsewhere(TItem item, CircuitTicket ticket, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
-        pending = Attempt(item, ticket, isLetIn: false, cancellationToken);
+    private void EnterElsewhere(TItem item, CircuitTicket ticket, AttemptPhase next, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
+        pending = Attempt(item, next, ticket, cancellationToken);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void WaitElsewhere(ValueTask<TResult> task, CircuitTicket ticket, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
@@ -133,14 +127,14 @@ internal readonly struct PolicyCall<TItem, TResult>(
 
             TResult result = pending.Result;
             inHook = true;
-            ValueTask told = completed(Indices.ToInt(index));
+            ValueTask hook = completed(Indices.ToInt(index));
             inHook = false;
-            if (!told.IsCompletedSuccessfully)
+            if (!hook.IsCompletedSuccessfully)
             {
-                return AfterCompletionAsync(told, result);
+                return AfterCompletionAsync(hook, result);
             }
 
-            told.GetAwaiter().GetResult();
+            hook.GetAwaiter().GetResult();
             return new ValueTask<TResult>(result);
         }
         catch (Exception e) when (inHook)
@@ -155,46 +149,42 @@ internal readonly struct PolicyCall<TItem, TResult>(
     {
         if (isFirst && policies.Starting is { } starting)
         {
-            await policies.ToldAsync(policies.Tell(starting, index)).ConfigureAwait(false);
+            await policies.HookEndedAsync(policies.CallHook(starting, index)).ConfigureAwait(false);
         }
 
         TResult result = await new PendingAwaiter<TResult, PolicyPending<TResult>>(Attempt(item, cancellationToken));
         if (policies.Completed is { } completed)
         {
-            await policies.ToldAsync(policies.Tell(completed, index)).ConfigureAwait(false);
+            await policies.HookEndedAsync(policies.CallHook(completed, index)).ConfigureAwait(false);
         }
 
         return result;
     }
 
     /// <summary>One attempt, as far as it gets without waiting.</summary>
-    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once: here when it has completed, else where the attempt goes on.")]
-    private PolicyPending<TResult> Attempt(TItem item, CancellationToken cancellationToken)
-    {
-        CircuitTicket ticket = default;
-        if (policies.Breaker is { } breaker && !breaker.TryEnter(out ticket))
-        {
-            throw breaker.CreateRejection();
-        }
+    private PolicyPending<TResult> Attempt(TItem item, CancellationToken cancellationToken) =>
+        Attempt(item, policies.Guard.TryEnter(out CircuitTicket ticket), ticket, cancellationToken);
 
-        return Attempt(item, ticket, isLetIn: policies.Bucket is { } bucket && bucket.TryEnter(), cancellationToken);
-    }
-
-    /// <summary>One attempt that the circuit breaker has admitted.</summary>
+    /// <summary>One attempt from its next step on.</summary>
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once: here when it has completed, else where the attempt goes on.")]
-    private PolicyPending<TResult> Attempt(TItem item, CircuitTicket ticket, bool isLetIn, CancellationToken cancellationToken)
+    private PolicyPending<TResult> Attempt(TItem item, AttemptPhase next, CircuitTicket ticket, CancellationToken cancellationToken)
     {
-        if (policies.Gate is { } gate && !isLetIn)
+        if (next != AttemptPhase.Call)
         {
-            ValueTask<IDisposable?> entry = Enter(gate, ticket, cancellationToken);
+            if (next == AttemptPhase.Circuit)
+            {
+                throw policies.Guard.Breaker!.CreateRejection();
+            }
+
+            ValueTask<IDisposable?> entry = policies.Guard.EnterRateLimit(cancellationToken);
             if (!entry.IsCompletedSuccessfully)
             {
-                return new(AfterGateAsync(entry, mayHaveWaited: true, ticket, item, cancellationToken));
+                return new(FinishAsync(new Attempt { Phase = AttemptPhase.RateLimit, Ticket = ticket, Entry = entry }, item, cancellationToken));
             }
 
             if (entry.Result is { } lease)
             {
-                return new(AfterGateAsync(new ValueTask<IDisposable?>(lease), mayHaveWaited: false, ticket, item, cancellationToken));
+                return new(FinishAsync(new Attempt { Phase = AttemptPhase.Call, Ticket = ticket, Lease = lease }, item, cancellationToken));
             }
         }
 
@@ -225,39 +215,18 @@ internal readonly struct PolicyCall<TItem, TResult>(
             ? selector(item, cancellationToken)
             : attemptTimeout.ExecuteAsync(static (call, token) => call.selector(call.item, token), (selector, item), cancellationToken);
 
-    /// <summary>An attempt that its rate gate made wait, or that holds a lease of the gate.</summary>
+    /// <summary>The rest of an attempt that has to wait at the rate limit, or holds something until its call has ended.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private async ValueTask<TResult> AfterGateAsync(
-        ValueTask<IDisposable?> entry, bool mayHaveWaited, CircuitTicket ticket, TItem item, CancellationToken cancellationToken)
+    private async ValueTask<TResult> FinishAsync(Attempt attempt, TItem item, CancellationToken cancellationToken)
     {
-        IDisposable? lease;
-        try
+        if (attempt.Phase != AttemptPhase.Call)
         {
-            lease = await entry.ConfigureAwait(false);
-        }
-        catch
-        {
-            // Nothing was called, so there is no outcome to report.
-            policies.Breaker?.Ignored(ticket);
-            throw;
+            attempt = await policies.Guard.EnterAsync(attempt, cancellationToken).ConfigureAwait(false);
         }
 
+        long started = policies.Adaptive?.Timestamp() ?? 0;
         try
         {
-            // A wait may end just before it learns of a cancellation. No attempt may begin after the end of the run.
-            if (cancellationToken.IsCancellationRequested)
-            {
-                policies.Breaker?.Ignored(ticket);
-                throw new OperationCanceledException(cancellationToken);
-            }
-
-            // A circuit that opened while this attempt was queued must stop it: its ticket is from an older generation.
-            if (mayHaveWaited && policies.Breaker is { } breaker && !breaker.IsCurrent(ticket) && !breaker.TryEnter(out ticket))
-            {
-                throw breaker.CreateRejection();
-            }
-
-            long started = policies.Adaptive?.Timestamp() ?? 0;
             TResult result;
             try
             {
@@ -265,22 +234,22 @@ internal readonly struct PolicyCall<TItem, TResult>(
             }
             catch (Exception e)
             {
-                policies.Failed(ticket, e, started, cancellationToken);
+                policies.Failed(attempt.Ticket, e, started, cancellationToken);
                 throw;
             }
 
-            policies.Succeeded(ticket, started, cancellationToken);
+            policies.Succeeded(attempt.Ticket, started, cancellationToken);
             return result;
         }
         finally
         {
-            lease?.Dispose();
+            attempt.Lease?.Dispose();
         }
     }
 
     private async ValueTask<TResult> AfterStartAsync(ValueTask started, TItem item, long index, CancellationToken cancellationToken)
     {
-        await policies.ToldAsync(started).ConfigureAwait(false);
+        await policies.HookEndedAsync(started).ConfigureAwait(false);
         return await InvokeHooked(item, index, isFirst: false, cancellationToken).ConfigureAwait(false);
     }
 
@@ -288,26 +257,13 @@ internal readonly struct PolicyCall<TItem, TResult>(
     private async ValueTask<TResult> BeforeCompletionAsync(ValueTask<TResult> pending, long index)
     {
         TResult result = await pending.ConfigureAwait(false);
-        await policies.ToldAsync(policies.Tell(policies.Completed!, index)).ConfigureAwait(false);
+        await policies.HookEndedAsync(policies.CallHook(policies.Completed!, index)).ConfigureAwait(false);
         return result;
     }
 
-    private async ValueTask<TResult> AfterCompletionAsync(ValueTask told, TResult result)
+    private async ValueTask<TResult> AfterCompletionAsync(ValueTask hook, TResult result)
     {
-        await policies.ToldAsync(told).ConfigureAwait(false);
+        await policies.HookEndedAsync(hook).ConfigureAwait(false);
         return result;
-    }
-
-    private ValueTask<IDisposable?> Enter(IRateGate gate, CircuitTicket ticket, CancellationToken cancellationToken)
-    {
-        try
-        {
-            return gate.EnterAsync(cancellationToken);
-        }
-        catch
-        {
-            policies.Breaker?.Ignored(ticket);
-            throw;
-        }
     }
 }

@@ -9,12 +9,6 @@ namespace Weir.Policies;
 /// </summary>
 internal sealed class RunRecovery<TResult> : IRecovery<TResult>
 {
-    // For a circuit that another call is probing at this moment. An open circuit states its own remaining time.
-    private static readonly TimeSpan ShortestWait = TimeSpan.FromMilliseconds(10);
-
-    // A half-open circuit only knows its longest remaining time, and usually closes much sooner.
-    private static readonly TimeSpan LongestHalfOpenWait = TimeSpan.FromMilliseconds(100);
-
     private readonly ParallelRunOptions _options;
     private readonly CallPolicies? _policies;
     private readonly RetryPolicy? _retry;
@@ -34,7 +28,7 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
     public static RunRecovery<TResult>? Of(ParallelRunOptions options, CallPolicies? policies)
     {
         TypedFallback<TResult>? fallback = Fallback.For<TResult>(options.OnFallback);
-        bool waits = policies?.Breaker is not null && options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen;
+        bool waits = policies?.Guard.Breaker is not null && options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen;
         return options.MaxRetries > 0 || (options.AttemptTimeout is not null && policies is null) || fallback is not null || waits
             ? new RunRecovery<TResult>(options, policies, fallback)
             : null;
@@ -50,16 +44,13 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
         int index = Indices.ToInt(call.Index);
         if (!call.IsFinal)
         {
-            if (call.Error is CircuitBreakerOpenException && _options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen
-                && _policies?.Breaker is { } breaker)
+            // What a call's own circuit refuses is a failure like any other.
+            if (_options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen && _policies?.Guard.Breaker is { } breaker
+                && call.Error is CircuitBreakerOpenException refusal && refusal.RefusedBy == breaker)
             {
-                TimeSpan wait = breaker.RetryAfter;
-                if (wait > LongestHalfOpenWait && breaker.State == CircuitBreakerState.HalfOpen)
-                {
-                    wait = LongestHalfOpenWait;
-                }
-
-                return Recovery<TResult>.Defer(wait > ShortestWait ? wait : ShortestWait);
+                // The change is asked for first: one between the two questions is not missed.
+                Task change = breaker.NextChange;
+                return Recovery<TResult>.Defer(breaker.RetryAfter, change);
             }
 
             if (_retry?.GetDelay(call.Attempt, call.Error, call.PreviousDelay) is { } delay)

@@ -1,0 +1,21 @@
+using Weir.Core.Threads;
+
+namespace Weir.Core.Dispatch;
+
+/// <summary>
+/// Calls a run's <see cref="DelayQueue{T}"/> when something has happened that its items wait for. What happens may be a long time off and outlive the run, which this lets go of at its end.
+/// </summary>
+internal sealed class DelayWakeUp<T>(DelayQueue<T> queue)
+{
+    private DelayQueue<T>? _queue = queue;
+
+    public void CallAfter(Task until) =>
+        until.ContinueWith(
+            static (ended, wakeUp) => ((DelayWakeUp<T>)wakeUp!)._queue?.Wake(ended),
+            this,
+            CancellationToken.None,
+            TaskContinuationOptions.None,
+            UrgentScheduler.Instance);
+
+    public void Close() => _queue = null;
+}

@@ -1,0 +1,136 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Runtime.CompilerServices;
+
+namespace Weir.Resilience;
+
+/// <summary>
+/// The one order of an attempt: the circuit breaker, the rate limit, the breaker once more if the rate limit took its time, the call, and what the breaker is told of its end.
+/// Single calls (<see cref="PolicyChain{TResult}"/>) and the items of runs go through the same one.
+/// </summary>
+/// <param name="breaker">The circuit breaker, or null.</param>
+/// <param name="rateLimit">The rate limit, or null.</param>
+/// <param name="waitsForCircuit">Whether an attempt waits here for an open circuit. A run lets its items wait elsewhere, where they hold no worker.</param>
+internal sealed class AttemptGuard(CircuitBreaker? breaker, IRateGate? rateLimit, bool waitsForCircuit)
+{
+    private readonly TokenBucket? _bucket = rateLimit as TokenBucket;
+
+    public CircuitBreaker? Breaker => breaker;
+
+    /// <summary>Whether there is nothing to pass.</summary>
+    public bool IsEmpty => breaker is null && rateLimit is null;
+
+    /// <summary>Whether an attempt that passes without waiting holds nothing that has to be given back.</summary>
+    public bool HasNoLeases => rateLimit is null || _bucket is not null;
+
+    /// <summary>Gets an attempt as far as it gets without waiting, and without anything to give back but the ticket.</summary>
+    /// <param name="ticket">The breaker's permission, unless the result is <see cref="AttemptPhase.Circuit"/>.</param>
+    /// <returns>The next step. An attempt that is not at its call goes on in <see cref="EnterAsync"/>, or ends with <see cref="Ignored"/>.</returns>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public AttemptPhase TryEnter(out CircuitTicket ticket)
+    {
+        ticket = default;
+        return breaker is not null && !breaker.TryEnter(out ticket) ? AttemptPhase.Circuit
+            : rateLimit is null || (_bucket is not null && _bucket.TryEnter()) ? AttemptPhase.Call
+            : AttemptPhase.RateLimit;
+    }
+
+    /// <summary>Asks the rate limit. One that throws is treated as one whose task failed.</summary>
+    public ValueTask<IDisposable?> EnterRateLimit(CancellationToken token)
+    {
+        try
+        {
+            return rateLimit is null ? default : rateLimit.EnterAsync(token);
+        }
+        catch (Exception exception)
+        {
+            return ValueTask.FromException<IDisposable?>(exception);
+        }
+    }
+
+    /// <summary>Gets an attempt past the breaker and the rate limit. What it holds is given back when that fails.</summary>
+    /// <exception cref="CircuitBreakerOpenException">The circuit is open, and this guard does not wait for it.</exception>
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Awaited once, some lines below.")]
+    public async ValueTask<Attempt> EnterAsync(Attempt attempt, CancellationToken token)
+    {
+        try
+        {
+            if (attempt.Phase == AttemptPhase.Circuit)
+            {
+                attempt.Ticket = await EnterCircuitAsync(token).ConfigureAwait(false);
+                attempt.Entry = EnterRateLimit(token);
+            }
+
+            while (true)
+            {
+                bool waits = !attempt.Entry.IsCompleted;
+                attempt.Lease = await attempt.Entry.ConfigureAwait(false);
+
+                // A circuit that opened while this attempt stood in the queue must stop it: its ticket is of an older generation.
+                if (!waits || breaker is null || breaker.IsCurrent(attempt.Ticket) || breaker.TryEnter(out attempt.Ticket))
+                {
+                    break;
+                }
+
+                // What was paid was paid for a start at that moment. An attempt that waits for the circuit pays anew when it may start.
+                attempt.Lease?.Dispose();
+                attempt.Lease = null;
+                attempt.Ticket = await EnterCircuitAsync(token).ConfigureAwait(false);
+                attempt.Entry = EnterRateLimit(token);
+            }
+
+            // A delay or a wait may end just before it hears of a cancellation: no attempt begins after the end.
+            token.ThrowIfCancellationRequested();
+            attempt.Phase = AttemptPhase.Call;
+            return attempt;
+        }
+        catch
+        {
+            // Nothing was called, so nothing can be said about it.
+            Ignored(attempt.Ticket);
+            attempt.Lease?.Dispose();
+            throw;
+        }
+    }
+
+    /// <summary>The call gave its result.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public void Succeeded(CircuitTicket ticket) => breaker?.Succeeded(ticket);
+
+    /// <summary>The call failed. An exception of the breaker's own options takes the place of the failure.</summary>
+    /// <param name="ticket">Its permission.</param>
+    /// <param name="error">What it failed with.</param>
+    /// <param name="token">The token that the attempt was given: the caller's, or one that a time limit around the attempt cancels too.</param>
+    /// <param name="callerToken">The token of the caller or of the run.</param>
+    public void Failed(CircuitTicket ticket, Exception error, CancellationToken token, CancellationToken callerToken)
+    {
+        if (error is OperationCanceledException && token.IsCancellationRequested && !callerToken.IsCancellationRequested)
+        {
+            // A time limit has ended the call: what is called was too slow, though the exception does not say so.
+            breaker?.Failed(ticket);
+        }
+        else
+        {
+            breaker?.Report(ticket, error, callerToken);
+        }
+    }
+
+    /// <summary>Nothing was called.</summary>
+    public void Ignored(CircuitTicket ticket) => breaker?.Ignored(ticket);
+
+    private async ValueTask<CircuitTicket> EnterCircuitAsync(CancellationToken token)
+    {
+        CircuitTicket ticket = default;
+        while (breaker is not null && !breaker.TryEnter(out ticket))
+        {
+            if (!waitsForCircuit)
+            {
+                throw breaker.CreateRejection();
+            }
+
+            await breaker.WaitAsync(token).ConfigureAwait(false);
+        }
+
+        return ticket;
+    }
+}

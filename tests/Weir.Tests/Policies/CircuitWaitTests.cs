@@ -1,0 +1,106 @@
+using System.Runtime.CompilerServices;
+using Weir.Resilience;
+using Weir.Tests.Operators.Support;
+
+namespace Weir.Tests.Policies;
+
+/// <summary>Items of a run that wait for a circuit: they are told of each change, whatever the clock says.</summary>
+public sealed class CircuitWaitTests : IDisposable
+{
+    private static readonly TimeSpan OpenTimeout = TimeSpan.FromSeconds(30);
+
+    private readonly ManualTimeProvider _time = new();
+    private readonly Gate _probe = new();
+
+    private ParallelRunOptions Options => new() { MaxDegreeOfParallelism = 4, TimeProvider = _time, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen };
+
+    public void Dispose() => _probe.Dispose();
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task HalfOpen_ProbeEnds_TheOthersGoOnAtOnce(bool probeIsIgnored)
+    {
+        CircuitBreaker breaker = Broken();
+        _time.Advance(OpenTimeout);
+
+        // Somebody else has the only probe, so all items of the run meet a half-open circuit and wait. The clock stands still from here on.
+        Assert.True(breaker.TryEnter(out CircuitTicket probe));
+        Task<List<int>> run = Enumerable.Range(0, 20).SelectParallelAsync(static (x, _) => new ValueTask<int>(x), Options with { SharedCircuitBreaker = breaker });
+        await Guard.UntilAsync(() => _time.ArmedTimers > 0, "items that wait for the circuit");
+        Assert.False(run.IsCompleted);
+        if (probeIsIgnored)
+        {
+            breaker.Ignored(probe);
+        }
+        else
+        {
+            breaker.Succeeded(probe);
+        }
+
+        Assert.Equal(Enumerable.Range(0, 20), await run.WithinAsync("the run whose circuit has closed"));
+    }
+
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task Open_PassesToHalfOpenAndClosed_WithNoStepOfTheClockInBetween()
+    {
+        CircuitBreaker breaker = Broken();
+        int calls = 0;
+        Task<List<int>> run = Enumerable.Range(0, 20).SelectParallelAsync(
+            async (x, token) =>
+            {
+                if (Interlocked.Increment(ref calls) == 1)
+                {
+                    await _probe.WaitAsync(token);
+                }
+
+                return x;
+            },
+            Options with { SharedCircuitBreaker = breaker });
+        await Guard.UntilAsync(() => _time.ArmedTimers > 0, "items that wait for the circuit");
+        _time.Advance(OpenTimeout);
+        await Guard.UntilAsync(() => Volatile.Read(ref calls) == 1, "the probe");
+        Assert.Equal(CircuitBreakerState.HalfOpen, breaker.State);
+        _probe.Open();
+        Assert.Equal(Enumerable.Range(0, 20), await run.WithinAsync("the run whose probe has succeeded"));
+    }
+
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task OwnCircuitOfTheCall_Refuses_IsAFailureAndNoWait()
+    {
+        CircuitBreaker inner = Broken();
+        ItemOutcome<int>[] outcomes = await new[] { 1, 2 }.SelectParallelOutcomesAsync<int, int>(
+            (_, _) => throw inner.CreateRejection(),
+            Options with { CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 100 } }).WithinAsync("the run");
+        Assert.All(outcomes, static o => Assert.IsType<CircuitBreakerOpenException>(o.Error));
+    }
+
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task Cancelled_WhileItemsWait_TheCircuitKeepsNothingOfTheRun()
+    {
+        CircuitBreaker breaker = Broken();
+        WeakReference item = await RunAndCancelAsync(breaker);
+        await Leak.GoneAsync([item], "an item of a run that waited for a circuit and was cancelled");
+        GC.KeepAlive(breaker);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private async Task<WeakReference> RunAndCancelAsync(CircuitBreaker breaker)
+    {
+        object item = new();
+        using CancellationTokenSource cancelling = new();
+        Task run = new[] { item }.SelectParallelAsync(static (x, _) => new ValueTask<object>(x), Options with { SharedCircuitBreaker = breaker }, cancellationToken: cancelling.Token);
+        await Guard.UntilAsync(() => _time.ArmedTimers > 0, "an item that waits for the circuit");
+        await cancelling.CancelAsync();
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => run);
+        return new WeakReference(item);
+    }
+
+    private CircuitBreaker Broken()
+    {
+        CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 1, SuccessThreshold = 1, OpenTimeout = OpenTimeout, TimeProvider = _time });
+        Assert.True(breaker.TryEnter(out CircuitTicket ticket));
+        breaker.Failed(ticket);
+        return breaker;
+    }
+}
