@@ -30,8 +30,8 @@ internal sealed class AttemptGuard(CircuitBreaker? breaker, IRateGate? rateLimit
     {
         ticket = default;
         return breaker is not null && !breaker.TryEnter(out ticket) ? AttemptPhase.Circuit
-            : rateLimit is null || (_bucket is not null && _bucket.TryEnter()) ? AttemptPhase.Call
-            : AttemptPhase.RateLimit;
+            : _bucket is not null ? (_bucket.TryEnter() ? AttemptPhase.Call : AttemptPhase.RateLimit)
+            : rateLimit is null ? AttemptPhase.Call : AttemptPhase.RateLimit;
     }
 
     /// <summary>Asks the rate limit. One that throws is treated as one whose task failed.</summary>
@@ -115,6 +115,9 @@ internal sealed class AttemptGuard(CircuitBreaker? breaker, IRateGate? rateLimit
         }
     }
 
+    /// <summary>What an attempt ends with that the circuit did not let in.</summary>
+    public CircuitBreakerOpenException CreateRejection() => breaker!.CreateRejection();
+
     /// <summary>Nothing was called.</summary>
     public void Ignored(CircuitTicket ticket) => breaker?.Ignored(ticket);
 
@@ -125,7 +128,7 @@ internal sealed class AttemptGuard(CircuitBreaker? breaker, IRateGate? rateLimit
         {
             if (!waitsForCircuit)
             {
-                throw breaker.CreateRejection();
+                throw CreateRejection();
             }
 
             await breaker.WaitAsync(token).ConfigureAwait(false);

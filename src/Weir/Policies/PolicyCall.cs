@@ -50,9 +50,15 @@ internal readonly struct PolicyCall<TItem, TResult>(
             return;
         }
 
-        AttemptPhase next = around.Guard.TryEnter(out CircuitTicket ticket);
+        AttemptGuard guard = around.Guard;
+        AttemptPhase next = guard.TryEnter(out CircuitTicket ticket);
         if (next != AttemptPhase.Call)
         {
+            if (next == AttemptPhase.Circuit)
+            {
+                throw guard.CreateRejection();
+            }
+
             EnterElsewhere(item, ticket, next, cancellationToken, ref pending);
             return;
         }
@@ -74,7 +80,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
             return;
         }
 
-        around.Guard.Succeeded(ticket);
+        guard.Succeeded(ticket);
         pending.Succeed(task.Result);
     }
 
@@ -173,7 +179,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
         {
             if (next == AttemptPhase.Circuit)
             {
-                throw policies.Guard.Breaker!.CreateRejection();
+                throw policies.Guard.CreateRejection();
             }
 
             ValueTask<IDisposable?> entry = policies.Guard.EnterRateLimit(cancellationToken);
