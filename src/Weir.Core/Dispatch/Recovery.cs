@@ -32,8 +32,8 @@ internal readonly struct Recovery<TResult>
     /// <summary>Another attempt after a delay.</summary>
     public static Recovery<TResult> Retry(TimeSpan delay) => new(RecoveryKind.Retry, delay, default, null);
 
-    /// <summary>The same attempt after a delay or when a task has ended, whatever comes first, because it was not really made.</summary>
-    public static Recovery<TResult> Defer(TimeSpan delay, Task until) => new(RecoveryKind.Defer, delay, default, null, until);
+    /// <summary>The same attempt after a delay, or when a task has ended if that is earlier, because it was not really made.</summary>
+    public static Recovery<TResult> Defer(TimeSpan delay, Task? until = null) => new(RecoveryKind.Defer, delay, default, null, until);
 
     /// <summary>A result that replaces the failure.</summary>
     public static Recovery<TResult> Succeed(TResult result) => new(RecoveryKind.Succeed, default, result, null);
