@@ -100,7 +100,7 @@ public abstract class FeatureSuite : ItemSuite
         _breaker = Workloads.Features.CircuitBreaker(Options);
         _rate = Workloads.Features.RateLimit(Options);
         _attempt = Workloads.Features.AttemptTimeout(Options);
-        _item = Workloads.Features.ItemTimeout(Options);
+        _item = Workloads.Features.PerItemTimeout(Options);
         _fallback = Workloads.Features.Fallback(Options);
         _adaptive = Workloads.Features.Adaptive(Options);
         _hooks = Workloads.Features.Hooks(Options);

@@ -16,7 +16,7 @@ internal static class Features
 
     public static ParallelRunOptions AttemptTimeout(ParallelRunOptions options) => options with { AttemptTimeout = TimeSpan.FromSeconds(10) };
 
-    public static ParallelRunOptions ItemTimeout(ParallelRunOptions options) => options with { PerItemTimeout = TimeSpan.FromSeconds(10) };
+    public static ParallelRunOptions PerItemTimeout(ParallelRunOptions options) => options with { PerItemTimeout = TimeSpan.FromSeconds(10) };
 
     public static ParallelRunOptions Fallback(ParallelRunOptions options) => options with { OnFallback = Weir.Fallback.Of(static (_, _) => -1) };
 
@@ -46,5 +46,5 @@ internal static class Features
 
     /// <summary>Everything that can stand around a call, and what watches it, together.</summary>
     public static ParallelRunOptions All(ParallelRunOptions options) =>
-        Metrics(Progress(Fallback(AttemptTimeout(ItemTimeout(RateLimit(CircuitBreaker(Retries(options))))))));
+        Metrics(Progress(Fallback(AttemptTimeout(PerItemTimeout(RateLimit(CircuitBreaker(Retries(options))))))));
 }

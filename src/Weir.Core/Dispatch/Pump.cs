@@ -41,7 +41,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
         Debug.Assert(settings.Limit >= 1, "Limits are validated by the public API.");
         _settings = settings;
         _limit = settings.Limit;
-        IsGuarded = guarded || settings.Guarded || settings.ItemTimeout is not null;
+        IsGuarded = guarded || settings.Guarded || settings.PerItemTimeout is not null;
         Token = _stopped.Token;
         Context = ExecutionContext.Capture();
         settings.Adaptive?.Attach(this);

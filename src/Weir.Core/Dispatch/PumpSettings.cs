@@ -14,7 +14,7 @@ internal sealed record PumpSettings
     public required ErrorMode ErrorMode { get; init; }
 
     /// <summary>How long one item may take, or null.</summary>
-    public TimeSpan? ItemTimeout { get; init; }
+    public TimeSpan? PerItemTimeout { get; init; }
 
     /// <summary>The user's hook for a failed item: false stops the run.</summary>
     public Func<long, Exception, ValueTask<bool>>? OnError { get; init; }

@@ -74,7 +74,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     private void SetDeadline(long start)
     {
         ItemGuard guard = _guard!;
-        guard.ItemDeadline = _repetition?.Deadline ?? After(start, run.Settings.ItemTimeout);
+        guard.ItemDeadline = _repetition?.Deadline ?? After(start, run.Settings.PerItemTimeout);
         Volatile.Write(ref guard.Deadline, Math.Min(guard.ItemDeadline, After(start, run.Recovery?.AttemptTimeout)));
     }
 
@@ -83,7 +83,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         get
         {
-            TimeSpan item = run.Settings.ItemTimeout ?? TimeSpan.MaxValue;
+            TimeSpan item = run.Settings.PerItemTimeout ?? TimeSpan.MaxValue;
             TimeSpan attempt = run.Recovery?.AttemptTimeout ?? TimeSpan.MaxValue;
             return item < attempt ? item : attempt;
         }
@@ -129,7 +129,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                         break;
                     }
 
-                    deadline = Math.Min(After(seen, run.Settings.ItemTimeout), After(seen, run.Recovery?.AttemptTimeout));
+                    deadline = Math.Min(After(seen, run.Settings.PerItemTimeout), After(seen, run.Recovery?.AttemptTimeout));
                 }
 
                 left = time.GetElapsedTime(time.GetTimestamp(), deadline);
@@ -156,7 +156,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
         SetDeadlineIfNotSet(guard);
         bool isItems = _guard!.Deadline >= _guard!.ItemDeadline;
-        TimeSpan limit = (isItems ? run.Settings.ItemTimeout : run.Recovery!.AttemptTimeout)!.Value;
+        TimeSpan limit = (isItems ? run.Settings.PerItemTimeout : run.Recovery!.AttemptTimeout)!.Value;
         run.Settings.Adaptive?.TimedOut(limit);
         var successor = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateSuccessor(this);
         successor._wait = Wait.Handover;

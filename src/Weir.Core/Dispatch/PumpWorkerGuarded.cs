@@ -78,7 +78,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         ReadOnlySpan<TItem> items = _chunk.Items;
         TCall call = run.Call;
-        bool timed = run.Settings.ItemTimeout is not null || run.Recovery?.AttemptTimeout is not null;
+        bool timed = run.Settings.PerItemTimeout is not null || run.Recovery?.AttemptTimeout is not null;
         _guard!.Host = run.Settings.Executor.CurrentHost;
         for (int position = _chunk.Position; position < _chunk.Count; position++)
         {
@@ -98,7 +98,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
             if (timed && !TryStartClock())
             {
-                return Fail(index, ItemStatus.TimedOut, TimedOut(run.Settings.ItemTimeout!.Value));
+                return Fail(index, ItemStatus.TimedOut, TimedOut(run.Settings.PerItemTimeout!.Value));
             }
 
             CancellationToken token = timed ? _guard!.Stop!.Token : run.Token;

@@ -209,7 +209,7 @@ internal static class OperatorRun
     {
         Limit = options.MaxDegreeOfParallelism,
         ErrorMode = errorMode,
-        ItemTimeout = options.PerItemTimeout,
+        PerItemTimeout = options.PerItemTimeout,
         TimeProvider = options.TimeProvider,
         OnError = options.OnErrorAsync is { } onError ? ErrorHook(onError) : null,
         OnThrottle = options.OnThrottleAsync is { } onThrottle ? PauseHook(onThrottle) : null,

@@ -87,18 +87,18 @@ public sealed class AutoRuntime : IExecutionRuntime
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> keySelector,
+        Func<TItem, TKey> partitionBy,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
         where TKey : notnull
     {
-        ArgumentNullException.ThrowIfNull(keySelector);
+        ArgumentNullException.ThrowIfNull(partitionBy);
         options = Check(items, processor, options);
         return StartMany(
             items,
             processor,
             options,
-            source => new KeyedSource<TItem, TKey>(source, keySelector, null, options.MaxPerPartition, items.Count),
+            source => new KeyedSource<TItem, TKey>(source, partitionBy, null, options.MaxPerPartition, items.Count),
             out _,
             cancellationToken);
     }
@@ -131,32 +131,32 @@ public sealed class AutoRuntime : IExecutionRuntime
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        bool preserveOrder = false,
+        bool orderedOutput = false,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
     {
         options = Check(items, processor, options);
-        return Stream(items, processor, preserveOrder, options, null, cancellationToken);
+        return Stream(items, processor, orderedOutput, options, null, cancellationToken);
     }
 
     /// <inheritdoc/>
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> keySelector,
-        bool preserveOrder = false,
+        Func<TItem, TKey> partitionBy,
+        bool orderedOutput = false,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
         where TKey : notnull
     {
-        ArgumentNullException.ThrowIfNull(keySelector);
+        ArgumentNullException.ThrowIfNull(partitionBy);
         options = Check(items, processor, options);
         return Stream(
             items,
             processor,
-            preserveOrder,
+            orderedOutput,
             options,
-            source => new KeyedSource<TItem, TKey>(source, keySelector, null, options.MaxPerPartition, items.Count),
+            source => new KeyedSource<TItem, TKey>(source, partitionBy, null, options.MaxPerPartition, items.Count),
             cancellationToken);
     }
 
@@ -201,7 +201,7 @@ public sealed class AutoRuntime : IExecutionRuntime
     private PumpStream<(int Index, ItemOutcome<TResult> Outcome)> Stream<TItem, TResult>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        bool preserveOrder,
+        bool orderedOutput,
         ProcessManyOptions options,
         Func<Source<TItem>, Source<TItem>>? keys,
         CancellationToken cancellationToken)
@@ -210,7 +210,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
             MaxConcurrency,
             StreamCapacity,
-            preserveOrder,
+            orderedOutput,
             (output, enumeratorToken) =>
             {
                 Source<TItem> source = RuntimeSource.Of(items, count);
@@ -243,7 +243,7 @@ public sealed class AutoRuntime : IExecutionRuntime
     {
         // One item at a time if each has its own clock or lane.
         AutoExecutor executor = new(_team, MaxThreads);
-        return new AutoPilot(executor, _budget, count, _profiles.Find(processor), oneByOne: hasKeys || options.ItemTimeout is not null);
+        return new AutoPilot(executor, _budget, count, _profiles.Find(processor), oneByOne: hasKeys || options.PerItemTimeout is not null);
     }
 
     private Pump Start<TItem, TResult>(
@@ -260,7 +260,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         {
             Limit = call.Pilot.InFlight,
             ErrorMode = ErrorMode.BestEffort,
-            ItemTimeout = processOptions.ItemTimeout,
+            PerItemTimeout = processOptions.PerItemTimeout,
             Guarded = true,
             TimeProvider = _options.TimeProvider,
             Executor = call.Pilot.Executor,

@@ -16,7 +16,7 @@ internal sealed class DirectCall<TItem, TResult>(
     CancellationToken otherCaller = default)
     : DirectCall(calls, options.BatchTimeout, time, caller, otherCaller), IDisposable
 {
-    private readonly TimeSpan? _itemTimeout = options.ItemTimeout;
+    private readonly TimeSpan? _itemTimeout = options.PerItemTimeout;
     private ItemRace? _race;
     private TimedItem? _timed;
     private ValueTask<TResult> _pending;
@@ -220,7 +220,7 @@ internal sealed class DirectCall<TItem, TResult>(
         {
             if (_timed is { HasExpired: true })
             {
-                return GivenUp(RaceEnd.ItemTimeout, stray: false);
+                return GivenUp(RaceEnd.PerItemTimeout, stray: false);
             }
 
             if (GivenUpAs != ItemStatus.NotRun)

@@ -54,17 +54,17 @@ public sealed class DirectRuntime : IExecutionRuntime
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> keySelector,
+        Func<TItem, TKey> partitionBy,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
         where TKey : notnull
     {
-        ArgumentNullException.ThrowIfNull(keySelector);
+        ArgumentNullException.ThrowIfNull(partitionBy);
         Check(items, processor, options);
 
         try
         {
-            CheckKeys(items, keySelector, cancellationToken);
+            CheckKeys(items, partitionBy, cancellationToken);
         }
         catch (Exception e)
         {
@@ -78,7 +78,7 @@ public sealed class DirectRuntime : IExecutionRuntime
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        bool preserveOrder = false,
+        bool orderedOutput = false,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
     {
@@ -90,17 +90,17 @@ public sealed class DirectRuntime : IExecutionRuntime
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> keySelector,
-        bool preserveOrder = false,
+        Func<TItem, TKey> partitionBy,
+        bool orderedOutput = false,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
         where TKey : notnull
     {
-        ArgumentNullException.ThrowIfNull(keySelector);
+        ArgumentNullException.ThrowIfNull(partitionBy);
         options = Check(items, processor, options);
         return new DirectStream<TItem, TResult>(items, processor, options, _options.TimeProvider, _calls, cancellationToken)
         {
-            BeforeFirst = token => CheckKeys(items, keySelector, token),
+            BeforeFirst = token => CheckKeys(items, partitionBy, token),
         };
     }
 
@@ -108,11 +108,11 @@ public sealed class DirectRuntime : IExecutionRuntime
     public ValueTask DisposeAsync() => new(_calls.CloseAsync(_options.GracePeriod, _options.TimeProvider));
 
     // One item runs at a time and in order, whatever its key. But the contract of all runtimes demands that every item has a key.
-    private static void CheckKeys<TItem, TKey>(IReadOnlyList<TItem> items, Func<TItem, TKey> keySelector, CancellationToken cancellationToken)
+    private static void CheckKeys<TItem, TKey>(IReadOnlyList<TItem> items, Func<TItem, TKey> partitionBy, CancellationToken cancellationToken)
     {
         for (int index = 0; index < items.Count && !cancellationToken.IsCancellationRequested; index++)
         {
-            if (keySelector(items[index]) is null)
+            if (partitionBy(items[index]) is null)
             {
                 throw new InvalidOperationException($"The key of the item at index {index} is null.");
             }

@@ -30,7 +30,7 @@ public static class ExecutionRuntimeExtensions
     /// <param name="runtime">The runtime.</param>
     /// <param name="items">The items, which must not change during the call.</param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
-    /// <param name="keySelector">
+    /// <param name="partitionBy">
     /// Returns the key of an item. Items with the same key run one at a time, in input order (or <see cref="ProcessManyOptions.MaxPerPartition"/> at a time);
     /// items with other keys can overtake them.
     /// </param>
@@ -40,13 +40,13 @@ public static class ExecutionRuntimeExtensions
         this IExecutionRuntime runtime,
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, Task<TResult>> processor,
-        Func<TItem, TKey> keySelector,
+        Func<TItem, TKey> partitionBy,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
         where TKey : notnull
     {
         ArgumentNullException.ThrowIfNull(runtime);
-        return runtime.ProcessManyAsync(items, TaskCalls.Selector(processor), keySelector, options, cancellationToken);
+        return runtime.ProcessManyAsync(items, TaskCalls.Selector(processor), partitionBy, options, cancellationToken);
     }
 
     /// <inheritdoc cref="IExecutionRuntime.ProcessManyStreamAsync{TItem, TResult}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}},
@@ -54,19 +54,19 @@ public static class ExecutionRuntimeExtensions
     /// <param name="runtime">The runtime.</param>
     /// <param name="items">The items, which must not change during the enumeration.</param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
-    /// <param name="preserveOrder">Whether the outcomes come in input order rather than in completion order.</param>
+    /// <param name="orderedOutput">Whether the outcomes come in input order rather than in completion order.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none. The batch timeout counts from the first step.</param>
     /// <param name="cancellationToken">Cancels the enumeration.</param>
     public static IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         this IExecutionRuntime runtime,
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, Task<TResult>> processor,
-        bool preserveOrder = false,
+        bool orderedOutput = false,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(runtime);
-        return runtime.ProcessManyStreamAsync(items, TaskCalls.Selector(processor), preserveOrder, options, cancellationToken);
+        return runtime.ProcessManyStreamAsync(items, TaskCalls.Selector(processor), orderedOutput, options, cancellationToken);
     }
 
     /// <inheritdoc cref="IExecutionRuntime.ProcessManyStreamAsync{TItem, TResult, TKey}(IReadOnlyList{TItem}, Func{TItem, CancellationToken,
@@ -74,25 +74,25 @@ public static class ExecutionRuntimeExtensions
     /// <param name="runtime">The runtime.</param>
     /// <param name="items">The items, which must not change during the enumeration.</param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
-    /// <param name="keySelector">
+    /// <param name="partitionBy">
     /// Returns the key of an item. Items with the same key run one at a time, in input order (or <see cref="ProcessManyOptions.MaxPerPartition"/> at a time);
     /// items with other keys can overtake them.
     /// </param>
-    /// <param name="preserveOrder">Whether the outcomes come in input order rather than in completion order.</param>
+    /// <param name="orderedOutput">Whether the outcomes come in input order rather than in completion order.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none. The batch timeout counts from the first step.</param>
     /// <param name="cancellationToken">Cancels the enumeration.</param>
     public static IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
         this IExecutionRuntime runtime,
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, Task<TResult>> processor,
-        Func<TItem, TKey> keySelector,
-        bool preserveOrder = false,
+        Func<TItem, TKey> partitionBy,
+        bool orderedOutput = false,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
         where TKey : notnull
     {
         ArgumentNullException.ThrowIfNull(runtime);
-        return runtime.ProcessManyStreamAsync(items, TaskCalls.Selector(processor), keySelector, preserveOrder, options, cancellationToken);
+        return runtime.ProcessManyStreamAsync(items, TaskCalls.Selector(processor), partitionBy, orderedOutput, options, cancellationToken);
     }
 
     /// <inheritdoc cref="AutoRuntime.ProcessManyWithDecisionsAsync{TItem, TResult}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}},

@@ -45,7 +45,7 @@ public interface IExecutionRuntime : IAsyncDisposable
     /// <typeparam name="TKey">The type of the keys.</typeparam>
     /// <param name="items">The items, which must not change during the call.</param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
-    /// <param name="keySelector">
+    /// <param name="partitionBy">
     /// Returns the key of an item. It is called once per item, for one item at a time. Items with the same key run one at a time, in input order (or
     /// <see cref="ProcessManyOptions.MaxPerPartition"/> at a time), each after the previous one has ended or was given up. Items with other keys can overtake
     /// them.
@@ -53,10 +53,10 @@ public interface IExecutionRuntime : IAsyncDisposable
     /// <param name="options">The time limits; <see langword="null"/> for none.</param>
     /// <param name="cancellationToken">Cancels the call.</param>
     /// <returns>
-    /// Exactly one outcome per item. An item's failure is never thrown. An exception from <paramref name="keySelector"/> is thrown and ends the call.
+    /// Exactly one outcome per item. An item's failure is never thrown. An exception from <paramref name="partitionBy"/> is thrown and ends the call.
     /// </returns>
     /// <exception cref="ArgumentNullException">
-    /// <paramref name="items"/>, <paramref name="processor"/> or <paramref name="keySelector"/> is <see langword="null"/>. Thrown at the call.
+    /// <paramref name="items"/>, <paramref name="processor"/> or <paramref name="partitionBy"/> is <see langword="null"/>. Thrown at the call.
     /// </exception>
     /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of range. Thrown at the call.</exception>
     /// <exception cref="ObjectDisposedException">The runtime has been disposed. Thrown at the call.</exception>
@@ -65,7 +65,7 @@ public interface IExecutionRuntime : IAsyncDisposable
     Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> keySelector,
+        Func<TItem, TKey> partitionBy,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
         where TKey : notnull;
@@ -75,7 +75,7 @@ public interface IExecutionRuntime : IAsyncDisposable
     /// <typeparam name="TResult">The type of the results.</typeparam>
     /// <param name="items">The items, which must not change during the enumeration.</param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
-    /// <param name="preserveOrder">Whether the outcomes come in input order rather than in completion order.</param>
+    /// <param name="orderedOutput">Whether the outcomes come in input order rather than in completion order.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none. The batch timeout counts from the first step.</param>
     /// <param name="cancellationToken">Cancels the enumeration.</param>
     /// <returns>
@@ -91,7 +91,7 @@ public interface IExecutionRuntime : IAsyncDisposable
     IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        bool preserveOrder = false,
+        bool orderedOutput = false,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default);
 
@@ -101,20 +101,20 @@ public interface IExecutionRuntime : IAsyncDisposable
     /// <typeparam name="TKey">The type of the keys.</typeparam>
     /// <param name="items">The items, which must not change during the enumeration.</param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
-    /// <param name="keySelector">
+    /// <param name="partitionBy">
     /// Returns the key of an item. It is called once per item, for one item at a time. Items with the same key run one at a time, in input order (or
     /// <see cref="ProcessManyOptions.MaxPerPartition"/> at a time), each after the previous one has ended or was given up. Items with other keys can overtake
     /// them.
     /// </param>
-    /// <param name="preserveOrder">Whether the outcomes come in input order rather than in completion order.</param>
+    /// <param name="orderedOutput">Whether the outcomes come in input order rather than in completion order.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none. The batch timeout counts from the first step.</param>
     /// <param name="cancellationToken">Cancels the enumeration.</param>
     /// <returns>
-    /// One outcome per item, each index once, as without keys. The step that reaches an exception from <paramref name="keySelector"/> throws it, which ends the
+    /// One outcome per item, each index once, as without keys. The step that reaches an exception from <paramref name="partitionBy"/> throws it, which ends the
     /// enumeration.
     /// </returns>
     /// <exception cref="ArgumentNullException">
-    /// <paramref name="items"/>, <paramref name="processor"/> or <paramref name="keySelector"/> is <see langword="null"/>. Thrown at the call.
+    /// <paramref name="items"/>, <paramref name="processor"/> or <paramref name="partitionBy"/> is <see langword="null"/>. Thrown at the call.
     /// </exception>
     /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of range. Thrown at the call.</exception>
     /// <exception cref="ObjectDisposedException">The runtime has been disposed. Thrown at the first step.</exception>
@@ -123,8 +123,8 @@ public interface IExecutionRuntime : IAsyncDisposable
     IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> keySelector,
-        bool preserveOrder = false,
+        Func<TItem, TKey> partitionBy,
+        bool orderedOutput = false,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
         where TKey : notnull;

@@ -11,7 +11,7 @@ internal enum RaceEnd
     ItemEnded,
 
     /// <summary>The item's time limit passed.</summary>
-    ItemTimeout,
+    PerItemTimeout,
 
     /// <summary>The call was given up.</summary>
     CallGivenUp,

@@ -55,31 +55,31 @@ public sealed class ParallelRuntime : IExecutionRuntime
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> keySelector,
+        Func<TItem, TKey> partitionBy,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
         where TKey : notnull =>
-        _runtime.ProcessManyAsync(items, processor, keySelector, options, cancellationToken);
+        _runtime.ProcessManyAsync(items, processor, partitionBy, options, cancellationToken);
 
     /// <inheritdoc/>
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        bool preserveOrder = false,
+        bool orderedOutput = false,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default) =>
-        _runtime.ProcessManyStreamAsync(items, processor, preserveOrder, options, cancellationToken);
+        _runtime.ProcessManyStreamAsync(items, processor, orderedOutput, options, cancellationToken);
 
     /// <inheritdoc/>
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> keySelector,
-        bool preserveOrder = false,
+        Func<TItem, TKey> partitionBy,
+        bool orderedOutput = false,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
         where TKey : notnull =>
-        _runtime.ProcessManyStreamAsync(items, processor, keySelector, preserveOrder, options, cancellationToken);
+        _runtime.ProcessManyStreamAsync(items, processor, partitionBy, orderedOutput, options, cancellationToken);
 
     /// <inheritdoc/>
     public async ValueTask DisposeAsync()

@@ -12,7 +12,7 @@ public sealed record ProcessManyOptions
     /// More than zero and at most <see cref="uint.MaxValue"/> - 1 milliseconds; <see langword="null"/>, the default, for no limit.
     /// <see cref="Timeout.InfiniteTimeSpan"/> is stored as <see langword="null"/>.
     /// </value>
-    public TimeSpan? ItemTimeout { get; init => field = Require.NoneIfInfinite(value); }
+    public TimeSpan? PerItemTimeout { get; init => field = Require.NoneIfInfinite(value); }
 
     /// <summary>
     /// How long the whole call may take. Then running items are <see cref="ItemStatus.TimedOut"/>, items that have not started are
@@ -24,14 +24,14 @@ public sealed record ProcessManyOptions
     /// </value>
     public TimeSpan? BatchTimeout { get; init => field = Require.NoneIfInfinite(value); }
 
-    /// <summary>How many items of one key may be in flight at once, for calls with a <c>keySelector</c>.</summary>
+    /// <summary>How many items of one key may be in flight at once, for calls with a <c>partitionBy</c>.</summary>
     /// <value>At least 1. The default is 1: items of one key run one after the other, in input order.</value>
     public int MaxPerPartition { get; init; } = 1;
 
     internal void Validate()
     {
         Require.AtLeastOne(MaxPerPartition, nameof(MaxPerPartition));
-        Require.Timeout(ItemTimeout, nameof(ItemTimeout));
+        Require.Timeout(PerItemTimeout, nameof(PerItemTimeout));
         Require.Timeout(BatchTimeout, nameof(BatchTimeout));
     }
 }

@@ -43,12 +43,12 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> keySelector,
+        Func<TItem, TKey> partitionBy,
         ProcessManyOptions? processOptions,
         CancellationToken cancellationToken)
         where TKey : notnull
     {
-        ArgumentNullException.ThrowIfNull(keySelector);
+        ArgumentNullException.ThrowIfNull(partitionBy);
         processOptions = Check(items, processor, processOptions);
         _calls.ThrowIfClosed();
         if (cancellationToken.IsCancellationRequested)
@@ -63,7 +63,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         }
 
         // The items are already in memory, so any number of them may wait for their key, and no key ever stops another.
-        KeyedSource<TItem, TKey> source = new(RuntimeSource.Of(items, count), keySelector, null, processOptions.MaxPerPartition, count);
+        KeyedSource<TItem, TKey> source = new(RuntimeSource.Of(items, count), partitionBy, null, processOptions.MaxPerPartition, count);
         OutcomeCompletion<TResult> completion = new(count);
         Start(
             source,
@@ -79,7 +79,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        bool preserveOrder,
+        bool orderedOutput,
         ProcessManyOptions? processOptions,
         CancellationToken cancellationToken)
     {
@@ -89,7 +89,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
             limit,
             StreamCapacity,
-            preserveOrder,
+            orderedOutput,
             (output, enumeratorToken) => Start(
                 RuntimeSource.Of(items, count), count, processor, new OutcomeStreamSink<TResult>(output), processOptions, cancellationToken, enumeratorToken),
             cancellationToken)
@@ -101,23 +101,23 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> keySelector,
-        bool preserveOrder,
+        Func<TItem, TKey> partitionBy,
+        bool orderedOutput,
         ProcessManyOptions? processOptions,
         CancellationToken cancellationToken)
         where TKey : notnull
     {
-        ArgumentNullException.ThrowIfNull(keySelector);
+        ArgumentNullException.ThrowIfNull(partitionBy);
         processOptions = Check(items, processor, processOptions);
         _calls.ThrowIfClosed();
         int count = items.Count;
         return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
             limit,
             StreamCapacity,
-            preserveOrder,
+            orderedOutput,
             (output, enumeratorToken) =>
             {
-                KeyedSource<TItem, TKey> source = new(RuntimeSource.Of(items, count), keySelector, null, processOptions.MaxPerPartition, count);
+                KeyedSource<TItem, TKey> source = new(RuntimeSource.Of(items, count), partitionBy, null, processOptions.MaxPerPartition, count);
                 LaneSink<TResult, OutcomeStreamSink<TResult>> sink = new(new OutcomeStreamSink<TResult>(output), source);
                 return Start(source, count, processor, sink, processOptions, cancellationToken, enumeratorToken);
             },
@@ -153,7 +153,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         {
             Limit = limit,
             ErrorMode = ErrorMode.BestEffort,
-            ItemTimeout = processOptions.ItemTimeout,
+            PerItemTimeout = processOptions.PerItemTimeout,
             Guarded = true,
             TimeProvider = options.TimeProvider,
             Executor = executor,

@@ -31,7 +31,7 @@ internal sealed class TimedItem
         Interlocked.MemoryBarrier();
         if (_expired)
         {
-            race.Decide(RaceEnd.ItemTimeout);
+            race.Decide(RaceEnd.PerItemTimeout);
         }
 
         return race;
@@ -53,7 +53,7 @@ internal sealed class TimedItem
     {
         _expired = true;
         Interlocked.MemoryBarrier();
-        Volatile.Read(ref _race)?.Decide(RaceEnd.ItemTimeout);
+        Volatile.Read(ref _race)?.Decide(RaceEnd.PerItemTimeout);
         QuietCancel.Later(_stop);
     }
 }

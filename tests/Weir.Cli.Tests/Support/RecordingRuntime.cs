@@ -36,7 +36,7 @@ internal sealed class RecordingRuntime : IExecutionRuntime
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> keySelector,
+        Func<TItem, TKey> partitionBy,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
         where TKey : notnull =>
@@ -45,8 +45,8 @@ internal sealed class RecordingRuntime : IExecutionRuntime
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> keySelector,
-        bool preserveOrder = false,
+        Func<TItem, TKey> partitionBy,
+        bool orderedOutput = false,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
         where TKey : notnull =>
@@ -55,14 +55,14 @@ internal sealed class RecordingRuntime : IExecutionRuntime
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        bool preserveOrder = false,
+        bool orderedOutput = false,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
     {
-        Assert.False(preserveOrder);
+        Assert.False(orderedOutput);
         Streams++;
         Record(items, options);
-        return _inner.ProcessManyStreamAsync(items, processor, preserveOrder, options, cancellationToken);
+        return _inner.ProcessManyStreamAsync(items, processor, orderedOutput, options, cancellationToken);
     }
 
     public ValueTask DisposeAsync() => _inner.DisposeAsync();

@@ -31,7 +31,7 @@ internal sealed class StoppingRuntime(CancellationTokenSource stop, int call) : 
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> keySelector,
+        Func<TItem, TKey> partitionBy,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
         where TKey : notnull =>
@@ -40,8 +40,8 @@ internal sealed class StoppingRuntime(CancellationTokenSource stop, int call) : 
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        Func<TItem, TKey> keySelector,
-        bool preserveOrder = false,
+        Func<TItem, TKey> partitionBy,
+        bool orderedOutput = false,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
         where TKey : notnull =>
@@ -50,7 +50,7 @@ internal sealed class StoppingRuntime(CancellationTokenSource stop, int call) : 
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         IReadOnlyList<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        bool preserveOrder = false,
+        bool orderedOutput = false,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default) =>
         throw new NotSupportedException();

@@ -165,7 +165,7 @@ public class ItemClockTests
             ErrorMode = ErrorMode.BestEffort,
             Executor = _executor,
             TimeProvider = _time,
-            ItemTimeout = itemTimeout,
+            PerItemTimeout = itemTimeout,
         };
         Retry recovery = new(_failures) { AttemptTimeout = attemptTimeout };
         _pump = new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int>>(

@@ -265,7 +265,7 @@ public class RecoveryTests
             ErrorMode = ErrorMode.BestEffort,
             Executor = executor ?? _executor,
             TimeProvider = time ?? _time,
-            ItemTimeout = itemTimeout,
+            PerItemTimeout = itemTimeout,
         };
         Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int>> pump = new(
             SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()), new SelectorCall<int, int>(selector), new OutcomeSink<int>(completion), settings, recovery);

@@ -156,8 +156,8 @@ public class CallKindTests
         Assert.Equal(Twice, Values(await runtime.ProcessManyAsync(items, async (x, token) => await TaskTwice(x, token))));
         Assert.Equal([false, false, false], Values(await runtime.ProcessManyAsync(items, static async (_, _) => IsWrapped() || await Task.FromResult(false))));
         Assert.Equal(Twice, Values(await runtime.ProcessManyAsync(items, TaskTwice, static x => x % 2)));
-        Assert.Equal(Twice, (await runtime.ProcessManyStreamAsync(items, TaskTwice, preserveOrder: true).ToListAsync(sorted: false)).Select(static o => o.Outcome.Value));
-        Assert.Equal(Twice, (await runtime.ProcessManyStreamAsync(items, TaskTwice, static x => x % 2, preserveOrder: true).ToListAsync(sorted: false)).Select(static o => o.Outcome.Value));
+        Assert.Equal(Twice, (await runtime.ProcessManyStreamAsync(items, TaskTwice, orderedOutput: true).ToListAsync(sorted: false)).Select(static o => o.Outcome.Value));
+        Assert.Equal(Twice, (await runtime.ProcessManyStreamAsync(items, TaskTwice, static x => x % 2, orderedOutput: true).ToListAsync(sorted: false)).Select(static o => o.Outcome.Value));
         if (runtime is AutoRuntime auto)
         {
             Assert.Equal(Twice, (await auto.ProcessManyWithDecisionsAsync(items, TaskTwice)).Outcomes.Select(static o => o.Value));

@@ -35,7 +35,7 @@ public class AutoRuntimeStressTests
             bool hasKeys = form == RunForm.Array && random.Next(4) == 0;
             ProcessManyOptions options = new()
             {
-                ItemTimeout = random.Next(4) == 0 ? TimeSpan.FromSeconds(30) : null,
+                PerItemTimeout = random.Next(4) == 0 ? TimeSpan.FromSeconds(30) : null,
                 BatchTimeout = stops && random.Next(2) == 0 ? TimeSpan.FromTicks(1 + random.Next(100_000)) : null,
             };
             ValueTask<int> Process(int x, CancellationToken token)

@@ -136,7 +136,7 @@ public class AutoRuntimeTests
         await using AutoRuntime runtime = new(4, options: new RuntimeOptions { TimeProvider = clock });
         using RuntimeGate gate = new();
         Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(
-            RuntimeRun.Count(8), (x, _) => new ValueTask<int>(gate.Block(x)), new ProcessManyOptions { ItemTimeout = TimeSpan.FromSeconds(5) });
+            RuntimeRun.Count(8), (x, _) => new ValueTask<int>(gate.Block(x)), new ProcessManyOptions { PerItemTimeout = TimeSpan.FromSeconds(5) });
         await gate.ArrivedAsync(4);
         await clock.PassAsync(TimeSpan.FromSeconds(5), gate.ArrivedAsync(8));
         await clock.PassAsync(TimeSpan.FromSeconds(5), call);

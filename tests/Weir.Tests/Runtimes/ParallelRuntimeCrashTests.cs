@@ -122,7 +122,7 @@ public class ParallelRuntimeCrashTests
         {
             Task<ItemOutcome<int>[]>[] calls = [.. RuntimeRun.Count(Callers).Select(caller => RuntimeRun.Start(
                 RunForm.Array, runtime, RuntimeRun.Count(50), (x, _) => new ValueTask<int>(x == caller ? stuck.Block(x) : x + (caller * 1000)),
-                new ProcessManyOptions { ItemTimeout = TimeSpan.FromSeconds(1) }))];
+                new ProcessManyOptions { PerItemTimeout = TimeSpan.FromSeconds(1) }))];
             Task<ItemOutcome<int>[][]> all = Task.WhenAll(calls);
 
             // There are two threads, so that the third caller's turn to get stuck comes when the first two have been given up.

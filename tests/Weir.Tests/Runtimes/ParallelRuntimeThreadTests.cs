@@ -137,7 +137,7 @@ public class ParallelRuntimeThreadTests
                 working.Enqueue(Thread.CurrentThread);
                 return new ValueTask<int>(x);
             },
-            new ProcessManyOptions { ItemTimeout = TimeSpan.FromSeconds(5) });
+            new ProcessManyOptions { PerItemTimeout = TimeSpan.FromSeconds(5) });
         await gate.ArrivedAsync(2);
         await clock.PassAsync(TimeSpan.FromSeconds(5), call);
         ItemOutcome<int>[] outcomes = await call;
@@ -186,7 +186,7 @@ public class ParallelRuntimeThreadTests
         // The item waits without a thread, then the only thread is taken by another call for good, then time passes.
         Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(
             RuntimeRun.Count(3), (x, _) => gate.PassAsync(x),
-            new ProcessManyOptions { ItemTimeout = TimeSpan.FromSeconds(5), BatchTimeout = TimeSpan.FromSeconds(9) });
+            new ProcessManyOptions { PerItemTimeout = TimeSpan.FromSeconds(5), BatchTimeout = TimeSpan.FromSeconds(9) });
         await gate.ArrivedAsync(1);
         Task<ItemOutcome<int>[]> other = runtime.ProcessManyAsync([1], (x, _) => new ValueTask<int>(holding.Block(x)));
         await holding.ArrivedAsync(1);

@@ -27,7 +27,7 @@ public class RuntimeArgumentTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         foreach (TimeSpan bad in new[] { TimeSpan.Zero, TimeSpan.FromTicks(-1), TimeSpan.FromMilliseconds(-2), TimeSpan.FromMilliseconds(uint.MaxValue), TimeSpan.MaxValue })
         {
-            AssertRefused("ItemTimeout", bad, new ProcessManyOptions { ItemTimeout = bad });
+            AssertRefused("PerItemTimeout", bad, new ProcessManyOptions { PerItemTimeout = bad });
             AssertRefused("BatchTimeout", bad, new ProcessManyOptions { BatchTimeout = bad });
         }
 
@@ -51,7 +51,7 @@ public class RuntimeArgumentTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         TimeSpan longest = TimeSpan.FromMilliseconds(uint.MaxValue - 1);
         ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
-            [1, 2, 3], Same, new ProcessManyOptions { ItemTimeout = longest, BatchTimeout = longest }, CancellationToken.None);
+            [1, 2, 3], Same, new ProcessManyOptions { PerItemTimeout = longest, BatchTimeout = longest }, CancellationToken.None);
         Assert.All(outcomes, static o => Assert.True(o.IsSuccess));
     }
 

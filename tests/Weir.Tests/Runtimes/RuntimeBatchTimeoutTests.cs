@@ -60,7 +60,7 @@ public class RuntimeBatchTimeoutTests
         using CancellationTokenSource caller = new();
         Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
             form, runtime, RuntimeRun.Count(Items), (x, _) => x < 10 ? new ValueTask<int>(x) : gate.PassAsync(x),
-            Timed with { ItemTimeout = Limit * 2 }, caller.Token);
+            Timed with { PerItemTimeout = Limit * 2 }, caller.Token);
         await AssertEndsAsync(name, runtime, clock, gate, call);
     }
 
@@ -114,7 +114,7 @@ public class RuntimeBatchTimeoutTests
                 {
                     token.Register(() => told.TrySetResult());
                     return gate.PassAsync(x);
-                }, Timed with { ItemTimeout = itemTimeout }, callerHasAToken ? caller.Token : CancellationToken.None);
+                }, Timed with { PerItemTimeout = itemTimeout }, callerHasAToken ? caller.Token : CancellationToken.None);
                 await gate.ArrivedAsync(1);
                 await clock.PassAsync(Limit, call);
                 RuntimeRun.AssertTimedOut((await call)[0]);
@@ -170,7 +170,7 @@ public class RuntimeBatchTimeoutTests
         int limit = RuntimeCases.LimitOf(name);
         using RuntimeGate gate = new();
         Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
-            form, runtime, RuntimeRun.Count(Items), (x, _) => gate.PassAsync(x), Timed with { ItemTimeout = TimeSpan.FromSeconds(40) });
+            form, runtime, RuntimeRun.Count(Items), (x, _) => gate.PassAsync(x), Timed with { PerItemTimeout = TimeSpan.FromSeconds(40) });
         await gate.ArrivedAsync(limit);
         await clock.PassAsync(TimeSpan.FromSeconds(40), gate.ArrivedAsync(2 * limit));
         await clock.PassAsync(TimeSpan.FromSeconds(20), call);
@@ -193,7 +193,7 @@ public class RuntimeBatchTimeoutTests
         {
             ItemOutcome<int>[] outcomes = await RuntimeRun.AllAsync(
                 form, runtime, RuntimeRun.Count(50), static (x, _) => new ValueTask<int>(x),
-                new ProcessManyOptions { BatchTimeout = TimeSpan.FromTicks(1 + (round * 100)), ItemTimeout = TimeSpan.FromTicks(1 + (round * 50)) });
+                new ProcessManyOptions { BatchTimeout = TimeSpan.FromTicks(1 + (round * 100)), PerItemTimeout = TimeSpan.FromTicks(1 + (round * 50)) });
             Assert.All(outcomes, static (o, x) => Assert.Equal(o.IsSuccess ? x : 0, o.ValueOrDefault));
         }
 

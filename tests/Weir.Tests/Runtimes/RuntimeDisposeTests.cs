@@ -84,7 +84,7 @@ public class RuntimeDisposeTests
         using RuntimeGate gate = new();
         Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
             form, runtime, RuntimeRun.Count(Items), (x, _) => x < 10 ? new ValueTask<int>(x) : gate.PassAsync(x),
-            new ProcessManyOptions { ItemTimeout = Grace * 3, BatchTimeout = Grace * 4 });
+            new ProcessManyOptions { PerItemTimeout = Grace * 3, BatchTimeout = Grace * 4 });
         await AssertEndsAsync(name, runtime, clock, gate, call);
     }
 

@@ -7,7 +7,7 @@ namespace Weir.Tests.Runtimes;
 public class RuntimeItemTimeoutTests
 {
     private static readonly TimeSpan Limit = TimeSpan.FromSeconds(5);
-    private static readonly ProcessManyOptions Timed = new() { ItemTimeout = Limit };
+    private static readonly ProcessManyOptions Timed = new() { PerItemTimeout = Limit };
 
     public static TheoryData<string, RunForm> Cases => RuntimeCases.EveryForm();
 
@@ -123,7 +123,7 @@ public class RuntimeItemTimeoutTests
             started[x].SetResult();
             await gates[x].Task;
             return x;
-        }, RuntimeCases.LimitOf(name) == 1 ? Timed : Timed with { ItemTimeout = Limit * 5 });
+        }, RuntimeCases.LimitOf(name) == 1 ? Timed : Timed with { PerItemTimeout = Limit * 5 });
         for (int x = 0; x < 5; x++)
         {
             await started[x].Task;

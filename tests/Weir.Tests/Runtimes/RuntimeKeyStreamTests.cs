@@ -96,7 +96,7 @@ public class RuntimeKeyStreamTests
         Assert.Same(own, await Assert.ThrowsAsync<InvalidDataException>(() => DrainAsync(runtime.ProcessManyStreamAsync(
             RuntimeRun.Count(50), static (x, _) => new ValueTask<int>(x), x => x == 30 ? throw own : x))));
         InvalidOperationException noKey = await Assert.ThrowsAsync<InvalidOperationException>(() => DrainAsync(runtime.ProcessManyStreamAsync(
-            RuntimeRun.Count(50), static (x, _) => new ValueTask<int>(x), static x => x == 30 ? null! : "key", preserveOrder: true)));
+            RuntimeRun.Count(50), static (x, _) => new ValueTask<int>(x), static x => x == 30 ? null! : "key", orderedOutput: true)));
         Assert.Equal("The key of the item at index 30 is null.", noKey.Message);
         Assert.True(await RuntimeRun.UntilAsync(() => runtime.Statistics is { ActiveCalls: 0, InFlight: 0 }));
     }
@@ -132,7 +132,7 @@ public class RuntimeKeyStreamTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         int[] items = [1];
         Assert.Throws<ArgumentNullException>(
-            "keySelector", () => { _ = runtime.ProcessManyStreamAsync(items, static (x, _) => new ValueTask<int>(x), (Func<int, int>)null!); });
+            "partitionBy", () => { _ = runtime.ProcessManyStreamAsync(items, static (x, _) => new ValueTask<int>(x), (Func<int, int>)null!); });
         Assert.Throws<ArgumentNullException>(
             "items", () => { _ = runtime.ProcessManyStreamAsync((int[])null!, static (x, _) => new ValueTask<int>(x), static x => x); });
         Assert.Throws<ArgumentOutOfRangeException>(

@@ -111,7 +111,7 @@ public class RuntimeKeyTests
             RuntimeRun.Count(20),
             (x, _) => x == 4 ? stuck.PassAsync(x) : new ValueTask<int>(x),
             static _ => "one",
-            new ProcessManyOptions { ItemTimeout = TimeSpan.FromSeconds(5) }));
+            new ProcessManyOptions { PerItemTimeout = TimeSpan.FromSeconds(5) }));
         await stuck.ArrivedAsync(1);
         await clock.PassAsync(TimeSpan.FromSeconds(5), call);
         ItemOutcome<int>[] outcomes = await call;
@@ -196,7 +196,7 @@ public class RuntimeKeyTests
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         int[] items = [1];
-        Assert.Throws<ArgumentNullException>("keySelector", () => { _ = runtime.ProcessManyAsync(items, static (x, _) => new ValueTask<int>(x), (Func<int, int>)null!); });
+        Assert.Throws<ArgumentNullException>("partitionBy", () => { _ = runtime.ProcessManyAsync(items, static (x, _) => new ValueTask<int>(x), (Func<int, int>)null!); });
         Assert.Throws<ArgumentOutOfRangeException>(
             "MaxPerPartition",
             () => { _ = runtime.ProcessManyAsync(items, static (x, _) => new ValueTask<int>(x), static x => x, new ProcessManyOptions { MaxPerPartition = 0 }); });

@@ -56,7 +56,7 @@ public class RuntimeStatisticsTests
         RuntimeGate[] gates = [.. RuntimeRun.Count(2).Select(static _ => new RuntimeGate())];
         Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
             RunForm.Array, runtime, RuntimeRun.Count(3), (x, _) => x > 0 ? gates[x - 1].PassAsync(x) : blocks ? new(stuck.Block(x)) : stuck.PassAsync(x),
-            new ProcessManyOptions { ItemTimeout = TimeSpan.FromSeconds(5) });
+            new ProcessManyOptions { PerItemTimeout = TimeSpan.FromSeconds(5) });
         await stuck.ArrivedAsync(1);
         await gates[0].ArrivedAsync(1);
         Assert.True(await RuntimeRun.UntilAsync(() => runtime.Statistics.InFlight == 2), $"{runtime.Statistics}");
@@ -90,7 +90,7 @@ public class RuntimeStatisticsTests
 
             // Holds the call open while the stray item ends, and is itself given up at most once.
             return x == 1 ? await gate.PassAsync(x) : x;
-        }, new ProcessManyOptions { ItemTimeout = TimeSpan.FromSeconds(5) });
+        }, new ProcessManyOptions { PerItemTimeout = TimeSpan.FromSeconds(5) });
         await stray.Waited;
         await clock.PassAsync(TimeSpan.FromSeconds(5), RuntimeRun.UntilAsync(() => runtime.Statistics.AbandonedWorkers >= 1));
         stray.End();

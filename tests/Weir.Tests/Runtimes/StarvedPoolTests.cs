@@ -26,7 +26,7 @@ public sealed class StarvedPoolTests : IDisposable
     public void ItemTimeout_ItemsHoldAllThreadsOfThePool_EndsEachOfThem(string name)
     {
         IExecutionRuntime runtime = Make(name, 4 * StarvedPool.Threads);
-        Task<ItemOutcome<int>[]> run = runtime.ProcessManyAsync(new int[2 * StarvedPool.Threads], Block, new() { ItemTimeout = Limit });
+        Task<ItemOutcome<int>[]> run = runtime.ProcessManyAsync(new int[2 * StarvedPool.Threads], Block, new() { PerItemTimeout = Limit });
 
         Assert.All(StarvedPool.ResultOf(run), static outcome => Assert.Equal(ItemStatus.TimedOut, outcome.Status));
     }
@@ -76,7 +76,7 @@ public sealed class StarvedPoolTests : IDisposable
         TaskCompletionSource<int> never = new();
         DirectRuntime runtime = new();
         _pool.HoldAll();
-        Task<ItemOutcome<int>[]> run = runtime.ProcessManyAsync(new int[3], (_, _) => new ValueTask<int>(never.Task), new() { ItemTimeout = Limit });
+        Task<ItemOutcome<int>[]> run = runtime.ProcessManyAsync(new int[3], (_, _) => new ValueTask<int>(never.Task), new() { PerItemTimeout = Limit });
 
         Assert.All(StarvedPool.ResultOf(run), static outcome => Assert.Equal(ItemStatus.TimedOut, outcome.Status));
     }

@@ -16,14 +16,14 @@ public class LoadRunTests
     [InlineData(Fault.NotRun, false, @"accounted for 99 items instead of 100 \(item 42 ended as NotRun\)\.$")]
     [InlineData(Fault.Wrong, false, @"gave the checksum [0-9a-f]{16} instead of [0-9a-f]{16}\.$")]
     [InlineData(Fault.Swapped, false, @"gave the checksum [0-9a-f]{16} instead of [0-9a-f]{16}\.$")]
-    public async Task Load_BrokenRuntime_SaysWhatIsWrongAndExitsWith3(Fault fault, bool preserveOrder, string sentence)
+    public async Task Load_BrokenRuntime_SaysWhatIsWrongAndExitsWith3(Fault fault, bool orderedOutput, string sentence)
     {
         CliUnderTest cli = new()
         {
             CreateRuntime = choice => choice.Kind == RuntimeKind.Concurrent ? new TamperedRuntime(fault, victim: 42) : choice.Create(),
         };
 
-        LoadResult result = await cli.RunAsync($"load --count 100 --batch-size 30 --warmup 0 --json --preserve-order {preserveOrder}");
+        LoadResult result = await cli.RunAsync($"load --count 100 --batch-size 30 --warmup 0 --json --preserve-order {orderedOutput}");
 
         Assert.Equal(3, result.ExitCode);
         string line = result.Error.Split('\n', StringSplitOptions.RemoveEmptyEntries)[^1].TrimEnd();
@@ -35,12 +35,12 @@ public class LoadRunTests
     [Theory(Timeout = 30_000)]
     [InlineData("true", 0)]
     [InlineData("false", 4)]
-    public async Task Load_PreserveOrder_DecidesBetweenArrayAndStream(string preserveOrder, int streams)
+    public async Task Load_PreserveOrder_DecidesBetweenArrayAndStream(string orderedOutput, int streams)
     {
         RecordingRuntime runtime = new();
         CliUnderTest cli = new() { CreateRuntime = _ => runtime };
 
-        LoadResult result = await cli.RunAsync($"load --count 100 --batch-size 30 --warmup 0 --runtime parallel --trials 1 --preserve-order {preserveOrder}");
+        LoadResult result = await cli.RunAsync($"load --count 100 --batch-size 30 --warmup 0 --runtime parallel --trials 1 --preserve-order {orderedOutput}");
 
         Assert.Equal(0, result.ExitCode);
         Assert.Equal(streams, runtime.Streams);
@@ -50,9 +50,9 @@ public class LoadRunTests
     [Theory(Timeout = 30_000)]
     [InlineData("true")]
     [InlineData("false")]
-    public async Task Load_RealRuntimes_AreVerifiedInEitherForm(string preserveOrder)
+    public async Task Load_RealRuntimes_AreVerifiedInEitherForm(string orderedOutput)
     {
-        LoadResult result = await CliUnderTest.LoadAsync($"--count 5003 --batch-size 100 --preserve-order {preserveOrder} --parallel-size 3 --trials 2 --json");
+        LoadResult result = await CliUnderTest.LoadAsync($"--count 5003 --batch-size 100 --preserve-order {orderedOutput} --parallel-size 3 --trials 2 --json");
 
         Assert.Equal(0, result.ExitCode);
         Assert.All(result.Results.Values, static one => Assert.Equal(5003, one.GetProperty("processed").GetInt32()));
@@ -90,7 +90,7 @@ public class LoadRunTests
 
         await cli.RunAsync("load --count 10 --warmup 0 --runtime direct --trials 1 --timeout 2.5");
 
-        Assert.Equal(TimeSpan.FromSeconds(2.5), Assert.Single(runtime.Options)!.ItemTimeout);
+        Assert.Equal(TimeSpan.FromSeconds(2.5), Assert.Single(runtime.Options)!.PerItemTimeout);
         Assert.Null(runtime.Options[0]!.BatchTimeout);
     }
 

@@ -92,7 +92,7 @@ public class ItemTokenTests
         int[] items = [.. Enumerable.Range(0, Last + 1)];
         ParallelRunOptions one = new() { MaxDegreeOfParallelism = 1, TimeProvider = time };
         RuntimeOptions clock = new() { TimeProvider = time };
-        ProcessManyOptions limit = new() { ItemTimeout = Limit };
+        ProcessManyOptions limit = new() { PerItemTimeout = Limit };
         return kind switch
         {
             "item" => items.SelectParallelOutcomesAsync(call, one with { PerItemTimeout = Limit }, cancellationToken),

@@ -9,7 +9,7 @@ namespace Weir.Cli.Commands.Load.Arms;
 internal sealed class RuntimeArm(IExecutionRuntime runtime, LoadWork work, LoadSettings settings)
 {
     private IReadOnlyList<AutoDecision>? _firstDecisions;
-    private readonly ProcessManyOptions _options = new() { ItemTimeout = settings.Timeout };
+    private readonly ProcessManyOptions _options = new() { PerItemTimeout = settings.Timeout };
 
     /// <summary>How many items the runtime has done, also within a call that is under way.</summary>
     public long ItemsDone
@@ -54,7 +54,7 @@ internal sealed class RuntimeArm(IExecutionRuntime runtime, LoadWork work, LoadS
         for (long first = 0; first < batches.Count; first += batches.BatchSize)
         {
             await foreach ((int index, ItemOutcome<int> outcome) in runtime.ProcessManyStreamAsync(
-                batches.From((int)first), work.Processor, preserveOrder: false, _options, cancellationToken).ConfigureAwait(false))
+                batches.From((int)first), work.Processor, orderedOutput: false, _options, cancellationToken).ConfigureAwait(false))
             {
                 tally.Add(outcome, (int)first + index);
             }
