@@ -18,4 +18,4 @@ namespace Weir.Lab;
 [JsonSerializable(typeof(WorkerRun[]))]
 [JsonSerializable(typeof(UslFit))]
 [JsonSerializable(typeof(Comparison))]
-public sealed partial class LabJson : JsonSerializerContext;
+internal sealed partial class LabJson : JsonSerializerContext;

@@ -1,7 +1,7 @@
 namespace Weir.Lab;
 
 /// <summary>Asks whether a file can be written, before minutes of measuring and not after.</summary>
-public static class WritableFile
+internal static class WritableFile
 {
     /// <summary>Makes sure that a file can be written, and leaves the one that is there as it is.</summary>
     /// <param name="path">The file, in a folder that exists.</param>

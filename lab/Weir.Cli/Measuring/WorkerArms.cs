@@ -15,9 +15,6 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
 {
     private const string Unit = "operations";
 
-    /// <summary>The share of an arm's rounds that may be left out.</summary>
-    private const double MostLeftOut = 0.34;
-
     // At most, in seconds: it ends when the rate is steady, and a machine on which it never is gets no longer for that than for the rounds. A process for each round has one for each round.
     private const double LongWarmUp = 3;
     private const double ShortWarmUp = 1;
@@ -36,7 +33,7 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
                 MostRepeats = host.Measure.MostRepeats ?? (turns > 1 ? 1 : 3),
             }),
         ],
-        Settings(settings, turns > 1),
+        SettingTexts.Of(orders[0].Spec(), settings.Rounds, isolated: turns > 1),
         orders.Sum(o => o.Rounds * turns),
         async calibrated =>
         {
@@ -54,7 +51,7 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
     public Task<ResultFile> MeasureInTurnsAsync(
         IReadOnlyList<WorkerOrder> orders, RunSettings settings, Func<IReadOnlyList<WorkerOrder>, Task<(IReadOnlyList<IReadOnlyList<RoundRecord>> Rounds, IReadOnlyList<Finding> Findings)>> measure) => MeasureAsync(
         [.. orders.Select(o => o with { WarmUpSeconds = host.Measure.LongestWarmUp?.TotalSeconds ?? ShortWarmUp, MostRepeats = 0 })],
-        Settings(settings, isolated: true),
+        SettingTexts.Of(orders[0].Spec(), settings.Rounds, isolated: true),
         1,
         measure);
 
@@ -77,6 +74,7 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
             throw new OperationCanceledException(host.Stop);
         }
 
+        ArmRecord[] arms = [.. orders.Select((o, i) => Arm(o, rounds[i]))];
         return new ResultFile
         {
             Command = command,
@@ -89,8 +87,8 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
             Machine = MachineRecord.Read(),
             Source = SourceRecord.Read(),
             Settings = settings,
-            Arms = [.. orders.Select((o, i) => Arm(o, rounds[i]))],
-            Findings = [.. Finding.Company(alone), .. Problems(orders, rounds), .. Finding.EachOnce(findings)],
+            Arms = arms,
+            Findings = [.. Finding.Company(alone), .. RunRecords.Problems(arms), .. Finding.EachOnce(findings)],
         };
     }
 
@@ -102,55 +100,4 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
         Settings = new Dictionary<string, string>(order.Workload.Parameters()) { ["knobs"] = order.Spec().ParameterHash },
         Rounds = rounds,
     };
-
-    private static IEnumerable<Finding> Problems(IReadOnlyList<WorkerOrder> orders, IReadOnlyList<IReadOnlyList<RoundRecord>> rounds)
-    {
-        for (int i = 0; i < orders.Count; i++)
-        {
-            RoundRecord[] wrong = [.. rounds[i].Where(static r => r.Problem is not null).OrderBy(static r => r.Disturbed)];
-            if (wrong.Length == 0)
-            {
-                continue;
-            }
-
-            // Rounds are left out for their conditions, never for their rates; when that meets many, the conditions are not fit to measure in.
-            bool invalid = !wrong[0].Disturbed || wrong.Length > rounds[i].Count * MostLeftOut;
-            yield return new Finding(
-                invalid ? FindingLevel.Invalid : FindingLevel.Doubt,
-                $"{orders[i].Name} x {orders[i].Workers}: {(wrong[0].Disturbed ? $"{wrong.Length} of {rounds[i].Count} rounds were left out. " : "")}{wrong[0].Problem}",
-                FindingKind.Rounds);
-        }
-    }
-
-    private static Dictionary<string, string> Settings(RunSettings settings, bool isolated)
-    {
-        Dictionary<string, string> texts = new()
-        {
-            ["duration"] = Numbers.Time(settings.Duration),
-            ["rounds"] = $"{settings.Rounds}",
-            ["isolate"] = isolated ? "process" : "none",
-            ["seed"] = $"{settings.Seed}",
-        };
-        if (settings.Groups is { } groups)
-        {
-            texts["groups"] = string.Join(',', groups.Select(static g => $"{g.Name}:{g.Workers}"));
-        }
-
-        if (settings.RatePerSecond is { } rate)
-        {
-            texts["rate"] = FormattableString.Invariant($"{rate}/s");
-        }
-
-        if (settings.MaxInFlight is { } most)
-        {
-            texts["max_inflight"] = $"{most}";
-        }
-
-        if (settings.MinThreads is { } threads)
-        {
-            texts["min_threads"] = $"{threads}";
-        }
-
-        return texts;
-    }
 }

@@ -3,7 +3,7 @@ using System.Diagnostics;
 namespace Weir.Lab.Latency;
 
 /// <summary>The system's finest clock, in nanoseconds.</summary>
-public static class Clock
+internal static class Clock
 {
     private static readonly double PerTick = 1e9 / Stopwatch.Frequency;
     private static readonly bool IsNanoseconds = Stopwatch.Frequency == 1_000_000_000;

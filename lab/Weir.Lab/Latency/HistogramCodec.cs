@@ -3,7 +3,7 @@ using System.Buffers.Text;
 namespace Weir.Lab.Latency;
 
 /// <summary>A histogram as a short text, for files and for going from one process to another: usually less than 3 KB.</summary>
-public static class HistogramCodec
+internal static class HistogramCodec
 {
     private const byte Version = 1;
 

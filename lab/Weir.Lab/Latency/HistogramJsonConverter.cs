@@ -4,7 +4,7 @@ using System.Text.Json.Serialization;
 namespace Weir.Lab.Latency;
 
 /// <summary>Writes histograms as the text of <see cref="HistogramCodec"/>.</summary>
-public sealed class HistogramJsonConverter : JsonConverter<LatencyHistogram>
+internal sealed class HistogramJsonConverter : JsonConverter<LatencyHistogram>
 {
     /// <inheritdoc/>
     public override LatencyHistogram Read(ref Utf8JsonReader reader, Type typeToConvert, JsonSerializerOptions options)

@@ -5,7 +5,7 @@ namespace Weir.Lab.Latency;
 /// <param name="Nanoseconds">The latency; where <paramref name="IsBound"/> says so, an upper bound of it.</param>
 /// <param name="Beyond">How many latencies lie beyond it, at least one.</param>
 /// <param name="IsBound">Whether the clock cannot resolve it: it is at most so long.</param>
-public readonly record struct KnownPercentile(double Percentile, double Nanoseconds, long Beyond, bool IsBound)
+internal readonly record struct KnownPercentile(double Percentile, double Nanoseconds, long Beyond, bool IsBound)
 {
     private const double Readings = 2;
 

@@ -3,7 +3,7 @@ using System.Globalization;
 namespace Weir.Lab.Latency;
 
 /// <summary>The percentiles of a histogram, ever closer to each other towards the tail, and the text format that plotters of HdrHistogram read.</summary>
-public static class PercentileSpectrum
+internal static class PercentileSpectrum
 {
     private const int DefaultSteps = 5;
 

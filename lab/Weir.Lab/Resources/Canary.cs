@@ -6,7 +6,7 @@ namespace Weir.Lab.Resources;
 
 /// <summary>Work that always takes the same time on an undisturbed machine. What its time varies is what the machine does besides.</summary>
 /// <remarks>It also shows changes of the processor's frequency and neighbours on the same hardware, for which there may be no counter.</remarks>
-public static class Canary
+internal static class Canary
 {
     /// <summary>Above this variation somebody else was at work: alone, machines show 1 to 2 %.</summary>
     public const double QuietVariation = 0.05;

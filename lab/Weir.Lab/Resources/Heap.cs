@@ -1,7 +1,7 @@
 namespace Weir.Lab.Resources;
 
 /// <summary>Collects garbage before something is measured, so that nothing pays for what was before it.</summary>
-public static class Heap
+internal static class Heap
 {
     /// <summary>Collects all that can be collected, with what finalizers let go.</summary>
     public static void Collect()

@@ -6,7 +6,7 @@ using System.Runtime.InteropServices;
 namespace Weir.Lab.Resources;
 
 /// <summary>What a figure was measured on. Figures of different machines or settings are not comparable.</summary>
-public sealed record MachineInfo
+internal sealed record MachineInfo
 {
     // The variables that change what is measured; others of the family only concern the command-line tools.
     private static readonly string[] Prefixes =

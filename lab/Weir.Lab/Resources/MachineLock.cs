@@ -1,7 +1,7 @@
 namespace Weir.Lab.Resources;
 
 /// <summary>Keeps two measurements from running on one machine at once, where they would measure each other.</summary>
-public sealed class MachineLock : IDisposable
+internal sealed class MachineLock : IDisposable
 {
     private readonly FileStream _file;
 

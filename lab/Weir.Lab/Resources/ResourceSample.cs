@@ -4,7 +4,7 @@ using System.Runtime;
 namespace Weir.Lab.Resources;
 
 /// <summary>The process's counters at one moment. The difference of two is a <see cref="ResourceUse"/>.</summary>
-public readonly record struct ResourceSample
+internal readonly record struct ResourceSample
 {
     /// <summary>When it was taken, in units of <see cref="Stopwatch.GetTimestamp"/>.</summary>
     public long Timestamp { get; init; }

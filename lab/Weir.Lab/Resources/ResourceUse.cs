@@ -1,7 +1,7 @@
 namespace Weir.Lab.Resources;
 
 /// <summary>What the process used between two moments. All threads count, also those that have nothing to do with what is measured.</summary>
-public readonly record struct ResourceUse
+internal readonly record struct ResourceUse
 {
     /// <summary>Processor time in user mode.</summary>
     public TimeSpan CpuUser { get; init; }

@@ -6,7 +6,7 @@ namespace Weir.Lab.Resources;
 /// <summary>Which state of which sources something was measured in, by git.</summary>
 /// <param name="Commit">The commit.</param>
 /// <param name="IsClean">Whether no file that git tracks was changed since.</param>
-public sealed record SourceTree(string Commit, bool IsClean)
+internal sealed record SourceTree(string Commit, bool IsClean)
 {
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(5);
 

@@ -4,7 +4,7 @@ using System.Runtime.InteropServices;
 namespace Weir.Lab.Resources;
 
 /// <summary>Counters of the operating system at one moment. A counter that this system does not have is <see langword="null"/>.</summary>
-public readonly partial record struct SystemSample
+internal readonly partial record struct SystemSample
 {
     private const int RusageLongs = 18;
     private const int VoluntaryAt = 16;

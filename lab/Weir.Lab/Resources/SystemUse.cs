@@ -1,7 +1,7 @@
 namespace Weir.Lab.Resources;
 
 /// <summary>What the operating system counted between two moments. What it does not count is <see langword="null"/>.</summary>
-public readonly record struct SystemUse
+internal readonly record struct SystemUse
 {
     /// <summary>How often a thread of the process gave up its processor to wait.</summary>
     public long? VoluntarySwitches { get; init; }

@@ -3,7 +3,7 @@ using System.Diagnostics;
 namespace Weir.Lab.Resources;
 
 /// <summary>The step in which the platform's timers go. A shorter delay is not one: it measures the step.</summary>
-public static class TimerTick
+internal static class TimerTick
 {
     /// <summary>Measures what a delay of 1 ms really takes.</summary>
     /// <param name="delays">How many delays, one after the other. At least 1.</param>

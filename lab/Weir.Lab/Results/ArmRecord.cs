@@ -5,7 +5,7 @@ using Weir.Lab.Statistics;
 namespace Weir.Lab.Results;
 
 /// <summary>One way to do the work, with a number of workers, and its rounds.</summary>
-internal sealed record ArmRecord
+public sealed record ArmRecord
 {
     /// <summary>The setting that has the command, when the arm is a program that is started once a round.</summary>
     public const string Command = "command";
@@ -42,19 +42,19 @@ internal sealed record ArmRecord
     public string Label => IsProgram ? Name : $"{Name} x {Workers}";
 
     /// <summary>The rates per second of the rounds. Its median is the arm's rate wherever one figure is shown.</summary>
-    public Spread Rate() => Spread.Of(Counted.Select(static r => r.Rate));
+    internal Spread Rate() => Spread.Of(Counted.Select(static r => r.Rate));
 
     /// <summary>The median of the rates, and two of them between which the true one lies.</summary>
     public MedianInterval RateInterval() => MedianInterval.Of([.. Counted.Select(static r => r.Rate)]);
 
     /// <summary>The mean of a figure over the rounds that have it.</summary>
-    public double? Mean(Func<RoundRecord, double?> figure) => Counted.Select(figure).OfType<double>().ToArray() is { Length: > 0 } values ? values.Average() : null;
+    internal double? Mean(Func<RoundRecord, double?> figure) => Counted.Select(figure).OfType<double>().ToArray() is { Length: > 0 } values ? values.Average() : null;
 
     /// <summary>The greatest value of a figure over the rounds that have it.</summary>
-    public double? Max(Func<RoundRecord, double?> figure) => Counted.Select(figure).OfType<double>().ToArray() is { Length: > 0 } values ? values.Max() : null;
+    internal double? Max(Func<RoundRecord, double?> figure) => Counted.Select(figure).OfType<double>().ToArray() is { Length: > 0 } values ? values.Max() : null;
 
     /// <summary>The latencies of all rounds in one, never averaged; <see langword="null"/> when there are none.</summary>
-    public LatencyHistogram? Latency(Func<RoundRecord, string?> kind)
+    internal LatencyHistogram? Latency(Func<RoundRecord, string?> kind)
     {
         LatencyHistogram? merged = null;
         foreach (string text in Counted.Select(kind).OfType<string>())

@@ -4,7 +4,7 @@ using Weir.Lab.Statistics;
 namespace Weir.Lab.Results;
 
 /// <summary>What the rounds of one arm come to: for programs that do not want to add them up themselves. It is made of the rounds whenever it is asked for, and never read.</summary>
-internal sealed record ArmSummary
+public sealed record ArmSummary
 {
     /// <summary>The name of the arm.</summary>
     public required string Arm { get; init; }
@@ -39,7 +39,7 @@ internal sealed record ArmSummary
     /// <summary>The summary of an arm that was measured.</summary>
     /// <param name="arm">The arm.</param>
     /// <param name="clock">What a reading of the clock costs, in nanoseconds.</param>
-    public static ArmSummary Of(ArmRecord arm, double clock)
+    internal static ArmSummary Of(ArmRecord arm, double clock)
     {
         MedianInterval rate = arm.RateInterval();
         (string From, Func<RoundRecord, string?> Kind)[] kinds = [("start", static r => r.Service), ("intended_start", static r => r.Response)];

@@ -4,7 +4,7 @@ using Weir.Lab.Statistics;
 namespace Weir.Lab.Results;
 
 /// <summary>Two arms compared, round by round.</summary>
-internal sealed record ComparisonRecord
+public sealed record ComparisonRecord
 {
     // Beyond it the ends of an interval say nothing about the two arms, only that there are too few values: of two pairs they can be twenty orders of magnitude apart.
     private const double WidestInterval = 100;

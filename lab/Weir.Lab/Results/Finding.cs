@@ -7,20 +7,20 @@ namespace Weir.Lab.Results;
 /// <param name="Level">How grave it is.</param>
 /// <param name="Text">One sentence.</param>
 /// <param name="Kind">What it is about.</param>
-internal sealed record Finding(FindingLevel Level, string Text, FindingKind Kind = FindingKind.Other)
+public sealed record Finding(FindingLevel Level, string Text, FindingKind Kind = FindingKind.Other)
 {
     /// <summary>The cause, when it is one that any process can find: such findings of several processes differ in their figures only.</summary>
     public RunCause? Cause { get; init; }
 
     /// <summary>Of findings that several processes made of the same cause, the first.</summary>
-    public static IEnumerable<Finding> EachOnce(IEnumerable<Finding> findings) =>
+    internal static IEnumerable<Finding> EachOnce(IEnumerable<Finding> findings) =>
         findings.DistinctBy(static f => f.Cause is { } cause ? (object)(cause, f.Level) : f);
 
     /// <summary>What a run of workers remarks about itself.</summary>
-    public static Finding Of(RunRemark remark, FindingLevel level) => new(level, remark.Text) { Cause = remark.Cause };
+    internal static Finding Of(RunRemark remark, FindingLevel level) => new(level, remark.Text) { Cause = remark.Cause };
 
     /// <summary>What is to be said when another measurement held the machine's lock.</summary>
-    public static IEnumerable<Finding> Company(MachineLock? alone) =>
+    internal static IEnumerable<Finding> Company(MachineLock? alone) =>
         alone is null ? [new Finding(FindingLevel.Doubt, "Another measurement ran on this machine at the same time: each has measured the other as well.", FindingKind.Machine)] : [];
 
     /// <summary>What is to be said when the canary varied more than it does on a quiet machine.</summary>

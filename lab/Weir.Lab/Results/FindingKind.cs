@@ -1,7 +1,7 @@
 namespace Weir.Lab.Results;
 
 /// <summary>What a <see cref="Finding"/> is about.</summary>
-internal enum FindingKind
+public enum FindingKind
 {
     /// <summary>Anything else.</summary>
     Other,

@@ -1,7 +1,7 @@
 namespace Weir.Lab.Results;
 
 /// <summary>How grave a <see cref="Finding"/> is.</summary>
-internal enum FindingLevel
+public enum FindingLevel
 {
     /// <summary>Explains a figure.</summary>
     Note,

@@ -1,7 +1,7 @@
 namespace Weir.Lab.Results;
 
 /// <summary>The Universal Scalability Law fitted to the arms of one name.</summary>
-internal sealed record FitRecord
+public sealed record FitRecord
 {
     /// <summary>The name of the arms.</summary>
     public required string Name { get; init; }

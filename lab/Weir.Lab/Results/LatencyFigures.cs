@@ -3,7 +3,7 @@ using Weir.Lab.Latency;
 namespace Weir.Lab.Results;
 
 /// <summary>The latencies of all rounds of an arm together, never averaged. All times are nanoseconds.</summary>
-internal sealed record LatencyFigures
+public sealed record LatencyFigures
 {
     /// <summary>From when on: <c>start</c>, or <c>intended_start</c>.</summary>
     public required string From { get; init; }
@@ -24,7 +24,7 @@ internal sealed record LatencyFigures
     public required IReadOnlyList<PercentileFigures> Percentiles { get; init; }
 
     /// <summary>The figures of an arm; <see langword="null"/> when it has no latencies of the kind.</summary>
-    public static LatencyFigures? Of(ArmRecord arm, string from, Func<RoundRecord, string?> kind, double clock)
+    internal static LatencyFigures? Of(ArmRecord arm, string from, Func<RoundRecord, string?> kind, double clock)
     {
         if (arm.Latency(kind) is not { Count: > 0 } all)
         {

@@ -6,22 +6,30 @@ using Weir.Lab.Resources;
 namespace Weir.Lab.Results;
 
 /// <summary>The machine and the settings of .NET that figures belong to.</summary>
-internal sealed record MachineRecord
+public sealed record MachineRecord
 {
+    /// <summary>The model of the processor.</summary>
     public required string Cpu { get; init; }
 
+    /// <summary>How many processors .NET counts.</summary>
     public required int Cores { get; init; }
 
+    /// <summary>The operating system.</summary>
     public required string Os { get; init; }
 
+    /// <summary>The architecture of the process.</summary>
     public required string Architecture { get; init; }
 
+    /// <summary>The memory that the process may use.</summary>
     public required long MemoryBytes { get; init; }
 
+    /// <summary>The version of .NET.</summary>
     public required string Dotnet { get; init; }
 
+    /// <summary>The kind of the garbage collector.</summary>
     public required string Gc { get; init; }
 
+    /// <summary>The environment variables that change how .NET runs code.</summary>
     public required IReadOnlyDictionary<string, string> Variables { get; init; }
 
     /// <summary>What one reading of the clock costs, in nanoseconds; 0 in results that do not say.</summary>
@@ -30,7 +38,7 @@ internal sealed record MachineRecord
     /// <summary>A short hash of all of the above but the clock. Figures with different ones do not compare.</summary>
     public required string Hash { get; init; }
 
-    public static MachineRecord Read()
+    internal static MachineRecord Read()
     {
         MachineInfo machine = MachineInfo.Read();
         string all = string.Join('\n', [machine.Cpu, $"{machine.Cores}", machine.Os, machine.Architecture, machine.DotNet, machine.Gc, .. machine.Variables.Select(static v => $"{v.Key}={v.Value}")]);

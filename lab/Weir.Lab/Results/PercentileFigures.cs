@@ -4,7 +4,7 @@ using Weir.Lab.Statistics;
 namespace Weir.Lab.Results;
 
 /// <summary>One percentile of an arm, over all its rounds together, and as each round has it.</summary>
-internal sealed record PercentileFigures
+public sealed record PercentileFigures
 {
     /// <summary>Which, from 0 to 100.</summary>
     public required double Percentile { get; init; }
@@ -34,7 +34,7 @@ internal sealed record PercentileFigures
     public double? Level { get; init; }
 
     /// <summary>The figures; <see langword="null"/> when there are too few latencies for the percentile.</summary>
-    public static PercentileFigures? Of(LatencyHistogram all, IReadOnlyList<LatencyHistogram> rounds, double percentile, double clock)
+    internal static PercentileFigures? Of(LatencyHistogram all, IReadOnlyList<LatencyHistogram> rounds, double percentile, double clock)
     {
         if (KnownPercentile.Of(all, percentile, clock) is not { } known)
         {

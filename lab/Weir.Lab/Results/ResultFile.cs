@@ -1,7 +1,7 @@
 namespace Weir.Lab.Results;
 
 /// <summary>What a command measured, as it stands in a file: enough to print every table and plot again, to compare, and to repeat the run.</summary>
-internal sealed record ResultFile
+public sealed record ResultFile
 {
     /// <summary>The version of the format that this program writes. It reads this one and those before it.</summary>
     public const int CurrentVersion = 2;

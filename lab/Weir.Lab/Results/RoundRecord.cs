@@ -4,7 +4,7 @@ using Weir.Lab.Resources;
 namespace Weir.Lab.Results;
 
 /// <summary>One round of one arm. Figures that a command or a system does not have are <see langword="null"/>.</summary>
-internal sealed record RoundRecord
+public sealed record RoundRecord
 {
     /// <summary>Its place among all rounds of the run, from 1.</summary>
     public int Order { get; init; }
@@ -30,8 +30,10 @@ internal sealed record RoundRecord
     /// <summary>Operations that threw.</summary>
     public long Failures { get; init; }
 
+    /// <summary>Processor time of the process outside of the kernel, in seconds.</summary>
     public double CpuUserSeconds { get; init; }
 
+    /// <summary>Processor time of the process in the kernel, in seconds.</summary>
     public double CpuSystemSeconds { get; init; }
 
     /// <summary>The share of the machine's processor time that nobody used, from 0 to 1.</summary>
@@ -46,22 +48,31 @@ internal sealed record RoundRecord
     /// <summary>Which turn of these processes it belongs to, from 1.</summary>
     public int? Turn { get; init; }
 
+    /// <summary>Bytes that the operations allocated, without what the lab itself allocates.</summary>
     public long? AllocatedBytes { get; init; }
 
+    /// <summary>Collections of generation 0.</summary>
     public int? Gen0 { get; init; }
 
+    /// <summary>Collections of generation 1.</summary>
     public int? Gen1 { get; init; }
 
+    /// <summary>Collections of generation 2.</summary>
     public int? Gen2 { get; init; }
 
+    /// <summary>How long collections paused the process, in seconds.</summary>
     public double? GcPauseSeconds { get; init; }
 
+    /// <summary>Threads of the pool at the end.</summary>
     public int? PoolThreads { get; init; }
 
+    /// <summary>How often a thread had to wait for a monitor.</summary>
     public long? LockContentions { get; init; }
 
+    /// <summary>How often the kernel switched away from threads of the process.</summary>
     public long? ContextSwitches { get; init; }
 
+    /// <summary>Methods that were compiled in it.</summary>
     public long? CompiledMethods { get; init; }
 
     /// <summary>How long the compiler was at work, in seconds.</summary>
@@ -82,6 +93,7 @@ internal sealed record RoundRecord
     /// <summary>In how many periods the processor quota of the control group was used up.</summary>
     public long? ThrottledPeriods { get; init; }
 
+    /// <summary>The most memory that the process had resident so far.</summary>
     public long? PeakResidentBytes { get; init; }
 
     /// <summary>What the measuring loop adds to each operation, in nanoseconds; <see langword="null"/> where it is not measured, as for operations of two microseconds and more.</summary>
@@ -139,7 +151,7 @@ internal sealed record RoundRecord
     public IReadOnlyList<TimelineRecord> Timeline { get; init; } = [];
 
     /// <summary>The same round with what the process and the system counted in it.</summary>
-    public RoundRecord With(in ResourceUse use) => this with
+    internal RoundRecord With(in ResourceUse use) => this with
     {
         MachineIdle = use.Kernel.IdleShare,
         Room = use.Room,

@@ -5,4 +5,4 @@ namespace Weir.Lab.Results;
 /// <param name="Rate">Operations per second in it.</param>
 /// <param name="GcPauseMs">How long collections paused the process in it, in milliseconds.</param>
 /// <param name="PoolThreads">Threads of the pool at its end.</param>
-internal sealed record TimelineRecord(double Second, double Rate, double GcPauseMs, int PoolThreads);
+public sealed record TimelineRecord(double Second, double Rate, double GcPauseMs, int PoolThreads);

@@ -4,4 +4,4 @@ namespace Weir.Lab.Scaling;
 /// <param name="Value">The value.</param>
 /// <param name="Lower">The lower end of the interval.</param>
 /// <param name="Upper">The upper end of the interval.</param>
-public readonly record struct Estimate(double Value, double Lower, double Upper);
+internal readonly record struct Estimate(double Value, double Lower, double Upper);

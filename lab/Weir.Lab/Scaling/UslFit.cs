@@ -4,7 +4,7 @@ namespace Weir.Lab.Scaling;
 
 /// <summary>The Universal Scalability Law fitted to measured rates, or the reasons why it cannot be.</summary>
 /// <remarks>Unweighted least squares. Three parameters go through almost any few points, so a good R2 alone says nothing: see <see cref="Refusals"/>.</remarks>
-public sealed record UslFit
+internal sealed record UslFit
 {
     /// <summary>How many different numbers of workers a fit needs.</summary>
     public const int LeastPoints = 6;

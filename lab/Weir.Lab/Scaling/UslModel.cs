@@ -7,7 +7,7 @@ namespace Weir.Lab.Scaling;
 /// <param name="Lambda">What one worker does per second.</param>
 /// <param name="Sigma">The share that only one can do at a time, from 0 to 1.</param>
 /// <param name="Kappa">What each pair of workers costs to agree, from 0.</param>
-public readonly record struct UslModel(double Lambda, double Sigma, double Kappa)
+internal readonly record struct UslModel(double Lambda, double Sigma, double Kappa)
 {
     /// <summary>The number of workers with the highest rate; infinite when more are always better.</summary>
     public double PeakWorkers => Kappa > 0 ? Math.Sqrt((1 - Sigma) / Kappa) : double.PositiveInfinity;

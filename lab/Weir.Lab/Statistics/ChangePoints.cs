@@ -12,7 +12,7 @@ namespace Weir.Lab.Statistics;
 /// change is another such test. Values that drift, or that hang together with those before them, are not in a random order, and a drift is told as changes.
 /// </para>
 /// </remarks>
-public static class ChangePoints
+internal static class ChangePoints
 {
     // So many random orders that a change can be claimed at all, and its probability told to some digits.
     private const int LeastOrders = 1999;

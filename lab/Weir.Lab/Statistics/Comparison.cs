@@ -6,7 +6,7 @@ namespace Weir.Lab.Statistics;
 /// <param name="P">The probability of such a difference by chance, by the rank test.</param>
 /// <param name="Baseline">Whether the baseline's rounds have several modes.</param>
 /// <param name="Candidate">Whether the candidate's rounds have several modes.</param>
-public sealed record Comparison(Verdict Verdict, RatioInterval Ratio, double P, Modality Baseline, Modality Candidate)
+internal sealed record Comparison(Verdict Verdict, RatioInterval Ratio, double P, Modality Baseline, Modality Candidate)
 {
     /// <summary>Compares rates.</summary>
     /// <param name="baseline">Rates of the baseline's rounds. At least one, all more than zero.</param>

@@ -4,7 +4,7 @@ namespace Weir.Lab.Statistics;
 /// The estimate of Hodges and Lehmann: the median of all pairwise ratios, with the interval that the rank test does not reject. Extreme rounds
 /// move it little, and it assumes no shape.
 /// </summary>
-public static class HodgesLehmann
+internal static class HodgesLehmann
 {
     /// <summary>By which factor a sample exceeds a baseline, from independent rounds.</summary>
     /// <param name="baseline">Rates of the baseline. At least one, all more than zero.</param>

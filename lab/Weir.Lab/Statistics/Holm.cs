@@ -1,7 +1,7 @@
 namespace Weir.Lab.Statistics;
 
 /// <summary>Holm's correction: of many comparisons some look significant by chance, unless each has to be the more so.</summary>
-public static class Holm
+internal static class Holm
 {
     /// <summary>Corrects the probabilities of the comparisons of one run.</summary>
     /// <param name="probabilities">The probabilities, from 0 to 1.</param>

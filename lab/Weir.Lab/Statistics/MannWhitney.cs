@@ -8,7 +8,7 @@ namespace Weir.Lab.Statistics;
 /// </summary>
 /// <param name="U">In how many pairs the first sample's value is the greater one; pairs of equal values count a half.</param>
 /// <param name="P">The probability of a <see cref="U"/> at least so far from the middle, if the distributions are the same.</param>
-public sealed record MannWhitney(double U, double P)
+internal sealed record MannWhitney(double U, double P)
 {
     // Beyond it the approximation is as good as exact, and the exact count takes long.
     private const int LargestExact = 60;

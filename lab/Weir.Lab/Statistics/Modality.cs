@@ -5,7 +5,7 @@ namespace Weir.Lab.Statistics;
 /// <summary>Whether values lie around one place or several. Of several, a mean or a median tells little.</summary>
 /// <param name="MValue">2 for one peak, 4 for two, and so on, and what lies between for peaks that are not sure.</param>
 /// <param name="Modes">The places; one when there is only one, or when there are too few values to tell.</param>
-public sealed record Modality(double MValue, IReadOnlyList<double> Modes)
+internal sealed record Modality(double MValue, IReadOnlyList<double> Modes)
 {
     /// <summary>From here on there are probably several modes.</summary>
     public const double Several = 2.8;

@@ -3,7 +3,7 @@ using Weir.Lab.Latency;
 namespace Weir.Lab.Statistics;
 
 /// <summary>Compares a percentile of latencies. Whole rounds are drawn again and again, because latencies within a round depend on each other.</summary>
-public static class QuantileComparison
+internal static class QuantileComparison
 {
     private const int Draws = 400;
 

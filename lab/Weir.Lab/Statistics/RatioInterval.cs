@@ -5,7 +5,7 @@ namespace Weir.Lab.Statistics;
 /// <param name="Lower">The lower end; 0 when there are too few values to say.</param>
 /// <param name="Upper">The upper end; infinite when there are too few values to say.</param>
 /// <param name="Level">The share of such intervals that hold the true ratio, such as 0.95.</param>
-public sealed record RatioInterval(double Estimate, double Lower, double Upper, double Level)
+internal sealed record RatioInterval(double Estimate, double Lower, double Upper, double Level)
 {
     /// <summary>Whether the whole interval lies within some factors.</summary>
     /// <param name="lower">The lower factor.</param>

@@ -8,7 +8,7 @@ namespace Weir.Lab.Statistics;
 /// tenths and the half of alpha. The bounds are wide at first and hardly wider than without looks at the end, as those of Haybittle and Peto are; the intervals are repeated confidence intervals
 /// (C. Jennison and B. W. Turnbull, <i>Group Sequential Methods with Applications to Clinical Trials</i>, 2000, chapters 2 and 9).
 /// </remarks>
-public sealed class SequentialLooks
+internal sealed class SequentialLooks
 {
     private static readonly double[] Shares = [0.2, 0.3, 0.5];
     private int _next;

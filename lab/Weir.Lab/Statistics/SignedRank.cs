@@ -3,7 +3,7 @@ namespace Weir.Lab.Statistics;
 /// <summary>The signed-rank test of Wilcoxon, two-sided: do pairs differ in one direction? For rounds that were measured next to each other.</summary>
 /// <param name="W">The lesser of the two sums of ranks.</param>
 /// <param name="P">The probability of a sum so small, if neither direction were preferred.</param>
-public sealed record SignedRank(double W, double P)
+internal sealed record SignedRank(double W, double P)
 {
     private const int LargestExact = 60;
 

@@ -4,7 +4,7 @@ namespace Weir.Lab.Statistics;
 /// <param name="Median">The middle value, or the mean of the two middle ones.</param>
 /// <param name="Min">The smallest value.</param>
 /// <param name="Max">The largest value.</param>
-public readonly record struct Spread(double Median, double Min, double Max)
+internal readonly record struct Spread(double Median, double Min, double Max)
 {
     /// <summary>The spread of some values.</summary>
     /// <param name="values">The values. At least one.</param>

@@ -5,7 +5,7 @@ namespace Weir.Lab.Statistics;
 /// Rounds come in pairs, there and back (ABC CBA), so that a machine that steadily grows slower or faster treats all arms alike; each
 /// pair begins with another arm (BCA ACB), so that none always follows the same neighbour.
 /// </remarks>
-public static class TrialOrder
+internal static class TrialOrder
 {
     /// <summary>The order of the arms in one round.</summary>
     /// <param name="arms">How many arms there are.</param>

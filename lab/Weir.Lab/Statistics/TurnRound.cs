@@ -6,4 +6,4 @@ namespace Weir.Lab.Statistics;
 /// <param name="IsCandidate">Whether it is one of the candidate.</param>
 /// <param name="Rate">Operations per second. More than zero.</param>
 /// <param name="Room">The share of the machine's processor time that others did not take, from 0 to 1; <see langword="null"/> where it is not known.</param>
-public readonly record struct TurnRound(int Pair, int Turn, bool IsCandidate, double Rate, double? Room = null);
+internal readonly record struct TurnRound(int Pair, int Turn, bool IsCandidate, double Rate, double? Room = null);

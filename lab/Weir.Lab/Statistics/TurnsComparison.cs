@@ -9,7 +9,7 @@ namespace Weir.Lab.Statistics;
 /// <param name="Comparison">What it comes to.</param>
 /// <param name="Pairs">How many pairs of processes it rests on.</param>
 /// <param name="Slope">By how much the rate followed the room that others left, on logarithmic scales; <see langword="null"/> when the rounds were taken as they are.</param>
-public sealed record TurnsComparison(Comparison Comparison, int Pairs, double? Slope)
+internal sealed record TurnsComparison(Comparison Comparison, int Pairs, double? Slope)
 {
     // With fewer turns the slope would follow chance.
     private const int LeastTurns = 8;

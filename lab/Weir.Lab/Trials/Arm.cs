@@ -1,7 +1,7 @@
 namespace Weir.Lab.Trials;
 
 /// <summary>One of the things that are compared: a name, and a delegate that runs one pass over the same items as every other arm.</summary>
-public sealed class Arm
+internal sealed class Arm
 {
     /// <summary>Creates an arm.</summary>
     /// <param name="name">The name in reports. Unique within a run.</param>

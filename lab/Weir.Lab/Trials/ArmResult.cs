@@ -4,7 +4,7 @@ using Weir.Lab.Statistics;
 namespace Weir.Lab.Trials;
 
 /// <summary>All windows of one arm, and what they say together.</summary>
-public sealed class ArmResult
+internal sealed class ArmResult
 {
     internal ArmResult(string name, long itemsPerPass, IReadOnlyList<Window> windows)
     {

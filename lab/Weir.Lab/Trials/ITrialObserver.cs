@@ -1,7 +1,7 @@
 namespace Weir.Lab.Trials;
 
 /// <summary>Hears how a run goes on. It is called between windows, never inside one, so it may draw.</summary>
-public interface ITrialObserver
+internal interface ITrialObserver
 {
     /// <summary>A step begins.</summary>
     /// <param name="trialStep">The step.</param>

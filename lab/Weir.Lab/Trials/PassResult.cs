@@ -3,7 +3,7 @@ namespace Weir.Lab.Trials;
 /// <summary>What one pass over the items of an arm came to. Count and checksum are compared with what they must be after every pass.</summary>
 /// <param name="Count">How many items were accounted for.</param>
 /// <param name="Checksum">A sum over the results and the places they were found in.</param>
-public readonly record struct PassResult(long Count, long Checksum)
+internal readonly record struct PassResult(long Count, long Checksum)
 {
     /// <summary>How many of the items ended with a failure that was meant to happen.</summary>
     public long Failed { get; init; }

@@ -1,7 +1,7 @@
 namespace Weir.Lab.Trials;
 
 /// <summary>How a run of interleaved trials is done. Immutable.</summary>
-public sealed record TrialOptions
+internal sealed record TrialOptions
 {
     /// <summary>How many windows of each arm are measured.</summary>
     /// <value>At least 1. The default is 5.</value>

@@ -4,7 +4,7 @@ namespace Weir.Lab.Trials;
 
 /// <summary>What a run of interleaved trials found.</summary>
 /// <remarks>Arms are compared round by round, because the windows of one round saw the same machine; the median over the rounds is reported.</remarks>
-public sealed class TrialReport
+internal sealed class TrialReport
 {
     internal TrialReport(IReadOnlyList<ArmResult> arms, bool isPartial)
     {

@@ -10,7 +10,7 @@ namespace Weir.Lab.Trials;
 /// Arms share a process, so an arm that leaves something behind (a grown thread pool, a large heap) may burden the others. The heap is
 /// collected before each window, so that no arm pays for the garbage of another.
 /// </remarks>
-public sealed class TrialRunner
+internal sealed class TrialRunner
 {
     private readonly TrialOptions _options;
     private readonly ITrialObserver? _observer;

@@ -3,7 +3,7 @@ using Weir.Lab.Resources;
 namespace Weir.Lab.Trials;
 
 /// <summary>One measured window of one arm: passes, repeated until it lasted long enough.</summary>
-public sealed record Window
+internal sealed record Window
 {
     /// <summary>The round, from 1. Windows of one round were measured one right after the other.</summary>
     public required int Round { get; init; }

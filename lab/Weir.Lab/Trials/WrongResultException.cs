@@ -1,7 +1,7 @@
 namespace Weir.Lab.Trials;
 
 /// <summary>An arm gave a wrong count or checksum: nothing that was measured of it means anything.</summary>
-public sealed class WrongResultException : Exception
+internal sealed class WrongResultException : Exception
 {
     internal WrongResultException(string arm, string message)
         : base(message) => ArmName = arm;

@@ -11,7 +11,7 @@ namespace Weir.Lab.Work;
 /// A step is one round of a linear congruential generator, of which none can be skipped or overlapped by the processor. Many rounds
 /// together are one multiplication and one addition with known factors, so that <see cref="Expect"/> verifies a result without the work.
 /// </remarks>
-public sealed class CalibratedSpin
+internal sealed class CalibratedSpin
 {
     private const ulong Factor = 6364136223846793005;
     private const ulong Increment = 1442695040888963407;

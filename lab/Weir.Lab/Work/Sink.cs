@@ -4,7 +4,7 @@ namespace Weir.Lab.Work;
 
 /// <summary>A place for results that nobody needs, so that the compiler cannot leave out the work that leads to them.</summary>
 /// <remarks>Assigning to a discard does not do that. Nothing is written here, so that threads do not disturb each other.</remarks>
-public static class Sink
+internal static class Sink
 {
     /// <summary>Takes a result.</summary>
     /// <typeparam name="T">The type of the result. Values are not boxed.</typeparam>

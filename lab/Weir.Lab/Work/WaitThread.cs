@@ -10,7 +10,7 @@ namespace Weir.Lab.Work;
 /// A wait never ends early. Its continuation runs on the thread pool, as that of real input and output does. Any number of waits may be
 /// under way at once; they end in the order in which they began, since all are equally long.
 /// </remarks>
-public sealed class WaitThread : IDisposable
+internal sealed class WaitThread : IDisposable
 {
     // More than what the platform's own waits are late.
     private static readonly TimeSpan Coarse = TimeSpan.FromMilliseconds(20);

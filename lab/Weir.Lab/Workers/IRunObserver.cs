@@ -1,7 +1,7 @@
 namespace Weir.Lab.Workers;
 
 /// <summary>Hears how a run goes on. It is called between windows, or while none counts, so it may draw.</summary>
-public interface IRunObserver
+internal interface IRunObserver
 {
     /// <summary>The unmeasured warm-up begins.</summary>
     void WarmingUp();

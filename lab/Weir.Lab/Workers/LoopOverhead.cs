@@ -8,7 +8,7 @@ namespace Weir.Lab.Workers;
 /// <param name="Resolution">
 /// How much shorter an operation must be than nothing to be told from it: the quartiles' distance of these windows, and a quarter of the overhead at least, because a processor does a part of the loop while the operation is under way.
 /// </param>
-public sealed record LoopOverhead(double Nanoseconds, double Resolution)
+internal sealed record LoopOverhead(double Nanoseconds, double Resolution)
 {
     // A processor overlaps the loop with what it calls, so a difference of less than this part of it says nothing.
     private const double LeastPart = 0.25;

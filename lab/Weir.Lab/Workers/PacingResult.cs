@@ -6,4 +6,4 @@ namespace Weir.Lab.Workers;
 /// <param name="LateStarts">How many operations began more than a millisecond after they were due.</param>
 /// <param name="Unfinished">How many had not ended when the wait for them was given up. Their latencies are missing.</param>
 /// <param name="LatenessP99">By how much the generator itself was late, in nanoseconds: 99 % of all starts became due at most so late.</param>
-public sealed record PacingResult(long Offered, long Dropped, long LateStarts, long Unfinished, long LatenessP99);
+internal sealed record PacingResult(long Offered, long Dropped, long LateStarts, long Unfinished, long LatenessP99);

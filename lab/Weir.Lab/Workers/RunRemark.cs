@@ -3,7 +3,7 @@ namespace Weir.Lab.Workers;
 /// <summary>Something that one has to know about the figures of a run.</summary>
 /// <param name="Cause">What it is. A run has at most one remark of each cause, and that of another run differs in its figures only.</param>
 /// <param name="Text">One sentence, with the figures.</param>
-public sealed record RunRemark(RunCause Cause, string Text)
+internal sealed record RunRemark(RunCause Cause, string Text)
 {
     /// <inheritdoc/>
     public override string ToString() => Text;

@@ -7,4 +7,4 @@ namespace Weir.Lab.Workers;
 /// <param name="PoolThreads">How many threads the pool had at its end.</param>
 /// <param name="PoolPending">How many work items waited for a thread of the pool.</param>
 /// <param name="InFlight">How much was under way, where the workload or the pacer counts it.</param>
-public sealed record TimelinePoint(double Second, double Rate, TimeSpan GcPause, int PoolThreads, long PoolPending, long InFlight);
+internal sealed record TimelinePoint(double Second, double Rate, TimeSpan GcPause, int PoolThreads, long PoolPending, long InFlight);

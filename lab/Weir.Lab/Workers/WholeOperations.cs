@@ -4,7 +4,7 @@ namespace Weir.Lab.Workers;
 /// A window that begins at the gate and ends with the last of its operations, in place of a time that cuts through some: each operation in it is a whole one, so a set can be used up, and what an
 /// operation came to can be checked. One of the three says when no more begin.
 /// </summary>
-public sealed record WholeOperations
+internal sealed record WholeOperations
 {
     /// <summary>How many operations each worker does.</summary>
     /// <value>At least 1.</value>

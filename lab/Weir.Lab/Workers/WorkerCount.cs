@@ -6,7 +6,7 @@ namespace Weir.Lab.Workers;
 /// <param name="Operations">How many operations it began in the window and completed.</param>
 /// <param name="Seconds">How long the window was; where each worker does a number of operations, how long its own took.</param>
 /// <param name="LongestGap">The longest time in which it completed nothing.</param>
-public sealed record WorkerCount(string Group, int Worker, long Operations, double Seconds, TimeSpan LongestGap)
+internal sealed record WorkerCount(string Group, int Worker, long Operations, double Seconds, TimeSpan LongestGap)
 {
     /// <summary>How many operations it did in the window, with the part that lies in it of those that were under way at its beginning and at its end.</summary>
     public double Work { get; init; } = Operations;

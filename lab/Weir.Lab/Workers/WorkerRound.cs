@@ -4,7 +4,7 @@ using Weir.Lab.Resources;
 namespace Weir.Lab.Workers;
 
 /// <summary>One measured window with all workers. The round is the unit of all statistics.</summary>
-public sealed record WorkerRound
+internal sealed record WorkerRound
 {
     /// <summary>The number of the round, from 1.</summary>
     public required int Round { get; init; }

@@ -4,7 +4,7 @@ using Weir.Lab.Resources;
 namespace Weir.Lab.Workers;
 
 /// <summary>What a run of workers found. It can be written as JSON and read again with <see cref="LabJson"/>.</summary>
-public sealed record WorkerRun
+internal sealed record WorkerRun
 {
     /// <summary>The version of the file format.</summary>
     public const int CurrentFormat = 2;

@@ -31,10 +31,10 @@ public sealed record WorkerRunSpec
 
     /// <summary>The whole operations that a round is of, instead of a time; <see langword="null"/> for <see cref="Duration"/>.</summary>
     /// <value>The default is <see langword="null"/>. It cannot be used with a rate.</value>
-    public WholeOperations? Whole { get; init; }
+    internal WholeOperations? Whole { get; init; }
 
     /// <summary>Whether the first operation that throws ends the run with what it threw. Otherwise failures are counted, and make the round invalid.</summary>
-    public bool FailsFast { get; init; }
+    internal bool FailsFast { get; init; }
 
     /// <summary>How many rounds are measured. The round is the unit of all statistics.</summary>
     /// <value>At least 1. The default is 10.</value>

@@ -5,7 +5,7 @@ namespace Weir.Lab.Workers;
 
 /// <summary>Runs a workload with many workers: warm-up until steady, then the rounds, each with the canary before it.</summary>
 /// <remarks>The rounds share the process. Things that leave something behind, such as a grown thread pool, are compared over processes.</remarks>
-public sealed class WorkerRunner
+internal sealed class WorkerRunner
 {
     private const int CanaryPieces = 40;
 

@@ -16,6 +16,12 @@ public sealed class Workload : IWorkload
         _create = create;
     }
 
+    /// <summary>Creates a workload of one operation that all workers share.</summary>
+    /// <param name="name">The name in reports.</param>
+    /// <param name="operation">The operation. All workers call its delegate at once, so it has to be thread-safe.</param>
+    public Workload(string name, Operation operation)
+        : this(name, _ => operation) => ArgumentNullException.ThrowIfNull(operation);
+
     /// <inheritdoc/>
     public string Name { get; }
 

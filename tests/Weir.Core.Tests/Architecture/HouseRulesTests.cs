@@ -43,7 +43,7 @@ public partial class HouseRulesTests
         ["Weir.Lab"] =
         [
             "Work", "Latency", "Processes", "Resources", "Statistics", "Formatting", "Scaling", "Workers", "Trials", "Workloads", "Results",
-            "Report/Tables", "Report/Writing", "Report/Page/Plotting", "Report/Page/Figures", "Report/Page",
+            "Report/Tables", "Report/Writing", "Report/Page/Plotting", "Report/Page/Figures", "Report/Page", "Report", "Measuring",
         ],
         ["Weir.Lab.Suites"] =
             ["Workloads", "Peers", "Checking", "Figures", "Lasting", "Benchmarks", "Catalog", "Page", "Ratios", "Auto", "Young", "SelfChecks", "Verbs", ""],

@@ -6,6 +6,7 @@ using Weir.Cli.Options;
 using Weir.Cli.Programs;
 using Weir.Cli.Progress;
 using Weir.Cli.Report.Output;
+using Weir.Lab.Report;
 using Weir.Lab.Report.Page;
 using Weir.Lab.Results;
 using Weir.Lab.Statistics;

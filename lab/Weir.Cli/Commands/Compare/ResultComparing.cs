@@ -4,7 +4,7 @@ using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Compare;
 
-/// <summary>Compares two results that were measured one after the other: each arm with the arm of the same name and workers.</summary>
+/// <summary>Compares two results that were measured one after the other, and says with which option they compare if they do not.</summary>
 internal static class ResultComparing
 {
     /// <summary>Compares.</summary>
@@ -13,63 +13,17 @@ internal static class ResultComparing
     /// <param name="options">Margin and level.</param>
     /// <param name="across">The settings that may differ between the two.</param>
     /// <param name="arguments">The arguments that repeat the comparison.</param>
-    /// <returns>A result with the arms of both, and their verdicts.</returns>
-    /// <exception cref="BadInputException">They have nothing in common, or differ in a setting that is not in <paramref name="across"/>.</exception>
+    /// <exception cref="BadInputException">They do not compare.</exception>
     public static ResultFile Compare(
         (string Name, ResultFile Result) before, (string Name, ResultFile Result) after, ComparisonOptions options, IReadOnlyList<string> across, IReadOnlyList<string> arguments)
     {
-        (ArmRecord Before, ArmRecord After)[] pairs =
-        [
-            .. from b in before.Result.Arms
-               join a in after.Result.Arms on (b.Name, b.Workers) equals (a.Name, a.Workers)
-               where a.IsMeasured && b.IsMeasured
-               select (b, a),
-        ];
-
-        // A single arm on each side is meant to be compared, whatever it is called.
-        if (pairs.Length == 0 && before.Result.Arms.Count == 1 && after.Result.Arms.Count == 1 && before.Result.Arms[0].IsMeasured && after.Result.Arms[0].IsMeasured)
+        try
         {
-            pairs = [(before.Result.Arms[0], after.Result.Arms[0])];
+            return ResultComparison.Of(before, after, options, across) with { Arguments = arguments };
         }
-
-        if (pairs.Length == 0)
+        catch (IncomparableResultsException e)
         {
-            throw new BadInputException($"'{before.Name}' and '{after.Name}' have no arm in common: the name and the workers of an arm must be the same in both.");
+            throw new BadInputException(e.Settings.Count == 0 ? e.Message : $"{e.Message.TrimEnd('.')}: add --across {string.Join(',', e.Settings)} when that is what they are compared for.");
         }
-
-        List<Finding> findings = [.. after.Result.Findings.Where(static f => f.Level != FindingLevel.Note)];
-        if (before.Result.Machine.Hash != after.Result.Machine.Hash)
-        {
-            findings.Add(new Finding(FindingLevel.Doubt, $"The two were measured in different environments ({before.Result.Machine.Hash} and {after.Result.Machine.Hash}): the difference may be the machine's.", FindingKind.Difference));
-        }
-
-        string[] different =
-        [
-            .. pairs.SelectMany(p => ParameterDifferences.Check((before.Name, before.Result, p.Before), (after.Name, after.Result, p.After), across)).Distinct(),
-        ];
-        if (different.Length > 0)
-        {
-            findings.Add(new Finding(FindingLevel.Note, $"The two differ in {string.Join(", ", different)}, as was asked for.", FindingKind.Difference));
-        }
-
-        findings.Add(new Finding(FindingLevel.Doubt, "The two were measured one after the other, not in turns: what the machine did meanwhile is in the difference.", FindingKind.Difference));
-        ArmRecord[] labelled = [.. pairs.SelectMany(p => new[] { p.Before with { Name = $"{before.Name}: {p.Before.Name}" }, p.After with { Name = $"{after.Name}: {p.After.Name}" } })];
-        return after.Result with
-        {
-            Command = "compare",
-            Arguments = arguments,
-            Partial = before.Result.Partial || after.Result.Partial,
-            Arms = [.. Reordered(labelled)],
-            Fits = [],
-            Findings = findings,
-            Comparisons = Comparing.All(labelled.Chunk(2).Select(static p => (p[1], p[0])), options, interleaved: false),
-        };
-    }
-
-    // The rounds of the two follow each other, as they were measured.
-    private static IEnumerable<ArmRecord> Reordered(ArmRecord[] arms)
-    {
-        int last = arms.Where(static (_, i) => i % 2 == 0).SelectMany(static a => a.Rounds).Max(static r => r.Order);
-        return arms.Select((arm, i) => i % 2 == 0 ? arm : arm with { Rounds = [.. arm.Rounds.Select(r => r with { Order = r.Order + last })] });
     }
 }

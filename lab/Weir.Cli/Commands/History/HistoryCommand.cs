@@ -5,6 +5,7 @@ using Weir.Cli.History;
 using Weir.Cli.Hosting;
 using Weir.Cli.Options;
 using Weir.Cli.Report.Output;
+using Weir.Lab.Report;
 using Weir.Lab.Report.Page;
 using Weir.Lab.Report.Tables;
 using Weir.Lab.Results;

@@ -22,7 +22,7 @@ internal static class SeriesOfResults
             : [.. OfOneCommitTogether(results)];
         var groups = ordered
             .SelectMany(static r => r.Arms.Where(static a => a.IsMeasured), static (r, a) => (Result: r, Arm: a))
-            .GroupBy(static x => (x.Result.Machine.Hash, x.Arm.Label, Settings: ParameterDifferences.Text(x.Result, x.Arm), x.Result.Unit))
+            .GroupBy(static x => (x.Result.Machine.Hash, x.Arm.Label, Settings: SettingDifferences.Text(x.Result, x.Arm), x.Result.Unit))
             .ToArray();
         ComparisonOptions each = options with { Alpha = options.Alpha / Math.Max(1, groups.Length) };
         return ([.. groups

@@ -2,6 +2,7 @@ using System.CommandLine;
 using Weir.Cli.Hosting;
 using Weir.Cli.Options;
 using Weir.Cli.Report.Output;
+using Weir.Lab.Report;
 using Weir.Lab.Report.Page;
 using Weir.Lab.Results;
 

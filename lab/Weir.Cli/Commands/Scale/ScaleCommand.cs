@@ -7,7 +7,6 @@ using Weir.Cli.Processes;
 using Weir.Cli.Progress;
 using Weir.Cli.Report.Output;
 using Weir.Lab.Results;
-using Weir.Lab.Scaling;
 
 namespace Weir.Cli.Commands.Scale;
 
@@ -46,40 +45,13 @@ internal static class ScaleCommand
                 orders,
                 settings,
                 o => ArmGroups.MeasureAsync(o, series, (i, own) => new ArmTurns(host, settings.Rounds, ScaleTurns.MostProcesses, p, fits ? rates => Peak(settings, i, rates) : null, limit).MeasureAsync(own), host.Stop))).ConfigureAwait(false);
-            int code = ResultOutput.Write(fits ? Fitted(result) : result, output, host);
+            int code = ResultOutput.Write(fits ? ScalingFits.Fitted(result) : result, output, host);
             keep.Keep(parsed, result, host);
             return code;
         });
         return command;
     }
 
-    /// <summary>The result with the law fitted to it, and what the fit says in a sentence.</summary>
-    internal static ResultFile Fitted(ResultFile result)
-    {
-        List<FitRecord> fits = [.. result.Fits];
-        List<Finding> findings = [.. result.Findings];
-        foreach (IGrouping<string, ArmRecord> arms in result.Arms.Where(static a => a.IsMeasured).GroupBy(static a => a.Name))
-        {
-            UslFit fit = UslFit.Of([.. arms.Select(static a => new ScalePoint(a.Workers, [.. a.Counted.Select(static r => r.Rate)]))]);
-            fits.Add(new FitRecord
-            {
-                Name = arms.Key,
-                Lambda = Of(fit.Lambda),
-                Sigma = Of(fit.Sigma),
-                Kappa = Of(fit.Kappa),
-                PeakWorkers = fit.PeakWorkers,
-                PeakRate = fit.PeakRate,
-                RSquared = fit.RSquared,
-                Refused = fit.IsUsable ? null : string.Join(" ", fit.Refusals),
-            });
-            findings.Add(new Finding(fit.IsUsable ? FindingLevel.Note : FindingLevel.Doubt, $"{arms.Key}: {fit.Summary}", FindingKind.Scaling));
-        }
-
-        return result with { Fits = fits, Findings = findings };
-    }
-
     private static string? Peak(RunSettings settings, int series, IReadOnlyList<IReadOnlyList<double>> rates) =>
         ScaleTurns.PeakAtFewest([.. settings.Workers.Zip(rates)]) is { } peak ? $"{settings.Workloads[series].Label}: {peak}" : null;
-
-    private static Interval Of(Estimate estimate) => new(estimate.Value, estimate.Lower, estimate.Upper);
 }

@@ -182,7 +182,12 @@ internal static class HtmlPage
     private static void Environment(StringBuilder page, ResultFile result)
     {
         MachineRecord machine = result.Machine;
-        page.Append("<p>To repeat it:</p>\n<pre class=\"command\" tabindex=\"0\">weir ").Append(Html(string.Join(' ', result.Arguments.Select(ResultMarkdown.Quoted)))).Append("</pre>\n<dl>\n");
+        if (result.Arguments.Count > 0)
+        {
+            page.Append("<p>To repeat it:</p>\n<pre class=\"command\" tabindex=\"0\">weir ").Append(Html(string.Join(' ', result.Arguments.Select(ResultMarkdown.Quoted)))).Append("</pre>\n");
+        }
+
+        page.Append("<dl>\n");
         (string, string)[] lines =
         [
             ("processor", $"{machine.Cpu}, {machine.Cores} cores"),

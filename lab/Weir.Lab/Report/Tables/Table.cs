@@ -5,10 +5,10 @@ namespace Weir.Lab.Report.Tables;
 /// <param name="Columns">The heads.</param>
 /// <param name="Rows">The rows, each as wide as the heads.</param>
 /// <param name="Labels">How many columns at the left are names; the others are figures.</param>
-internal sealed record Table(string Title, IReadOnlyList<string> Columns, IReadOnlyList<IReadOnlyList<string>> Rows, int Labels = 1)
+public sealed record Table(string Title, IReadOnlyList<string> Columns, IReadOnlyList<IReadOnlyList<string>> Rows, int Labels = 1)
 {
     /// <summary>The head of a column that names a row too, though it is a number.</summary>
-    public const string Workers = "workers";
+    internal const string Workers = "workers";
 
     /// <summary>A table of some things: a column that nothing has a text for is left out.</summary>
     /// <typeparam name="T">The type of the things.</typeparam>
@@ -16,7 +16,7 @@ internal sealed record Table(string Title, IReadOnlyList<string> Columns, IReadO
     /// <param name="labels">How many columns at the left are names.</param>
     /// <param name="things">A row each.</param>
     /// <param name="columns">The heads, and the text of a thing in each column.</param>
-    public static Table Of<T>(string title, int labels, IReadOnlyList<T> things, params (string Head, Func<T, string?> Text)[] columns)
+    internal static Table Of<T>(string title, int labels, IReadOnlyList<T> things, params (string Head, Func<T, string?> Text)[] columns)
     {
         string?[][] texts = [.. columns.Select(c => things.Select(c.Text).ToArray())];
         int[] shown = [.. Enumerable.Range(0, columns.Length).Where(i => texts[i].Any(static t => t is not null))];

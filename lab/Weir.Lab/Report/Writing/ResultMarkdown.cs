@@ -32,7 +32,12 @@ internal static class ResultMarkdown
             text.Append("- ").Append(Escaped($"commit={source.Text}")).Append('\n');
         }
 
-        text.Append("\n    weir ").AppendJoin(' ', result.Arguments.Select(Quoted)).Append('\n');
+        // What was measured from code has no command that repeats it.
+        if (result.Arguments.Count > 0)
+        {
+            text.Append("\n    weir ").AppendJoin(' ', result.Arguments.Select(Quoted)).Append('\n');
+        }
+
         foreach (Table table in ResultTables.Summary(result).Append(ResultTables.Rounds(result)))
         {
             Append(text, table);

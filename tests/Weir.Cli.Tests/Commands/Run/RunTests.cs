@@ -142,7 +142,7 @@ public class RunTests
             Rounds = [.. new[] { 0.999, 1, 1.001 }.Select(f => new RoundRecord { Operations = 1, Seconds = 1, Rate = f * 1000 * n / (1 + (0.02 * (n - 1)) + (0.001 * n * (n - 1))) })],
         })];
 
-        ResultFile fitted = ScaleCommand.Fitted(SampleResults.Scaling() with { Arms = arms, Fits = [], Findings = [] });
+        ResultFile fitted = ScalingFits.Fitted(SampleResults.Scaling() with { Arms = arms, Fits = [], Findings = [] });
 
         FitRecord fit = Assert.Single(fitted.Fits);
         Assert.Null(fit.Refused);

@@ -1,10 +1,10 @@
 using System.Text.RegularExpressions;
 using Weir.Lab.Results;
 
-namespace Weir.Lab.Report.Page;
+namespace Weir.Lab.Report;
 
 /// <summary>Reads results back: from their files, and from pages that were made of them.</summary>
-internal static partial class StoredResults
+public static partial class StoredResults
 {
     /// <summary>The results of a file: one of a result file, all of a page.</summary>
     /// <exception cref="ResultFileException">The file has none.</exception>

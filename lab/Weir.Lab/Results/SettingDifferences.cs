@@ -1,10 +1,7 @@
-using Weir.Cli.Hosting;
-using Weir.Lab.Results;
-
-namespace Weir.Cli.Commands.Compare;
+namespace Weir.Lab.Results;
 
 /// <summary>Which settings two results differ in. Such results do not compare, unless the setting is what one wants to compare.</summary>
-internal static class ParameterDifferences
+internal static class SettingDifferences
 {
     // They say how often, how long and where it was measured, not what.
     private static readonly HashSet<string> OfTheMeasuring = ["rounds", "trials", "duration", "isolate", "seed", "input", "knobs"];
@@ -14,7 +11,7 @@ internal static class ParameterDifferences
     /// <param name="after">Name, result and arm of the other.</param>
     /// <param name="across">The settings that may differ.</param>
     /// <returns>The settings that do differ, as parts of a sentence.</returns>
-    /// <exception cref="BadInputException">There is one.</exception>
+    /// <exception cref="IncomparableResultsException">There is one.</exception>
     public static IReadOnlyList<string> Check((string Name, ResultFile Result, ArmRecord Arm) before, (string Name, ResultFile Result, ArmRecord Arm) after, IReadOnlyList<string> across)
     {
         Dictionary<string, string> left = Of(before.Result, before.Arm);
@@ -29,8 +26,8 @@ internal static class ParameterDifferences
         string[] unasked = [.. different.Where(d => !across.Contains(d.Parameter)).Select(static d => d.Parameter)];
         return unasked.Length == 0
             ? [.. different.Select(static d => d.Text)]
-            : throw new BadInputException(
-                $"'{before.Name}' and '{after.Name}' differ in {string.Join(", ", different.Select(static d => d.Text))}: add --across {string.Join(',', unasked)} when that is what they are compared for.");
+            : throw new IncomparableResultsException(
+                $"'{before.Name}' and '{after.Name}' differ in {string.Join(", ", different.Select(static d => d.Text))}.", unasked);
     }
 
     /// <summary>The settings of an arm that say what was measured, in one text.</summary>

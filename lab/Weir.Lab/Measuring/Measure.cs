@@ -1,0 +1,174 @@
+using System.Diagnostics;
+using Weir.Lab.Resources;
+using Weir.Lab.Results;
+using Weir.Lab.Statistics;
+using Weir.Lab.Workers;
+
+namespace Weir.Lab.Measuring;
+
+/// <summary>Measures code in this process: how much workers do per second and at what cost, which of two things does more, and how the rate follows the number of workers.</summary>
+/// <remarks>
+/// <para>Each method runs the set-up of a workload, warms it up until its rate is steady and its code compiled, and then measures rounds. What does not fit to be believed stands in <see cref="ResultFile.Findings"/>;
+/// an invalid measurement is a result too, with a finding that says so.</para>
+/// <para>Measure one thing at a time: two of these calls at once measure each other, in this process or in another. A Debug build measures Debug code.</para>
+/// </remarks>
+public static class Measure
+{
+    private const int RunRounds = 10;
+    private const int ScaleRounds = 6;
+
+    // With fewer pairs of rounds the test cannot reach the usual level of 1 %, whatever the difference.
+    private const int LeastPairs = 8;
+    private const int ComparedRounds = 48;
+
+    /// <summary>Measures a workload.</summary>
+    /// <param name="workload">The workload; a delegate as <c>new Workload("name", Operation.Of(() => ...))</c>.</param>
+    /// <param name="options">How; <see langword="null"/> for the defaults, by which it takes about fifteen seconds.</param>
+    /// <param name="cancellationToken">Ends it. The result then has the rounds that are complete, and is marked as partial.</param>
+    /// <returns>A result with one arm, and a round record for each round in the order in which they were measured.</returns>
+    /// <exception cref="ArgumentOutOfRangeException">An option is outside its range; the message names it and the range.</exception>
+    /// <exception cref="TimeoutException">A set-up did not end in time.</exception>
+    /// <exception cref="OperationCanceledException">It was cancelled before the first round.</exception>
+    public static Task<ResultFile> RunAsync(IWorkload workload, MeasureOptions? options = null, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(workload);
+        options ??= new MeasureOptions();
+        int rounds = options.RoundsOr(RunRounds, least: 1);
+        WorkerRunSpec spec = options.Spec(workload.Name, options.Workers, rounds, takesTurns: false);
+        return ResultOfAsync(
+            "run",
+            [(workload.Name, workload, spec)],
+            rounds,
+            async () => [(await new WorkerRunner(spec, new WaitingObserver(options.Waiting)).RunAsync(workload, cancellationToken).ConfigureAwait(false), null)],
+            cancellationToken);
+    }
+
+    /// <summary>Compares two workloads, which take turns in many short rounds (A B B A).</summary>
+    /// <param name="baseline">What is compared with.</param>
+    /// <param name="candidate">What is compared. Of another name than the baseline.</param>
+    /// <param name="options">How both are measured; <see langword="null"/> for the defaults, by which it takes about fifteen seconds.</param>
+    /// <param name="comparison">What counts as a difference; <see langword="null"/> for 3 % and a level of 1 %.</param>
+    /// <param name="cancellationToken">Ends it. The result then has the rounds that are complete, and is marked as partial.</param>
+    /// <returns>A result with two arms, the baseline first, and one record in <see cref="ResultFile.Comparisons"/> with verdict, ratio and interval; none with fewer than two rounds of each.</returns>
+    /// <remarks>Both are measured in this one process, so the verdict is about this process: what differs from one process to the next, such as where the code lies, is in it. <c>weir compare</c> asks several.</remarks>
+    /// <exception cref="ArgumentException">The two have the same name.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">An option is outside its range; the message names it and the range.</exception>
+    /// <exception cref="TimeoutException">A set-up did not end in time.</exception>
+    /// <exception cref="OperationCanceledException">It was cancelled before the first round.</exception>
+    public static async Task<ResultFile> CompareAsync(
+        IWorkload baseline, IWorkload candidate, MeasureOptions? options = null, ComparisonOptions? comparison = null, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(baseline);
+        ArgumentNullException.ThrowIfNull(candidate);
+        options ??= new MeasureOptions();
+        comparison ??= new ComparisonOptions();
+        comparison.Validate();
+        if (baseline.Name == candidate.Name)
+        {
+            throw new ArgumentException($"The baseline and the candidate must have different names; both are called '{baseline.Name}'.", nameof(candidate));
+        }
+
+        int rounds = options.RoundsOr(ComparedRounds, LeastPairs);
+        ResultFile result = await TakingTurnsAsync("compare", [(baseline, options.Workers), (candidate, options.Workers)], rounds, options, cancellationToken).ConfigureAwait(false);
+        return result with
+        {
+            Comparisons = Comparing.All([(result.Arms[1], result.Arms[0])], comparison, interleaved: true),
+            Findings = [.. result.Findings, new Finding(FindingLevel.Note, "Both were measured in one process: what differs between processes is not in the interval.", FindingKind.Difference)],
+        };
+    }
+
+    /// <summary>Measures a workload with several numbers of workers in turns, and fits the Universal Scalability Law.</summary>
+    /// <param name="create">Makes the workload, once for each number of workers. They are all set up before the first round, and must have the same name.</param>
+    /// <param name="workers">Different numbers of workers, at least one, each 1 to 4096. A fit needs six or so from one on.</param>
+    /// <param name="options">How; <see langword="null"/> for the defaults. Its own workers and groups count for nothing here.</param>
+    /// <param name="cancellationToken">Ends it. The result then has the rounds that are complete, and is marked as partial.</param>
+    /// <returns>A result with an arm for each number of workers, in the order given, and one record in <see cref="ResultFile.Fits"/>, which says when the fit must not be used.</returns>
+    /// <exception cref="ArgumentException">There is no number of workers, or one is there twice.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">An option is outside its range; the message names it and the range.</exception>
+    /// <exception cref="TimeoutException">A set-up did not end in time.</exception>
+    /// <exception cref="OperationCanceledException">It was cancelled before the first round.</exception>
+    public static async Task<ResultFile> ScaleAsync(Func<IWorkload> create, IReadOnlyList<int> workers, MeasureOptions? options = null, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(create);
+        ArgumentNullException.ThrowIfNull(workers);
+        if (workers.Count == 0 || workers.Distinct().Count() != workers.Count)
+        {
+            throw new ArgumentException("There must be at least one number of workers, and none twice.", nameof(workers));
+        }
+
+        options = (options ?? new MeasureOptions()) with { Groups = null };
+        int rounds = options.RoundsOr(ScaleRounds, least: 1);
+        return ScalingFits.Fitted(await TakingTurnsAsync("scale", [.. workers.Select(n => (create(), n))], rounds, options, cancellationToken).ConfigureAwait(false));
+    }
+
+    private static Task<ResultFile> TakingTurnsAsync(string command, IReadOnlyList<(IWorkload Workload, int Workers)> arms, int rounds, MeasureOptions options, CancellationToken stop)
+    {
+        (string Name, IWorkload Workload, WorkerRunSpec Spec)[] known =
+            [.. arms.Select(a => (a.Workload.Name, a.Workload, options.Spec(a.Workload.Name, a.Workers, rounds, takesTurns: true)))];
+
+        // All or none: what the loop adds cannot be subtracted from several workers.
+        bool areSingle = known.All(static k => k.Spec.Workers == 1);
+        known = [.. known.Select(k => (k.Name, k.Workload, k.Spec with { SubtractsOverhead = areSingle }))];
+        return ResultOfAsync(command, known, rounds, () => TurnRuns.MeasureAsync([.. known.Select(static k => (k.Workload, k.Spec))], rounds, options.Waiting, stop), stop);
+    }
+
+    private static async Task<ResultFile> ResultOfAsync(
+        string command,
+        (string Name, IWorkload Workload, WorkerRunSpec Spec)[] arms,
+        int rounds,
+        Func<Task<IReadOnlyList<(WorkerRun Run, IReadOnlyList<int>? Order)>>> measure,
+        CancellationToken stop)
+    {
+        DateTimeOffset startedAt = DateTimeOffset.Now;
+        long start = Stopwatch.GetTimestamp();
+        using MachineLock? alone = MachineLock.TryTake();
+        IReadOnlyList<(WorkerRun Run, IReadOnlyList<int>? Order)> runs = await measure().ConfigureAwait(false);
+        ArmRecord[] records = [.. arms.Select((arm, i) => Arm(arm.Name, arm.Spec, i < runs.Count ? runs[i].Run : null, i < runs.Count ? runs[i].Order : null))];
+        int done = records.Sum(static a => a.Rounds.Count(static r => !r.Partial));
+        if (done == 0)
+        {
+            stop.ThrowIfCancellationRequested();
+        }
+
+        return new ResultFile
+        {
+            Command = command,
+            Arguments = [],
+            Work = string.Join(" and ", arms.Select(static a => a.Name).Distinct()),
+            Unit = "operations",
+            StartedAt = startedAt,
+            Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
+            Partial = done < rounds * arms.Length,
+            Machine = MachineRecord.Read(),
+            Source = SourceRecord.Read(),
+            Settings = SettingTexts.Of(arms[0].Spec, rounds, isolated: false),
+            Arms = records,
+            Findings = [.. Finding.Company(alone), .. RunRecords.Problems(records), .. Finding.EachOnce(runs.SelectMany(static r => RunRecords.Findings(r.Run)))],
+        };
+    }
+
+    private static ArmRecord Arm(string name, WorkerRunSpec spec, WorkerRun? run, IReadOnlyList<int>? order) => new()
+    {
+        Name = name,
+        Workers = spec.Workers,
+        Settings = new Dictionary<string, string> { ["knobs"] = spec.ParameterHash },
+        Rounds = run is null ? [] : [.. RunRecords.Rounds(run).Select((r, i) => r with { Order = order is null ? i + 1 : i < order.Count ? order[i] : order.Count + 1 })],
+    };
+
+    private sealed class WaitingObserver(Action<string>? waiting) : IRunObserver
+    {
+        public void WarmingUp()
+        {
+        }
+
+        public void RoundStarted(int round, int rounds)
+        {
+        }
+
+        public void RoundEnded(WorkerRound round, int rounds)
+        {
+        }
+
+        public void Waiting(string what) => waiting?.Invoke(what);
+    }
+}

@@ -1,0 +1,79 @@
+using Weir.Lab.Latency;
+using Weir.Lab.Workers;
+
+namespace Weir.Lab.Results;
+
+/// <summary>What runs of workers found, as records of a result.</summary>
+internal static class RunRecords
+{
+    // The share of an arm's rounds that may be left out.
+    private const double MostLeftOut = 0.34;
+
+    /// <summary>The rounds of a run.</summary>
+    public static IReadOnlyList<RoundRecord> Rounds(WorkerRun run)
+    {
+        // What is wrong with the only round is wrong with the run.
+        string? troubles = IsAlone(run) ? string.Join(" ", run.SharedTroubles) : null;
+        return
+        [
+            .. run.Rounds.Select(Round).Zip(run.Rounds, (record, round) =>
+                record.Problem is not null || record.Partial ? record
+                : run.Spec.TakesTurns && round.CompilingShare > run.Spec.MostCompiling ? record with { Problem = "code was being compiled", Disturbed = true }
+                : troubles is not null ? record with { Problem = troubles, Disturbed = true }
+                : record),
+        ];
+    }
+
+    /// <summary>What has to be known about all rounds of a run.</summary>
+    public static IReadOnlyList<Finding> Findings(WorkerRun run) => run.Rounds.Count == 0 ? [] :
+    [
+        .. IsAlone(run) ? [] : run.SharedTroubles.Select(static t => Finding.Of(t, FindingLevel.Invalid)),
+        .. run.Warnings.Select(static w => Finding.Of(w, FindingLevel.Doubt)),
+    ];
+
+    /// <summary>What has to be known about the rounds of arms that do not count.</summary>
+    public static IEnumerable<Finding> Problems(IEnumerable<ArmRecord> arms)
+    {
+        foreach (ArmRecord arm in arms)
+        {
+            RoundRecord[] wrong = [.. arm.Rounds.Where(static r => r.Problem is not null).OrderBy(static r => r.Disturbed)];
+            if (wrong.Length == 0)
+            {
+                continue;
+            }
+
+            // Rounds are left out for their conditions, never for their rates; when that meets many, the conditions are not fit to measure in.
+            bool invalid = !wrong[0].Disturbed || wrong.Length > arm.Rounds.Count * MostLeftOut;
+            yield return new Finding(
+                invalid ? FindingLevel.Invalid : FindingLevel.Doubt,
+                $"{arm.Label}: {(wrong[0].Disturbed ? $"{wrong.Length} of {arm.Rounds.Count} rounds were left out. " : "")}{wrong[0].Problem}",
+                FindingKind.Rounds);
+        }
+    }
+
+    /// <summary>A round.</summary>
+    public static RoundRecord Round(WorkerRound round) => new RoundRecord
+    {
+        Partial = round.IsPartial,
+        Problem = round.IsPartial || round.Troubles.Count == 0 ? null : string.Join(" ", round.Troubles),
+        Operations = round.Operations,
+        Seconds = round.Seconds,
+        Rate = round.Rate,
+        Failures = round.Failures,
+        OverheadNs = round.Overhead?.Nanoseconds,
+        OverheadSubtracted = round.Overhead is { IsSubtracted: true },
+        Open = round.InFlight.Average,
+        OpenMax = round.InFlight.Max,
+        Service = round.Service is { } service ? HistogramCodec.Encode(service.Histogram) : null,
+        Response = round.Response is { } response ? HistogramCodec.Encode(response.Histogram) : null,
+        LateStarts = round.Pacing?.LateStarts,
+        Dropped = round.Pacing?.Dropped,
+        PerWorker = round.Pacing is null ? [.. round.Workers.Select(static w => w.Operations)] : [],
+        LongestGapSeconds = round.Pacing is null && round.Workers.Count > 0 ? round.Workers.Max(static w => w.LongestGap.TotalSeconds) : null,
+        CanarySlowness = round.Canary.Slowness,
+        CanaryVariation = round.Canary.Variation,
+        Timeline = [.. round.Timeline.Select(static p => new TimelineRecord(p.Second, p.Rate, p.GcPause.TotalMilliseconds, p.PoolThreads))],
+    }.With(round.Resources) with { AllocatedBytes = (long)(round.BytesPerOperation * round.Operations) };
+
+    private static bool IsAlone(WorkerRun run) => run.Rounds.Count == 1 && !run.Spec.TakesTurns && run.SharedTroubles.Count > 0 && !run.IsStuck;
+}

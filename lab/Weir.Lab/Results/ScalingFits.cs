@@ -1,0 +1,34 @@
+using Weir.Lab.Scaling;
+
+namespace Weir.Lab.Results;
+
+/// <summary>Fits the scaling law to a result.</summary>
+internal static class ScalingFits
+{
+    /// <summary>The result with a law for all arms of one name, and what each fit says in a sentence.</summary>
+    public static ResultFile Fitted(ResultFile result)
+    {
+        List<FitRecord> fits = [.. result.Fits];
+        List<Finding> findings = [.. result.Findings];
+        foreach (IGrouping<string, ArmRecord> arms in result.Arms.Where(static a => a.Counted.Any(static r => r.Rate > 0)).GroupBy(static a => a.Name))
+        {
+            UslFit fit = UslFit.Of([.. arms.Select(static a => new ScalePoint(a.Workers, [.. a.Counted.Select(static r => r.Rate).Where(static r => r > 0)]))]);
+            fits.Add(new FitRecord
+            {
+                Name = arms.Key,
+                Lambda = Of(fit.Lambda),
+                Sigma = Of(fit.Sigma),
+                Kappa = Of(fit.Kappa),
+                PeakWorkers = fit.PeakWorkers,
+                PeakRate = fit.PeakRate,
+                RSquared = fit.RSquared,
+                Refused = fit.IsUsable ? null : string.Join(" ", fit.Refusals),
+            });
+            findings.Add(new Finding(fit.IsUsable ? FindingLevel.Note : FindingLevel.Doubt, $"{arms.Key}: {fit.Summary}", FindingKind.Scaling));
+        }
+
+        return result with { Fits = fits, Findings = findings };
+    }
+
+    private static Interval Of(Estimate estimate) => new(estimate.Value, estimate.Lower, estimate.Upper);
+}
