@@ -7,7 +7,7 @@ namespace Weir.Core.Tests.Architecture;
 /// <summary>Who may reference whom: between projects, and between the folders of the engine.</summary>
 public partial class HouseRulesTests
 {
-    /// <summary>The project references allowed; anything not listed is refused. An empty list means the BCL alone.</summary>
+    /// <summary>The references of each project: these and no others. An empty list means the BCL alone.</summary>
     private static readonly Dictionary<string, string[]> Allowed = new()
     {
         ["Weir.Core"] = [],
@@ -16,18 +16,11 @@ public partial class HouseRulesTests
         ["Weir"] = ["Weir.Core", "Weir.Resilience"],
         ["Weir.Dataflow"] = ["Weir.Core"],
         ["Weir.Polly"] = ["Weir"],
-        ["Weir.Hosting"] = ["Weir"],
-        ["Weir.PostgreSql"] = ["Weir"],
-        ["Weir.RabbitMQ"] = ["Weir"],
         ["Weir.Lab"] = [],
         ["Weir.Lab.BenchmarkDotNet"] = ["Weir.Lab"],
         ["Weir.Lab.ColdStart"] = ["Weir", "Weir.Dataflow"],
         ["Weir.Lab.Suites"] = ["Weir.Lab", "Weir.Lab.BenchmarkDotNet", "Weir.Lab.ColdStart", "Weir", "Weir.Dataflow"],
-        ["Weir.Cli"] =
-        [
-            "Weir.Core", "Weir.Resilience", "Weir", "Weir.Dataflow", "Weir.Polly", "Weir.Hosting", "Weir.PostgreSql", "Weir.RabbitMQ",
-            "Weir.Lab", "Weir.Lab.BenchmarkDotNet", "Weir.Lab.Suites",
-        ],
+        ["Weir.Cli"] = ["Weir", "Weir.Dataflow", "Weir.Lab", "Weir.Lab.Suites"],
     };
 
     /// <summary>Packages that only analyse or build, and are no part of what a project references.</summary>
@@ -80,7 +73,7 @@ public partial class HouseRulesTests
         string name = Path.GetFileNameWithoutExtension(project);
         Assert.True(Allowed.ContainsKey(name), $"{name} is not a project of the house: see ARCHITECTURE.md.");
         string[] references = References(project, "ProjectReference").Select(static r => Path.GetFileNameWithoutExtension(r)).ToArray();
-        Assert.Empty(references.Except(Allowed[name]));
+        Assert.Equal(Allowed[name].Order(StringComparer.Ordinal), references.Order(StringComparer.Ordinal));
     }
 
     [Theory]

@@ -75,9 +75,10 @@ public class AutoRuntimeTests
         AutoResult<int> result = await call;
         Assert.Equal(RuntimeRun.Count(20_200), result.Outcomes.Select(static o => o.Value));
 
-        // From Blocking too: on a busy machine the first item may have lost the processor for most of its time, which is what a blocked one looks like.
+        // To Blocking too: on a busy machine a call that lost the processor looks like a blocked one, and the gate may open before the next look corrects that.
         Assert.Contains(
-            result.Decisions, static d => d.From is AutoMode.Parallel or AutoMode.Direct or AutoMode.Blocking && d.To is AutoMode.Mixed or AutoMode.Concurrent);
+            result.Decisions,
+            static d => d.From is AutoMode.Parallel or AutoMode.Direct or AutoMode.Blocking && d.To is AutoMode.Mixed or AutoMode.Concurrent or AutoMode.Blocking && d.InFlight > 2);
     }
 
     [Fact(Timeout = 90_000)]
