@@ -26,6 +26,8 @@ internal static class Precompiled
         ListCompletion<TResult> completion = new(items.Length);
         Start<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, ListSink<TResult>>(items, call, new(completion), settings);
         Start<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, GrowingListSink<TResult>>(items, call, new(completion), settings);
+        OutcomeCompletion<TResult> outcomes = new(items.Length);
+        Start<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, OutcomeSink<TResult>>(items, call, new(outcomes), settings);
         UnorderedOutput<TResult> unordered = new(1, 0, null!);
         OrderedOutput<TResult> ordered = new(1, 0, null!);
         Start<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, StreamSink<TResult>>(items, call, new(unordered), settings);

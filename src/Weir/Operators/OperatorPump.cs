@@ -23,25 +23,11 @@ internal static class OperatorPump
     {
         CallPolicies? policies = CallPolicies.Of(options, settings.Adaptive);
         RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, policies);
-        if (policies is not null)
-        {
-            TimeoutPolicy<TResult>? timeout = CallPolicies.AttemptTimeoutOf<TResult>(options);
-            Pump pump = Make<TItem, TResult, TSink, PolicyPending<TResult>, PolicyCall<TItem, TResult>>(
-                source,
-                new PolicyCall<TItem, TResult>(selector, policies, timeout),
-                sink,
-                timeout is null ? settings : settings with { OnEnd = timeout.Close },
-                recovery,
-                trace);
-            policies.RunToken = pump.Token;
-            return pump;
-        }
 
-        return settings.Adaptive is { } adaptive
-            ? Make<TItem, TResult, TSink, AdaptivePendingResult<TResult>, AdaptiveCall<TItem, TResult>>(
-                source, new AdaptiveCall<TItem, TResult>(selector, adaptive), sink, settings, recovery, trace)
-            : Make<TItem, TResult, TSink, PendingResult<TResult>, SelectorCall<TItem, TResult>>(
-                source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery, trace);
+        // One method each: what a method names is loaded when it is compiled, also what its first call does not use.
+        return policies is not null ? MakeWithPolicies(source, selector, sink, options, settings, policies, recovery, trace)
+            : settings.Adaptive is { } adaptive ? MakeAdaptive(source, selector, sink, settings, adaptive, recovery, trace)
+            : Make<TItem, TResult, TSink, PendingResult<TResult>, SelectorCall<TItem, TResult>>(source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery, trace);
     }
 
     public static Pump MakeDiscard<TItem, TSink>(
@@ -81,6 +67,41 @@ internal static class OperatorPump
             return default;
         };
 
+    private static Pump MakeWithPolicies<TItem, TResult, TSink>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        TSink sink,
+        ParallelRunOptions options,
+        PumpSettings settings,
+        CallPolicies policies,
+        RunRecovery<TResult>? recovery,
+        RunTrace? trace)
+        where TSink : struct, ISink<TResult>
+    {
+        TimeoutPolicy<TResult>? timeout = CallPolicies.AttemptTimeoutOf<TResult>(options);
+        Pump pump = Make<TItem, TResult, TSink, PolicyPending<TResult>, PolicyCall<TItem, TResult>>(
+            source,
+            new PolicyCall<TItem, TResult>(selector, policies, timeout),
+            sink,
+            timeout is null ? settings : settings with { OnEnd = timeout.Close },
+            recovery,
+            trace);
+        policies.RunToken = pump.Token;
+        return pump;
+    }
+
+    private static Pump MakeAdaptive<TItem, TResult, TSink>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        TSink sink,
+        PumpSettings settings,
+        AdaptiveController adaptive,
+        RunRecovery<TResult>? recovery,
+        RunTrace? trace)
+        where TSink : struct, ISink<TResult> =>
+        Make<TItem, TResult, TSink, AdaptivePendingResult<TResult>, AdaptiveCall<TItem, TResult>>(
+            source, new AdaptiveCall<TItem, TResult>(selector, adaptive), sink, settings, recovery, trace);
+
     /// <summary>Creates the run of a call, inside the spans of its items if there are any.</summary>
     private static Pump Make<TItem, TResult, TSink, TPending, TCall>(
         Source<TItem> source, TCall call, TSink sink, PumpSettings settings, RunRecovery<TResult>? recovery, RunTrace? trace)
@@ -89,8 +110,14 @@ internal static class OperatorPump
         where TCall : struct, ICall<TItem, TPending> =>
         trace is null
             ? new Pump<TItem, TResult, TPending, TCall, TSink>(source, call, sink, settings, recovery)
-            : new Pump<TItem, TResult, PendingResult<TResult>, TracedCall<TItem, TResult, TPending, TCall>, TracedSink<TResult, TSink>>(
-                source, new TracedCall<TItem, TResult, TPending, TCall>(call, trace), new TracedSink<TResult, TSink>(sink, trace), settings, recovery);
+            : MakeTraced<TItem, TResult, TSink, TPending, TCall>(source, call, sink, settings, recovery, trace);
+
+    private static Pump<TItem, TResult, PendingResult<TResult>, TracedCall<TItem, TResult, TPending, TCall>, TracedSink<TResult, TSink>> MakeTraced<TItem, TResult, TSink, TPending, TCall>(
+        Source<TItem> source, TCall call, TSink sink, PumpSettings settings, RunRecovery<TResult>? recovery, RunTrace trace)
+        where TSink : struct, ISink<TResult>
+        where TPending : struct, IPending<TResult>
+        where TCall : struct, ICall<TItem, TPending> =>
+        new(source, new TracedCall<TItem, TResult, TPending, TCall>(call, trace), new TracedSink<TResult, TSink>(sink, trace), settings, recovery);
 
     private static async ValueTask<Nothing> Wait(ValueTask pending)
     {

@@ -32,15 +32,36 @@ internal static class OperatorRun
         Task<List<TResult>> task = completion.Task;
         if (source.KnownCount > 0)
         {
-            Start(source, selector, new ListSink<TResult>(completion), options, settings, operation, cancellationToken);
+            StartKnown(source, selector, completion, options, settings, operation, cancellationToken);
         }
         else
         {
-            Start(source, selector, new GrowingListSink<TResult>(completion), options, settings, operation, cancellationToken);
+            StartGrowing(source, selector, completion, options, settings, operation, cancellationToken);
         }
 
         return task;
     }
+
+    // One method each: what a method names is loaded when it is compiled, also what its first call does not use.
+    private static void StartKnown<TItem, TResult>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        ListCompletion<TResult> completion,
+        ParallelRunOptions options,
+        PumpSettings settings,
+        string operation,
+        CancellationToken cancellationToken) =>
+        Start(source, selector, new ListSink<TResult>(completion), options, settings, operation, cancellationToken);
+
+    private static void StartGrowing<TItem, TResult>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        ListCompletion<TResult> completion,
+        ParallelRunOptions options,
+        PumpSettings settings,
+        string operation,
+        CancellationToken cancellationToken) =>
+        Start(source, selector, new GrowingListSink<TResult>(completion), options, settings, operation, cancellationToken);
 
     public static Task<ItemOutcome<TResult>[]> Outcomes<TItem, TResult>(
         Source<TItem> source,
