@@ -1,5 +1,3 @@
-using Weir.Runtimes;
-
 namespace Weir.Operators;
 
 /// <summary>
@@ -28,10 +26,6 @@ internal static class Precompiled
         _ = items.SelectParallelStreamAsync(call, options).GetAsyncEnumerator();
         _ = items.BatchParallelAsync(1, static (_, _) => default(ValueTask<TResult>), options);
         _ = items.BatchParallelStreamAsync(1, static (_, _) => default(ValueTask<TResult>), options).GetAsyncEnumerator();
-        _ = new DirectRuntime().ProcessManyAsync(items, call);
-        _ = new ConcurrentRuntime().ProcessManyAsync(items, call);
-        _ = new ParallelRuntime().ProcessManyAsync(items, call);
-        _ = new AutoRuntime().ProcessManyAsync(items, call);
     }
 
     private static void Actions<TItem>(TItem[] items, ParallelRunOptions options)
