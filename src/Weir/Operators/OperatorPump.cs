@@ -50,9 +50,6 @@ internal static class OperatorPump
             source, new ActionCall<TItem>(action), sink, settings, recovery);
     }
 
-    public static bool HasItemHooks(ParallelRunOptions options) =>
-        options.OnStartItemAsync is not null || options.OnCompleteItemAsync is not null;
-
     /// <summary>Turns an action into a selector without a result.</summary>
     public static Func<TItem, CancellationToken, ValueTask<Nothing>> AsSelector<TItem>(Func<TItem, CancellationToken, ValueTask> action) =>
         (item, cancellationToken) =>

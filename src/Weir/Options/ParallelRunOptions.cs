@@ -156,6 +156,9 @@ public sealed record ParallelRunOptions
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
 
+    /// <summary>Whether a hook has to be called for each item.</summary>
+    internal bool HasItemHooks => OnStartItemAsync is not null || OnCompleteItemAsync is not null;
+
     internal void Validate()
     {
         Require.AtLeastOne(MaxDegreeOfParallelism, nameof(MaxDegreeOfParallelism));

@@ -1,7 +1,6 @@
 using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
 using Weir.Core.Threads;
-using Weir.Operators;
 using Weir.Resilience;
 
 namespace Weir.Policies;
@@ -25,7 +24,7 @@ internal sealed class CallPolicies
         IRateGate? rateLimit = options.SharedRateLimit
             ?? (options.RateLimit is { } limit ? new TokenBucket(limit with { TimeProvider = ClockOf(limit.TimeProvider, options) }) : null);
         Guard = new AttemptGuard(breaker, rateLimit, waitsForCircuit: false);
-        HasHooks = OperatorPump.HasItemHooks(options);
+        HasHooks = options.HasItemHooks;
         IsSimple = !HasHooks && Adaptive is null && Guard.HasNoLeases;
         HasOnlyHooks = Guard.IsEmpty && Adaptive is null && options.AttemptTimeout is null;
     }
@@ -53,7 +52,7 @@ internal sealed class CallPolicies
     /// <summary>The policies of the options, or null if none wraps an attempt.</summary>
     public static CallPolicies? Of(ParallelRunOptions options, AdaptiveController? adaptive) =>
         options.CircuitBreaker is null && options.SharedCircuitBreaker is null && options.RateLimit is null && options.SharedRateLimit is null
-        && !OperatorPump.HasItemHooks(options)
+        && !options.HasItemHooks
             ? null
             : new CallPolicies(options, adaptive);
 

@@ -1,7 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
-using Weir.Operators;
 using Weir.Resilience;
 
 namespace Weir.Policies;

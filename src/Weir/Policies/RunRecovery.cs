@@ -1,5 +1,4 @@
 using Weir.Core.Dispatch;
-using Weir.Operators;
 using Weir.Resilience;
 
 namespace Weir.Policies;

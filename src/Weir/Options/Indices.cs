@@ -1,4 +1,4 @@
-namespace Weir.Operators;
+namespace Weir;
 
 /// <summary>Converts indices for the hooks.</summary>
 internal static class Indices
