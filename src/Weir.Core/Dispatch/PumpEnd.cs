@@ -150,16 +150,13 @@ internal abstract partial class Pump
                 _ = FinishAsync(disposing);
                 return;
             }
-
-            Close();
         }
         catch (Exception e)
         {
-            // No user code gets here except that of a clock, but there may be no memory.
             _broken ??= e;
         }
 
-        SayEnd();
+        CloseAndReport();
     }
 
     /// <summary>The same if the source closes asynchronously. Separate, because otherwise the run of a list would pay for the state machine.</summary>
@@ -175,15 +172,13 @@ internal abstract partial class Pump
             {
                 DisposalFailed(e);
             }
-
-            Close();
         }
         catch (Exception e)
         {
             _broken ??= e;
         }
 
-        SayEnd();
+        CloseAndReport();
     }
 
     private void DisposalFailed(Exception error)
@@ -194,19 +189,24 @@ internal abstract partial class Pump
         }
     }
 
-    private void Close()
+    private void CloseAndReport()
     {
-        CloseDelays();
-        for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
+        try
         {
-            worker.Retire();
+            CloseDelays();
+            for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
+            {
+                worker.Retire();
+            }
+
+            _settings.OnEnd?.Invoke();
+        }
+        catch (Exception e)
+        {
+            // No user code gets here except that of a clock, but there may be no memory.
+            _broken ??= e;
         }
 
-        _settings.OnEnd?.Invoke();
-    }
-
-    private void SayEnd()
-    {
         // The awaiting code may run right here. A pool thread that was started for this run and has nothing left to do can afford that.
         // A dedicated thread cannot.
         if (_settings.Executor.MayRunHere || SpareThreads.IsCurrent)

@@ -26,21 +26,20 @@ internal readonly struct DiscardSink(TaskCompletionSource completion) : ISink<No
 
     public void Complete(RunEnd end)
     {
-        if (end.Cancelled is { } token)
+        switch (end.Result)
         {
-            _completion.TrySetCanceled(token);
-        }
-        else if (end.Failures?.Single is { } error)
-        {
-            _completion.TrySetException(error);
-        }
-        else if (end.Failures?.Collected is { } failures)
-        {
-            _completion.TrySetException(new ItemsFailedException(failures));
-        }
-        else
-        {
-            _completion.TrySetResult();
+            case RunResult.Cancelled:
+                _completion.TrySetCanceled(end.Cancelled!.Value);
+                break;
+            case RunResult.Failed:
+                _completion.TrySetException(end.Failures!.Single!);
+                break;
+            case RunResult.FailedInPart:
+                _completion.TrySetException(new ItemsFailedException(end.Failures!.Collected!));
+                break;
+            default:
+                _completion.TrySetResult();
+                break;
         }
     }
 }

@@ -80,6 +80,18 @@ internal sealed class FailureLog(ErrorMode mode)
         }
     }
 
+    /// <summary>Whether there are failures to report together.</summary>
+    public bool HasCollected
+    {
+        get
+        {
+            using (_lock.Hold())
+            {
+                return _all is not null;
+            }
+        }
+    }
+
     /// <summary>All failures in source order (a failure of the source itself comes last), or null if there are none to report.</summary>
     public IReadOnlyList<ItemFailure>? Collected
     {

@@ -37,25 +37,22 @@ internal sealed class ListCompletion<TResult> : TaskCompletionSource<List<TResul
     /// <param name="segments">The results, if the count was not known. They are joined only if they are returned.</param>
     public void Complete(RunEnd end, Segments<TResult>? segments = null)
     {
-        if (end.Cancelled is { } token)
+        RunResult result = end.Result;
+        if (result == RunResult.Cancelled)
         {
-            TrySetCanceled(token);
+            TrySetCanceled(end.Cancelled!.Value);
         }
-        else if (end.Failures?.Single is { } error)
+        else if (result == RunResult.Failed)
         {
-            TrySetException(error);
+            TrySetException(end.Failures!.Single!);
         }
         else
         {
             List = segments?.ToList((int)end.Claimed) ?? List;
-            if (_skipped is not null || end.Claimed != List.Count || !ReferenceEquals(end.LeftOver, NothingLeft.Ranges))
+            CloseGaps(end);
+            if (result == RunResult.FailedInPart)
             {
-                CloseGaps(end);
-            }
-
-            if (end.Failures?.Collected is { } failures)
-            {
-                TrySetException(new ItemsFailedException<TResult>(failures, List));
+                TrySetException(new ItemsFailedException<TResult>(end.Failures!.Collected!, List));
             }
             else
             {
@@ -66,6 +63,11 @@ internal sealed class ListCompletion<TResult> : TaskCompletionSource<List<TResul
 
     private void CloseGaps(RunEnd end)
     {
+        if (_skipped is null && end.Claimed == List.Count && ReferenceEquals(end.LeftOver, NothingLeft.Ranges))
+        {
+            return;
+        }
+
         List<long> gaps = _skipped ?? [];
         foreach ((long first, int count) in end.LeftOver)
         {

@@ -8,7 +8,7 @@ internal sealed class OutcomeCompletion<TResult>(int count) : TaskCompletionSour
     /// <summary>Completes with outcomes that are stored elsewhere. They are collected only if they are returned.</summary>
     public void Complete<TState>(RunEnd end, TState state, Func<RunEnd, TState, ItemOutcome<TResult>[]> gather)
     {
-        if (end.Cancelled is null && end.Failures?.Single is null)
+        if (end.HasResults)
         {
             Outcomes = gather(end, state);
         }
@@ -18,17 +18,17 @@ internal sealed class OutcomeCompletion<TResult>(int count) : TaskCompletionSour
 
     public void Complete(RunEnd end)
     {
-        if (end.Cancelled is { } token)
+        switch (end.Result)
         {
-            TrySetCanceled(token);
-        }
-        else if (end.Failures?.Single is { } error)
-        {
-            TrySetException(error);
-        }
-        else
-        {
-            TrySetResult(Outcomes);
+            case RunResult.Cancelled:
+                TrySetCanceled(end.Cancelled!.Value);
+                break;
+            case RunResult.Failed:
+                TrySetException(end.Failures!.Single!);
+                break;
+            default:
+                TrySetResult(Outcomes);
+                break;
         }
     }
 }

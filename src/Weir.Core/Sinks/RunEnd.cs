@@ -11,6 +11,25 @@ internal readonly record struct RunEnd(
     long Claimed,
     IEnumerable<(long First, int Count)> LeftOver)
 {
+    /// <summary>What the caller gets. It is decided here and nowhere else: a cancellation by the caller comes first, then the one exception that is thrown as it is, then all those that were collected.</summary>
+    public RunResult Result =>
+        Cancelled is not null ? RunResult.Cancelled
+        : Failures is null ? RunResult.Completed
+        : Failures.Single is not null ? RunResult.Failed
+        : Failures.HasCollected ? RunResult.FailedInPart
+        : RunResult.Completed;
+
+    /// <summary>Whether the caller gets the results, alone or with the failures of the other items.</summary>
+    public bool HasResults => Result is RunResult.Completed or RunResult.FailedInPart;
+
+    /// <summary>The exception of a run that failed, for reports: the one that is thrown, or the first of those that were collected.</summary>
+    public Exception? FirstError => Result switch
+    {
+        RunResult.Failed => Failures!.Single,
+        RunResult.FailedInPart => Failures!.Collected![0].Error,
+        _ => null,
+    };
+
     /// <summary>The end of a run that could not be completed properly, usually for lack of memory. Code that waits for the run gets the exception.</summary>
     public static RunEnd Broken(Exception error)
     {

@@ -252,7 +252,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         {
             AssertInvariants();
             end = _end;
-            if (end is null || (end.Value.Cancelled is null && end.Value.Failures?.Single is null))
+            if (end is null || end.Value.HasResults)
             {
                 _takenNext = 0;
                 _takenCount = TakeNeedsLock(ref _taken);
@@ -319,22 +319,13 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         return waiting;
     }
 
-    private static ValueTask<bool> AtEnd(RunEnd end)
+    private static ValueTask<bool> AtEnd(RunEnd end) => end.Result switch
     {
-        if (end.Cancelled is { } token)
-        {
-            return ValueTask.FromCanceled<bool>(token);
-        }
-
-        if (end.Failures?.Single is { } error)
-        {
-            return ValueTask.FromException<bool>(error);
-        }
-
-        return end.Failures?.Collected is { } failures
-            ? ValueTask.FromException<bool>(new ItemsFailedException(failures))
-            : new ValueTask<bool>(false);
-    }
+        RunResult.Cancelled => ValueTask.FromCanceled<bool>(end.Cancelled!.Value),
+        RunResult.Failed => ValueTask.FromException<bool>(end.Failures!.Single!),
+        RunResult.FailedInPart => ValueTask.FromException<bool>(new ItemsFailedException(end.Failures!.Collected!)),
+        _ => new ValueTask<bool>(false),
+    };
 
     [Conditional("DEBUG")]
     private void AssertInvariants()

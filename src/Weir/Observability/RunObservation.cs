@@ -94,8 +94,12 @@ internal sealed class RunObservation
     /// <summary>The run has ended. It completes after the last reports.</summary>
     public void End(RunEnd end, Action<RunEnd> complete) => _ = EndAsync(end, complete);
 
-    public static string OutcomeOf(RunEnd end) =>
-        end.Cancelled is not null ? "cancelled" : end.Failures?.Single is not null || end.Failures?.Collected is not null ? "failed" : "completed";
+    public static string OutcomeOf(RunEnd end) => end.Result switch
+    {
+        RunResult.Cancelled => "cancelled",
+        RunResult.Completed => "completed",
+        _ => "failed",
+    };
 
     /// <summary>What waits inside a run: see <see cref="MetricsSnapshot.QueueDepth"/>.</summary>
     public static long QueueDepth(RunSample sample) =>

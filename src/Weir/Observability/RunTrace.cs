@@ -94,7 +94,7 @@ internal sealed class RunTrace
         _run.SetTag("weir.items.unsuccessful", sample.Unsuccessful);
         _run.SetTag("weir.retries", sample.Retries);
         _run.SetTag("weir.outcome", RunObservation.OutcomeOf(end));
-        if (end.Cancelled is null && (end.Failures?.Single ?? end.Failures?.Collected?[0].Error) is { } error)
+        if (end.FirstError is { } error)
         {
             _run.SetStatus(ActivityStatusCode.Error, MessageOf(error));
             _run.SetTag("error.type", error.GetType().FullName);
