@@ -1,6 +1,7 @@
 using System.Collections;
 using System.ComponentModel;
 using System.Diagnostics;
+using System.IO.Pipes;
 using Weir.Cli.Hosting;
 
 namespace Weir.Cli.Programs;
@@ -12,6 +13,9 @@ internal sealed class StartedProgram(IReadOnlyList<string> words, bool showsOutp
 {
     private const string Nothing = "/dev/null";
     private const int WriteOnly = 1;
+
+    // Shells take numbers of one digit only.
+    private const int StartPipe = 3;
 
     // Those that somebody may have made this process ignore, or that .NET has: hang-up, interrupt, quit, a closed pipe, end.
     private static readonly int[] Ignorable = [1, 2, 3, 13, 15];
@@ -29,7 +33,8 @@ internal sealed class StartedProgram(IReadOnlyList<string> words, bool showsOutp
 
     /// <summary>
     /// Runs it once more for the memory that it needs, which <see cref="Run"/> cannot tell of a program that needs less than this one: on Linux a program's peak has in it that of the process that it was before,
-    /// which is a part of this one. So a small shell starts it and ends, and the program becomes a child of this process.
+    /// which is a part of this one. So a small shell makes a process for it and ends, and that becomes a child of this process. Only then it becomes the program, because a shell may take the account of one that
+    /// has ended before it.
     /// </summary>
     /// <returns>The most memory that it or a program that it started had resident, in bytes; <see langword="null"/> where the system does not tell.</returns>
     public long? RunForMemory()
@@ -43,8 +48,19 @@ internal sealed class StartedProgram(IReadOnlyList<string> words, bool showsOutp
         string file = Path.GetTempFileName();
         try
         {
-            ProgramEnd shell = RunOnUnix(["sh", "-c", "\"$@\" & echo $! > \"$0\"", file, .. words], isLast: false);
-            return adopts && shell.Code == 0 && int.TryParse(File.ReadAllText(file), out int program) ? EndOf(program, Stopwatch.GetTimestamp(), isLast: true)?.PeakBytes : null;
+            // The process waits for the end of a pipe that only this one holds, so it does not stay behind whatever happens here.
+            using AnonymousPipeServerStream start = new(PipeDirection.Out);
+            ProgramEnd shell = RunOnUnix(
+                ["sh", "-c", $"{{ read -r _ <&{StartPipe}; exec \"$@\" {StartPipe}<&-; }} & echo $! > \"$0\"", file, .. words],
+                isLast: false,
+                (int)start.ClientSafePipeHandle.DangerousGetHandle());
+            if (!adopts || shell.Code != 0 || !int.TryParse(File.ReadAllText(file), out int program))
+            {
+                return null;
+            }
+
+            start.Dispose();
+            return EndOf(program, Stopwatch.GetTimestamp(), isLast: true)?.PeakBytes;
         }
         finally
         {
@@ -93,13 +109,18 @@ internal sealed class StartedProgram(IReadOnlyList<string> words, bool showsOutp
         }
     }
 
-    private ProgramEnd RunOnUnix(IReadOnlyList<string> words, bool isLast)
+    private ProgramEnd RunOnUnix(IReadOnlyList<string> words, bool isLast, int? startPipe = null)
     {
         string?[] arguments = [.. words, null];
         string?[] variables = [.. Environment.GetEnvironmentVariables().Cast<DictionaryEntry>().Select(static v => $"{v.Key}={v.Value}"), null];
         Span<byte> actions = stackalloc byte[UnixCalls.Room];
         Span<byte> attributes = stackalloc byte[UnixCalls.Room];
         Prepare(actions, attributes);
+        if (startPipe is { } pipe)
+        {
+            UnixCalls.AddCopy(actions, pipe, StartPipe);
+        }
+
         long start;
         lock (_lock)
         {

@@ -2,8 +2,9 @@ using System.Diagnostics;
 using System.Globalization;
 using System.Text.Json;
 using Weir.Cli.App;
-using Weir.Lab.Results;
+using Weir.Cli.Programs;
 using Weir.Cli.Tests.Support;
+using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Tests.Programs;
@@ -44,6 +45,13 @@ public class ProgramTests
         Assert.All(result.Arms[0].Rounds, static r => Assert.InRange(r.PeakResidentBytes!.Value, 1, 20_000_000));
         Assert.All(result.Arms[1].Rounds, static r => Assert.InRange(r.PeakResidentBytes!.Value, 150_000_000, 2_000_000_000));
         Assert.All(result.Arms[1].Rounds, static r => Assert.True(r.CpuUserSeconds + r.CpuSystemSeconds > 0.01));
+    }
+
+    [Fact(Timeout = 120_000)]
+    public void RunForMemory_OfAProgramThatEndsAtOnce_IsFoundEachTime()
+    {
+        Assert.SkipUnless(OperatingSystem.IsLinux(), "Only there is the peak of a small program found.");
+        Assert.All(Enumerable.Range(0, 50), static _ => Assert.InRange(new StartedProgram(["true"], showsOutput: false).RunForMemory() ?? 0, 1, 20_000_000));
     }
 
     [Fact(Timeout = 120_000)]
