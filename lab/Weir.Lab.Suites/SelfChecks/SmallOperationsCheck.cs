@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using BenchmarkDotNet.Reports;
 using Weir.Lab.Workers;
@@ -9,9 +8,6 @@ namespace Weir.Lab.Suites.SelfChecks;
 /// <summary>Short operations by the lab with one worker, by a loop with a stopwatch as one writes it by hand, and by BenchmarkDotNet.</summary>
 internal static class SmallOperationsCheck
 {
-    private const double MostApart = 0.10;
-    private const double LeastApart = 1;
-    private const int Tries = 200;
     private static readonly TimeSpan TryLength = TimeSpan.FromMilliseconds(1);
 
     public static async Task<CheckSection> RunAsync(CancellationToken cancellationToken)
@@ -31,42 +27,21 @@ internal static class SmallOperationsCheck
         foreach ((string name, Operation operation, Action<int> loop) in rows)
         {
             // By hand before and after, so that a machine that changes its speed meanwhile shows in the quartiles.
-            List<double> byHand = [.. ByHand(loop)];
+            List<double> byHand = [.. LoopByHand.Times(loop, TryLength)];
             WorkerRunSpec spec = new() { Workload = name, Duration = TimeSpan.FromMilliseconds(200), Rounds = 5, LongestWarmUp = TimeSpan.FromSeconds(1) };
             WorkerRun run = await new WorkerRunner(spec).RunAsync(new Workload(name, _ => operation), cancellationToken);
-            byHand.AddRange(ByHand(loop));
-            byHand.Sort();
-            (double low, double middle, double high) = (byHand[byHand.Count / 4], Spread.Of(byHand).Median, byHand[byHand.Count * 3 / 4]);
+            byHand.AddRange(LoopByHand.Times(loop, TryLength));
+            (double low, double middle, double high) = LoopByHand.Quartiles(byHand);
             Spread lab = Spread.Of(run.Rates.Select(static r => 1e9 / r));
             LoopOverhead? overhead = run.Rounds[0].Overhead;
-            isMet &= overhead is { IsSubtracted: false } || (lab.Max >= low - Apart(middle) && lab.Min <= high + Apart(middle));
+            isMet &= overhead is { IsSubtracted: false } || LoopByHand.Holds((low, middle, high), lab.Min, lab.Max);
             table += Invariant($"| `{name}` | {lab.Median:0.00} | {lab.Min:0.00} to {lab.Max:0.00} | {(overhead is null ? "-" : Invariant($"{overhead.Nanoseconds:0.00} {(overhead.IsSubtracted ? "subtracted" : "included")}"))} | {middle:0.00} | {low:0.00} to {high:0.00} | {benchmarks.GetValueOrDefault(name, double.NaN):0.00} |\n");
         }
 
         return new CheckSection(
-            Invariant($"where the lab subtracts what its loop adds, or need not, its rounds lie where the quartiles of a loop by hand do, give or take {MostApart:P0} or {LeastApart:0} ns."),
+            Invariant($"where the lab subtracts what its loop adds, or need not, its rounds lie where the quartiles of a loop by hand do, give or take {LoopByHand.Tolerance}."),
             table + "\nNothing cannot be told from nothing: there the lab shows its loop and subtracts none of it, and BenchmarkDotNet shows what is left.\n",
             isMet);
-    }
-
-    private static double Apart(double nanoseconds) => Math.Max(LeastApart, MostApart * nanoseconds);
-
-    private static IEnumerable<double> ByHand(Action<int> loop)
-    {
-        int count = 1;
-        while (Time(loop, count) < TryLength)
-        {
-            count *= 2;
-        }
-
-        return [.. Enumerable.Range(0, Tries).Select(_ => Time(loop, count).TotalNanoseconds / count)];
-    }
-
-    private static TimeSpan Time(Action<int> loop, int count)
-    {
-        long start = Stopwatch.GetTimestamp();
-        loop(count);
-        return Stopwatch.GetElapsedTime(start);
     }
 
     [MethodImpl(MethodImplOptions.AggressiveOptimization)]

@@ -14,11 +14,11 @@ internal static class SelfCheckCommand
 
     public static Command Create(TextWriter output, TextWriter errors, Assembly program)
     {
-        Option<string[]> only = SuiteOptions.Names("--only", "Which checks: verdicts, omission, recording, small, workers. Without it, all.");
+        Option<string[]> only = SuiteOptions.Names("--only", "Which checks: verdicts, omission, recording, small, users, workers. Without it, all.");
         Option<int> runs = SuiteOptions.Number("--runs", "How often each comparison of the check of verdicts is made, of about 21 s.", VerdictCheck.UsualRuns, 1, MostRuns);
         Option<DirectoryInfo?> keep = new("--keep") { Description = "Where the results of these comparisons are kept. Those that are there are not made again, so they can be made in parts: --runs 3, then --runs 6." };
         Option<FileInfo?> page = SuiteOptions.Output("The page to write, such as docs/results/lab.md. Sections of checks that are not run stay as they are.");
-        Command command = new("selfcheck", "Shows on the lab itself what it claims: verdicts (about 15 minutes), coordinated omission, the cost of recording, short operations, workers that scale.") { only, runs, keep, page };
+        Command command = new("selfcheck", "Shows on the lab itself what it claims: verdicts (about 15 minutes), coordinated omission, the cost of recording, short operations, code of users, workers that scale.") { only, runs, keep, page };
         command.SetAction((parsed, token) => Task.Run(
             () => RunAsync(output, errors, program, parsed.GetValue(only) ?? [], parsed.GetValue(runs), parsed.GetValue(keep), parsed.GetValue(page), token), CancellationToken.None));
         return command;
@@ -30,7 +30,7 @@ internal static class SelfCheckCommand
         DirectoryInfo kept = keep ?? Directory.CreateTempSubdirectory("weir-selfcheck-");
         try
         {
-            SelfCheck[] all = All(new VerdictCheck(program, runs, kept, errors));
+            SelfCheck[] all = All(new VerdictCheck(program, runs, kept, errors), new UsersCheck(program));
             if (only.FirstOrDefault(name => !all.Any(check => check.Name == name)) is { } unknown)
             {
                 await errors.WriteLineAsync($"--only must be one or more of {string.Join(", ", all.Select(static c => c.Name))}; it is '{unknown}'.");
@@ -86,12 +86,13 @@ internal static class SelfCheckCommand
         return areMet ? 0 : 2;
     }
 
-    private static SelfCheck[] All(VerdictCheck verdicts) =>
+    private static SelfCheck[] All(VerdictCheck verdicts, UsersCheck users) =>
     [
         new("verdicts", "Verdicts", verdicts.RunAsync),
         new("omission", "Coordinated omission", OmissionCheck.RunAsync),
         new("recording", "Cost of recording", static _ => Task.FromResult(RecordingCheck.Run())),
         new("small", "Short operations", SmallOperationsCheck.RunAsync),
+        new("users", "Tried as users would", users.RunAsync),
         new("workers", "Asynchronous workers inside BenchmarkDotNet", static _ => Task.FromResult(ScalingCheck.Run())),
     ];
 }
