@@ -18,12 +18,16 @@ internal sealed class HistoryStore(string directory)
         : result.Source is null ? "it has no commit: it was not measured in a git repository"
         : null;
 
+    /// <summary>The name of a result's file, without what sets two of one name apart: when it was measured, at which commit, where, and by which command.</summary>
+    public static string NameOf(ResultFile result) => FormattableString.Invariant(
+        $"{result.StartedAt.UtcDateTime:yyyyMMdd-HHmmss}-{result.Source!.Commit[..Math.Min(10, result.Source.Commit.Length)]}{(result.Source.Clean ? "" : "-changed")}-{result.Machine.Hash}-{result.Command}");
+
     /// <summary>Keeps a result.</summary>
     /// <returns>Its file.</returns>
     /// <exception cref="BadInputException">It cannot be written, or is there already.</exception>
     public string Add(ResultFile result)
     {
-        string name = FormattableString.Invariant($"{result.StartedAt.UtcDateTime:yyyyMMdd-HHmmss}-{result.Source!.Commit[..Math.Min(10, result.Source.Commit.Length)]}{(result.Source.Clean ? "" : "-changed")}-{result.Machine.Hash}-{result.Command}");
+        string name = NameOf(result);
         string text = ResultJson.Write(result) + "\n";
         string path = Path.Combine(directory, name + ".json");
         for (int other = 2; File.Exists(path); other++)

@@ -56,6 +56,6 @@ internal sealed class KeepOption
     public IReadOnlyList<string> Arguments(ParseResult parsed) => DirectoryOf(parsed) is { } directory ? [_directory.Flag.Name, directory] : [];
 
     private string? DirectoryOf(ParseResult parsed) => _directory.Find(parsed, static _ => null) is { } given
-        ? given.Text.Length > 0 ? given.Text : throw given.Bad("a directory")
+        ? given.NotEmpty("a directory")
         : parsed.GetValue(_keep) ? HistoryStore.DefaultDirectory : null;
 }

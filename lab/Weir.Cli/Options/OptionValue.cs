@@ -17,6 +17,10 @@ internal sealed record OptionValue(string Source, string Text)
     // The platform's parser takes 1,2 for twelve; a list where one number belongs must not pass.
     private bool HasWholeGroups => Text.Split(',').Skip(1).All(static group => group.Trim().Length == 3);
 
+    /// <summary>A text that is not empty.</summary>
+    /// <param name="what">What it must be, such as <c>a file</c>.</param>
+    public string NotEmpty(string what) => Text.Length > 0 ? Text : throw Bad(what);
+
     public int WholeNumber(int min, int max) =>
         int.TryParse(Text, NumberStyles.AllowLeadingSign | NumberStyles.AllowThousands, CultureInfo.InvariantCulture, out int value)
         && HasWholeGroups && value >= min && value <= max

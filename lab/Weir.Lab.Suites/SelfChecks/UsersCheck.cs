@@ -1,5 +1,4 @@
 using System.Reflection;
-using System.Runtime.CompilerServices;
 using BenchmarkDotNet.Reports;
 using Weir.Lab.Processes;
 using Weir.Lab.Results;
@@ -67,7 +66,7 @@ internal sealed class UsersCheck(Assembly program)
 
         return new CheckSection(
             Invariant($"the median of the lab's rounds lies within the quartiles of a loop by hand, give or take {LoopByHand.Tolerance}; what allocates {UsersBenchmarks.BytesOfAllocate} bytes is told to the byte; what throws or hangs ends with exit code {InvalidCode} and a sentence that says so."),
-            table + Invariant($"\nEach is `weir run --assembly Weir.Lab.Suites.dll` with these options and `{HowMuch}`, in a process of its own, while nothing else is measured; the methods are those of `{nameof(UsersBenchmarks)}`. By hand: {nameof(System.Diagnostics.Stopwatch)} around loops of 5 ms, 200 before and 200 after. ")
+            table + Invariant($"\nEach is `weir run --assembly Weir.Lab.Suites.dll` with these options and `{HowMuch}`, in a process of its own, while nothing else is measured; the methods are those of `{nameof(UsersBenchmarks)}`. By hand: {nameof(System.Diagnostics.Stopwatch)} around loops of 5 ms, 200 before and 200 after, when as many have warmed them up. ")
             + "What throws and what hangs has no other columns: a loop by hand ends with the exception or not at all. BenchmarkDotNet blocks a thread for each asynchronous call.\n",
             areMet);
     }
@@ -79,7 +78,7 @@ internal sealed class UsersCheck(Assembly program)
 
     private static string Word(bool isMet) => isMet ? "met" : "**not met**";
 
-    private static string Bytes(BenchmarkReport report) => report.GcStats.GetBytesAllocatedPerOperation(report.BenchmarkCase) is { } bytes and > 0 ? Invariant($"{bytes}") : "-";
+    private static string Bytes(BenchmarkReport report) => report.GcStats.GetBytesAllocatedPerOperation(report.BenchmarkCase) is { } bytes ? Invariant($"{bytes}") : "-";
 
     private static string[] Command(string arguments) => ["run", "--assembly", typeof(UsersBenchmarks).Assembly.Location, .. arguments.Split(' '), .. HowMuch.Split(' '), "--quiet"];
 
@@ -108,6 +107,8 @@ internal sealed class UsersCheck(Assembly program)
         Console.SetOut(TextWriter.Null);
         try
         {
+            // Once for the compiler, which replaces these loops while they run.
+            _ = LoopByHand.Times(loop, TryLength);
             IReadOnlyList<double> times = LoopByHand.Times(loop, TryLength);
             long before = GC.GetTotalAllocatedBytes(precise: true);
             loop(calls);
@@ -120,7 +121,6 @@ internal sealed class UsersCheck(Assembly program)
         }
     }
 
-    [MethodImpl(MethodImplOptions.AggressiveOptimization)]
     private static void LoopOfLock(UsersBenchmarks code, int count)
     {
         for (int i = 0; i < count; i++)
@@ -137,7 +137,6 @@ internal sealed class UsersCheck(Assembly program)
         }
     }
 
-    [MethodImpl(MethodImplOptions.AggressiveOptimization)]
     private static void LoopOfFind(UsersLookupBenchmarks code, int count)
     {
         for (int i = 0; i < count; i++)
@@ -146,7 +145,6 @@ internal sealed class UsersCheck(Assembly program)
         }
     }
 
-    [MethodImpl(MethodImplOptions.AggressiveOptimization)]
     private static void LoopOfPrint(UsersBenchmarks code, int count)
     {
         for (int i = 0; i < count; i++)
@@ -156,7 +154,6 @@ internal sealed class UsersCheck(Assembly program)
     }
 
     // The array leaves the loop, or the compiler would put it on the stack.
-    [MethodImpl(MethodImplOptions.AggressiveOptimization)]
     private static void LoopOfAllocate(UsersBenchmarks code, int count)
     {
         for (int i = 0; i < count; i++)

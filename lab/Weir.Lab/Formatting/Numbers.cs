@@ -10,6 +10,11 @@ internal static class Numbers
     /// <summary>With commas between thousands.</summary>
     public static string Grouped(double value) => value.ToString("N0", Culture);
 
+    /// <summary>So many things: one, or several.</summary>
+    /// <param name="count">How many.</param>
+    /// <param name="thing">One of them, of a noun whose plural has an s.</param>
+    public static string Counted(int count, string thing) => $"{Grouped(count)} {thing}{(count == 1 ? "" : "s")}";
+
     /// <summary>With about three digits that matter.</summary>
     public static string Short(double value) => Math.Abs(value) switch
     {

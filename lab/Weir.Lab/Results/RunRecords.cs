@@ -18,7 +18,7 @@ internal static class RunRecords
         [
             .. run.Rounds.Select(Round).Zip(run.Rounds, (record, round) =>
                 record.Problem is not null || record.Partial ? record
-                : run.Spec.TakesTurns && round.CompilingShare > run.Spec.MostCompiling ? record with { Problem = "code was being compiled", Disturbed = true }
+                : run.Spec.TakesTurns && round.CompilingShare > run.Spec.MostCompiling ? record with { Problem = "Code was being compiled.", Disturbed = true }
                 : troubles is not null ? record with { Problem = troubles, Disturbed = true }
                 : record),
         ];
@@ -46,7 +46,7 @@ internal static class RunRecords
             bool invalid = !wrong[0].Disturbed || wrong.Length > arm.Rounds.Count * MostLeftOut;
             yield return new Finding(
                 invalid ? FindingLevel.Invalid : FindingLevel.Doubt,
-                $"{arm.Label}: {(wrong[0].Disturbed ? $"{wrong.Length} of {arm.Rounds.Count} rounds were left out. " : "")}{wrong[0].Problem}",
+                $"{arm.Label}: {(wrong[0].Disturbed ? $"{wrong.Length} of {arm.Rounds.Count} rounds {(wrong.Length == 1 ? "was" : "were")} left out. " : "")}{wrong[0].Problem}",
                 FindingKind.Rounds);
         }
     }

@@ -15,5 +15,5 @@ internal sealed class BaselineOption
     /// <summary>The store that was asked for.</summary>
     /// <exception cref="BadInputException">The value is no directory.</exception>
     public BaselineStore Store(ParseResult parsed) =>
-        new(_directory.Find(parsed, static _ => null) is { } given ? given.Text is { Length: > 0 } text ? text : throw given.Bad("a directory") : BaselineStore.DefaultDirectory);
+        new(_directory.Find(parsed, static _ => null) is { } given ? given.NotEmpty("a directory") : BaselineStore.DefaultDirectory);
 }

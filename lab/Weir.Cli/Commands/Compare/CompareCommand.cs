@@ -59,10 +59,10 @@ internal static class CompareCommand
             string?[] texts = [parsed.GetValue(before), parsed.GetValue(after)];
             ComparisonOptions comparison = compare.Read(parsed);
             OutputSettings output = outputs.Read(parsed);
-            OptionValue? summaryFile = summary.Find(parsed, static _ => null);
+            string? summaryFile = summary.Find(parsed, static _ => null)?.NotEmpty("a file");
             if (summaryFile is not null)
             {
-                ResultOutput.CheckCanWrite(summaryFile.Text);
+                ResultOutput.CheckCanWrite(summaryFile);
             }
 
             string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
@@ -136,7 +136,7 @@ internal static class CompareCommand
             keep.Keep(parsed, result, host);
             if (summaryFile is not null)
             {
-                await File.AppendAllTextAsync(summaryFile.Text, PullRequestSummary.Markdown(result), CancellationToken.None).ConfigureAwait(false);
+                await File.AppendAllTextAsync(summaryFile, PullRequestSummary.Markdown(result), CancellationToken.None).ConfigureAwait(false);
             }
 
             // On the error output: with --json the other one has JSON and nothing else.

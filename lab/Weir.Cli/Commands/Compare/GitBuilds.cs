@@ -38,8 +38,10 @@ internal sealed partial class GitBuilds : IAsyncDisposable
             throw range.Bad("two commits as before..after, such as main..HEAD");
         }
 
+        string own = Path.GetFullPath(project.NotEmpty("a project, or a directory with one"));
+
         // The project says which repository; it may be in the commits only, and not in the directory any more.
-        string? near = Path.GetFullPath(project.Text);
+        string? near = own;
         while (near is not null && !Directory.Exists(near))
         {
             near = Path.GetDirectoryName(near);
@@ -47,7 +49,7 @@ internal sealed partial class GitBuilds : IAsyncDisposable
 
         string root = (await GitAsync(["-C", near ?? ".", "rev-parse", "--show-toplevel"], "--git needs a project in a git repository: ", stop).ConfigureAwait(false)).Trim();
         string prefix = (await GitAsync(["-C", near ?? ".", "rev-parse", "--show-prefix"], "--git needs a project in a git repository: ", stop).ConfigureAwait(false)).Trim();
-        string relative = Path.Combine(prefix, Path.GetRelativePath(near ?? ".", Path.GetFullPath(project.Text)));
+        string relative = Path.Combine(prefix, Path.GetRelativePath(near ?? ".", own));
 
         GitBuilds builds = new(root);
         try

@@ -5,6 +5,7 @@ using Weir.Cli.History;
 using Weir.Cli.Hosting;
 using Weir.Cli.Options;
 using Weir.Cli.Report.Output;
+using Weir.Lab.Formatting;
 using Weir.Lab.Report;
 using Weir.Lab.Report.Page;
 using Weir.Lab.Report.Tables;
@@ -40,8 +41,7 @@ internal static class HistoryCommand
 
         command.SetAction((parsed, _) =>
         {
-            OptionValue? named = page.Find(parsed, static _ => null);
-            string? file = named is null ? null : named.Text is { Length: > 0 } path ? path : throw named.Bad("a file");
+            string? file = page.Find(parsed, static _ => null)?.NotEmpty("a file");
             ComparisonOptions options = compare.Read(parsed);
             IReadOnlyList<ResultFile> all = [.. Store(directory, parsed).Load().Select(static r => r.Result)];
             bool isWithDirty = parsed.GetValue(dirty);
@@ -55,7 +55,7 @@ internal static class HistoryCommand
             (IReadOnlyList<HistorySeries> series, bool isByCommit) = SeriesOfResults.Of(results, SeriesOfResults.Commits(results), options);
             if (series.Count == 0)
             {
-                throw new BadInputException($"None of the {all.Count} results is of {string.Join(" and ", new[] { isWithDirty ? null : "a clean tree (--dirty takes the others too)", hash is null ? null : $"the machine '{hash}'", text is null ? null : $"an arm with '{text}' in its name" }.OfType<string>())}.");
+                throw new BadInputException($"None of {Numbers.Counted(all.Count, "result")} is of {string.Join(" and ", new[] { isWithDirty ? null : "a clean tree (--dirty takes the others too)", hash is null ? null : $"the machine '{hash}'", text is null ? null : $"an arm with '{text}' in its name" }.OfType<string>())}.");
             }
 
             string[] notes = [.. Notes(all, results, series, options, isWithDirty, isByCommit)];
@@ -84,7 +84,7 @@ internal static class HistoryCommand
     }
 
     private static HistoryStore Store(TextOption directory, ParseResult parsed) =>
-        new(directory.Find(parsed, static _ => null) is { } given ? given.Text is { Length: > 0 } text ? text : throw given.Bad("a directory") : HistoryStore.DefaultDirectory);
+        new(directory.Find(parsed, static _ => null) is { } given ? given.NotEmpty("a directory") : HistoryStore.DefaultDirectory);
 
     private static Command Add(TextOption directory, CliHost host)
     {
@@ -120,13 +120,15 @@ internal static class HistoryCommand
                 "Results",
                 2,
                 Store(directory, parsed).Load(),
-                ("measured", static r => FormattableString.Invariant($"{r.Result.StartedAt:yyyy-MM-dd HH:mm}")),
+                ("measured", static r => FormattableString.Invariant($"{r.Result.StartedAt.UtcDateTime:yyyy-MM-dd HH:mm:ss}")),
                 ("commit", static r => r.Result.Source!.Commit[..Math.Min(7, r.Result.Source.Commit.Length)]),
                 ("tree", static r => r.Result.Source!.Clean ? "clean" : "changed"),
                 ("machine", static r => r.Result.Machine.Hash),
                 ("command", static r => r.Result.Command),
                 ("arms", static r => $"{r.Result.Arms.Count(static a => a.IsMeasured)}"),
-                ("file", static r => Path.GetFileName(r.File)));
+
+                // The name that the store gives says nothing else.
+                ("file", static r => Path.GetFileName(r.File).StartsWith(HistoryStore.NameOf(r.Result), StringComparison.Ordinal) ? null : Path.GetFileName(r.File)));
             TableText.Write(table, host.Out, host.Style);
             return Task.FromResult(ExitCode.Success);
         });
@@ -135,7 +137,7 @@ internal static class HistoryCommand
 
     private static void Write(IReadOnlyList<HistorySeries> series, string[] notes, int results, CliHost host)
     {
-        host.Out.WriteLine($"weir history   {results} results of {series.SelectMany(static s => s.Points).Select(static p => p.Name).Distinct().Count()} commits");
+        host.Out.WriteLine($"weir history   {Numbers.Counted(results, "result")} of {Numbers.Counted(series.SelectMany(static s => s.Points).Select(static p => p.Name).Distinct().Count(), "commit")}");
         foreach (HistorySeries[] own in series.GroupBy(static s => s.Machine).Select(static g => g.ToArray()))
         {
             foreach (Table table in new[] { HistoryTables.Arms(own), HistoryTables.Changes(own) }.OfType<Table>())
@@ -146,7 +148,8 @@ internal static class HistoryCommand
         }
 
         host.Out.WriteLine();
-        foreach (string sentence in series.SelectMany(static s => s.Changes, HistoryTables.Sentence))
+        string[] changes = [.. series.SelectMany(static s => s.Changes, HistoryTables.Sentence)];
+        foreach (string sentence in changes.DefaultIfEmpty("none was found."))
         {
             host.Out.WriteLine($"CHANGE   {sentence}");
         }
@@ -159,19 +162,18 @@ internal static class HistoryCommand
 
     private static IEnumerable<string> Notes(IReadOnlyList<ResultFile> all, ResultFile[] results, IReadOnlyList<HistorySeries> series, ComparisonOptions options, bool isWithDirty, bool isByCommit)
     {
-        if (series.All(static s => s.Changes.Count == 0))
-        {
-            yield return FormattableString.Invariant($"No change was found (alpha {options.Alpha * 100:0.##} %, shared by {series.Count} series).");
-        }
-        else
-        {
-            yield return FormattableString.Invariant($"Without any change one is claimed in at most {options.Alpha * 100:0.##} % of histories; {series.Count} series share that.");
-        }
+        yield return FormattableString.Invariant($"Without any change one is claimed in at most {options.Alpha * 100:0.##} % of histories{(series.Count > 1 ? $"; {series.Count} series share that" : "")}.");
 
         int changed = all.Count(static r => !r.Source!.Clean);
         if (changed > 0)
         {
-            yield return isWithDirty ? $"{changed} results are of trees with changes (+): what was changed is not known." : $"{changed} results of trees with changes are left out; --dirty takes them as commits of their own.";
+            yield return (isWithDirty, changed) switch
+            {
+                (true, 1) => "1 result is of a tree with changes (+): what was changed is not known.",
+                (true, _) => $"{changed} results are of trees with changes (+): what was changed is not known.",
+                (false, 1) => "1 result of a tree with changes is left out; --dirty takes it as a commit of its own.",
+                _ => $"{changed} results of trees with changes are left out; --dirty takes them as commits of their own.",
+            };
         }
 
         int machines = results.Select(static r => r.Machine.Hash).Distinct().Count();

@@ -25,7 +25,7 @@ internal static class ReportCommand
         command.SetAction((parsed, _) =>
         {
             OptionValue? given = output.Find(parsed, static _ => null);
-            string path = given is null ? DefaultFile : given.Text is { Length: > 0 } text ? text : throw given.Bad("a file");
+            string path = given is null ? DefaultFile : given.NotEmpty("a file");
             string[] forms = OutputOptionSet.FormsOf(export.Find(parsed, static _ => null));
             (string File, IReadOnlyList<ResultFile> Results)[] read = [.. parsed.GetRequiredValue(files).Select(static f => (f, StoredResults.Read(f)))];
             ResultFile[] results = [.. read.SelectMany(static r => r.Results)];

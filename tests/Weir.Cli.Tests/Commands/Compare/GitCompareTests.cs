@@ -71,6 +71,44 @@ public class GitCompareTests
         AssertNothingIsLeft(directory);
     }
 
+    [Fact(Timeout = 300_000)]
+    public async Task Compare_Filter_ComparesWhatMatchesInBothCommits()
+    {
+        using TemporaryDirectory directory = new();
+        Repository(directory, ("1", "public static int Max() => 1; public static int Old() => 1;"), ("1", "public static int Max() => 2; public static int MaxOfNew() => 1;"));
+
+        LoadResult result = await RunAsync(directory, "main~1..main", $"--workers 1 --rounds 2 --duration 10ms --summary {directory.File("summary.md")} --json", code: "--filter *C.M*");
+
+        ResultFile compared = ResultJson.Parse(result.Out, "output");
+        Assert.Equal(["M (main~1)", "M (main)", "Max (main~1)", "Max (main)"], compared.Arms.Select(static a => a.Name[..a.Name.LastIndexOf(' ')] + ")"));
+        Assert.Contains(compared.Findings, static f => f.Text.Contains("MaxOfNew", StringComparison.Ordinal));
+        Assert.True(File.Exists(directory.File("summary.md")), result.Error);
+        AssertNothingIsLeft(directory);
+    }
+
+    [Fact(Timeout = 300_000)]
+    public async Task Compare_FilterThatMatchesNothing_IsOneClearLine()
+    {
+        using TemporaryDirectory directory = new();
+        Repository(directory, "1", "2");
+
+        LoadResult result = await RunAsync(directory, "main~1..main", "", code: "--filter *Nowhere*");
+
+        Assert.Equal(1, result.ExitCode);
+        Assert.Contains("*Nowhere*", result.Error.TrimEnd().Split('\n')[^1], StringComparison.Ordinal);
+        AssertNothingIsLeft(directory);
+    }
+
+    [Theory(Timeout = 60_000)]
+    [InlineData("compare noop noop --summary", "weir: --summary must be a file; it is ''.\n")]
+    [InlineData("compare --git a..b --method M --project", "weir: --project must be a project, or a directory with one; it is ''.\n")]
+    public async Task Compare_EmptyFile_IsOneClearLine(string arguments, string message)
+    {
+        LoadResult result = await new CliUnderTest().RunAsync([.. arguments.Split(' '), ""]);
+
+        Assert.Equal((1, message), (result.ExitCode, result.Error));
+    }
+
     [Fact(Timeout = 30_000)]
     public async Task Compare_GitWithoutProject_IsOneClearLine()
     {
@@ -92,19 +130,21 @@ public class GitCompareTests
         Assert.Equal(["::error title=a|b (new) x 1 is SLOWER::0.800x of a|b (old) x 1, 0.700..0.900"], PullRequestSummary.Annotations(result));
     }
 
-    private static Task<LoadResult> RunAsync(TemporaryDirectory directory, string range, string options, string? stopsAt = null, string project = "lib") =>
-        new CliUnderTest { UseProcesses = true, StopsAt = stopsAt }.RunAsync($"compare --git {range} --project {Path.Combine(directory.File("repository"), project)} --method N.C.M {options}");
+    private static Task<LoadResult> RunAsync(TemporaryDirectory directory, string range, string options, string? stopsAt = null, string project = "lib", string code = "--method N.C.M") =>
+        new CliUnderTest { UseProcesses = true, StopsAt = stopsAt }.RunAsync($"compare --git {range} --project {Path.Combine(directory.File("repository"), project)} {code} {options}");
 
-    private static void Repository(TemporaryDirectory directory, params string[] values)
+    private static void Repository(TemporaryDirectory directory, params string[] values) => Repository(directory, [.. values.Select(static v => (v, ""))]);
+
+    private static void Repository(TemporaryDirectory directory, params (string Value, string Members)[] commits)
     {
         string root = directory.File("repository");
         Directory.CreateDirectory(Path.Combine(root, "lib"));
         Git(root, "init", "-q", "-b", "main");
         File.WriteAllText(Path.Combine(root, "Directory.Build.props"), "<Project />");
         File.WriteAllText(Path.Combine(root, "lib", "Lib.csproj"), $"<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><TargetFramework>net{Environment.Version.Major}.0</TargetFramework></PropertyGroup></Project>");
-        foreach (string value in values)
+        foreach ((string value, string members) in commits)
         {
-            File.WriteAllText(Path.Combine(root, "lib", "C.cs"), $"namespace N {{ public static class C {{ public static int M() => {value} == 1 ? 1 : throw new System.Exception(\"It is \" + {value} + \".\"); }} }}");
+            File.WriteAllText(Path.Combine(root, "lib", "C.cs"), $"namespace N {{ public static class C {{ public static int M() => {value} == 1 ? 1 : throw new System.Exception(\"It is \" + {value} + \".\"); {members} }} }}");
             Git(root, "add", "-A");
             Git(root, "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "c");
         }

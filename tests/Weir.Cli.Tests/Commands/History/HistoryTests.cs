@@ -42,7 +42,7 @@ public class HistoryTests
         LoadResult with = await RunAsync(directory, "--dirty --json");
 
         Assert.Contains("weir history   6 results of 6 commits", without.Out, StringComparison.Ordinal);
-        Assert.Contains("1 results of trees with changes are left out; --dirty takes them", without.Out, StringComparison.Ordinal);
+        Assert.Contains("1 result of a tree with changes is left out; --dirty takes it", without.Out, StringComparison.Ordinal);
         Assert.Equal([Short(5), Short(5) + "+"], with.Json[0].GetProperty("points").EnumerateArray().Select(static p => p.GetProperty("name").GetString()).TakeLast(2));
     }
 
@@ -81,8 +81,35 @@ public class HistoryTests
 
         LoadResult ran = await RunAsync(directory, "list");
 
+        Assert.All(ran.Out.Split('\n'), static line => Assert.InRange(line.Length, 0, 80));
         Assert.Matches($"{Short(0)} .*clean", ran.Out);
         Assert.Matches($"{Short(1)} .*changed", ran.Out);
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task List_OfAFileWithAnotherName_ShowsIt()
+    {
+        using TemporaryDirectory directory = new();
+        Fill(directory, [Result(0, 1000)]);
+        await File.WriteAllTextAsync(Path.Combine(directory.File("history"), "mine.json"), ResultJson.Write(Result(1, 1000)), TestContext.Current.CancellationToken);
+
+        LoadResult ran = await RunAsync(directory, "list");
+
+        Assert.Matches($"{Short(1)} .*mine.json", ran.Out);
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task History_OfOneResult_SaysOnceThatNothingChanged()
+    {
+        using TemporaryDirectory directory = new();
+        Fill(directory, [Result(0, 1000)]);
+
+        LoadResult ran = await RunAsync(directory, $"-o {directory.File("page.html")}");
+
+        Assert.StartsWith("weir history   1 result of 1 commit\n", ran.Out, StringComparison.Ordinal);
+        Assert.Contains("CHANGE   none was found.\n", ran.Out, StringComparison.Ordinal);
+        string page = await File.ReadAllTextAsync(directory.File("page.html"), TestContext.Current.CancellationToken);
+        Assert.Equal(2, page.Split("No change was found").Length);
     }
 
     [Fact(Timeout = 60_000)]
