@@ -24,7 +24,7 @@ internal sealed class AutoArms : IAsyncDisposable
     {
     }
 
-    public List<Arm> Arms { get; } = [];
+    public List<TrialArm> Arms { get; } = [];
 
     /// <summary>What was decided in a first call, and in the last one.</summary>
     public (IReadOnlyList<AutoDecision> First, IReadOnlyList<AutoDecision> Last) Decisions => (_coldDecisions, _auto.LastDecisions);
@@ -65,7 +65,7 @@ internal sealed class AutoArms : IAsyncDisposable
         Arms.Add(ArmOf(work, name, token => PassAsync(work, runtime, token)));
     }
 
-    private static Arm ArmOf(AutoWork work, string name, Func<CancellationToken, ValueTask<PassResult>> pass) =>
+    private static TrialArm ArmOf(AutoWork work, string name, Func<CancellationToken, ValueTask<PassResult>> pass) =>
         new(name, work.Expected, pass) { WarmUp = async token => await pass(token) };
 
     private static async ValueTask<PassResult> PassAsync(AutoWork work, IExecutionRuntime runtime, CancellationToken cancellationToken)

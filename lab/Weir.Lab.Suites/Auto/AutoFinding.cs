@@ -22,16 +22,16 @@ internal sealed class AutoFinding
     public AutoWork Work { get; }
 
     /// <summary>The arms that choose nothing.</summary>
-    public IReadOnlyList<ArmResult> Fixed { get; }
+    public IReadOnlyList<TrialArmResult> Fixed { get; }
 
     /// <summary>The quickest of them, by the median.</summary>
-    public ArmResult Best { get; }
+    public TrialArmResult Best { get; }
 
     /// <summary>The auto runtime when it knows the processor from earlier calls.</summary>
-    public ArmResult Auto { get; }
+    public TrialArmResult Auto { get; }
 
     /// <summary>A new auto runtime for each call.</summary>
-    public ArmResult Cold { get; }
+    public TrialArmResult Cold { get; }
 
     /// <summary>The pace of the auto runtime as a share of the best fixed one's, over the rounds.</summary>
     public Spread ToBest { get; }
@@ -46,6 +46,6 @@ internal sealed class AutoFinding
 
     public bool IsMet => ToBest.Median >= Work.Goal;
 
-    private static Spread RatioOf(ArmResult arm, ArmResult best) => Spread.Of(
+    private static Spread RatioOf(TrialArmResult arm, TrialArmResult best) => Spread.Of(
         arm.Counted.Join(best.Counted, static window => window.Round, static window => window.Round, static (a, b) => a.Rate / b.Rate));
 }

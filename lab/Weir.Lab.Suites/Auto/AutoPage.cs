@@ -1,8 +1,8 @@
 using System.Text;
 using Weir.Lab.Suites.Figures;
+using Weir.Lab.Trials;
 using Weir.Runtimes;
 using static System.FormattableString;
-using ArmResult = Weir.Lab.Trials.ArmResult;
 
 namespace Weir.Lab.Suites.Auto;
 
@@ -62,7 +62,7 @@ internal static class AutoPage
             $"| {finding.Work.Name} | {finding.Work.Count:N0} | {RateOf("direct")} | {RateOf("parallel")} | {RateOf("concurrent")} | {Rate(finding.Auto)} | {finding.Best.Name} | {finding.ToBest.Median:0.00} | {finding.ToBest.Min:0.00}..{finding.ToBest.Max:0.00} | {finding.ColdToBest.Median:0.00} | {finding.ToWide.Median:0.00} | {goal} |");
     }
 
-    private static string Rate(ArmResult arm) => arm.Rate.Median switch
+    private static string Rate(TrialArmResult arm) => arm.Rate.Median switch
     {
         >= 1e6 and var rate => Invariant($"{Format.Digits(rate / 1e6)} M"),
         >= 1e3 and var rate => Invariant($"{Format.Digits(rate / 1e3)} k"),

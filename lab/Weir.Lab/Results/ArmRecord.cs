@@ -25,6 +25,9 @@ public sealed record ArmRecord
     /// <summary>The rounds, in the order in which they were measured.</summary>
     public IReadOnlyList<RoundRecord> Rounds { get; init; } = [];
 
+    /// <summary>What the arm decided, when it adapts itself.</summary>
+    public IReadOnlyList<DecisionRecord> Decisions { get; init; } = [];
+
     /// <summary>The rounds that ran to their end and are valid.</summary>
     [JsonIgnore]
     public IReadOnlyList<RoundRecord> Counted => [.. Rounds.Where(static r => !r.Partial && r.Problem is null)];

@@ -18,6 +18,9 @@ public sealed record RoundRecord
     /// <summary>Whether the problem is one of the conditions, such as code that was still being compiled, and not a wrong result.</summary>
     public bool Disturbed { get; init; }
 
+    /// <summary>How many passes over the same operations were completed; <see langword="null"/> where there are none.</summary>
+    public long? Passes { get; init; }
+
     /// <summary>What was done.</summary>
     public required long Operations { get; init; }
 
@@ -27,8 +30,11 @@ public sealed record RoundRecord
     /// <summary>Operations per second.</summary>
     public required double Rate { get; init; }
 
-    /// <summary>Operations that threw.</summary>
+    /// <summary>Operations that threw or ran out of time.</summary>
     public long Failures { get; init; }
+
+    /// <summary>Those of the failures that ran out of time; <see langword="null"/> where that is not told apart.</summary>
+    public long? TimedOut { get; init; }
 
     /// <summary>Processor time of the process outside of the kernel, in seconds.</summary>
     public double CpuUserSeconds { get; init; }

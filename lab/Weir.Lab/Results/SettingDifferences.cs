@@ -3,8 +3,11 @@ namespace Weir.Lab.Results;
 /// <summary>Which settings two results differ in. Such results do not compare, unless the setting is what one wants to compare.</summary>
 internal static class SettingDifferences
 {
-    // They say how often, how long and where it was measured, not what.
-    private static readonly HashSet<string> OfTheMeasuring = ["rounds", "trials", "duration", "isolate", "seed", "input", "knobs"];
+    // They say how often, how long and where it was measured, and which arms took part, not what: an arm's own size is its workers.
+    private static readonly HashSet<string> OfTheMeasuring =
+    [
+        "rounds", "trials", "warmup", "duration", "isolate", "seed", "input", "knobs", "runtime", "sweep", "cdc_parallel_size", "cdc_concurrency", "peer_degree",
+    ];
 
     /// <summary>Throws when there is a difference that nobody asked for.</summary>
     /// <param name="before">Name, result and arm of one.</param>

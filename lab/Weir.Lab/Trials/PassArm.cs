@@ -3,7 +3,7 @@ using Weir.Lab.Workers;
 namespace Weir.Lab.Trials;
 
 /// <summary>An arm in a run: one worker whose operation is a pass, which is checked before it counts. Its windows are of whole passes.</summary>
-internal sealed class PassArm(Arm arm, TrialOptions options, TrialSteps steps) : RoundArm(Spec, new PassWorkload(arm))
+internal sealed class PassArm(TrialArm arm, TrialOptions options, TrialSteps steps) : RoundArm(Spec, new PassWorkload(arm))
 {
     // Steady is: two windows in a row within 5 % of each other, after at least four. Code is compiled for good after 30 calls and a
     // pause of 100 ms, so fewer windows of a twentieth of a second say little.
@@ -14,7 +14,7 @@ internal sealed class PassArm(Arm arm, TrialOptions options, TrialSteps steps) :
 
     private readonly List<Window> _windows = [];
 
-    public Arm Arm => arm;
+    public TrialArm Arm => arm;
 
     /// <summary>The windows in the order of their rounds.</summary>
     public IReadOnlyList<Window> Windows => _windows;

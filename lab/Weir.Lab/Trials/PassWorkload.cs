@@ -3,7 +3,7 @@ using Weir.Lab.Workers;
 namespace Weir.Lab.Trials;
 
 /// <summary>Passes of an arm as operations, with what they came to added up.</summary>
-internal sealed class PassWorkload(Arm arm) : IWorkload
+internal sealed class PassWorkload(TrialArm arm) : IWorkload
 {
     private long _passes;
     private long _items;
@@ -46,7 +46,7 @@ internal sealed class PassWorkload(Arm arm) : IWorkload
     }
 
     // The worker's own loop awaits the pass and gives its result here: a method between them would allocate for each pass.
-    private readonly struct PassCall(Arm arm, PassWorkload passes, CancellationToken stopping) : IAsyncCall<PassResult>
+    private readonly struct PassCall(TrialArm arm, PassWorkload passes, CancellationToken stopping) : IAsyncCall<PassResult>
     {
         public ValueTask<PassResult> StartAsync() => arm.Pass(stopping);
 

@@ -31,7 +31,7 @@ internal sealed class TrialRunner
     /// <returns>What was measured.</returns>
     /// <exception cref="ArgumentException">There is no arm, or two have the same name.</exception>
     /// <exception cref="WrongResultException">An arm's count or checksum was wrong.</exception>
-    public Task<TrialReport> RunAsync(IReadOnlyList<Arm> arms, CancellationToken cancellationToken = default)
+    public Task<TrialReport> RunAsync(IReadOnlyList<TrialArm> arms, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(arms);
         if (arms.Count == 0 || arms.Select(static a => a.Name).Distinct(StringComparer.Ordinal).Count() != arms.Count)
@@ -42,14 +42,14 @@ internal sealed class TrialRunner
         return RunAllAsync(arms, cancellationToken);
     }
 
-    private async Task<TrialReport> RunAllAsync(IReadOnlyList<Arm> arms, CancellationToken cancellationToken)
+    private async Task<TrialReport> RunAllAsync(IReadOnlyList<TrialArm> arms, CancellationToken cancellationToken)
     {
         TrialSteps steps = new(_options.Trials, arms.Count * (_options.Trials + 1), _observer);
         PassArm[] passes = [.. arms.Select(arm => new PassArm(arm, _options, steps))];
         await RoundRunner.RunAsync(passes, _options.Trials, cancellationToken).ConfigureAwait(false);
-        ArmResult[] results =
+        TrialArmResult[] results =
         [
-            .. passes.Select(arm => new ArmResult(arm.Arm.Name, arm.Arm.Expected.Count, arm.Windows)
+            .. passes.Select(arm => new TrialArmResult(arm.Arm.Name, arm.Windows)
             {
                 IsPartial = arm.Windows.Count < _options.Trials || arm.Windows.Any(static w => w.IsPartial),
             }),

@@ -6,4 +6,4 @@ namespace Weir.Lab.Trials;
 /// <param name="Rounds">How many rounds there are.</param>
 /// <param name="Index">How many steps came before, over all arms.</param>
 /// <param name="Count">How many steps the run has.</param>
-internal readonly record struct TrialStep(Arm Arm, int Round, int Rounds, int Index, int Count);
+internal readonly record struct TrialStep(TrialArm Arm, int Round, int Rounds, int Index, int Count);

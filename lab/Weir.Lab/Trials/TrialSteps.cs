@@ -5,7 +5,7 @@ internal sealed class TrialSteps(int rounds, int count, ITrialObserver? observer
 {
     private int _done;
 
-    public TrialStep Start(Arm arm, int round)
+    public TrialStep Start(TrialArm arm, int round)
     {
         TrialStep step = new(arm, round, rounds, _done++, count);
         observer?.Started(step);

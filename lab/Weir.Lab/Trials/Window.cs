@@ -31,7 +31,4 @@ internal sealed record Window
 
     /// <summary>Items per second.</summary>
     public double Rate => Items / Math.Max(Elapsed.TotalSeconds, 1e-9);
-
-    /// <summary>Nanoseconds per item, by the clock on the wall.</summary>
-    public double NanosecondsPerItem => Elapsed.TotalNanoseconds / Math.Max(Items, 1);
 }

@@ -9,7 +9,7 @@ internal sealed class WrongResultException : Exception
     /// <summary>The name of the arm.</summary>
     public string ArmName { get; }
 
-    internal static void ThrowIfWrong(Arm arm, in PassResult result)
+    internal static void ThrowIfWrong(TrialArm arm, in PassResult result)
     {
         if (result.Count == arm.Expected.Count && result.Checksum == arm.Expected.Checksum && result.Trouble is null)
         {

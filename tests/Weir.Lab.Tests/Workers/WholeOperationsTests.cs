@@ -129,7 +129,7 @@ public class WholeOperationsTests
     public async Task TrialRunner_PassOfKnownBytes_CountsThemAlone()
     {
         Suspension suspension = new();
-        Arm arm = new("bytes", new PassResult(1, 1), async _ =>
+        TrialArm arm = new("bytes", new PassResult(1, 1), async _ =>
         {
             await suspension.Start();
             return new PassResult(1, 1);

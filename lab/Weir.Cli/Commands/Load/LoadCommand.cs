@@ -20,7 +20,7 @@ internal static class LoadCommand
         command.SetAction((parsed, _) =>
         {
             LoadSettings settings = options.Read(parsed, host.Variable);
-            OutputSettings output = outputs.Read(parsed);
+            OutputSettings output = outputs.Read(parsed) with { Json = settings.Json };
             return output.Quiet && settings.Watch
                 ? throw new BadInputException("--quiet cannot be used with --watch, which is there to show what goes on.")
                 : new LoadRun(settings, output, [.. parsed.Tokens.Select(static t => t.Value)], host).RunAsync();

@@ -56,18 +56,8 @@ internal sealed class LoadRun(LoadSettings settings, OutputSettings output, IRea
                 ? LoadWatch.RunAsync(host, [.. arms.Arms.Select(static arm => arm.Watched!)], Run)
                 : LoadProgress.RunAsync(host, output.Quiet, Run)).ConfigureAwait(false);
 
-            LoadReport report = new(settings, work.Description, startedAt, arms.Arms, trials);
-            if (settings.Json)
-            {
-                LoadJson.Write(report, host.Out);
-            }
-            else
-            {
-                LoadText.Write(report, host);
-            }
-
-            ResultFile result = LoadExport.Result(report, arguments, Stopwatch.GetElapsedTime(start).TotalSeconds);
-            return ResultOutput.ExportWithCode(result, output, host);
+            ResultFile result = LoadResults.Of(settings, work.Description, arms.Arms, trials, startedAt, arguments) with { Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds };
+            return ResultOutput.Write(result, output, host, result => LoadText.Of(result, settings), result => LoadJson.Write(result, settings));
         }
     }
 }

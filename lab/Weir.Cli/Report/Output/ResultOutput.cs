@@ -10,15 +10,23 @@ namespace Weir.Cli.Report.Output;
 /// <summary>Gives out a result in all the forms that were asked for, and says with which code the command ends.</summary>
 internal static class ResultOutput
 {
-    public static int Write(ResultFile result, OutputSettings settings, CliHost host)
+    public static int Write(ResultFile result, OutputSettings settings, CliHost host) => Write(result, settings, host, ResultText.Of, ResultJson.Write);
+
+    /// <summary>The same for a command that has a view of its own of a result.</summary>
+    /// <param name="result">The result.</param>
+    /// <param name="settings">Which forms.</param>
+    /// <param name="host">Where they go.</param>
+    /// <param name="text">The view for people.</param>
+    /// <param name="json">The view for programs. An exported file has the whole result.</param>
+    public static int Write(ResultFile result, OutputSettings settings, CliHost host, Func<ResultFile, TextReport> text, Func<ResultFile, string> json)
     {
         if (settings.Json)
         {
-            host.Out.WriteLine(ResultJson.Write(result));
+            host.Out.WriteLine(json(result));
         }
         else
         {
-            ResultText.Write(result, host.Out, host.Style);
+            text(result).Write(host.Out, host.Style);
         }
 
         return ExportWithCode(result, settings, host);

@@ -1,3 +1,4 @@
+using System.Text.Json;
 using Weir.Cli.Tests.Support;
 using Weir.Lab.Results;
 
@@ -32,6 +33,40 @@ public class LoadExportTests
         Assert.StartsWith("# weir load", await File.ReadAllTextAsync(directory.File("weir-load.md"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
         Assert.StartsWith("<!doctype html>", await File.ReadAllTextAsync(directory.File("weir-load.html"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
         Assert.Equal(1 + (file.Arms.Count * 3), (await File.ReadAllLinesAsync(directory.File("weir-load.csv"), TestContext.Current.CancellationToken)).Length);
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task Load_JsonAndFile_AreViewsOfOneResult()
+    {
+        using TemporaryDirectory directory = new();
+
+        LoadResult result = await new CliUnderTest().RunAsync($"{Small} --fail-rate 0.2 --json --export json,csv,md --out {directory.Path}");
+
+        ResultFile file = ResultJson.Read(directory.File("weir-load.json"));
+        Assert.Equal(file.Arms.Select(static a => Math.Round(a.Rate().Median)), result.Results.Values.Select(static r => r.GetProperty("throughput_per_second").GetDouble()));
+        foreach ((ArmRecord arm, JsonElement view) in file.Arms.Zip(result.Results.Values))
+        {
+            Assert.All(arm.Rounds, r => Assert.Equal((view.GetProperty("checksum").GetString(), 1, 0), (r.Checksum, r.Passes, r.TimedOut)));
+            Assert.All(arm.Rounds, r => Assert.Equal(view.GetProperty("failed").GetInt64(), r.Failures));
+        }
+
+        JsonElement[] decisions = [.. result.Results["auto"].GetProperty("decisions").EnumerateArray()];
+        Assert.NotEmpty(decisions);
+        Assert.Equal(file.Arms[^1].Decisions.Select(static d => d.Reason), decisions.Select(static d => d.GetProperty("reason").GetString()));
+        Assert.Equal(["call", "at_seconds", "items", "from", "to", "threads", "in_flight", "reason"], decisions[0].EnumerateObject().Select(static p => p.Name));
+        Assert.All(["cdc_concurrency", "cdc_parallel_size", "warmup", "runtime"], name => Assert.Contains(name, file.Settings.Keys));
+    }
+
+    [Fact(Timeout = 60_000)]
+    public async Task Load_OfOtherSizes_ComparesTheArmsThatHaveNone()
+    {
+        using TemporaryDirectory directory = new();
+        await new CliUnderTest().RunAsync($"{Small} --runtime direct --export json --out {directory.File("a")}");
+        await new CliUnderTest().RunAsync($"{Small} --runtime direct --concurrency 7 --parallel-size 3 --export json --out {directory.File("b")}");
+
+        LoadResult compared = await new CliUnderTest().RunAsync($"compare {Path.Combine(directory.File("a"), "weir-load.json")} {Path.Combine(directory.File("b"), "weir-load.json")} --json");
+
+        Assert.Single(ResultJson.Parse(compared.Out, "output").Comparisons);
     }
 
     [Fact(Timeout = 60_000)]

@@ -61,7 +61,7 @@ public class LoadWatchTests
     {
         WatchMeter meter = new();
         WatchedArm running = new("concurrent", 100, meter);
-        Arm arm = new("concurrent", new PassResult(1, 1), static _ => default);
+        TrialArm arm = new("concurrent", new PassResult(1, 1), static _ => default);
         running.Begin(new TrialStep(arm, 2, 5, 3, 12));
         _ = meter.Around(static (_, _) => new ValueTask<int>(1))(1, TestContext.Current.CancellationToken);
         running.Look();

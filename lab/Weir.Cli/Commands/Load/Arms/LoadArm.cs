@@ -1,5 +1,6 @@
 using Weir.Cli.Commands.Load.Watch;
 using Weir.Cli.Runtimes;
+using Weir.Lab.Results;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Commands.Load.Arms;
@@ -7,11 +8,11 @@ namespace Weir.Cli.Commands.Load.Arms;
 /// <summary>An arm of a run.</summary>
 /// <param name="Arm">What is measured.</param>
 /// <param name="Choice">The runtime; <see langword="null"/> for a peer.</param>
-internal sealed record LoadArm(Arm Arm, RuntimeChoice? Choice)
+internal sealed record LoadArm(TrialArm Arm, RuntimeChoice? Choice)
 {
     /// <summary>What is shown of it while it runs; <see langword="null"/> when nothing is.</summary>
     public WatchedArm? Watched { get; init; }
 
     /// <summary>What the runtime has decided; nothing for those that decide nothing.</summary>
-    public Func<IReadOnlyList<LoadDecision>> Decisions { get; init; } = static () => [];
+    public Func<IReadOnlyList<DecisionRecord>> Decisions { get; init; } = static () => [];
 }

@@ -29,7 +29,7 @@ internal sealed class LoadArms : IAsyncDisposable
         ItemBatches? warmup = settings.Warmup > 0 ? new(settings.Warmup, Math.Min(settings.BatchSize, settings.Warmup)) : null;
         PassResult expected = ItemChecksum.Expected(work.Expect, settings.Count);
 
-        Arm Arm(string name, Func<ItemBatches, CancellationToken, ValueTask<PassResult>> run, Func<long> itemsDone) => new(
+        TrialArm Arm(string name, Func<ItemBatches, CancellationToken, ValueTask<PassResult>> run, Func<long> itemsDone) => new(
             name, expected, token => run(batches, token))
         {
             WarmUp = warmup is null ? null : async token => await run(warmup, token).ConfigureAwait(false),

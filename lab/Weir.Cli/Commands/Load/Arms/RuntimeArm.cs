@@ -1,5 +1,6 @@
 using Weir.Cli.Commands.Load.Options;
 using Weir.Cli.Commands.Load.Work;
+using Weir.Lab.Results;
 using Weir.Lab.Trials;
 using Weir.Runtimes;
 
@@ -22,13 +23,13 @@ internal sealed class RuntimeArm(IExecutionRuntime runtime, LoadWork work, LoadS
     }
 
     /// <summary>What the auto runtime decided in its first call and in its last one.</summary>
-    public IReadOnlyList<LoadDecision> Decisions =>
+    public IReadOnlyList<DecisionRecord> Decisions =>
         runtime is not AutoRuntime auto
             ? []
             :
             [
-                .. (_firstDecisions ?? []).Select(static decision => new LoadDecision("first", decision)),
-                .. auto.LastDecisions.Select(static decision => new LoadDecision("last", decision)),
+                .. (_firstDecisions ?? []).Select(static decision => Record("first", decision)),
+                .. auto.LastDecisions.Select(static decision => Record("last", decision)),
             ];
 
     public ValueTask<PassResult> RunAsync(ItemBatches batches, CancellationToken cancellationToken) =>
@@ -64,6 +65,18 @@ internal sealed class RuntimeArm(IExecutionRuntime runtime, LoadWork work, LoadS
 
         return tally.Result;
     }
+
+    private static DecisionRecord Record(string call, AutoDecision decision) => new()
+    {
+        Call = call,
+        AtSeconds = Math.Round(decision.At.TotalSeconds, 6),
+        Items = decision.Items,
+        From = decision.From.ToString().ToLowerInvariant(),
+        To = decision.To.ToString().ToLowerInvariant(),
+        Threads = decision.Threads,
+        InFlight = decision.InFlight,
+        Reason = decision.Reason,
+    };
 
     private void KeepFirst()
     {

@@ -63,6 +63,9 @@ internal sealed record LoadSettings
     /// <summary>How many items the peers have under way: as many as there are processors, or the concurrency when items wait.</summary>
     public int PeerDegree => Waits ? Concurrency : Environment.ProcessorCount;
 
+    /// <summary>The word for the runtimes that take part.</summary>
+    public string Runtime => Runtimes.Count > 1 ? "all" : Choices[0].Word;
+
     /// <summary>Makes the work.</summary>
     public ItemWorkload CreateWorkload() => Row is { } row
         ? row.Create(new BuiltInValues(Grain, GrainBytes > 0 ? GrainBytes : row.Parameter?.Usual ?? 0, null))

@@ -1,82 +1,124 @@
-using Weir.Cli.Commands.Load.Arms;
+using Weir.Cli.Commands.Load.Options;
 using Weir.Cli.Runtimes;
-using Weir.Lab.Trials;
+using Weir.Lab.Results;
+using Weir.Lab.Statistics;
+using Weir.Lab.Suites.Peers;
 
 namespace Weir.Cli.Commands.Load.Report;
 
-/// <summary>What a run says about one arm.</summary>
+/// <summary>What the rounds of one arm come to, in the figures of this command.</summary>
 internal sealed class LoadRow
 {
     private const long Million = 1_000_000;
 
-    public LoadRow(LoadArm arm, ArmResult result)
+    private LoadRow(ArmRecord arm, RuntimeChoice? choice, LoadSettings settings)
     {
-        Name = arm.Arm.Name;
-        Choice = arm.Choice;
-        Result = result;
-        Decisions = arm.Decisions();
-        IsMeasured = result.Counted.Count > 0;
-        if (!IsMeasured)
-        {
-            return;
-        }
+        Arm = arm;
+        Choice = choice;
+        IsPartial = arm.Rounds.Count < settings.Trials || arm.Rounds.Any(static r => r.Partial);
 
-        // Complete windows give the figures of one pass; a window that was stopped gives what was done in it.
-        bool stopped = result.Counted[0].IsPartial;
-        Processed = stopped ? result.Items : result.ItemsPerPass;
-        Throughput = result.Rate.Median;
-        Elapsed = Processed / Throughput;
-        double passes = (double)result.Items / Processed;
-        GcCount = result.Resources.Collections / passes;
-        Failed = (long)Math.Round(result.Counted.Sum(static w => w.Failed) / passes);
-        TimedOut = (long)Math.Round(result.Counted.Sum(static w => w.TimedOut) / passes);
-        Checksum = result.Counted.Any(static w => w.Passes > 0) ? arm.Arm.Expected.Checksum : null;
-        CpuSecondsPerMillion = result.Per(static r => r.Cpu.TotalSeconds, Million);
-        BytesPerItem = result.Per(static r => r.AllocatedBytes, 1);
+        // A round that was cut short counts only when there is nothing better, and then for what was done in it.
+        Counted = arm.IsMeasured ? arm.Counted : arm.Rounds;
+        Items = Counted.Sum(static r => r.Operations);
+        Processed = arm.IsMeasured ? settings.Count : Items;
     }
 
-    public string Name { get; }
+    public ArmRecord Arm { get; }
 
     /// <summary>The runtime; <see langword="null"/> for a peer.</summary>
     public RuntimeChoice? Choice { get; }
 
-    public ArmResult Result { get; }
+    public string Name => Choice?.Name ?? Arm.Name;
+
+    /// <summary>Whether the run was stopped before the arm had all its rounds.</summary>
+    public bool IsPartial { get; }
+
+    /// <summary>The rounds that the figures are made of, from the first on.</summary>
+    public IReadOnlyList<RoundRecord> Counted { get; }
 
     /// <summary>Whether there is anything to say; not so when the run was stopped before.</summary>
-    public bool IsMeasured { get; }
+    public bool IsMeasured => Counted.Count > 0;
 
-    /// <summary>What the auto runtime decided.</summary>
-    public IReadOnlyList<LoadDecision> Decisions { get; }
+    /// <summary>How many items they have.</summary>
+    public long Items { get; }
 
-    /// <summary>How many items the next figures are about: those of a pass.</summary>
+    /// <summary>How many items the figures of a pass are about.</summary>
     public long Processed { get; }
 
-    /// <summary>Seconds that these items take, by the median of the windows.</summary>
-    public double Elapsed { get; }
+    /// <summary>Items per second.</summary>
+    public Spread Rate => Spread.Of(Counted.Select(static r => r.Rate));
 
-    /// <summary>Items per second, the median of the windows.</summary>
-    public double Throughput { get; }
+    /// <summary>Nanoseconds of an item by the clock on the wall.</summary>
+    public double Nanoseconds => Spread.Of(Counted.Select(NanosecondsOf)).Median;
 
-    /// <summary>Collections of any generation while these items run. Not a whole number when a window has several passes.</summary>
-    public double GcCount { get; }
+    /// <summary>Seconds that a pass takes.</summary>
+    public double Elapsed => Processed / Rate.Median;
 
-    public long Failed { get; }
+    /// <summary>Collections of any generation during a pass. Not a whole number when a round has several passes.</summary>
+    public double GcCount => OfPass(Collections);
 
-    public long TimedOut { get; }
+    public long Failed => (long)Math.Round(OfPass(FailedOf));
+
+    public long TimedOut => (long)Math.Round(OfPass(static r => r.TimedOut ?? 0));
 
     /// <summary>The verified checksum; <see langword="null"/> when no pass was completed.</summary>
-    public long? Checksum { get; }
+    public string? Checksum => Counted.Select(static r => r.Checksum).FirstOrDefault(static c => c is not null);
 
-    public double BytesPerItem { get; }
+    public double BytesPerItem => (double)Total(static r => r.AllocatedBytes) / Math.Max(Items, 1);
 
-    public double CpuSecondsPerMillion { get; }
+    public double CpuSecondsPerMillion => PerMillion(static r => r.CpuUserSeconds + r.CpuSystemSeconds);
 
     /// <summary>Nanoseconds of an item beyond one of the direct runtime.</summary>
-    public double? AboveDirect { get; init; }
+    public double? AboveDirect { get; private init; }
 
     /// <summary>How many times as fast as the plain loop.</summary>
-    public double? ToLoop { get; init; }
+    public double? ToLoop { get; private init; }
 
     /// <summary>How many times as fast as Parallel.ForEachAsync.</summary>
-    public double? ToForEachAsync { get; init; }
+    public double? ToForEachAsync { get; private init; }
+
+    /// <summary>The rows of a result, in its order: the runtimes that were chosen, then the peers.</summary>
+    public static IReadOnlyList<LoadRow> Of(ResultFile result, LoadSettings settings)
+    {
+        IReadOnlyList<RuntimeChoice> choices = settings.Choices;
+        RuntimeChoice? ChoiceOf(int arm) => arm < choices.Count ? choices[arm] : null;
+        ArmRecord? Named(string name) => result.Arms.FirstOrDefault(arm => arm.Name == name);
+        ArmRecord? direct = Named("direct");
+        ArmRecord? loop = Named(Peer.Loop.Name);
+        ArmRecord? forEach = Named(Peer.ForEachAsync.Name);
+        return
+        [
+            .. result.Arms.Select((arm, i) => new LoadRow(arm, ChoiceOf(i), settings)
+            {
+                AboveDirect = OfPairs(arm, direct, static (mine, theirs) => NanosecondsOf(mine) - NanosecondsOf(theirs)),
+                ToLoop = OfPairs(arm, loop, static (mine, theirs) => mine.Rate / theirs.Rate),
+                ToForEachAsync = OfPairs(arm, forEach, static (mine, theirs) => mine.Rate / theirs.Rate),
+            }),
+        ];
+    }
+
+    public static double FailedOf(RoundRecord round) => round.Failures - (round.TimedOut ?? 0);
+
+    public static double Collections(RoundRecord round) => (round.Gen0 ?? 0) + (round.Gen1 ?? 0) + (round.Gen2 ?? 0);
+
+    /// <summary>The sum of a count over the rounds.</summary>
+    public long Total(Func<RoundRecord, long?> count) => Counted.Sum(r => count(r) ?? 0);
+
+    /// <summary>How much of a figure falls to a million items.</summary>
+    public double PerMillion(Func<RoundRecord, double?> figure) => Counted.Sum(r => figure(r) ?? 0) * Million / Math.Max(Items, 1);
+
+    /// <summary>The median over the rounds that two arms have in common; each arm has them from the first on.</summary>
+    /// <param name="arm">The one.</param>
+    /// <param name="against">The other; <see langword="null"/> when it did not take part.</param>
+    /// <param name="compare">Compares two rounds that saw the same machine.</param>
+    internal static double? OfPairs(ArmRecord arm, ArmRecord? against, Func<RoundRecord, RoundRecord, double> compare)
+    {
+        static IEnumerable<RoundRecord> Rounds(ArmRecord arm) => arm.IsMeasured ? arm.Counted : arm.Rounds;
+        double[] values = against is null ? [] : [.. Rounds(arm).Zip(Rounds(against), compare)];
+        return values.Length > 0 ? Spread.Of(values).Median : null;
+    }
+
+    private static double NanosecondsOf(RoundRecord round) => round.Seconds * 1e9 / Math.Max(round.Operations, 1);
+
+    private double OfPass(Func<RoundRecord, double> figure) => Counted.Sum(figure) * Processed / Math.Max(Items, 1);
 }

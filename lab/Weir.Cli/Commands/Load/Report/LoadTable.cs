@@ -1,79 +1,52 @@
 using System.Globalization;
-using Weir.Cli.Hosting;
+using Weir.Cli.Commands.Load.Options;
 using Weir.Lab.Formatting;
 using Weir.Lab.Report.Tables;
-using Weir.Lab.Resources;
+using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Load.Report;
 
-/// <summary>Writes the table over all arms, and how to read it.</summary>
+/// <summary>The table over all arms, and how to read it.</summary>
 internal static class LoadTable
 {
     private const string Nothing = "-";
-    private const long Million = 1_000_000;
-    private const string Runtime = "runtime";
 
-    public static void Write(LoadReport report, CliHost host)
+    public static Table Of(IReadOnlyList<LoadRow> rows, LoadSettings settings)
     {
-        TableText.Write(
-            Table.Of(
-                "Runtimes",
-                1,
-                report.Rows,
-                [.. Columns(report).Select(static column => (column.Title, (Func<LoadRow, string?>)(row => row.IsMeasured || column.Title == Runtime ? column.Cell(row) : Nothing)))]),
-            host.Out,
-            host.Style);
-        host.Out.WriteLine();
-        foreach (string line in Legend(report))
-        {
-            host.Out.WriteLine(line);
-        }
+        (string, Func<LoadRow, string?>) Column(string title, Func<LoadRow, string> cell) => (title, row => row.IsMeasured ? cell(row) : Nothing);
+        return Table.Of(
+            "Runtimes",
+            1,
+            rows,
+            [
+                ("runtime", static row => row.Name + (row.IsPartial ? " (partial)" : "")),
+                Column("items/s", static row => Numbers.Scaled(row.Rate.Median)),
+                Column("[min..max]", static row => $"[{Numbers.Scaled(row.Rate.Min, row.Rate.Max)}]"),
+                Column("ns/item", static row => Numbers.Short(row.Nanoseconds)),
+                Column("above direct", static row => Optional(row.AboveDirect, static value => (value > 0 ? "+" : "") + Numbers.Short(value))),
+                Column("B/item", static row => Numbers.Short(Math.Max(0, row.BytesPerItem))),
+                Column("CPU s/M", static row => Numbers.Short(row.CpuSecondsPerMillion)),
+                Column("GC 0/1/2 per M", static row => $"{Per(row, static r => r.Gen0)}/{Per(row, static r => r.Gen1)}/{Per(row, static r => r.Gen2)}"),
+                .. settings.Peers
+                    ? [Column("x loop", static row => Optional(row.ToLoop, Numbers.Short)), Column("x ForEachAsync", static row => Optional(row.ToForEachAsync, Numbers.Short))]
+                    : Array.Empty<(string, Func<LoadRow, string?>)>(),
+            ]);
     }
 
-    private static List<(string Title, Func<LoadRow, string> Cell)> Columns(LoadReport report)
+    public static IEnumerable<string> Legend(ResultFile result, LoadSettings settings)
     {
-        List<(string, Func<LoadRow, string>)> columns =
-        [
-            (Runtime, static row => row.Name + (row.Result.IsPartial ? " (partial)" : "")),
-            ("items/s", static row => Numbers.Scaled(row.Result.Rate.Median)),
-            ("[min..max]", static row => $"[{Numbers.Scaled(row.Result.Rate.Min, row.Result.Rate.Max)}]"),
-            ("ns/item", static row => Numbers.Short(row.Result.NanosecondsPerItem.Median)),
-            ("above direct", static row => Optional(row.AboveDirect, static value => (value > 0 ? "+" : "") + Numbers.Short(value))),
-            ("B/item", static row => Numbers.Short(Math.Max(0, row.BytesPerItem))),
-            ("CPU s/M", static row => Numbers.Short(row.CpuSecondsPerMillion)),
-            ("GC 0/1/2 per M", static row => Collections(row)),
-        ];
-        if (report.Settings.Peers)
+        string windows = settings.Trials == 1 ? "one window" : $"{(result.Partial ? "up to " : "")}{settings.Trials} windows that took turns with the others";
+        yield return $"items/s       median [min..max] of {windows}";
+        yield return "ns/item       time on the wall; above direct: beyond an item of the direct runtime";
+        yield return "B, CPU, GC    of the whole process with the work itself; CPU seconds and collections per million items";
+        if (settings.Peers)
         {
-            columns.Add(("x loop", static row => Optional(row.ToLoop, Numbers.Short)));
-            columns.Add(("x ForEachAsync", static row => Optional(row.ToForEachAsync, Numbers.Short)));
+            yield return "x             times as many items/s as the plain loop, as Parallel.ForEachAsync";
+            yield return $"peers         up to {Numbers.Grouped(settings.PeerDegree)} items under way; each result stored in an array in input order, as the runtimes do";
         }
-
-        return columns;
     }
 
     private static string Optional(double? value, Func<double, string> write) => value is { } known ? write(known) : Nothing;
 
-    private static string Collections(LoadRow row)
-    {
-        string Per(Func<ResourceUse, double> count) => row.Result.Per(count, Million).ToString("#,0.##", CultureInfo.InvariantCulture);
-        return $"{Per(static r => r.Gen0)}/{Per(static r => r.Gen1)}/{Per(static r => r.Gen2)}";
-    }
-
-    private static IEnumerable<string> Legend(LoadReport report)
-    {
-        int trials = report.Settings.Trials;
-        string windows = trials == 1 ? "one window" : $"{(report.IsPartial ? "up to " : "")}{trials} windows that took turns with the others";
-        yield return $"items/s       median [min..max] of {windows}";
-        yield return "ns/item       time on the wall; above direct: beyond an item of the direct runtime";
-        yield return "B, CPU, GC    of the whole process with the work itself; CPU seconds and collections per million items";
-        if (report.Settings.Peers)
-        {
-            yield return "x             times as many items/s as the plain loop, as Parallel.ForEachAsync";
-            yield return $"peers         up to {Numbers.Grouped(report.Settings.PeerDegree)} items under way; each result stored in an array in input order, as the runtimes do";
-        }
-
-        yield return "";
-        yield return $"peak_rss={Numbers.Bytes(report.PeakResidentBytes)}";
-    }
+    private static string Per(LoadRow row, Func<RoundRecord, double?> count) => row.PerMillion(count).ToString("#,0.##", CultureInfo.InvariantCulture);
 }

@@ -1,13 +1,13 @@
 namespace Weir.Lab.Trials;
 
 /// <summary>One of the things that are compared: a name, and a delegate that runs one pass over the same items as every other arm.</summary>
-internal sealed class Arm
+internal sealed class TrialArm
 {
     /// <summary>Creates an arm.</summary>
     /// <param name="name">The name in reports. Unique within a run.</param>
     /// <param name="expected">The count and checksum that every pass must come to.</param>
     /// <param name="pass">Runs one pass. It throws an <see cref="OperationCanceledException"/> when its token is cancelled before it is done.</param>
-    public Arm(string name, PassResult expected, Func<CancellationToken, ValueTask<PassResult>> pass)
+    public TrialArm(string name, PassResult expected, Func<CancellationToken, ValueTask<PassResult>> pass)
     {
         ArgumentException.ThrowIfNullOrEmpty(name);
         ArgumentNullException.ThrowIfNull(pass);

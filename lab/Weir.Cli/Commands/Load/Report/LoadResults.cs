@@ -1,0 +1,101 @@
+using Weir.Cli.Commands.Load.Arms;
+using Weir.Cli.Commands.Load.Options;
+using Weir.Lab.Formatting;
+using Weir.Lab.Results;
+using Weir.Lab.Statistics;
+using Weir.Lab.Suites.Peers;
+using Weir.Lab.Trials;
+
+namespace Weir.Cli.Commands.Load.Report;
+
+/// <summary>Makes what was measured a result as all measuring commands have it. All that is written is made of it.</summary>
+internal static class LoadResults
+{
+    /// <summary>The result: a round for each window, and each arm compared with the first, which is direct unless it was left out.</summary>
+    /// <param name="settings">How it was run.</param>
+    /// <param name="work">What was done for each item.</param>
+    /// <param name="arms">What was measured.</param>
+    /// <param name="trials">The windows of each.</param>
+    /// <param name="startedAt">When the run began.</param>
+    /// <param name="arguments">The arguments that repeat it.</param>
+    public static ResultFile Of(LoadSettings settings, string work, IReadOnlyList<LoadArm> arms, TrialReport trials, DateTimeOffset startedAt, IReadOnlyList<string> arguments)
+    {
+        ArmRecord[] records = [.. arms.Zip(trials.Arms).Select((arm, i) => Arm(settings, arm.First, arm.Second, arms.Count, i))];
+        return new ResultFile
+        {
+            Command = "load",
+            Arguments = arguments,
+            Work = work,
+            Unit = "items",
+            StartedAt = startedAt,
+            Partial = trials.IsPartial,
+            Machine = MachineRecord.Read(),
+            Source = SourceRecord.Read(),
+            Settings = Texts(settings),
+            Arms = records,
+            Comparisons = Comparing.All(records.Skip(1).Select(arm => (arm, records[0])), new ComparisonOptions(), interleaved: true),
+            Findings = [.. Findings(settings, trials)],
+        };
+    }
+
+    private static ArmRecord Arm(LoadSettings settings, LoadArm arm, TrialArmResult result, int arms, int index) => new()
+    {
+        Name = arm.Choice?.Word ?? result.Name,
+        Workers = arm.Choice?.Size ?? (result.Name == Peer.Loop.Name ? 1 : settings.PeerDegree),
+        Rounds = [.. result.Windows.Select(window => Round(window, arm.Arm.Expected.Checksum, arms, index))],
+        Decisions = arm.Decisions(),
+    };
+
+    // Every pass that was completed came to the checksum, or there is no result.
+    private static RoundRecord Round(Window window, long checksum, int arms, int index) => new RoundRecord
+    {
+        Order = ((window.Round - 1) * arms) + Array.IndexOf(TrialOrder.Of(arms, window.Round - 1), index) + 1,
+        Partial = window.IsPartial,
+        Passes = window.Passes,
+        Operations = window.Items,
+        Seconds = window.Elapsed.TotalSeconds,
+        Rate = window.Rate,
+        Failures = window.Failed + window.TimedOut,
+        TimedOut = window.TimedOut,
+        Checksum = window.Passes > 0 ? $"{checksum:x16}" : null,
+    }.With(window.Resources);
+
+    // Some of these decide whether two results may be compared.
+    private static Dictionary<string, string> Texts(LoadSettings settings)
+    {
+        (string Name, string? Text)[] texts =
+        [
+            ("runtime", settings.Runtime),
+            ("count", Numbers.Grouped(settings.Count)),
+            ("batch_size", Numbers.Grouped(settings.BatchSize)),
+            ("cdc_parallel_size", Numbers.Grouped(settings.ParallelSize)),
+            ("cdc_concurrency", Numbers.Grouped(settings.Concurrency)),
+            ("sweep", settings.Sweep.Count > 0 ? string.Join(',', settings.Sweep) : null),
+            ("timeout", settings.Timeout is { } timeout ? Numbers.Time(timeout) : "none"),
+            ("preserve_order", settings.PreserveOrder ? "true" : "false"),
+            ("warmup", Numbers.Grouped(settings.Warmup)),
+            ("trials", Numbers.Grouped(settings.Trials)),
+            ("peer_degree", settings.Peers ? Numbers.Grouped(settings.PeerDegree) : null),
+            ("workload", settings.Workload),
+            ("grain", settings.Grain > TimeSpan.Zero ? Numbers.Time(settings.Grain) : settings.GrainBytes > 0 ? Numbers.Bytes(settings.GrainBytes) : null),
+            ("input", settings.Input?.Path),
+            ("fail_rate", Numbers.Short(settings.FailRate)),
+            ("watched", settings.Watch ? "true" : "false"),
+        ];
+        return texts.Where(static t => t.Text is not null).ToDictionary(static t => t.Name, static t => t.Text!);
+    }
+
+    private static IEnumerable<Finding> Findings(LoadSettings settings, TrialReport trials)
+    {
+        if (settings.Watch)
+        {
+            yield return new Finding(FindingLevel.Note, "Each item was counted and timed for --watch, which is part of the figures.");
+        }
+
+        string[] compiled = [.. trials.Arms.Select(static a => (a.Name, Methods: a.Counted.Sum(static w => w.Resources.CompiledMethods))).Where(static a => a.Methods > 0).Select(static a => $"{a.Name} {Numbers.Grouped(a.Methods)}")];
+        if (compiled.Length > 0)
+        {
+            yield return new Finding(FindingLevel.Note, $"Methods were still compiled in the measured windows: {string.Join(", ", compiled)}.");
+        }
+    }
+}
