@@ -19,6 +19,9 @@ internal sealed class ArmTurns(CliHost host, int rounds, int mostProcesses, RunP
     /// <summary>How many rounds of each arm there are at least, and from how many on something is concluded: one may be a chance.</summary>
     public const int LeastTurns = 2;
 
+    /// <summary>What a round after the last showed under a profiler, by the number of the arm, from 0; without such rounds nothing.</summary>
+    public IReadOnlyDictionary<int, ProfileRecord> Profiles { get; private set; } = new Dictionary<int, ProfileRecord>();
+
     /// <summary>Measures.</summary>
     /// <param name="orders">The arms.</param>
     /// <returns>The rounds of each, and what has to be known about them.</returns>
@@ -31,6 +34,7 @@ internal sealed class ArmTurns(CliHost host, int rounds, int mostProcesses, RunP
         await sessions.WarmUpAsync().ConfigureAwait(false);
         Finding? ended = await TakeTurnsAsync(sessions, orders.Count, processes, began).ConfigureAwait(false);
         (IReadOnlyList<IReadOnlyList<RoundRecord>> measured, IReadOnlyList<Finding> findings) = await sessions.EndAsync().ConfigureAwait(false);
+        Profiles = sessions.Profiles();
         return (measured, ended is null ? findings : [ended, .. findings]);
     }
 

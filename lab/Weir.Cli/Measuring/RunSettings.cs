@@ -37,6 +37,9 @@ internal sealed record RunSettings
     /// <summary>How long the end of an operation is waited for.</summary>
     public TimeSpan Timeout { get; init; } = TimeSpan.FromSeconds(20);
 
+    /// <summary>Whether each arm makes one more round, under a profiler.</summary>
+    public bool IsProfiled { get; init; }
+
     /// <summary>The order for a number of workers.</summary>
     /// <param name="workload">The workload.</param>
     /// <param name="workers">The number of workers.</param>
@@ -53,5 +56,6 @@ internal sealed record RunSettings
         Rounds = rounds,
         TimeoutSeconds = Timeout.TotalSeconds,
         Seed = Seed,
+        IsProfiled = IsProfiled,
     };
 }

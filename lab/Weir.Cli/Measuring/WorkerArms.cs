@@ -25,23 +25,27 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
     /// <param name="turns">How many processes each arm gets, one after the other, in turns with the other arms.</param>
     /// <param name="progress">Hears of each round.</param>
     /// <exception cref="OperationCanceledException">It was stopped before any round had ended.</exception>
-    public Task<ResultFile> MeasureAsync(IReadOnlyList<WorkerOrder> orders, RunSettings settings, int turns, RunProgress progress) => MeasureAsync(
-        [
-            .. orders.Select(o => o with
+    public async Task<ResultFile> MeasureAsync(IReadOnlyList<WorkerOrder> orders, RunSettings settings, int turns, RunProgress progress)
+    {
+        Arms<WorkerOrder> arms = new(host, MeasuringProcess.WorkerKind, static (order, stop) => WorkerRounds.RunAsync(order, tell: null, turns: null, stop), Unit, static order => CollectorMode.Variables(order.Workload.Collector));
+        ResultFile result = await MeasureAsync(
+            [
+                .. orders.Select(o => o with
+                {
+                    WarmUpSeconds = host.Measure.LongestWarmUp?.TotalSeconds ?? (turns > 1 ? ShortWarmUp : Math.Clamp(o.Rounds * o.Seconds, ShortWarmUp, LongWarmUp)),
+                    MostRepeats = host.Measure.MostRepeats ?? (turns > 1 ? 1 : 3),
+                }),
+            ],
+            SettingTexts.Of(orders[0].Spec(), settings.Rounds, isolated: turns > 1),
+            orders.Sum(o => o.Rounds * turns),
+            async calibrated =>
             {
-                WarmUpSeconds = host.Measure.LongestWarmUp?.TotalSeconds ?? (turns > 1 ? ShortWarmUp : Math.Clamp(o.Rounds * o.Seconds, ShortWarmUp, LongWarmUp)),
-                MostRepeats = host.Measure.MostRepeats ?? (turns > 1 ? 1 : 3),
-            }),
-        ],
-        SettingTexts.Of(orders[0].Spec(), settings.Rounds, isolated: turns > 1),
-        orders.Sum(o => o.Rounds * turns),
-        async calibrated =>
-        {
-            Arms<WorkerOrder> arms = new(host, MeasuringProcess.WorkerKind, static (order, stop) => WorkerRounds.RunAsync(order, tell: null, turns: null, stop), Unit, static order => CollectorMode.Variables(order.Workload.Collector));
-            IReadOnlyList<IReadOnlyList<RoundRecord>> rounds = await arms.MeasureAsync(
-                [.. calibrated.Select(static o => ($"{o.Name} x {o.Workers}", o))], turns, orders[0].Rounds, progress).ConfigureAwait(false);
-            return (rounds, arms.Findings);
-        });
+                IReadOnlyList<IReadOnlyList<RoundRecord>> rounds = await arms.MeasureAsync(
+                    [.. calibrated.Select(static o => ($"{o.Name} x {o.Workers}", o))], turns, orders[0].Rounds, progress).ConfigureAwait(false);
+                return (rounds, arms.Findings);
+            }).ConfigureAwait(false);
+        return result.With(arms.Profiles);
+    }
 
     /// <summary>Measures in processes that stay and take turns.</summary>
     /// <param name="orders">The arms.</param>

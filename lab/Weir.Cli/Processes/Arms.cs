@@ -18,11 +18,15 @@ internal sealed class Arms<TOrder>(
     where TOrder : notnull
 {
     private readonly List<Finding> _findings = [];
+    private readonly Dictionary<int, ProfileRecord> _profiles = [];
     private readonly HashSet<int> _stuck = [];
     private int _order;
 
     /// <summary>What the measuring processes said about all their rounds, each once.</summary>
     public IReadOnlyList<Finding> Findings => [.. _findings.Distinct()];
+
+    /// <summary>What a round after the last showed under a profiler, by the number of the arm, from 0; without such rounds nothing.</summary>
+    public IReadOnlyDictionary<int, ProfileRecord> Profiles => _profiles;
 
     /// <summary>Measures.</summary>
     /// <param name="arms">Name and order of each arm.</param>
@@ -73,6 +77,11 @@ internal sealed class Arms<TOrder>(
                     }
 
                     _findings.AddRange(answer.Findings ?? []);
+                    if (answer.Profile is { } profile)
+                    {
+                        _profiles[index] = profile;
+                    }
+
                     if (answer.Round is { } round)
                     {
                         measured[index].Add(round with { Order = ++_order });

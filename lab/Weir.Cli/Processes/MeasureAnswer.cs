@@ -12,5 +12,7 @@ namespace Weir.Cli.Processes;
 /// <param name="Failure">Why it can measure nothing.</param>
 /// <param name="IsStuck">Whether the round was given up because a worker stood still.</param>
 /// <param name="IsReady">Whether it is warm, and waits for its first turn.</param>
+/// <param name="Profile">What a round after these showed under a profiler.</param>
 internal sealed record MeasureAnswer(
-    RoundRecord? Round = null, IReadOnlyList<Finding>? Findings = null, double? Rate = null, double? Room = null, bool IsDisturbed = false, string? Waiting = null, string? Failure = null, bool IsStuck = false, bool IsReady = false);
+    RoundRecord? Round = null, IReadOnlyList<Finding>? Findings = null, double? Rate = null, double? Room = null, bool IsDisturbed = false, string? Waiting = null, string? Failure = null, bool IsStuck = false, bool IsReady = false,
+    ProfileRecord? Profile = null);

@@ -95,11 +95,23 @@ internal sealed class TurnSessions
     public async Task<(IReadOnlyList<IReadOnlyList<RoundRecord>> Rounds, IReadOnlyList<Finding> Findings)> EndAsync()
     {
         TurnSession[] all = [.. _arms.SelectMany(static a => a)];
+        foreach (TurnSession session in all.Where(static s => s.Order.IsProfiled))
+        {
+            // One after the other, because each makes another round now. How it ends is asked below.
+            await Task.WhenAny(session.EndAsync()).ConfigureAwait(false);
+        }
+
         await Task.WhenAll(all.Select(static s => s.EndAsync())).ConfigureAwait(false);
         _printed.SayRest();
         _variation = Math.Max(_variation, Canary.Read(CanaryPieces).Variation);
         return ([.. _arms.Select(RecordsOf)], [.. Finding.Noise(_variation), .. all.SelectMany(static s => s.Said).SelectMany(static a => a.Findings ?? []).Distinct()]);
     }
+
+    /// <summary>What a round after the last showed under a profiler, by the number of the arm, from 0.</summary>
+    public IReadOnlyDictionary<int, ProfileRecord> Profiles() => _arms
+        .Select(static (sessions, arm) => (arm, Profile: sessions.SelectMany(static s => s.Said).Select(static a => a.Profile).FirstOrDefault(static p => p is not null)))
+        .Where(static x => x.Profile is not null)
+        .ToDictionary(static x => x.arm, static x => x.Profile!);
 
     private static string NameOf(WorkerOrder order) => $"{order.Name} x {order.Workers}";
 

@@ -40,6 +40,9 @@ internal sealed record WorkerOrder
     /// <summary>Whether the rate of one worker is without what the measuring loop adds.</summary>
     public bool SubtractsOverhead { get; init; } = true;
 
+    /// <summary>Whether there is one more round after the last, under a profiler.</summary>
+    public bool IsProfiled { get; init; }
+
     public int Workers => Groups.Sum(static g => g.Workers);
 
     /// <summary>The same as the measuring core has it.</summary>

@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using Weir.Cli.Profiling;
 using Weir.Cli.Workloads;
 using Weir.Lab.Results;
 using Weir.Lab.Workers;
@@ -18,10 +19,12 @@ internal static class WorkerRounds
         CollectorMode.Verify(order.Workload.Collector);
         IWorkload workload = WorkloadCatalog.Create(order.Workload);
         WorkerRunSpec spec = order.Spec();
+        using ProfiledRound? profiled = order.IsProfiled ? new ProfiledRound() : null;
         WorkerRun run;
         try
         {
-            run = await new WorkerRunner(spec, tell is null ? null : new RoundTeller(tell, spec.MostCompiling, order.TakesTurns ? turns : null)).RunAsync(workload, stop).ConfigureAwait(false);
+            WorkerRunner runner = new(spec, tell is null ? null : new RoundTeller(tell, spec.MostCompiling, order.TakesTurns ? turns : null)) { AfterRounds = profiled is null ? null : profiled.RunAsync };
+            run = await runner.RunAsync(workload, stop).ConfigureAwait(false);
         }
         catch (OperationCanceledException) when (stop.IsCancellationRequested)
         {
@@ -38,6 +41,13 @@ internal static class WorkerRounds
         if (rounds.Count > 0)
         {
             yield return new MeasureAnswer(null, RunRecords.Findings(run));
+        }
+
+        // Last: it takes a while, and whoever stops it then has the rounds.
+        if (profiled is not null && !stop.IsCancellationRequested)
+        {
+            ProfileRecord? profile = profiled.Read();
+            yield return new MeasureAnswer(Findings: profiled.Findings, Profile: profile);
         }
     }
 }

@@ -28,6 +28,9 @@ public sealed record ArmRecord
     /// <summary>What the arm decided, when it adapts itself.</summary>
     public IReadOnlyList<DecisionRecord> Decisions { get; init; } = [];
 
+    /// <summary>What one more round after these showed under a profiler; <see langword="null"/> without one. The round is not among them.</summary>
+    public ProfileRecord? Profile { get; init; }
+
     /// <summary>The rounds that ran to their end and are valid.</summary>
     [JsonIgnore]
     public IReadOnlyList<RoundRecord> Counted => [.. Rounds.Where(static r => !r.Partial && r.Problem is null)];

@@ -57,6 +57,11 @@ public sealed record ResultFile
     /// <summary>What one has to know before one believes the figures.</summary>
     public IReadOnlyList<Finding> Findings { get; init; } = [];
 
+    /// <summary>The same with profiles of its arms.</summary>
+    /// <param name="profiles">Profiles by the number of the arm, from 0.</param>
+    public ResultFile With(IReadOnlyDictionary<int, ProfileRecord> profiles) =>
+        profiles.Count == 0 ? this : this with { Arms = [.. Arms.Select((a, i) => a with { Profile = profiles.GetValueOrDefault(i) })] };
+
     /// <summary>The names of the arms, each once, in their order.</summary>
     public IEnumerable<string> Names() => Arms.Select(static a => a.Name).Distinct();
 

@@ -1,6 +1,7 @@
 using System.Text.Encodings.Web;
 using System.Text.Json;
 using System.Text.Json.Serialization;
+using System.Text.Json.Serialization.Metadata;
 
 namespace Weir.Lab.Results;
 
@@ -72,5 +73,8 @@ internal static class ResultJson
         Encoder = JavaScriptEncoder.UnsafeRelaxedJsonEscaping,
         Converters = { new JsonStringEnumConverter(JsonNamingPolicy.SnakeCaseLower) },
         WriteIndented = indented,
+
+        // Set at once and not by the first use: what asks for a type's fields may come before it.
+        TypeInfoResolver = new DefaultJsonTypeInfoResolver(),
     };
 }

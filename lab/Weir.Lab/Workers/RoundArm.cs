@@ -30,6 +30,10 @@ internal abstract class RoundArm(WorkerRunSpec spec, IWorkload workload, Workloa
     /// <param name="cancellationToken">Ends the window early.</param>
     public abstract Task<RoundEnd> RoundAsync(int round, CancellationToken cancellationToken);
 
+    /// <summary>Does what is to be done after the last round, while the workload is still set up. Not when there was nothing to measure.</summary>
+    /// <param name="cancellationToken">Ends it.</param>
+    public virtual Task AfterRoundsAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
     /// <summary>Gives back what the workload needed. What was measured is not lost because of what comes after it.</summary>
     public async Task CleanUpAsync()
     {

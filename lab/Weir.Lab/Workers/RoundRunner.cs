@@ -22,26 +22,10 @@ internal static class RoundRunner
                 }
             }
 
-            for (int round = 1; round <= rounds; round++)
+            await RoundsAsync(arms, rounds, cancellationToken).ConfigureAwait(false);
+            foreach (RoundArm arm in arms)
             {
-                foreach (int index in TrialOrder.Of(arms.Count, round - 1))
-                {
-                    RoundEnd end = RoundEnd.Again;
-                    while (end == RoundEnd.Again)
-                    {
-                        if (cancellationToken.IsCancellationRequested)
-                        {
-                            return;
-                        }
-
-                        end = await arms[index].RoundAsync(round, cancellationToken).ConfigureAwait(false);
-                    }
-
-                    if (end == RoundEnd.Over)
-                    {
-                        return;
-                    }
-                }
+                await arm.AfterRoundsAsync(cancellationToken).ConfigureAwait(false);
             }
         }
         finally
@@ -49,6 +33,31 @@ internal static class RoundRunner
             foreach (RoundArm arm in arms)
             {
                 await arm.CleanUpAsync().ConfigureAwait(false);
+            }
+        }
+    }
+
+    private static async Task RoundsAsync(IReadOnlyList<RoundArm> arms, int rounds, CancellationToken cancellationToken)
+    {
+        for (int round = 1; round <= rounds; round++)
+        {
+            foreach (int index in TrialOrder.Of(arms.Count, round - 1))
+            {
+                RoundEnd end = RoundEnd.Again;
+                while (end == RoundEnd.Again)
+                {
+                    if (cancellationToken.IsCancellationRequested)
+                    {
+                        return;
+                    }
+
+                    end = await arms[index].RoundAsync(round, cancellationToken).ConfigureAwait(false);
+                }
+
+                if (end == RoundEnd.Over)
+                {
+                    return;
+                }
             }
         }
     }

@@ -39,6 +39,9 @@ internal sealed class WorkerArm(WorkerRunSpec spec, IWorkload workload, Workload
     /// <summary>Whether there are no more turns for it: then it is complete with fewer rounds.</summary>
     public bool IsOver { get; private set; }
 
+    /// <summary>What comes after the last round, given what runs one more window.</summary>
+    public Func<ExtraWindow, CancellationToken, Task>? Extra { get; init; }
+
     private bool WarmsUp => Spec.LongestWarmUp > TimeSpan.Zero;
 
     public override async Task<bool> PrepareAsync(CancellationToken cancellationToken)
@@ -93,6 +96,17 @@ internal sealed class WorkerArm(WorkerRunSpec spec, IWorkload workload, Workload
         _rounds.Add(result);
         observer?.RoundEnded(result, Spec.Rounds);
         return IsStuck ? RoundEnd.Over : RoundEnd.Next;
+    }
+
+    public override Task AfterRoundsAsync(CancellationToken cancellationToken) => Extra is null || IsStuck || _rounds.Count == 0 || cancellationToken.IsCancellationRequested
+        ? Task.CompletedTask
+        : Extra(least => ExtraWindowAsync(least, cancellationToken), cancellationToken);
+
+    private async Task<(double Seconds, IReadOnlyList<string> Troubles)> ExtraWindowAsync(TimeSpan least, CancellationToken cancellationToken)
+    {
+        int round = _rounds.Count + 1;
+        WindowOutcome outcome = await MeasureAsync(round, Spec.Duration > least ? Spec.Duration : least, cancellationToken).ConfigureAwait(false);
+        return (outcome.Seconds, RoundOf(outcome, round, default).Troubles);
     }
 
     // By the conditions, never by the rate: code that became old enough in this round is compiled in the next.

@@ -37,6 +37,9 @@ internal sealed class WorkerRunner
         _canary = canary;
     }
 
+    /// <summary>What comes after the last round, given what runs one more window; <see langword="null"/> for nothing. The window is in no figure of the run.</summary>
+    internal Func<ExtraWindow, CancellationToken, Task>? AfterRounds { get; init; }
+
     /// <summary>Runs the workload.</summary>
     /// <param name="workload">The workload.</param>
     /// <param name="cancellationToken">Stops the run. It is not an error: the result has what was done so far, marked as partial.</param>
@@ -55,7 +58,7 @@ internal sealed class WorkerRunner
             ThreadPool.SetMinThreads(Math.Max(least, workers), ports);
         }
 
-        WorkerArm arm = new(_spec, workload, guard, _observer, _canary);
+        WorkerArm arm = new(_spec, workload, guard, _observer, _canary) { Extra = AfterRounds };
         await RoundRunner.RunAsync([arm], _spec.Rounds, cancellationToken).ConfigureAwait(false);
         IReadOnlyList<WorkerRound> rounds = arm.Rounds;
         WorkerRun run = new()

@@ -45,7 +45,7 @@ public partial class HouseRulesTests
         ["Weir.Cli"] =
         [
             "Formatting", "Runtimes", "Hosting", "Options", "Progress", "Workloads/UserCode", "Workloads", "Storage", "Report/Output", "History",
-            "Processes", "Measuring", "Programs",
+            "Profiling", "Processes", "Measuring", "Programs",
             "Commands/Load/Work", "Commands/Load/Options", "Commands/Load/Watch", "Commands/Load/Arms", "Commands/Load/Progress", "Commands/Load/Report", "Commands/Load",
             "Commands/Hash", "Commands/Run", "Commands/Scale", "Commands/Compare", "Commands/Baseline", "Commands/History", "Commands/Bench", "Commands/Report", "Commands/New", "Commands/Doctor", "Commands/Measure",
             "App", "",

@@ -128,7 +128,7 @@ internal static class BaselineCommand
         string directory = Directory.CreateTempSubdirectory("weir-").FullName;
         try
         {
-            string[] arguments = [.. Without(before.Arguments, ["--export", "--out", "--keep-in"], ["--json", "--quiet", "--strict", "--keep"]), .. keep, "--export", "json", "--out", directory, .. output.Quiet ? ["--quiet"] : Array.Empty<string>()];
+            string[] arguments = [.. Without(before.Arguments, ["--export", "--out", "--keep-in"], ["--json", "--quiet", "--strict", "--keep", "--profile"]), .. keep, "--export", "json", "--out", directory, .. output.Quiet ? ["--quiet"] : Array.Empty<string>()];
             int code = await run(arguments, host with { Out = TextWriter.Null, OutIsTerminal = false }).ConfigureAwait(false);
             string path = Path.Combine(directory, $"weir-{before.Command}.json");
             ResultFile? again = File.Exists(path) ? ResultJson.Read(path) : null;

@@ -3,6 +3,7 @@ using Weir.Cli.History;
 using Weir.Cli.Hosting;
 using Weir.Cli.Measuring;
 using Weir.Cli.Processes;
+using Weir.Cli.Profiling;
 using Weir.Cli.Programs;
 using Weir.Cli.Progress;
 using Weir.Cli.Report.Output;
@@ -19,10 +20,12 @@ internal static class RunCommand
         Argument<string?> workload = WorkloadArgument.Create();
         RunOptionSet options = new(isScale: false, rounds: 10, duration: "1.2s");
         ProgramOptionSet programs = new(options);
+        Option<bool> profile = new("--profile") { Description = "After the rounds one more, which counts in no figure: hot methods, allocations by type, and a flame graph on the page" };
         OutputOptionSet outputs = new();
         KeepOption keep = new();
         Command command = new("run", "Measures a workload or your own code with N workers: rate, latency percentiles, fairness and cost. With --command any program: its time, processor time and memory.") { workload };
         options.AddTo(command);
+        command.Add(profile);
         programs.AddTo(command);
         outputs.AddTo(command);
         keep.AddTo(command);
@@ -30,7 +33,7 @@ internal static class RunCommand
         {
             string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
             ProgramSettings? own = programs.AreGiven(parsed) ? programs.Read(parsed, [.. outputs.Options, .. keep.Options]) : null;
-            RunSettings? settings = own is null ? options.Read(parsed, parsed.GetValue(workload)) : null;
+            RunSettings? settings = own is null ? options.Read(parsed, parsed.GetValue(workload)) with { IsProfiled = IsProfiled(parsed.GetValue(profile), host) } : null;
             OutputSettings output = outputs.Read(parsed);
             keep.Read(parsed);
             ResultFile result = await RunProgress.RunAsync(host, output.Quiet, p => own is not null
@@ -43,11 +46,21 @@ internal static class RunCommand
         return command;
     }
 
+    private static bool IsProfiled(bool isAsked, CliHost host) => isAsked && ProfiledRound.ForbiddenBy(host.Variable) is { } variable
+        ? throw new BadInputException($"--profile needs the runtime's diagnostics, which {variable}=0 switches off: run it without that variable.")
+        : isAsked;
+
     // Several things take turns, so that what the machine does meanwhile meets all alike. A process each: one may need much memory.
-    private static Task<ResultFile> MeasureAsync(WorkerArms arms, RunSettings settings, CliHost host, RunProgress progress) => settings.Workloads is [var only]
-        ? arms.MeasureAsync([settings.Order(only, settings.Workers[0], settings.Rounds)], settings, turns: 1, progress)
-        : arms.MeasureInTurnsAsync(
-            [.. settings.Workloads.Select(w => settings.Order(w, settings.Workers[0], rounds: 1))],
-            settings,
-            o => new ArmTurns(host, settings.Rounds, mostProcesses: 1, progress).MeasureAsync(o));
+    private static async Task<ResultFile> MeasureAsync(WorkerArms arms, RunSettings settings, CliHost host, RunProgress progress)
+    {
+        if (settings.Workloads is [var only])
+        {
+            return await arms.MeasureAsync([settings.Order(only, settings.Workers[0], settings.Rounds)], settings, turns: 1, progress).ConfigureAwait(false);
+        }
+
+        ArmTurns turns = new(host, settings.Rounds, mostProcesses: 1, progress);
+        WorkerOrder[] orders = [.. settings.Workloads.Select(w => settings.Order(w, settings.Workers[0], rounds: 1))];
+        ResultFile result = await arms.MeasureInTurnsAsync(orders, settings, turns.MeasureAsync).ConfigureAwait(false);
+        return result.With(turns.Profiles);
+    }
 }

@@ -72,6 +72,13 @@ internal static class HtmlPage
             }
         }
 
+        ArmRecord[] profiled = [.. result.Arms.Where(static a => a.Profile is not null)];
+        for (int i = 0; i < profiled.Length; i++)
+        {
+            (ArmRecord arm, string id) = (profiled[i], FormattableString.Invariant($"{prefix}profile-{i + 1}"));
+            Section(page, id, $"Profile: {arm.Label}", level + 1, () => ProfilePart.Append(page, arm, arm.Profile!, id));
+        }
+
         Section(page, $"{prefix}environment", "Environment, settings and how to repeat it", level + 1, () => Environment(page, result));
         Section(page, $"{prefix}data", "Raw data", level + 1, () => Raw(page, result, prefix));
         page.Append("</article>\n");

@@ -10,7 +10,7 @@ internal static class ResultTables
 {
     /// <summary>All tables but those of the rounds.</summary>
     public static IReadOnlyList<Table> Summary(ResultFile result) =>
-        [.. new[] { Arms(result), Programs(result), Cost(result), Modes(result), Latency(result), Comparisons(result), Fits(result) }.OfType<Table>()];
+        [.. new[] { Arms(result), Programs(result), Cost(result), Modes(result), Latency(result), Comparisons(result), Fits(result) }.OfType<Table>(), .. ProfileTables.All(result)];
 
     /// <summary>What each arm reached and what it cost.</summary>
     public static Table? Arms(ResultFile result)

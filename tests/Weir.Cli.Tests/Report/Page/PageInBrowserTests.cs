@@ -128,6 +128,22 @@ public class PageInBrowserTests(Browser browser) : IClassFixture<Browser>
         await page.CloseAsync();
     }
 
+    [Theory(Timeout = 60_000)]
+    [InlineData(390, ColorScheme.Light)]
+    [InlineData(1280, ColorScheme.Dark)]
+    public async Task Page_OfAProfile_ScrollsTheFlameGraphAndNotThePage(int width, ColorScheme colours)
+    {
+        using TemporaryFile file = new(HtmlPage.Write([Profiling.ProfileReportTests.Result()]), ".html");
+        IPage page = await browser.OpenAsync(width, colours);
+        await page.GotoAsync("file://" + file.Path);
+        await page.ScreenshotAsync(new PageScreenshotOptions { Path = Path.Combine(Browser.Screenshots, $"report-profile-{width}-{colours.ToString().ToLowerInvariant()}.png"), FullPage = true });
+
+        Assert.Equal(5, await page.Locator("#profile-1 .flame rect:visible").CountAsync());
+        Assert.Equal(width < 640, await page.EvaluateAsync<bool>("(e => e.scrollWidth > e.clientWidth)(document.querySelector('#profile-1 .flame'))"));
+        Assert.Equal(width, await page.EvaluateAsync<int>("document.documentElement.scrollWidth"));
+        await page.CloseAsync();
+    }
+
     [Fact(Timeout = 60_000)]
     public async Task Legends_OfFiguresWithDashedLines_NameThem()
     {

@@ -1,0 +1,76 @@
+using System.Text.RegularExpressions;
+using Weir.Lab.Results;
+
+namespace Weir.Cli.Profiling;
+
+/// <summary>Makes of a stack as the runtime walks it one that shows the measured code: without threads that wait, and without what the lab has around each operation.</summary>
+internal static partial class StackFolding
+{
+    private const string OwnProgram = "Weir.Cli";
+    private const string OwnLibrary = "Weir.Lab";
+
+    /// <summary>Folds a stack.</summary>
+    /// <param name="frames">From the outermost to the innermost.</param>
+    /// <param name="isNative">Whether the thread was in code of the system or of a native library, where it may have worked or waited.</param>
+    /// <returns>The frames as they are shown; <see langword="null"/> when the sample does not count.</returns>
+    public static string? Fold(IReadOnlyList<SampledFrame> frames, bool isNative)
+    {
+        if (frames.Count == 0 || frames.Any(static f => IsOfThisProgram(f) || IsEventLoop(f) || IsTracing(f)) || (isNative && Waits(frames[^1])))
+        {
+            return null;
+        }
+
+        // What the compiler puts between an asynchronous method and who runs it says nothing.
+        SampledFrame[] told = [.. frames.Where(static f => !f.Method.StartsWith("System.Runtime.CompilerServices.Async", StringComparison.Ordinal))];
+        return Array.Exists(told, IsLab) ? Joined(InTheLab(told)) ?? ProfileRecord.LabLoop : Joined(OnOtherThreads(told));
+    }
+
+    /// <summary>The name of a method without its parameters; of an asynchronous one that of the method and not of what the compiler made of it.</summary>
+    internal static string NameOf(string method)
+    {
+        int parameters = method.IndexOf('(', StringComparison.Ordinal);
+        string name = StateMachine().Replace(parameters > 0 ? method[..parameters] : method, "$1.$2");
+        return name.Replace(ProfileStack.Separator, ',');
+    }
+
+    private static string? Joined(SampledFrame[] frames) => frames.Length == 0 ? null : string.Join(ProfileStack.Separator, frames.Select(static f => NameOf(f.Method)));
+
+    private static SampledFrame[] InTheLab(SampledFrame[] frames)
+    {
+        SampledFrame[] measured = [.. frames.SkipWhile(static f => !IsLab(f)).Where(static f => !IsLab(f))];
+        return Array.TrueForAll(measured, IsOfTheLoop) ? [] : measured;
+    }
+
+    // A thread of the pool, or one of the measured code's own. One of the pool that looks for work has nothing but the pool in its stack.
+    private static SampledFrame[] OnOtherThreads(SampledFrame[] frames)
+    {
+        SampledFrame[] inner = [.. frames.SkipWhile(IsThreading)];
+        return inner.Length > 0 ? inner : [.. frames.Where(static f => f.Method.StartsWith("System.Threading.ThreadPoolWorkQueue.Dispatch", StringComparison.Ordinal)).Take(1)];
+    }
+
+    // What leads the measuring, and what reads the profile: no part of what is measured.
+    private static bool IsOfThisProgram(SampledFrame frame) => frame.Module == OwnProgram && !frame.Method.StartsWith("Weir.Cli.Workloads.", StringComparison.Ordinal);
+
+    // The profiler at work: sources of events describe themselves to it.
+    private static bool IsTracing(SampledFrame frame) => frame.Method.StartsWith("System.Diagnostics.Tracing.", StringComparison.Ordinal);
+
+    // It waits for all sockets of the process, also for those of the lab.
+    private static bool IsEventLoop(SampledFrame frame) => frame.Method.StartsWith("System.Net.Sockets.SocketAsyncEngine.EventLoop", StringComparison.Ordinal);
+
+    // The built-in workloads lie in the lab's library too.
+    private static bool IsLab(SampledFrame frame) => frame.Module == OwnProgram
+        || (frame.Module == OwnLibrary && !frame.Method.StartsWith("Weir.Lab.Workloads.", StringComparison.Ordinal) && !frame.Method.StartsWith("Weir.Lab.Work.", StringComparison.Ordinal));
+
+    private static bool IsThreading(SampledFrame frame) => frame.Method.StartsWith("System.Threading.", StringComparison.Ordinal);
+
+    // The clock and the signs between workers, when no other code lies between them and the lab.
+    private static bool IsOfTheLoop(SampledFrame frame) => IsThreading(frame) || frame.Method.StartsWith("System.Diagnostics.Stopwatch.", StringComparison.Ordinal);
+
+    private static bool Waits(SampledFrame innermost) => IsThreading(innermost) || SystemCall().IsMatch(innermost.Method);
+
+    [GeneratedRegex(@"^Interop[+./]+(Sys|Kernel32|Winsock|NtDll)\b", RegexOptions.IgnoreCase)]
+    private static partial Regex SystemCall();
+
+    [GeneratedRegex(@"^(.*)[+.]<(\w+)>d__\d+(?:\[.*\]|`\d+(?:\[.*\])?)?\.MoveNext$")]
+    private static partial Regex StateMachine();
+}

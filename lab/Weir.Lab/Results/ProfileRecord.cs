@@ -1,0 +1,46 @@
+using System.Text.Json.Serialization;
+
+namespace Weir.Lab.Results;
+
+/// <summary>Where the time of one more round went, and what it allocated. The round itself is in no other figure.</summary>
+internal sealed record ProfileRecord
+{
+    /// <summary>Stands for what the measuring loop itself does, and for code that was inlined into it.</summary>
+    public const string LabLoop = "(the lab's loop)";
+
+    /// <summary>How long the round was, in seconds.</summary>
+    public required double Seconds { get; init; }
+
+    /// <summary>Stacks with how often each was found, the most frequent first.</summary>
+    public IReadOnlyList<ProfileStack> Stacks { get; init; } = [];
+
+    /// <summary>Types of which objects were allocated, that with the most bytes first.</summary>
+    public IReadOnlyList<ProfileAllocation> Allocations { get; init; } = [];
+
+    /// <summary>How many stacks were found in all.</summary>
+    [JsonIgnore]
+    public int Samples => Stacks.Sum(static s => s.Samples);
+
+    /// <summary>The methods, first that in which most samples ended.</summary>
+    public IReadOnlyList<ProfileMethod> Methods()
+    {
+        Dictionary<string, (int Exclusive, int Inclusive)> methods = [];
+        foreach (ProfileStack stack in Stacks)
+        {
+            IReadOnlyList<string> frames = stack.Path;
+
+            // A method that calls itself is in the stack several times, and still counts once.
+            foreach (string frame in frames.Distinct())
+            {
+                (int exclusive, int inclusive) = methods.GetValueOrDefault(frame);
+                methods[frame] = (exclusive + (frame == frames[^1] ? stack.Samples : 0), inclusive + stack.Samples);
+            }
+        }
+
+        return
+        [
+            .. methods.Select(static m => new ProfileMethod(m.Key, m.Value.Exclusive, m.Value.Inclusive))
+                .OrderByDescending(static m => m.Exclusive).ThenByDescending(static m => m.Inclusive).ThenBy(static m => m.Name, StringComparer.Ordinal),
+        ];
+    }
+}

@@ -1,0 +1,82 @@
+using System.Text.RegularExpressions;
+using Weir.Cli.Tests.Report.Page;
+using Weir.Lab.Report.Page;
+using Weir.Lab.Report.Page.Figures;
+using Weir.Lab.Report.Tables;
+using Weir.Lab.Report.Writing;
+using Weir.Lab.Results;
+
+namespace Weir.Cli.Tests.Profiling;
+
+/// <summary>Tables and flame graph of planted samples.</summary>
+public partial class ProfileReportTests
+{
+    private static readonly ProfileRecord Planted = new()
+    {
+        Seconds = 1,
+        Stacks = [new("N.C.Run;N.C.Hot", 60), new("N.C.Run", 10), new("N.C.Run;N.C.Again;N.C.Again", 20), new("(the lab's loop)", 10)],
+        Allocations = [new("System.Byte[]", 9, 900_000), new("N.Very.Long.Names.Of.Namespaces.That.Nobody.Would.Want.To.Read.In.A.Terminal.List<T>", 1, 100_000)],
+    };
+
+    [Fact]
+    public void Methods_OfStacks_CountARecursionOnceAndBeginWithTheHottest() => Assert.Equal(
+        [new("N.C.Hot", 60, 60), new("N.C.Again", 20, 20), new("N.C.Run", 10, 90), new("(the lab's loop)", 10, 10)],
+        Planted.Methods());
+
+    [Fact]
+    public void Layout_OfStacks_PutsCalledBelowCallerTheWidestLeft() => Assert.Equal(
+        [
+            new("N.C.Run", 0, 0, 90), new("N.C.Hot", 1, 0, 60), new("N.C.Again", 1, 60, 20), new("N.C.Again", 2, 60, 20),
+            new("(the lab's loop)", 0, 90, 10),
+        ],
+        FlameLayout.Of(Planted.Stacks));
+
+    [Theory]
+    [InlineData("N.C.Hot", 20, "N.C.Hot")]
+    [InlineData("N.C.Hot", 6, "C.Hot")]
+    [InlineData("N.C.Hot", 3, "C.…")]
+    [InlineData("N.List`1[System.Int32].Add", 24, "List`1[System.Int32].Add")]
+    [InlineData("N.C.Hot", 0, "")]
+    public void Fitting_AName_KeepsWhatTellsMost(string name, int most, string expected) => Assert.Equal(expected, FlameGraph.Fitting(name, most));
+
+    [Fact]
+    public void Tables_InATerminal_FitEightyColumns()
+    {
+        using StringWriter output = new();
+        foreach (Table table in ProfileTables.All(Result()))
+        {
+            TableText.Write(table, output, new TextStyle(80));
+        }
+
+        Assert.All(output.ToString().Split(Environment.NewLine), static line => Assert.InRange(line.Length, 0, 80));
+        Assert.Matches(@"N\.C\.Hot +60\.0 % +60\.0 %", output.ToString());
+        Assert.Matches(@"System\.Byte\[\] +90\.0 %", output.ToString());
+        Assert.Contains("sampled, one in about 100 KB", output.ToString(), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Page_OfAProfile_HasARectangleWithATitleForEachFrame()
+    {
+        string page = HtmlPage.Write([Result()]);
+
+        Assert.Equal(FlameLayout.Of(Planted.Stacks).Count, Rectangle().Count(page));
+        Assert.Contains("<title>N.C.Hot: 60.0 %, 60 samples</title>", page, StringComparison.Ordinal);
+        Assert.Contains("id=\"profile-1\"", page, StringComparison.Ordinal);
+        Assert.DoesNotContain("id=\"profile-1\"", HtmlPage.Write([SampleResults.Single()]), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Json_OfAProfile_IsReadAsItWasWritten()
+    {
+        ProfileRecord read = ResultJson.Parse(ResultJson.Write(Result()), "f").Arms[0].Profile!;
+
+        Assert.Equal(Planted.Stacks, read.Stacks);
+        Assert.Equal(Planted.Allocations, read.Allocations);
+        Assert.DoesNotContain("\"profile\"", ResultJson.Write(SampleResults.Single()), StringComparison.Ordinal);
+    }
+
+    internal static ResultFile Result() => SampleResults.Single().With(new Dictionary<int, ProfileRecord> { [0] = Planted });
+
+    [GeneratedRegex("<g class=\"s[0-7]\"><title>[^<]+</title><rect ")]
+    private static partial Regex Rectangle();
+}

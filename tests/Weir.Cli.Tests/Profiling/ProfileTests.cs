@@ -1,0 +1,75 @@
+using Weir.Cli.Tests.Support;
+using Weir.Lab.Results;
+
+namespace Weir.Cli.Tests.Profiling;
+
+/// <summary>The option of the command, in processes of their own.</summary>
+public class ProfileTests
+{
+    private static readonly string Own = typeof(ProfiledMethods).Assembly.Location;
+
+    [Fact(Timeout = 120_000)]
+    public async Task Run_WithProfile_FindsTheHotMethodAndItsArraysAndAddsNoRound()
+    {
+        LoadResult result = await new CliUnderTest { UseProcesses = true }
+            .RunAsync($"run --assembly {Own} --method ProfiledMethods.Run --workers 1 --rounds 2 --duration 20ms --profile --quiet --json");
+
+        ResultFile file = ResultJson.Parse(result.Out, "output");
+        ArmRecord arm = Assert.Single(file.Arms);
+        Assert.True(arm.Profile is not null, string.Join('\n', file.Findings) + result.Error);
+        Assert.Equal("Weir.Cli.Tests.Profiling.ProfiledMethods.Hot", arm.Profile.Methods().First(static m => m.Name != ProfileRecord.LabLoop).Name);
+        Assert.Equal("System.Int64[]", arm.Profile.Allocations[0].Type);
+
+        // The profiled round takes a second at least, the others a fiftieth of it.
+        Assert.Equal([1, 2], arm.Rounds.Select(static r => r.Order));
+        Assert.True(arm.Profile.Seconds >= 1);
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task Run_WithProfileOfSeveral_ProfilesEach()
+    {
+        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync("run cpu --param grain=10us,20us --workers 1 --rounds 1 --duration 20ms --profile --quiet --json");
+
+        ResultFile file = ResultJson.Parse(result.Out, "output");
+        Assert.Equal(2, file.Arms.Count);
+        Assert.All(file.Arms, static a => Assert.True(a.Profile is { Samples: > 0 }));
+        Assert.All(file.Arms, static a => Assert.Single(a.Rounds));
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task Run_StoppedInTheProfiledRound_ReportsTheRoundsAsPartial()
+    {
+        LoadResult result = await new CliUnderTest { UseProcesses = true, StopsAt = "[1/1]" }.RunAsync("run noop --workers 1 --rounds 1 --duration 20ms --profile --json");
+
+        Assert.Equal(130, result.ExitCode);
+        ResultFile file = ResultJson.Parse(result.Out, "output");
+        Assert.True(file.Partial);
+        Assert.Single(Assert.Single(file.Arms).Rounds);
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task Run_WithoutProfile_HasNone()
+    {
+        LoadResult result = await new CliUnderTest().RunAsync("run noop --workers 1 --rounds 1 --duration 20ms --quiet --json");
+
+        Assert.Null(Assert.Single(ResultJson.Parse(result.Out, "output").Arms).Profile);
+        Assert.DoesNotContain("\"profile\"", result.Out, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task Run_ProfileWhereDiagnosticsAreOff_IsOneClearLine()
+    {
+        LoadResult result = await new CliUnderTest { Variables = { ["DOTNET_EnableDiagnostics"] = "0" } }.RunAsync("run noop --profile");
+
+        Assert.Equal((1, "weir: --profile needs the runtime's diagnostics, which DOTNET_EnableDiagnostics=0 switches off: run it without that variable.\n"), (result.ExitCode, result.Error));
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task Run_ProfileOfAProgram_IsOneClearLine()
+    {
+        LoadResult result = await new CliUnderTest().RunAsync("run --command ls --profile");
+
+        Assert.Equal(1, result.ExitCode);
+        Assert.StartsWith("weir: --profile cannot be used with --command", result.Error, StringComparison.Ordinal);
+    }
+}

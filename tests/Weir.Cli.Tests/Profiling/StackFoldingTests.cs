@@ -1,0 +1,45 @@
+using Weir.Cli.Profiling;
+using Weir.Lab.Results;
+
+namespace Weir.Cli.Tests.Profiling;
+
+/// <summary>Planted stacks, from the outermost frame to the innermost.</summary>
+public class StackFoldingTests
+{
+    private const string Thread = "System.Private.CoreLib!System.Threading.Thread.StartCallback()";
+    private const string Loop = "Weir.Lab!Weir.Lab.Workers.WorkerSlot.Run(class Calls)";
+    private const string Dispatch = "System.Private.CoreLib!System.Threading.ThreadPoolWorkQueue.Dispatch()";
+
+    [Theory]
+    [InlineData("N.C.Run;N.C.Hot", Thread, Loop, "Mine!N.C.Run()", "Mine!N.C.Hot(int32,class System.String)")]
+    [InlineData("N.C.Run", Thread, Loop, "Mine!N.C.Run()", "Weir.Lab!Weir.Lab.Workers.WorkerContext.get_Seed()")]
+    [InlineData("N.C.Run;System.Threading.Monitor.Enter", Thread, Loop, "Mine!N.C.Run()", "System.Private.CoreLib!System.Threading.Monitor.Enter(class System.Object)")]
+    [InlineData("Weir.Lab.Workloads.LockWorkload.Add", Thread, Loop, "Weir.Lab!Weir.Lab.Workloads.LockWorkload.Add()")]
+    [InlineData(ProfileRecord.LabLoop, Thread, Loop)]
+    [InlineData(ProfileRecord.LabLoop, Thread, Loop, "System.Private.CoreLib!System.Diagnostics.Stopwatch.GetTimestamp()")]
+    [InlineData("N.C.RunAsync", Dispatch, "Mine!N.C+<RunAsync>d__3.MoveNext()")]
+    [InlineData("System.Threading.ThreadPoolWorkQueue.Dispatch", Thread, Dispatch)]
+    [InlineData(null, Thread, "Weir.Cli!Weir.Cli.Profiling.ProfiledRound.Copy(class Session)", "System.Private.CoreLib!System.IO.Stream.CopyTo(class System.IO.Stream)")]
+    [InlineData("N.C.RunAsync", Dispatch, "System.Private.CoreLib!System.Runtime.CompilerServices.AsyncTaskMethodBuilder`1+AsyncStateMachineBox`1[N.C].MoveNext()", "Mine!N.C+<RunAsync>d__3.MoveNext()")]
+    [InlineData(null, Thread, "System.Private.CoreLib!System.Threading.LowLevelLifoSemaphore.Wait(int32,bool)")]
+    [InlineData(null)]
+    public void Fold_AStack_ShowsTheMeasuredCode(string? expected, params string[] frames) => Assert.Equal(expected, StackFolding.Fold(Of(frames), isNative: false));
+
+    [Theory]
+    [InlineData(null, "System.Private.CoreLib!System.Threading.Thread.Sleep(int32)")]
+    [InlineData(null, "System.Private.CoreLib!System.Threading.WaitHandle.WaitOneNoCheck(int32)")]
+    [InlineData(null, "System.Net.Sockets!System.Net.Sockets.SocketAsyncEngine.EventLoop()")]
+    [InlineData(null, "System.Net.Sockets!Interop+Sys.Receive(class Handle)")]
+    [InlineData("N.C.Run;Interop+Crypto.EvpDigestUpdate", "System.Security.Cryptography!Interop+Crypto.EvpDigestUpdate(class Handle)")]
+    public void Fold_InNativeCode_LeavesOutThreadsThatWait(string? expected, string innermost) =>
+        Assert.Equal(expected, StackFolding.Fold(Of([Thread, Loop, "Mine!N.C.Run()", innermost]), isNative: true));
+
+    [Theory]
+    [InlineData("N.C.M(int32)", "N.C.M")]
+    [InlineData("N.C+<MAsync>d__12.MoveNext()", "N.C.MAsync")]
+    [InlineData("N.C+<MAsync>d__1`1[System.__Canon].MoveNext()", "N.C.MAsync")]
+    [InlineData("N.C+<>c.<M>b__0_0(int32)", "N.C+<>c.<M>b__0_0")]
+    public void NameOf_AMethod_IsAsItIsWritten(string method, string expected) => Assert.Equal(expected, StackFolding.NameOf(method));
+
+    private static SampledFrame[] Of(string[] frames) => [.. frames.Select(static f => f.Split('!', 2)).Select(static f => new SampledFrame(f[0], f[1]))];
+}
