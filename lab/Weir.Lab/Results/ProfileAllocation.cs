@@ -4,4 +4,4 @@ namespace Weir.Lab.Results;
 /// <param name="Type">Its full name.</param>
 /// <param name="Ticks">In how many samples.</param>
 /// <param name="Bytes">How many bytes were allocated from one sample to the next, of whatever type: with many samples an estimate of the bytes of this type.</param>
-internal sealed record ProfileAllocation(string Type, int Ticks, long Bytes);
+public sealed record ProfileAllocation(string Type, int Ticks, long Bytes);

@@ -4,4 +4,4 @@ namespace Weir.Lab.Results;
 /// <param name="Name">Its full name.</param>
 /// <param name="Exclusive">Samples that ended in it.</param>
 /// <param name="Inclusive">Samples that ended in it or in what it called.</param>
-internal sealed record ProfileMethod(string Name, int Exclusive, int Inclusive);
+public sealed record ProfileMethod(string Name, int Exclusive, int Inclusive);

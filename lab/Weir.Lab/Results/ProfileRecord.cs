@@ -3,7 +3,7 @@ using System.Text.Json.Serialization;
 namespace Weir.Lab.Results;
 
 /// <summary>Where the time of one more round went, and what it allocated. The round itself is in no other figure.</summary>
-internal sealed record ProfileRecord
+public sealed record ProfileRecord
 {
     /// <summary>Stands for what the measuring loop itself does, and for code that was inlined into it.</summary>
     public const string LabLoop = "(the lab's loop)";

@@ -59,7 +59,7 @@ public sealed record ResultFile
 
     /// <summary>The same with profiles of its arms.</summary>
     /// <param name="profiles">Profiles by the number of the arm, from 0.</param>
-    public ResultFile With(IReadOnlyDictionary<int, ProfileRecord> profiles) =>
+    internal ResultFile With(IReadOnlyDictionary<int, ProfileRecord> profiles) =>
         profiles.Count == 0 ? this : this with { Arms = [.. Arms.Select((a, i) => a with { Profile = profiles.GetValueOrDefault(i) })] };
 
     /// <summary>The names of the arms, each once, in their order.</summary>
