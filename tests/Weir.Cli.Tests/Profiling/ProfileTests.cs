@@ -18,7 +18,7 @@ public class ProfileTests
         ArmRecord arm = Assert.Single(file.Arms);
         Assert.True(arm.Profile is not null, string.Join('\n', file.Findings) + result.Error);
         Assert.Equal("Weir.Cli.Tests.Profiling.ProfiledMethods.Hot", arm.Profile.Methods().First(static m => m.Name != ProfileRecord.LabLoop).Name);
-        Assert.Equal("System.Int64[]", arm.Profile.Allocations[0].Type);
+        Assert.Contains("System.Int64[]", arm.Profile.Allocations.Select(static a => a.Type));
 
         // The profiled round takes a second at least, the others a fiftieth of it.
         Assert.Equal([1, 2], arm.Rounds.Select(static r => r.Order));

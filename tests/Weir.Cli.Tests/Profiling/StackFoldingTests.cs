@@ -22,6 +22,7 @@ public class StackFoldingTests
     [InlineData(null, Thread, "Weir.Cli!Weir.Cli.Profiling.ProfiledRound.Copy(class Session)", "System.Private.CoreLib!System.IO.Stream.CopyTo(class System.IO.Stream)")]
     [InlineData("N.C.RunAsync", Dispatch, "System.Private.CoreLib!System.Runtime.CompilerServices.AsyncTaskMethodBuilder`1+AsyncStateMachineBox`1[N.C].MoveNext()", "Mine!N.C+<RunAsync>d__3.MoveNext()")]
     [InlineData(null, Thread, "System.Private.CoreLib!System.Threading.LowLevelLifoSemaphore.Wait(int32,bool)")]
+    [InlineData(null, Dispatch, "System.Private.CoreLib!System.Diagnostics.Tracing.ManifestBuilder.CreateManifestString()", "System.Private.CoreLib!System.Text.StringBuilder.ToString()")]
     [InlineData(null)]
     public void Fold_AStack_ShowsTheMeasuredCode(string? expected, params string[] frames) => Assert.Equal(expected, StackFolding.Fold(Of(frames), isNative: false));
 
