@@ -21,7 +21,7 @@ public class SuiteVerbsTests
     [InlineData("auto-table --rounds 1001", "weir: --rounds must be a whole number from 1 to 1,000; it is 1001. See 'weir auto-table --help'.")]
     [InlineData("selfcheck --slow", "weir: Unrecognized command or argument '--slow'. See 'weir selfcheck --help'.")]
     [InlineData("selfcheck --runs 0", "weir: --runs must be a whole number from 1 to 1,000; it is 0. See 'weir selfcheck --help'.")]
-    [InlineData("selfcheck --only verdict", "--only must be one or more of verdicts, omission, recording, small, workers; it is 'verdict'.")]
+    [InlineData("selfcheck --only verdict", "--only must be one or more of verdicts, omission, recording, small, users, workers; it is 'verdict'.")]
     [InlineData("ratios --filter *Nothing*", "No suite matches *Nothing*;")]
     [InlineData("selfcheck --output /no/such/folder/page.md", "--output must be a file in a folder that exists; /no/such/folder/page.md is none.")]
     public async Task Arguments_Wrong_GetOneSentenceAndOne(string arguments, string sentence)

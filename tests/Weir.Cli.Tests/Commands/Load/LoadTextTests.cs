@@ -68,7 +68,7 @@ public class LoadTextTests
 
         Assert.DoesNotContain('\u001b', result.Out);
         Assert.All(result.Lines, static line => Assert.Equal(line.TrimEnd(), line));
-        Assert.Matches(@"^[\d.]+ MB$", result.Value("peak_rss"));
+        Assert.Matches(@"^[\d.]+ [MG]B$", result.Value("peak_rss"));
     }
 
     [Fact(Timeout = 30_000)]
