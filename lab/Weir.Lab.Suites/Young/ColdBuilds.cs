@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Weir.Lab.ColdStart;
+using Weir.Lab.Processes;
 
 namespace Weir.Lab.Suites.Young;
 
@@ -75,22 +76,10 @@ internal sealed class ColdBuilds : IDisposable
         }
     }
 
-    /// <summary>Runs <c>dotnet</c> to its end, and gives its exit code and what it printed.</summary>
+    /// <summary>Runs <c>dotnet</c> to its end, and gives its exit code and what it printed. Its error output is that of this process.</summary>
     public static async Task<(int ExitCode, string Output)> RunAsync(IReadOnlyList<string> arguments, CancellationToken cancellationToken)
     {
-        using Process process = Process.Start(new ProcessStartInfo("dotnet", arguments) { RedirectStandardOutput = true })!;
-        try
-        {
-            string output = await process.StandardOutput.ReadToEndAsync(cancellationToken);
-            await process.WaitForExitAsync(cancellationToken);
-            return (process.ExitCode, output);
-        }
-        finally
-        {
-            if (!process.HasExited)
-            {
-                process.Kill(entireProcessTree: true);
-            }
-        }
+        ChildEnd end = await ChildProgram.RunAsync(new ProcessStartInfo("dotnet", arguments), cancellationToken, keepsErrors: false);
+        return (end.Code, end.Output);
     }
 }
