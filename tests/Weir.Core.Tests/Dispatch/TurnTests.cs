@@ -167,7 +167,9 @@ public class TurnTests
         failed = thrown as ItemsFailedException;
         Assert.True(thrown is FormatException || failed is not null, $"{thrown}");
         Assert.Equal(calls - (inSource ? 0 : 1), run.Pump.Sample().Succeeded);
-        Assert.Equal(calls, run.Pump.Sample().Claimed);
+
+        // The other worker may have read an item that it did not begin, because the run was over by then.
+        Assert.InRange(run.Pump.Sample().Claimed, calls, calls + 1);
     }
 
     [Fact(Timeout = 90_000)]

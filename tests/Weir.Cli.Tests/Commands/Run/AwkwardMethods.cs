@@ -26,7 +26,7 @@ internal static class AwkwardMethods
     public static void HangingLate()
     {
         Never.Wait(1);
-        if (Interlocked.Increment(ref _calls) == 1000)
+        if (Interlocked.Increment(ref _calls) == 300)
         {
             Never.Wait();
         }
