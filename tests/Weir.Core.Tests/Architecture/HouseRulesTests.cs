@@ -16,6 +16,7 @@ public partial class HouseRulesTests
         ["Weir"] = ["Weir.Core", "Weir.Resilience"],
         ["Weir.Dataflow"] = ["Weir.Core"],
         ["Weir.Polly"] = ["Weir"],
+        ["Weir.Http"] = ["Weir.Resilience"],
         ["Weir.Lab"] = [],
         ["Weir.Lab.BenchmarkDotNet"] = ["Weir.Lab"],
         ["Weir.Lab.ColdStart"] = ["Weir", "Weir.Dataflow"],
@@ -34,6 +35,7 @@ public partial class HouseRulesTests
         ["Weir.Core"] = ["Locking", "Metering", "Threads", "Sources", "Sinks", "Dispatch"],
         ["Weir"] = ["Options", "Policies", "Observability", "Operators", "Runtimes", "Runtimes/Auto", "Runtimes/Extensions"],
         ["Weir.Dataflow"] = ["Sync", "Debugging", "Links", "Waiters", "Cores", "Blocks"],
+        ["Weir.Http"] = ["", "Download"],
         ["Weir.Lab"] =
         [
             "Work", "Latency", "Processes", "Resources", "Statistics", "Formatting", "Scaling", "Workers", "Trials", "Workloads", "Results",

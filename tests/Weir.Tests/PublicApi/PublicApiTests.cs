@@ -9,7 +9,7 @@ namespace Weir.Tests.PublicApi;
 /// </summary>
 public class PublicApiTests
 {
-    public static TheoryData<string> Packages() => ["Weir.Core", "Weir", "Weir.Resilience", "Weir.RateLimiting", "Weir.Dataflow", "Weir.Polly"];
+    public static TheoryData<string> Packages() => ["Weir.Core", "Weir", "Weir.Resilience", "Weir.RateLimiting", "Weir.Dataflow", "Weir.Polly", "Weir.Http"];
 
     [Theory]
     [MemberData(nameof(Packages))]

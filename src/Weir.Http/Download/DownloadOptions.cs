@@ -1,0 +1,42 @@
+using Weir.Resilience;
+
+namespace Weir.Http;
+
+/// <summary>How a <see cref="ResumableDownload"/> waits and tries again. Immutable.</summary>
+public sealed record DownloadOptions
+{
+    /// <summary>Which failures are followed by another attempt, how often, and after what delay.</summary>
+    /// <value>
+    /// The default is 5 retries with <see cref="BackoffStrategy.ExponentialJitter"/> from 500 ms. <see cref="RetryOptions.MaxRetries"/> counts attempts
+    /// <em>in a row</em> that brought nothing new: an attempt that got further than all before it starts the count again. Without an
+    /// <see cref="RetryOptions.IsTransient"/> of your own, <see cref="HttpRetry.IsTransient(Exception)"/> decides, and without a
+    /// <see cref="RetryOptions.DelayHint"/>, <see cref="HttpRetry.RetryAfter"/> does.
+    /// </value>
+    public RetryOptions Retry { get; init; } = new()
+    {
+        MaxRetries = 5,
+        BaseDelay = TimeSpan.FromMilliseconds(500),
+        BackoffStrategy = BackoffStrategy.ExponentialJitter,
+    };
+
+    /// <summary>How long the server may send nothing before the attempt fails with a <see cref="TimeoutException"/>.</summary>
+    /// <value>
+    /// More than zero and at most 2^32 - 2 ms, or <see langword="null"/> for no limit. The default is 30 seconds. It applies to the wait for the response, and
+    /// to each wait for the next bytes, so a large file may take as long as it needs.
+    /// </value>
+    public TimeSpan? ReadTimeout { get; init; } = TimeSpan.FromSeconds(30);
+
+    /// <summary>The clock for delays and time limits.</summary>
+    /// <value>The default is <see cref="TimeProvider.System"/>.</value>
+    public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
+
+    internal void Validate()
+    {
+        ArgumentNullException.ThrowIfNull(Retry);
+        ArgumentNullException.ThrowIfNull(TimeProvider);
+        if (ReadTimeout is { } limit && (limit <= TimeSpan.Zero || limit > TimeSpan.FromMilliseconds(uint.MaxValue - 1)))
+        {
+            throw new ArgumentOutOfRangeException(nameof(ReadTimeout), limit, "ReadTimeout must be more than zero and at most 49 days.");
+        }
+    }
+}

@@ -1,0 +1,29 @@
+using System.Net.Http.Headers;
+
+namespace Weir.Http;
+
+/// <summary>What a later request can ask the server: is it still this file?</summary>
+internal static class DownloadValidator
+{
+    // RFC 9110, section 8.8.2.2: a date is exact if it was at least this old when the response was made.
+    private static readonly TimeSpan OldEnough = TimeSpan.FromSeconds(1);
+
+    /// <summary>The value for <c>If-Range</c>, or <see langword="null"/> if the response has none that is exact.</summary>
+    public static string? Of(HttpResponseMessage response)
+    {
+        if (response.Content.Headers.ContentEncoding.Count > 0)
+        {
+            // Compressed although nobody asked for it: the same file may look different next time.
+            return null;
+        }
+
+        if (response.Headers.ETag is { IsWeak: false } tag && tag != EntityTagHeaderValue.Any)
+        {
+            return tag.ToString();
+        }
+
+        return response.Content.Headers.LastModified is { } modified && response.Headers.Date is { } date && date - modified >= OldEnough
+            ? modified.ToString("R")
+            : null;
+    }
+}

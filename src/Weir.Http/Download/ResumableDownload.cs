@@ -1,0 +1,271 @@
+using System.Buffers;
+using System.Globalization;
+using System.Net;
+using System.Net.Http.Headers;
+using Weir.Resilience;
+
+namespace Weir.Http;
+
+/// <summary>Downloads files over connections that break: each attempt continues where the one before it ended, also after the program was started again.</summary>
+/// <remarks>
+/// <para>
+/// The bytes go to <c>PATH.part</c>, and <c>PATH.part.txt</c> says what they are a part of. Only a complete file gets the name itself, in one step. After a
+/// failure or a cancellation the part stays, and the next call with the same address and path continues it.
+/// </para>
+/// <para>
+/// An attempt continues only if the server says that its file is still the same (RFC 9110, <c>If-Range</c> with a strong entity tag, or with a date that is old
+/// enough to be one) and states the length. Otherwise it starts again from the beginning. Requests ask for content that is not compressed.
+/// </para>
+/// <para>One instance serves any number of downloads at once, but a path only one at a time.</para>
+/// </remarks>
+public sealed class ResumableDownload
+{
+    private const int BufferSize = 128 * 1024;
+    private static readonly TimeSpan ReportEvery = TimeSpan.FromMilliseconds(100);
+
+    private readonly HttpClient _client;
+    private readonly DownloadOptions _options;
+    private readonly RetryOptions _retryOptions;
+    private readonly RetryPolicy _retry;
+
+    /// <summary>Creates a download.</summary>
+    /// <param name="client">
+    /// The client that sends the requests. Its <see cref="HttpClient.Timeout"/> limits only the wait for each response, not the transfer.
+    /// </param>
+    /// <param name="options">How it waits and tries again; <see langword="null"/> for the defaults.</param>
+    /// <exception cref="ArgumentNullException"><paramref name="client"/> or an option is <see langword="null"/>.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">An option is out of range. The exception names the property.</exception>
+    public ResumableDownload(HttpClient client, DownloadOptions? options = null)
+    {
+        ArgumentNullException.ThrowIfNull(client);
+        _client = client;
+        _options = options ?? new DownloadOptions();
+        _options.Validate();
+        _retryOptions = _options.Retry with
+        {
+            IsTransient = _options.Retry.IsTransient ?? HttpRetry.IsTransient,
+            DelayHint = _options.Retry.DelayHint ?? HttpRetry.RetryAfter,
+        };
+        _retry = new RetryPolicy(_retryOptions);
+    }
+
+    /// <summary>Downloads a file.</summary>
+    /// <param name="address">The address, sent with GET. It may be relative to <see cref="HttpClient.BaseAddress"/>.</param>
+    /// <param name="path">The path of the file. Its folder must exist. A file of that name is replaced when the download is complete, and not before.</param>
+    /// <param name="progress">Told at most every 100 ms, and at the end; <see langword="null"/> for none. An exception from it ends the download.</param>
+    /// <param name="cancellationToken">Ends the download. The part stays and can be continued.</param>
+    /// <returns>The finished file.</returns>
+    /// <exception cref="ArgumentException"><paramref name="path"/> is empty.</exception>
+    /// <exception cref="ArgumentNullException"><paramref name="address"/> or <paramref name="path"/> is <see langword="null"/>.</exception>
+    /// <exception cref="HttpStatusException">The server's answer is no success, and no retry is left or would help.</exception>
+    /// <exception cref="HttpRequestException">The last attempt got no response.</exception>
+    /// <exception cref="TimeoutException">In the last attempt, the server sent nothing for <see cref="DownloadOptions.ReadTimeout"/>.</exception>
+    /// <exception cref="InvalidDataException">The server answered something that was not asked for.</exception>
+    /// <exception cref="IOException">The connection broke off in the last attempt; or the file cannot be written, or another download writes it.</exception>
+    /// <exception cref="UnauthorizedAccessException">The file may not be written.</exception>
+    /// <exception cref="OperationCanceledException">The caller cancelled.</exception>
+    public async Task<DownloadedFile> ToFileAsync(
+        Uri address, string path, IProgress<DownloadProgress>? progress = null, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(address);
+        ArgumentException.ThrowIfNullOrEmpty(path);
+        cancellationToken.ThrowIfCancellationRequested();
+        path = Path.GetFullPath(path);
+        using PartFile part = new(path, address);
+        Reporter reporter = new(progress, part, _options.TimeProvider);
+        long resumed = part.Length;
+        long farthest = part.Length;
+        int inARow = 0;
+        int retries = 0;
+        TimeSpan delay = TimeSpan.Zero;
+        while (true)
+        {
+            try
+            {
+                resumed = Math.Min(resumed, await AttemptAsync(address, part, reporter, cancellationToken).ConfigureAwait(false));
+                break;
+            }
+            catch (Exception e)
+            {
+                if (part.Length > farthest)
+                {
+                    (farthest, inARow, delay) = (part.Length, 0, TimeSpan.Zero);
+                }
+
+                inARow++;
+                if (_retry.GetDelay(inARow, e, delay, cancellationToken) is not { } next)
+                {
+                    cancellationToken.ThrowIfCancellationRequested();
+                    throw;
+                }
+
+                if (_retryOptions.OnRetryAsync is { } hook)
+                {
+                    await hook(inARow, e).ConfigureAwait(false);
+                }
+
+                delay = next;
+                resumed = Math.Min(resumed, part.Length);
+            }
+
+            await Task.Delay(TimerDelay.RoundUp(delay), _options.TimeProvider, cancellationToken).ConfigureAwait(false);
+            retries++;
+        }
+
+        part.Finish();
+        reporter.ReportNow();
+        return new DownloadedFile(path, part.Length, resumed, retries);
+    }
+
+    /// <summary>Transfers what is missing.</summary>
+    /// <returns>The length of the part at the start of the transfer.</returns>
+    private async Task<long> AttemptAsync(Uri address, PartFile part, Reporter reporter, CancellationToken cancellationToken)
+    {
+        if (part.Length > 0 && !part.CanContinue)
+        {
+            part.Restart();
+        }
+
+        using SilenceWatch watch = new(_options.ReadTimeout, _options.TimeProvider, cancellationToken);
+        try
+        {
+            bool isComplete = false;
+            HttpResponseMessage? response = await SendAsync(address, part, watch.Token).ConfigureAwait(false);
+            if (response is null || !FitsTo(response, part, out isComplete))
+            {
+                response?.Dispose();
+                part.Restart();
+                watch.Heard();
+                response = (await SendAsync(address, part, watch.Token).ConfigureAwait(false))!;
+            }
+
+            using (response)
+            {
+                if (!isComplete)
+                {
+                    response.EnsureSuccess(_options.TimeProvider);
+                    if (response.StatusCode != HttpStatusCode.PartialContent)
+                    {
+                        part.Restart(DownloadValidator.Of(response), response.Content.Headers.ContentLength);
+                    }
+                    else if (part.Length == 0)
+                    {
+                        throw new InvalidDataException("The server sent a part of the file (206) although the whole was asked for.");
+                    }
+                }
+
+                long from = part.Length;
+                if (!isComplete)
+                {
+                    await CopyAsync(response, part, watch, reporter).ConfigureAwait(false);
+                }
+
+                return from;
+            }
+        }
+        catch (OperationCanceledException) when (watch.AsTimeout() is { } timeout)
+        {
+            throw timeout;
+        }
+    }
+
+    /// <returns>The response; <see langword="null"/> if the server has no such range and a handler of the client made an exception of that.</returns>
+    private async Task<HttpResponseMessage?> SendAsync(Uri address, PartFile part, CancellationToken cancellationToken)
+    {
+        using HttpRequestMessage request = new(HttpMethod.Get, address);
+
+        // The positions of a range are those of the content as it is sent.
+        request.Headers.AcceptEncoding.Add(new StringWithQualityHeaderValue("identity"));
+        if (part.Length > 0)
+        {
+            request.Headers.Range = new RangeHeaderValue(part.Length, null);
+            request.Headers.TryAddWithoutValidation("If-Range", part.Validator);
+        }
+
+        try
+        {
+            return await _client.SendAsync(request, HttpCompletionOption.ResponseHeadersRead, cancellationToken).ConfigureAwait(false);
+        }
+        catch (HttpRequestException e) when (e.StatusCode == HttpStatusCode.RequestedRangeNotSatisfiable && part.Length > 0)
+        {
+            return null;
+        }
+    }
+
+    /// <summary>Whether a response can be used for the part as it is. If not, the part is of no use.</summary>
+    private static bool FitsTo(HttpResponseMessage response, PartFile part, out bool isComplete)
+    {
+        isComplete = false;
+        ContentRangeHeaderValue? range = response.Content.Headers.ContentRange;
+        switch (response.StatusCode)
+        {
+            case HttpStatusCode.PartialContent when part.Length > 0:
+                return range is { From: { } from } && from == part.Length && (range.Length is null || range.Length == part.Total);
+
+            case HttpStatusCode.RequestedRangeNotSatisfiable when part.Length > 0:
+                isComplete = part.Length == part.Total && range?.Length == part.Total;
+                return isComplete;
+
+            default:
+                return true;
+        }
+    }
+
+    private static async Task CopyAsync(HttpResponseMessage response, PartFile part, SilenceWatch watch, Reporter reporter)
+    {
+        byte[] buffer = ArrayPool<byte>.Shared.Rent(BufferSize);
+        try
+        {
+            Stream content = await response.Content.ReadAsStreamAsync(watch.Token).ConfigureAwait(false);
+            await using (content.ConfigureAwait(false))
+            {
+                while (true)
+                {
+                    watch.Heard();
+                    int read = await content.ReadAsync(buffer, watch.Token).ConfigureAwait(false);
+                    if (read == 0)
+                    {
+                        break;
+                    }
+
+                    if (part.Length + read > part.Total)
+                    {
+                        long? stated = part.Total;
+                        part.Restart();
+                        throw new InvalidDataException($"The server sent more than the {stated} bytes that it had stated.");
+                    }
+
+                    await part.AddAsync(buffer.AsMemory(0, read), watch.Token).ConfigureAwait(false);
+                    reporter.Report();
+                }
+            }
+        }
+        finally
+        {
+            ArrayPool<byte>.Shared.Return(buffer);
+        }
+
+        if (part.Length < part.Total)
+        {
+            string missing = (part.Total.Value - part.Length).ToString(CultureInfo.InvariantCulture);
+            throw new HttpIOException(HttpRequestError.ResponseEnded, $"The response ended {missing} bytes before its end.");
+        }
+    }
+
+    /// <summary>Tells the caller how far the download is, but not too often.</summary>
+    private sealed class Reporter(IProgress<DownloadProgress>? progress, PartFile part, TimeProvider timeProvider)
+    {
+        private long _last = timeProvider.GetTimestamp();
+
+        public void Report()
+        {
+            if (progress is not null && timeProvider.GetElapsedTime(_last) >= ReportEvery)
+            {
+                ReportNow();
+                _last = timeProvider.GetTimestamp();
+            }
+        }
+
+        public void ReportNow() => progress?.Report(new DownloadProgress(part.Length, part.Total));
+    }
+}

@@ -1,0 +1,54 @@
+namespace Weir.Http;
+
+/// <summary>Cancels an attempt in which the server sends nothing for too long.</summary>
+internal sealed class SilenceWatch : IDisposable
+{
+    private readonly CancellationTokenSource _source;
+    private readonly CancellationToken _caller;
+    private readonly TimeSpan? _limit;
+    private readonly ITimer? _timer;
+
+    public SilenceWatch(TimeSpan? limit, TimeProvider timeProvider, CancellationToken caller)
+    {
+        _limit = limit;
+        _caller = caller;
+        _source = CancellationTokenSource.CreateLinkedTokenSource(caller);
+        if (limit is { } time)
+        {
+            _timer = timeProvider.CreateTimer(static source => Cancel((CancellationTokenSource)source!), _source, time, Timeout.InfiniteTimeSpan);
+        }
+    }
+
+    public CancellationToken Token => _source.Token;
+
+    /// <summary>The server sent something: its time starts again.</summary>
+    public void Heard()
+    {
+        if (_limit is { } limit)
+        {
+            _timer!.Change(limit, Timeout.InfiniteTimeSpan);
+        }
+    }
+
+    /// <summary>What a cancellation of <see cref="Token"/> means, if it was not the caller's.</summary>
+    public TimeoutException? AsTimeout() =>
+        _source.IsCancellationRequested && !_caller.IsCancellationRequested ? new TimeoutException($"The server sent nothing for {_limit}.") : null;
+
+    public void Dispose()
+    {
+        _timer?.Dispose();
+        _source.Dispose();
+    }
+
+    private static void Cancel(CancellationTokenSource source)
+    {
+        try
+        {
+            source.Cancel();
+        }
+        catch (ObjectDisposedException)
+        {
+            // The attempt ended at the same moment.
+        }
+    }
+}
