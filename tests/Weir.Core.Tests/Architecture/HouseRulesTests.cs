@@ -35,7 +35,7 @@ public partial class HouseRulesTests
         ["Weir.Core"] = ["Locking", "Metering", "Threads", "Sources", "Sinks", "Dispatch"],
         ["Weir"] = ["Options", "Policies", "Observability", "Operators", "Runtimes", "Runtimes/Auto", "Runtimes/Extensions"],
         ["Weir.Dataflow"] = ["Sync", "Debugging", "Links", "Waiters", "Cores", "Blocks"],
-        ["Weir.Http"] = ["", "Download"],
+        ["Weir.Http"] = ["Responses", "Download"],
         ["Weir.Lab"] =
         [
             "Work", "Latency", "Processes", "Resources", "Statistics", "Formatting", "Scaling", "Workers", "Trials", "Workloads", "Results",
