@@ -15,8 +15,8 @@ public static class LabConfig
     private static TimeSpan BuildTimeout => TimeSpan.FromMinutes(10);
 
     /// <summary>
-    /// The configuration: the engine for workers, their columns, analysers and validators, and the runtime that BenchmarkDotNet does not know. It has no job, no
-    /// logger and no exporter, so it does nothing alone.
+    /// The configuration: the engine for workers, their columns, analysers and validators, and the runtime that BenchmarkDotNet does not know. It has no job,
+    /// no logger and no exporter, so it does nothing alone.
     /// </summary>
     public static IConfig Instance { get; } = ManualConfig.CreateEmpty()
         .WithBuildTimeout(BuildTimeout)

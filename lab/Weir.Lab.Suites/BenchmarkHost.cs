@@ -14,7 +14,10 @@ public static class BenchmarkHost
     /// <param name="config">Loggers, exporters and what else is used; <see langword="null"/> for BenchmarkDotNet's defaults.</param>
     /// <param name="done">Gets the summaries, one for each class.</param>
     /// <param name="stop">Asks the run to stop after the benchmark that is measured; the others then count as failed.</param>
-    /// <returns>0 when all of them have a result, 3 when one has none, as when its arms do unequal work, and 1 for an argument that cannot be used, or that no benchmark answers to.</returns>
+    /// <returns>
+    /// 0 when all of them have a result, 3 when one has none, as when its arms do unequal work, and 1 for an argument that cannot be used, or that no
+    /// benchmark answers to.
+    /// </returns>
     public static int Run(string[] arguments, IConfig? config, Action<IReadOnlyList<Summary>> done, CancellationToken stop)
     {
         ArgumentNullException.ThrowIfNull(arguments);

@@ -24,7 +24,8 @@ public static class SuiteCommands
             "The page to write, such as docs/results/young.md. Its notes are kept.",
             new YoungRun(output, errors, program).RunAsync),
         TableCommand.Create(
-            new Command(ColdRun.Verb, "Measures the first call of a process that has nothing else in it, as plain IL and compiled ahead of time. Each measurement in a process of its own."),
+            new Command(ColdRun.Verb, "Measures the first call of a process that has nothing else in it, as plain IL and compiled ahead of time. Each "
+                + "measurement in a process of its own."),
             SuiteOptions.Rounds("How many processes each arm of each build is measured in.", 7, 1, 100),
             "Which work, by its name on the page. Without it, all.",
             "The page to write, such as docs/results/cold-start.md. Its notes are kept.",

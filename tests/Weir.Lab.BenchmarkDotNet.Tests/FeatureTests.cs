@@ -64,7 +64,10 @@ public class FeatureTests
             typeof(PlainBenchmarks), "--filter", "*Allocate*", "--iterationTime", "100", "--warmupCount", "2", "--iterationCount", "8", "--allStats");
 
         run.AssertAllSucceeded();
-        foreach (string stage in (string[])["OverheadJitting", "WorkloadPilot", "OverheadWarmup", "OverheadActual", "WorkloadWarmup", "WorkloadActual", "WorkloadResult"])
+        foreach (string stage in (string[])
+        [
+            "OverheadJitting", "WorkloadPilot", "OverheadWarmup", "OverheadActual", "WorkloadWarmup", "WorkloadActual", "WorkloadResult",
+        ])
         {
             Assert.Contains(stage + " ", run.Log, StringComparison.Ordinal);
         }
@@ -101,7 +104,11 @@ public class FeatureTests
 
         run.AssertAllSucceeded();
         Assert.All(
-            (string[])["Rank", "MValue", "Kurtosis", "Skewness", "StdErr", "Min", "Max", "Q1", "Q3", "Iterations", "Categories", "P0", "P25", "P50", "P67", "P80", "P85", "P90", "P95", "P100", "Ratio", "RatioSD"],
+            (string[])
+            [
+                "Rank", "MValue", "Kurtosis", "Skewness", "StdErr", "Min", "Max", "Q1", "Q3", "Iterations", "Categories", "P0", "P25", "P50", "P67", "P80",
+                "P85", "P90", "P95", "P100", "Ratio", "RatioSD",
+            ],
             column => Assert.Contains(column, run.Summary.Table.FullHeader));
         Assert.Equal("Columns", run.Cell("One", hasWorkers ? 2 : null, "Categories"));
     }
@@ -142,7 +149,8 @@ public class FeatureTests
 
         run.AssertAllSucceeded();
         foreach (string file in (string[])[
-            "-report-github.md", "-report-stackoverflow.md", "-report-atlassian.md", "BuildPlots.R", "-measurements.csv", ".asciidoc", "-report.txt", "-report-brief.json"])
+            "-report-github.md", "-report-stackoverflow.md", "-report-atlassian.md", "BuildPlots.R", "-measurements.csv", ".asciidoc", "-report.txt",
+            "-report-brief.json"])
         {
             Assert.True(run.HasFileEndingWith(file), file);
         }

@@ -8,7 +8,8 @@ public class Net10GeneratorTests
     [Fact]
     public void ReferToAssemblies_ProjectReference_BecomesWhatIsBuiltBesideTheProgram()
     {
-        XDocument project = XDocument.Parse("""<Project><ItemGroup><Compile Include="code.cs" /></ItemGroup><ItemGroup><ProjectReference Include="/a/b.csproj" /></ItemGroup></Project>""");
+        XDocument project = XDocument.Parse(
+            """<Project><ItemGroup><Compile Include="code.cs" /></ItemGroup><ItemGroup><ProjectReference Include="/a/b.csproj" /></ItemGroup></Project>""");
 
         Net10Generator.ReferToAssemblies(project, AppContext.BaseDirectory);
 

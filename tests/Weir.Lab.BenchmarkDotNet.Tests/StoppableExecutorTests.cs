@@ -30,7 +30,8 @@ public class StoppableExecutorTests
         public ExecuteResult Execute(ExecuteParameters executeParameters)
         {
             Runs++;
-            return new ExecuteResult(foundExecutable: true, exitCode: 0, processId: 1, results: ["// one"], prefixedLines: [], standardOutput: [], launchIndex: 1);
+            return new ExecuteResult(
+                foundExecutable: true, exitCode: 0, processId: 1, results: ["// one"], prefixedLines: [], standardOutput: [], launchIndex: 1);
         }
     }
 }

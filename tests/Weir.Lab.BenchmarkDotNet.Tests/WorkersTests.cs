@@ -71,7 +71,8 @@ public class WorkersTests
         lab.AssertAllSucceeded();
         Assert.Equal("2", lab.Cell("WithWorkers", null, "Workers"));
         Assert.Equal("-", lab.Cell("Without", null, "P99"));
-        Assert.Contains("[Workers] of WithWorkers was not seen: give it to the class too, or run it with LabBenchmarks.Run", alone.Log, StringComparison.Ordinal);
+        Assert.Contains(
+            "[Workers] of WithWorkers was not seen: give it to the class too, or run it with LabBenchmarks.Run", alone.Log, StringComparison.Ordinal);
         Assert.True(alone.Summary.Reports.Single(static r => r.BenchmarkCase.Descriptor.WorkloadMethod.Name == "Without").Success);
     }
 

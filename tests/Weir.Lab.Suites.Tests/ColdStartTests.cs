@@ -29,7 +29,8 @@ public class ColdStartTests
     [Fact(Timeout = 60_000)]
     public async Task Program_AnArm_PrintsItsReading()
     {
-        (int code, string line) = await ColdBuilds.RunAsync(["exec", typeof(ColdArms).Assembly.Location, ColdArms.All[0].Key], TestContext.Current.CancellationToken);
+        (int code, string line) =
+            await ColdBuilds.RunAsync(["exec", typeof(ColdArms).Assembly.Location, ColdArms.All[0].Key], TestContext.Current.CancellationToken);
         ColdReading reading = ColdReading.Parse(line.Trim());
         Assert.Equal(0, code);
         Assert.True(reading is { Nanoseconds: > 0, Methods: > 0, CompilingNanoseconds: > 0 }, line);

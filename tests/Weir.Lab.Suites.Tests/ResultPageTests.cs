@@ -10,7 +10,8 @@ public class ResultPageTests
     {
         string page = new ResultPage("").Render();
         Assert.Contains("## Sync items, limit 8", page, StringComparison.Ordinal);
-        Assert.Contains("Not measured yet: `dotnet run -c Release --project lab/Weir.Cli -- ratios --filter '*CoreYieldBenchmarks*'", page, StringComparison.Ordinal);
+        Assert.Contains(
+            "Not measured yet: `dotnet run -c Release --project lab/Weir.Cli -- ratios --filter '*CoreYieldBenchmarks*'", page, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -24,7 +25,8 @@ public class ResultPageTests
         ResultPage second = new(first.Render());
         second.Replace(typeof(CoreDelayBenchmarks), "Delays.");
         string after = second.Render();
-        Assert.Contains("<!-- measured CoreYieldBenchmarks -->\nYields.\n<!-- /measured -->\n<!-- notes", after.Replace("\n\n<!-- notes", "\n<!-- notes", StringComparison.Ordinal), StringComparison.Ordinal);
+        Assert.Contains("<!-- measured CoreYieldBenchmarks -->\nYields.\n<!-- /measured -->\n<!-- notes",
+            after.Replace("\n\n<!-- notes", "\n<!-- notes", StringComparison.Ordinal), StringComparison.Ordinal);
         Assert.Contains("<!-- notes CoreYieldBenchmarks -->\nBy hand.\n\nStill by hand.\n<!-- /notes -->", after, StringComparison.Ordinal);
         Assert.Contains("<!-- notes Page -->\nOn top.\n<!-- /notes -->", after, StringComparison.Ordinal);
         Assert.Contains("Delays.", after, StringComparison.Ordinal);

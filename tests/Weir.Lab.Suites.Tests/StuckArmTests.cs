@@ -28,7 +28,8 @@ public class StuckArmTests
         StandsStill suite = new();
         List<string> told = [];
 
-        // Rounds go there and back, each pair beginning with another arm: warm-up B S, then B S, S B, S B, B S. Between the first and the second turn of the baseline are the first two of the other.
+        // Rounds go there and back, each pair beginning with another arm: warm-up B S, then B S, S B, S B, B S. Between the first and the second turn of the
+        // baseline are the first two of the other.
         suite.IsStuck = _ => suite.BaselineTurns == 1;
         CaseResult result = await MeasureAsync(suite, rounds: 4, told);
         Assert.Equal(4, result["Baseline"].Samples.Count);

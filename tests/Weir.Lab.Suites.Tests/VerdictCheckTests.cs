@@ -16,12 +16,14 @@ public class VerdictCheckTests
     {
         KeptVerdict[] same =
         [
-            .. Enumerable.Range(0, 20).Select(i => Of(i < equivalent ? Verdict.Equivalent : i < equivalent + wrong ? Verdict.Faster : Verdict.Inconclusive, 21)),
+            .. Enumerable.Range(0, 20)
+                .Select(i => Of(i < equivalent ? Verdict.Equivalent : i < equivalent + wrong ? Verdict.Faster : Verdict.Inconclusive, 21)),
         ];
         KeptVerdict[] slower = [.. Enumerable.Range(0, 20).Select(i => Of(i < found ? Verdict.Slower : Verdict.Inconclusive, i == 0 ? longest : 21))];
         Assert.Equal(isMet, VerdictCheck.Section(same, slower).IsMet);
     }
 
     private static KeptVerdict Of(Verdict verdict, double seconds) => new(
-        new ComparisonRecord { Arm = "b", Against = "a", Ratio = 1, Low = 0.9, High = 1.1, P = 0.5, Margin = 0.03, Alpha = 0.01, Looks = 1, Verdict = verdict }, seconds, DateTimeOffset.UnixEpoch);
+        new ComparisonRecord { Arm = "b", Against = "a", Ratio = 1, Low = 0.9, High = 1.1, P = 0.5, Margin = 0.03, Alpha = 0.01, Looks = 1, Verdict = verdict },
+        seconds, DateTimeOffset.UnixEpoch);
 }

@@ -17,7 +17,8 @@ public class YoungTests
     [Fact]
     public void All_Baselines_AreArmsOfTheSameWork() => Assert.All(
         YoungArms.All,
-        static arm => Assert.True(arm.Baseline is null || YoungArms.All.Any(other => other.Work == arm.Work && other.Name == arm.Baseline && other.Baseline is null)));
+        static arm =>
+            Assert.True(arm.Baseline is null || YoungArms.All.Any(other => other.Work == arm.Work && other.Name == arm.Baseline && other.Baseline is null)));
 
     [Fact]
     public void Parse_ReadingAsText_GivesTheReading()

@@ -38,7 +38,8 @@ public class CanaryTests
     public void KernelLines_AsLinuxWritesThem_AreRead()
     {
         Assert.Equal(
-            (TimeSpan.FromMilliseconds(90), TimeSpan.FromMilliseconds(70), TimeSpan.FromMilliseconds(280)), SystemSample.ProcessorTimes("cpu  1 2 3 4 5 6 0 7 9 9"));
+            (TimeSpan.FromMilliseconds(90), TimeSpan.FromMilliseconds(70), TimeSpan.FromMilliseconds(280)),
+            SystemSample.ProcessorTimes("cpu  1 2 3 4 5 6 0 7 9 9"));
         Assert.Null(SystemSample.ProcessorTimes("intr 1 2 3 4 5 6 7 8 9").Steal);
         Assert.Equal(TimeSpan.FromMicroseconds(12_345), SystemSample.PressureOf("some avg10=0.00 avg60=1.50 avg300=0.89 total=12345"));
         Assert.Null(SystemSample.PressureOf(null));

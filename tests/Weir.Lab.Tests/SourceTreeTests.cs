@@ -43,7 +43,8 @@ public class SourceTreeTests
     {
         try
         {
-            using Process git = Process.Start(new ProcessStartInfo("git", arguments) { WorkingDirectory = directory, RedirectStandardOutput = true, RedirectStandardError = true })!;
+            using Process git = Process.Start(
+                new ProcessStartInfo("git", arguments) { WorkingDirectory = directory, RedirectStandardOutput = true, RedirectStandardError = true })!;
             git.WaitForExit();
             return git.ExitCode == 0;
         }

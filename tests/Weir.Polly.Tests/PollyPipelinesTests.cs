@@ -82,7 +82,8 @@ public class PollyPipelinesTests
     {
         int calls = 0;
         ResiliencePipeline pipeline = Builder()
-            .AddCircuitBreaker(new CircuitBreakerStrategyOptions { MinimumThroughput = 3, FailureRatio = 0.5, SamplingDuration = Second * 10, BreakDuration = Second * 10 })
+            .AddCircuitBreaker(
+                new CircuitBreakerStrategyOptions { MinimumThroughput = 3, FailureRatio = 0.5, SamplingDuration = Second * 10, BreakDuration = Second * 10 })
             .Build();
         ItemOutcome<int>[] outcomes = await Enumerable.Range(0, 50).SelectParallelOutcomesAsync(
             pipeline.Around<int, int>((_, _) =>
@@ -176,10 +177,12 @@ public class PollyPipelinesTests
     public async Task Around_ARuntime_GoesThroughThePipelineToo()
     {
         int calls = 0;
-        ResiliencePipeline pipeline = new ResiliencePipelineBuilder().AddRetry(new RetryStrategyOptions { MaxRetryAttempts = 1, Delay = TimeSpan.Zero }).Build();
+        ResiliencePipeline pipeline =
+            new ResiliencePipelineBuilder().AddRetry(new RetryStrategyOptions { MaxRetryAttempts = 1, Delay = TimeSpan.Zero }).Build();
         await using ConcurrentRuntime runtime = new();
         ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
-            [1, 2, 3], pipeline.Around((int x, CancellationToken _) => Interlocked.Increment(ref calls) == 1 ? throw new IOException() : new ValueTask<int>(x)));
+            [1, 2, 3],
+            pipeline.Around((int x, CancellationToken _) => Interlocked.Increment(ref calls) == 1 ? throw new IOException() : new ValueTask<int>(x)));
         Assert.Equal([1, 2, 3], outcomes.Select(static o => o.Value));
         Assert.Equal(4, calls);
     }

@@ -49,7 +49,8 @@ public class RateLimiterGateTests
     [Fact(Timeout = 90_000)]
     public async Task EnterAsync_EvictedFromTheQueue_IsRefused()
     {
-        using var limiter = new ConcurrencyLimiter(new ConcurrencyLimiterOptions { PermitLimit = 1, QueueLimit = 1, QueueProcessingOrder = QueueProcessingOrder.NewestFirst });
+        using var limiter =
+            new ConcurrencyLimiter(new ConcurrencyLimiterOptions { PermitLimit = 1, QueueLimit = 1, QueueProcessingOrder = QueueProcessingOrder.NewestFirst });
         var gate = new RateLimiterGate(limiter);
         using IDisposable? held = await gate.EnterAsync(CancellationToken.None);
         Task<IDisposable?> older = gate.EnterAsync(CancellationToken.None).AsTask();

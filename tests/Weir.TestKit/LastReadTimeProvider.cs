@@ -1,8 +1,8 @@
 namespace Weir.TestKit;
 
 /// <summary>
-/// A clock that remembers, for each thread, what it read last: the time by which a decision was made that the thread goes on with. A reading of the test's own would come
-/// later, by as much as the thread is held up in between.
+/// A clock that remembers, for each thread, what it read last: the time by which a decision was made that the thread goes on with. A reading of the test's
+/// own would come later, by as much as the thread is held up in between.
 /// </summary>
 public sealed class LastReadTimeProvider(TimeProvider inner) : TimeProvider, IDisposable
 {

@@ -14,5 +14,6 @@ internal static class Consoles
     });
 
     /// <summary>Whether a terminal shows colours, and whoever uses it wants them.</summary>
-    public static bool HasColors(TextWriter terminal) => Create(terminal, isTerminal: true).Profile.Capabilities is { Ansi: true, ColorSystem: not ColorSystem.NoColors };
+    public static bool HasColors(TextWriter terminal) =>
+        Create(terminal, isTerminal: true).Profile.Capabilities is { Ansi: true, ColorSystem: not ColorSystem.NoColors };
 }

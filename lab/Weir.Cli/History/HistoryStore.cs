@@ -18,9 +18,12 @@ internal sealed class HistoryStore(string directory)
         : result.Source is null ? "it has no commit: it was not measured in a git repository"
         : null;
 
-    /// <summary>The name of a result's file, without what sets two of one name apart: when it was measured, at which commit, where, and by which command.</summary>
+    /// <summary>
+    /// The name of a result's file, without what sets two of one name apart: when it was measured, at which commit, where, and by which command.
+    /// </summary>
     public static string NameOf(ResultFile result) => FormattableString.Invariant(
-        $"{result.StartedAt.UtcDateTime:yyyyMMdd-HHmmss}-{result.Source!.Commit[..Math.Min(10, result.Source.Commit.Length)]}{(result.Source.Clean ? "" : "-changed")}-{result.Machine.Hash}-{result.Command}");
+        $"{result.StartedAt.UtcDateTime:yyyyMMdd-HHmmss}-{result.Source!.Commit[..Math.Min(10, result.Source.Commit.Length)]}")
+            + FormattableString.Invariant($"{(result.Source.Clean ? "" : "-changed")}-{result.Machine.Hash}-{result.Command}");
 
     /// <summary>Keeps a result.</summary>
     /// <returns>Its file.</returns>
@@ -49,11 +52,15 @@ internal sealed class HistoryStore(string directory)
     public IReadOnlyList<(string File, ResultFile Result)> Load()
     {
         (string File, ResultFile Result)[] results = Directory.Exists(directory)
-            ? [.. Directory.EnumerateFiles(directory, "*.json").Select(static f => (File: f, Result: ResultJson.Read(f))).OrderBy(static r => r.Result.StartedAt).ThenBy(static r => r.File, StringComparer.Ordinal)]
+            ? [.. Directory.EnumerateFiles(directory, "*.json")
+                .Select(static f => (File: f, Result: ResultJson.Read(f)))
+                .OrderBy(static r => r.Result.StartedAt)
+                .ThenBy(static r => r.File, StringComparer.Ordinal)]
             : [];
         (string file, ResultFile without) = results.FirstOrDefault(static r => r.Result.Source is null);
         return without is not null ? throw new BadInputException($"'{file}' has no commit, and so no place in a history.")
             : results.Length > 0 ? results
-            : throw new BadInputException($"There is no result in '{directory}': keep one with --keep, as 'weir run ... --keep', or with 'weir history add FILE'.");
+            : throw new BadInputException(
+                $"There is no result in '{directory}': keep one with --keep, as 'weir run ... --keep', or with 'weir history add FILE'.");
     }
 }

@@ -9,7 +9,8 @@ namespace Weir.Cli.History;
 /// <summary>The options that keep what is measured in the history.</summary>
 internal sealed class KeepOption
 {
-    private readonly Option<bool> _keep = new("--keep") { Description = $"Keep the result by its commit in {HistoryStore.DefaultDirectory}, for 'weir history'" };
+    private readonly Option<bool> _keep =
+        new("--keep") { Description = $"Keep the result by its commit in {HistoryStore.DefaultDirectory}, for 'weir history'" };
     private readonly TextOption _directory = TextOption.Of("--keep-in", null, "DIR", "The same, in another directory");
 
     /// <summary>The options.</summary>
@@ -49,7 +50,8 @@ internal sealed class KeepOption
             return;
         }
 
-        host.Error.WriteLine(HistoryStore.WhyNot(result) is { } why ? $"weir: the result is not kept: {why}." : $"kept {new HistoryStore(directory).Add(result)}");
+        host.Error.WriteLine(
+            HistoryStore.WhyNot(result) is { } why ? $"weir: the result is not kept: {why}." : $"kept {new HistoryStore(directory).Add(result)}");
     }
 
     /// <summary>The arguments that ask another command for the same.</summary>

@@ -29,7 +29,8 @@ internal static class ArmGroups
                 break;
             }
 
-            (IReadOnlyList<IReadOnlyList<RoundRecord>> own, IReadOnlyList<Finding> said) = await measure(group, [.. orders.Skip(rounds.Count).Take(sizes[group])]).ConfigureAwait(false);
+            (IReadOnlyList<IReadOnlyList<RoundRecord>> own, IReadOnlyList<Finding> said) =
+                await measure(group, [.. orders.Skip(rounds.Count).Take(sizes[group])]).ConfigureAwait(false);
             int before = made;
             rounds.AddRange(own.Select(arm => (IReadOnlyList<RoundRecord>)[.. arm.Select(r => r with { Order = r.Order + before })]));
             findings.AddRange(said);

@@ -14,7 +14,8 @@ namespace Weir.Cli.Measuring;
 /// <param name="progress">Hears of each round.</param>
 /// <param name="end">Given the rates of each arm, why it is no use to go on; <see langword="null"/> to go on.</param>
 /// <param name="within">When to end, whether all rounds are made or not, but for two of each arm; <see langword="null"/> for never.</param>
-internal sealed class ArmTurns(CliHost host, int rounds, int mostProcesses, RunProgress progress, Func<IReadOnlyList<IReadOnlyList<double>>, string?>? end = null, TimeSpan? within = null)
+internal sealed class ArmTurns(
+    CliHost host, int rounds, int mostProcesses, RunProgress progress, Func<IReadOnlyList<IReadOnlyList<double>>, string?>? end = null, TimeSpan? within = null)
 {
     /// <summary>How many rounds of each arm there are at least, and from how many on something is concluded: one may be a chance.</summary>
     public const int LeastTurns = 2;
@@ -64,7 +65,8 @@ internal sealed class ArmTurns(CliHost host, int rounds, int mostProcesses, RunP
             longest = TimeSpan.FromTicks(Math.Max(longest.Ticks, Stopwatch.GetElapsedTime(from).Ticks));
             if (turn + 1 >= LeastTurns && turn + 1 < rounds && Stopwatch.GetElapsedTime(began) + longest > within)
             {
-                return new Finding(FindingLevel.Note, $"It was ended after {turn + 1} of {rounds} rounds each, because its time was over; --within gives it more.");
+                return new Finding(
+                    FindingLevel.Note, $"It was ended after {turn + 1} of {rounds} rounds each, because its time was over; --within gives it more.");
             }
         }
 

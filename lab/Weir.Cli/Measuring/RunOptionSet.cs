@@ -18,15 +18,18 @@ internal sealed class RunOptionSet
     private readonly string _defaultDuration;
     private readonly string _defaultWorkers;
     private readonly TextOption _workers;
-    private readonly TextOption _groups = TextOption.Of("--groups", null, "NAME:N,...", "Named groups in place of --workers: producers:1,consumers:7 for channel, method names for an assembly");
-    private readonly TextOption _rate = TextOption.Of("--rate", null, "N/s", "Start so many operations per second, whether earlier ones have ended or not; latency then also counts from the intended start");
+    private readonly TextOption _groups =
+        TextOption.Of("--groups", null, "NAME:N,...", "Named groups in place of --workers: producers:1,consumers:7 for channel, method names for an assembly");
+    private readonly TextOption _rate = TextOption.Of(
+        "--rate", null, "N/s", "Start so many operations per second, whether earlier ones have ended or not; latency then also counts from the intended start");
     private readonly TextOption _maxInFlight = TextOption.Of("--max-inflight", null, "N", "With --rate, drop starts beyond so many under way");
     private readonly TextOption _minThreads = TextOption.Of("--min-threads", null, "N", "Threads that the pool makes without waiting. Default: its own choice");
     private readonly TextOption _duration;
     private readonly TextOption _rounds;
     private readonly SubjectOptions _subjects = new();
     private readonly TextOption _seed = TextOption.Of("--seed", null, "N", "The start of all random numbers. Default 1");
-    private readonly TextOption _timeout = TextOption.Of("--timeout", null, "TIME", $"Give up when an operation has not ended after so long. Default {DefaultTimeout}");
+    private readonly TextOption _timeout =
+        TextOption.Of("--timeout", null, "TIME", $"Give up when an operation has not ended after so long. Default {DefaultTimeout}");
 
     public RunOptionSet(bool isScale, int rounds, string duration)
     {
@@ -65,7 +68,8 @@ internal sealed class RunOptionSet
     /// <summary>How long the end of what is measured is waited for.</summary>
     /// <exception cref="BadInputException">The value cannot be used.</exception>
     public TimeSpan TimeoutOf(ParseResult parsed, string usual) =>
-        (_timeout.Find(parsed, static _ => null) ?? new OptionValue(_timeout.Flag.Name, usual)).Time(TimeSpan.FromMilliseconds(100), TimeSpan.FromHours(1), usual);
+        (_timeout.Find(parsed, static _ => null) ?? new OptionValue(_timeout.Flag.Name, usual))
+            .Time(TimeSpan.FromMilliseconds(100), TimeSpan.FromHours(1), usual);
 
     /// <exception cref="BadInputException">A value cannot be used.</exception>
     public RunSettings Read(ParseResult parsed, string? workload, string? built = null, string? other = null)

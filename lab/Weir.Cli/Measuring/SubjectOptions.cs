@@ -10,11 +10,15 @@ namespace Weir.Cli.Measuring;
 internal sealed class SubjectOptions
 {
     private readonly TextOption _grain = TextOption.Of("--grain", null, "TIME", "How much work an operation has: cpu 10us, io and delay 1ms");
-    private readonly TextOption _collector = TextOption.Of("--gc", null, "MODE", "The garbage collector of the measuring processes: wks (workstation) or svr (server, with a fixed number of heaps). Default: that of the program");
+    private readonly TextOption _collector = TextOption.Of("--gc", null, "MODE",
+        "The garbage collector of the measuring processes: wks (workstation) or svr (server, with a fixed number of heaps). Default: that of the program");
     private readonly TextOption _assembly = TextOption.Of("--assembly", null, "FILE", "An assembly with your own code; what it needs is loaded from beside it");
-    private readonly TextOption _method = TextOption.Of("--method", null, "N.C.M,...", "Methods of it without parameters or with a CancellationToken, static or of a class that can be made, and classes that implement IWorkload");
-    private readonly TextOption _filter = TextOption.Of("--filter", null, "PATTERN", "In place of --method, all public methods and workloads whose full names match, such as '*Parse*'");
-    private readonly Option<string[]> _param = new("--param") { HelpName = "NAME=VALUE,...", Description = "Sets a parameter of the workload or of your class; each of several values is measured, and of several --param every combination" };
+    private readonly TextOption _method = TextOption.Of("--method", null, "N.C.M,...",
+        "Methods of it without parameters or with a CancellationToken, static or of a class that can be made, and classes that implement IWorkload");
+    private readonly TextOption _filter =
+        TextOption.Of("--filter", null, "PATTERN", "In place of --method, all public methods and workloads whose full names match, such as '*Parse*'");
+    private readonly Option<string[]> _param = new("--param") { HelpName = "NAME=VALUE,...", Description =
+        "Sets a parameter of the workload or of your class; each of several values is measured, and of several --param every combination" };
 
     public SubjectOptions()
     {
@@ -66,7 +70,8 @@ internal sealed class SubjectOptions
     /// <exception cref="BadInputException">A value cannot be used.</exception>
     public IReadOnlyList<IReadOnlyList<WorkloadSpec>> Read(ParseResult parsed, string? workload, bool inGroups, string? built = null, string? other = null)
     {
-        (WorkloadSpec[] specs, UserAssembly? assembly) = Specs(parsed, workload, inGroups, built is null ? Find(_assembly, parsed) : new OptionValue("--project", built), other);
+        (WorkloadSpec[] specs, UserAssembly? assembly) =
+            Specs(parsed, workload, inGroups, built is null ? Find(_assembly, parsed) : new OptionValue("--project", built), other);
         if (Find(_grain, parsed) is { } grain)
         {
             if (assembly is not null)
@@ -95,7 +100,8 @@ internal sealed class SubjectOptions
             {
                 if (WorkloadCatalog.Create(spec, assembly) is MethodWorkload && inGroups && spec.Methods.Count == 1)
                 {
-                    throw new BadInputException("--groups needs the workload channel, or several methods of an assembly; all workers of the others do the same.");
+                    throw new BadInputException(
+                        "--groups needs the workload channel, or several methods of an assembly; all workers of the others do the same.");
                 }
             }
         }
@@ -159,13 +165,20 @@ internal sealed class SubjectOptions
 
         return names.Count switch
         {
-            0 => throw new BadInputException($"--filter '{filter.Text}' matches nothing that can be measured in '{Path.GetFileName(file.Text)}'{(other is null ? "" : " of both builds")}{assembly.Nearest(filter.Text.Replace("*", "", StringComparison.Ordinal))}."),
-            > ParameterSweep.MostCombinations => throw new BadInputException($"--filter '{filter.Text}' matches {names.Count} methods; {ParameterSweep.MostCombinations} are measured at most."),
+            0 => throw new BadInputException(
+                $"--filter '{filter.Text}' matches nothing that can be measured in "
+                    + $"'{Path.GetFileName(file.Text)}'{(other is null ? "" : " of both builds")}"
+                    + $"{assembly.Nearest(filter.Text.Replace("*", "", StringComparison.Ordinal))}."),
+            > ParameterSweep.MostCombinations =>
+                throw new BadInputException($"--filter '{filter.Text}' matches {names.Count} methods; {ParameterSweep.MostCombinations} are measured at most."),
             _ => [.. names],
         };
     }
 
     private static string Only(UserAssembly assembly, OptionValue file) => assembly.Workloads is [var only]
         ? only
-        : throw new BadInputException($"--assembly needs --method Namespace.Class.Method, or --class with one that implements IWorkload: '{file.Text}' has {(assembly.Workloads.Count == 0 ? "no such class" : string.Join(", ", assembly.Workloads))}{(assembly.Workloads.Count == 0 ? assembly.Nearest("") : "")}.");
+        : throw new BadInputException(
+            $"--assembly needs --method Namespace.Class.Method, or --class with one that implements IWorkload: '{file.Text}' has "
+                + $"{(assembly.Workloads.Count == 0 ? "no such class" : string.Join(", ", assembly.Workloads))}"
+                + $"{(assembly.Workloads.Count == 0 ? assembly.Nearest("") : "")}.");
 }

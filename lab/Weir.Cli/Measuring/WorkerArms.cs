@@ -15,7 +15,8 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
 {
     private const string Unit = "operations";
 
-    // At most, in seconds: it ends when the rate is steady, and a machine on which it never is gets no longer for that than for the rounds. A process for each round has one for each round.
+    // At most, in seconds: it ends when the rate is steady, and a machine on which it never is gets no longer for that than for the rounds. A process for
+    // each round has one for each round.
     private const double LongWarmUp = 3;
     private const double ShortWarmUp = 1;
 
@@ -27,12 +28,14 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
     /// <exception cref="OperationCanceledException">It was stopped before any round had ended.</exception>
     public async Task<ResultFile> MeasureAsync(IReadOnlyList<WorkerOrder> orders, RunSettings settings, int turns, RunProgress progress)
     {
-        Arms<WorkerOrder> arms = new(host, MeasuringProcess.WorkerKind, static (order, stop) => WorkerRounds.RunAsync(order, tell: null, turns: null, stop), Unit, static order => CollectorMode.Variables(order.Workload.Collector));
+        Arms<WorkerOrder> arms = new(host, MeasuringProcess.WorkerKind, static (order, stop) => WorkerRounds.RunAsync(order, tell: null, turns: null, stop),
+            Unit, static order => CollectorMode.Variables(order.Workload.Collector));
         ResultFile result = await MeasureAsync(
             [
                 .. orders.Select(o => o with
                 {
-                    WarmUpSeconds = host.Measure.LongestWarmUp?.TotalSeconds ?? (turns > 1 ? ShortWarmUp : Math.Clamp(o.Rounds * o.Seconds, ShortWarmUp, LongWarmUp)),
+                    WarmUpSeconds =
+                        host.Measure.LongestWarmUp?.TotalSeconds ?? (turns > 1 ? ShortWarmUp : Math.Clamp(o.Rounds * o.Seconds, ShortWarmUp, LongWarmUp)),
                     MostRepeats = host.Measure.MostRepeats ?? (turns > 1 ? 1 : 3),
                 }),
             ],
@@ -53,7 +56,8 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
     /// <param name="measure">Measures them.</param>
     /// <exception cref="OperationCanceledException">It was stopped before any round had ended.</exception>
     public Task<ResultFile> MeasureInTurnsAsync(
-        IReadOnlyList<WorkerOrder> orders, RunSettings settings, Func<IReadOnlyList<WorkerOrder>, Task<(IReadOnlyList<IReadOnlyList<RoundRecord>> Rounds, IReadOnlyList<Finding> Findings)>> measure) => MeasureAsync(
+        IReadOnlyList<WorkerOrder> orders, RunSettings settings,
+        Func<IReadOnlyList<WorkerOrder>, Task<(IReadOnlyList<IReadOnlyList<RoundRecord>> Rounds, IReadOnlyList<Finding> Findings)>> measure) => MeasureAsync(
         [.. orders.Select(o => o with { WarmUpSeconds = host.Measure.LongestWarmUp?.TotalSeconds ?? ShortWarmUp, MostRepeats = 0 })],
         SettingTexts.Of(orders[0].Spec(), settings.Rounds, isolated: true),
         1,

@@ -105,7 +105,8 @@ internal sealed record OptionValue(string Source, string Text)
 
     public BadInputException Bad(string allowed) => new($"{Source} must be {allowed}; it is '{Text}'.");
 
-    private BadInputException BadBytes(long min, long max, string example) => Bad($"a size from {Numbers.Bytes(min)} to {Numbers.Bytes(max)} such as {example}");
+    private BadInputException BadBytes(long min, long max, string example) =>
+        Bad($"a size from {Numbers.Bytes(min)} to {Numbers.Bytes(max)} such as {example}");
 
     private static string Choice(string[] words) => $"{string.Join(", ", words[..^1])} or {words[^1]}";
 }

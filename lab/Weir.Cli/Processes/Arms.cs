@@ -14,7 +14,8 @@ namespace Weir.Cli.Processes;
 /// <param name="unit">What a rate counts.</param>
 /// <param name="variables">Environment variables that the process of an order gets besides those of this one.</param>
 internal sealed class Arms<TOrder>(
-    CliHost host, string kind, Func<TOrder, CancellationToken, IAsyncEnumerable<MeasureAnswer>> inThisProcess, string unit, Func<TOrder, IReadOnlyDictionary<string, string>?> variables)
+    CliHost host, string kind, Func<TOrder, CancellationToken, IAsyncEnumerable<MeasureAnswer>> inThisProcess, string unit,
+    Func<TOrder, IReadOnlyDictionary<string, string>?> variables)
     where TOrder : notnull
 {
     private readonly List<Finding> _findings = [];
@@ -34,7 +35,8 @@ internal sealed class Arms<TOrder>(
     /// <param name="rounds">How many rounds an order makes.</param>
     /// <param name="progress">Hears of each round.</param>
     /// <returns>The rounds of each arm; fewer when it was stopped.</returns>
-    public async Task<IReadOnlyList<IReadOnlyList<RoundRecord>>> MeasureAsync(IReadOnlyList<(string Name, TOrder Order)> arms, int turns, int rounds, RunProgress progress)
+    public async Task<IReadOnlyList<IReadOnlyList<RoundRecord>>> MeasureAsync(
+        IReadOnlyList<(string Name, TOrder Order)> arms, int turns, int rounds, RunProgress progress)
     {
         List<RoundRecord>[] measured = [.. arms.Select(static _ => new List<RoundRecord>())];
         int all = arms.Count * turns * rounds;

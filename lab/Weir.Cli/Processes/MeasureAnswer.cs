@@ -14,5 +14,6 @@ namespace Weir.Cli.Processes;
 /// <param name="IsReady">Whether it is warm, and waits for its first turn.</param>
 /// <param name="Profile">What a round after these showed under a profiler.</param>
 internal sealed record MeasureAnswer(
-    RoundRecord? Round = null, IReadOnlyList<Finding>? Findings = null, double? Rate = null, double? Room = null, bool IsDisturbed = false, string? Waiting = null, string? Failure = null, bool IsStuck = false, bool IsReady = false,
+    RoundRecord? Round = null, IReadOnlyList<Finding>? Findings = null, double? Rate = null, double? Room = null, bool IsDisturbed = false,
+    string? Waiting = null, string? Failure = null, bool IsStuck = false, bool IsReady = false,
     ProfileRecord? Profile = null);

@@ -27,7 +27,8 @@ internal static class MeasuringProcess
     /// <param name="words">What it is told meanwhile; <see langword="null"/> for nothing.</param>
     /// <exception cref="InvalidOperationException">It could not measure.</exception>
     public static async Task RunAsync<TOrder>(
-        string kind, TOrder order, IReadOnlyDictionary<string, string>? variables, Action<MeasureAnswer> answer, Action<string> printed, CancellationToken stop, ChannelReader<string>? words = null)
+        string kind, TOrder order, IReadOnlyDictionary<string, string>? variables, Action<MeasureAnswer> answer, Action<string> printed, CancellationToken stop,
+        ChannelReader<string>? words = null)
     {
         string? failure = null;
         await SelfProcess.RunAsync(

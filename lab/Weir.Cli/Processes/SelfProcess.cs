@@ -12,7 +12,8 @@ namespace Weir.Cli.Processes;
 /// Runs a piece of work in a new process of this same program, so that no round inherits the thread pool, the heap or the compiled code of another.
 /// </summary>
 /// <remarks>
-/// The two talk in lines over a pipe of their own. Input and output of the child belong to the code that is measured: it reads nothing, and what it prints is passed on.
+/// The two talk in lines over a pipe of their own. Input and output of the child belong to the code that is measured: it reads nothing, and what it prints is
+/// passed on.
 /// </remarks>
 internal static class SelfProcess
 {
@@ -50,7 +51,8 @@ internal static class SelfProcess
         NamedPipeServerStream pipe = new(name, PipeDirection.InOut, 1, PipeTransmissionMode.Byte, PipeOptions.Asynchronous | PipeOptions.CurrentUserOnly);
         await using (pipe.ConfigureAwait(false))
         {
-            using Process child = Process.Start(Info([.. arguments, name], variables)) ?? throw new InvalidOperationException("A child process could not be started.");
+            using Process child =
+                Process.Start(Info([.. arguments, name], variables)) ?? throw new InvalidOperationException("A child process could not be started.");
             child.StandardInput.Close();
             PrintedLines output = new(child.StandardOutput, printed);
             PrintedLines errors = new(child.StandardError, printed);
@@ -68,13 +70,15 @@ internal static class SelfProcess
             await Task.WhenAny(Task.WhenAll(output.Done, errors.Done), Task.Delay(EndPatience, CancellationToken.None)).ConfigureAwait(false);
             if (!said && !stop.IsCancellationRequested)
             {
-                throw new InvalidOperationException($"A measuring process ended with code {child.ExitCode} before all was measured{(errors.Last.Length > 0 ? ": " + errors.Last : ".")}");
+                throw new InvalidOperationException(
+                    $"A measuring process ended with code {child.ExitCode} before all was measured{(errors.Last.Length > 0 ? ": " + errors.Last : ".")}");
             }
         }
     }
 
     // Whether the child has said everything.
-    private static async Task<bool> TalkAsync(NamedPipeServerStream pipe, string order, Action<string> answer, ChannelReader<string>? words, Process child, Task ended, CancellationToken stop)
+    private static async Task<bool> TalkAsync(
+        NamedPipeServerStream pipe, string order, Action<string> answer, ChannelReader<string>? words, Process child, Task ended, CancellationToken stop)
     {
         using CancellationTokenSource over = new();
         Task connected = pipe.WaitForConnectionAsync(over.Token);
@@ -140,7 +144,8 @@ internal static class SelfProcess
         }
     }
 
-    private static ValueTask WriteAsync(NamedPipeServerStream pipe, string line) => pipe.WriteAsync(Encoding.UTF8.GetBytes(line + "\n"), CancellationToken.None);
+    private static ValueTask WriteAsync(NamedPipeServerStream pipe, string line) =>
+        pipe.WriteAsync(Encoding.UTF8.GetBytes(line + "\n"), CancellationToken.None);
 
     private static void Kill(Process child)
     {

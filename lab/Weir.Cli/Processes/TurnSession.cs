@@ -23,7 +23,8 @@ internal sealed class TurnSession
         _waiting = waiting;
         Order = order;
         Task run = host.Measure.UseProcesses
-            ? MeasuringProcess.RunAsync(MeasuringProcess.WorkerKind, order, CollectorMode.Variables(order.Workload.Collector), Hear, printed, host.Stop, _words.Reader)
+            ? MeasuringProcess.RunAsync(
+                MeasuringProcess.WorkerKind, order, CollectorMode.Variables(order.Workload.Collector), Hear, printed, host.Stop, _words.Reader)
             : Task.Run(() => InThisProcessAsync(order, host.Stop), CancellationToken.None);
         _run = EndAsync(run);
     }
@@ -42,7 +43,9 @@ internal sealed class TurnSession
     public async Task<MeasureAnswer?> NextAsync()
     {
         _words.Writer.TryWrite(TurnGate.Go);
-        return await _ended.Reader.WaitToReadAsync(CancellationToken.None).ConfigureAwait(false) && _ended.Reader.TryRead(out MeasureAnswer? answer) ? answer : null;
+        return await _ended.Reader.WaitToReadAsync(CancellationToken.None).ConfigureAwait(false) && _ended.Reader.TryRead(out MeasureAnswer? answer)
+            ? answer
+            : null;
     }
 
     /// <summary>Says that there are enough rounds, and waits for its end.</summary>

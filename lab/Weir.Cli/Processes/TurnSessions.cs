@@ -104,12 +104,14 @@ internal sealed class TurnSessions
         await Task.WhenAll(all.Select(static s => s.EndAsync())).ConfigureAwait(false);
         _printed.SayRest();
         _variation = Math.Max(_variation, Canary.Read(CanaryPieces).Variation);
-        return ([.. _arms.Select(RecordsOf)], [.. Finding.Noise(_variation), .. all.SelectMany(static s => s.Said).SelectMany(static a => a.Findings ?? []).Distinct()]);
+        return ([.. _arms.Select(RecordsOf)],
+            [.. Finding.Noise(_variation), .. all.SelectMany(static s => s.Said).SelectMany(static a => a.Findings ?? []).Distinct()]);
     }
 
     /// <summary>What a round after the last showed under a profiler, by the number of the arm, from 0.</summary>
     public IReadOnlyDictionary<int, ProfileRecord> Profiles() => _arms
-        .Select(static (sessions, arm) => (arm, Profile: sessions.SelectMany(static s => s.Said).Select(static a => a.Profile).FirstOrDefault(static p => p is not null)))
+        .Select(static (sessions, arm) =>
+            (arm, Profile: sessions.SelectMany(static s => s.Said).Select(static a => a.Profile).FirstOrDefault(static p => p is not null)))
         .Where(static x => x.Profile is not null)
         .ToDictionary(static x => x.arm, static x => x.Profile!);
 

@@ -14,7 +14,8 @@ internal static class WorkerRounds
     /// <param name="tell">Gets at once how it goes on; <see langword="null"/> when nobody wants it.</param>
     /// <param name="turns">Where it waits for its turns, if it takes any.</param>
     /// <param name="stop">Ends it.</param>
-    public static async IAsyncEnumerable<MeasureAnswer> RunAsync(WorkerOrder order, Action<MeasureAnswer>? tell, TurnGate? turns, [EnumeratorCancellation] CancellationToken stop)
+    public static async IAsyncEnumerable<MeasureAnswer> RunAsync(
+        WorkerOrder order, Action<MeasureAnswer>? tell, TurnGate? turns, [EnumeratorCancellation] CancellationToken stop)
     {
         CollectorMode.Verify(order.Workload.Collector);
         IWorkload workload = WorkloadCatalog.Create(order.Workload);
@@ -23,7 +24,10 @@ internal static class WorkerRounds
         WorkerRun run;
         try
         {
-            WorkerRunner runner = new(spec, tell is null ? null : new RoundTeller(tell, spec.MostCompiling, order.TakesTurns ? turns : null)) { AfterRounds = profiled is null ? null : profiled.RunAsync };
+            WorkerRunner runner = new(spec, tell is null ? null : new RoundTeller(tell, spec.MostCompiling, order.TakesTurns ? turns : null))
+            {
+                AfterRounds = profiled is null ? null : profiled.RunAsync,
+            };
             run = await runner.RunAsync(workload, stop).ConfigureAwait(false);
         }
         catch (OperationCanceledException) when (stop.IsCancellationRequested)

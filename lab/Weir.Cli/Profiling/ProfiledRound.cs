@@ -14,7 +14,8 @@ internal sealed class ProfiledRound : IDisposable
     private static readonly TimeSpan EndPatience = TimeSpan.FromSeconds(30);
 
     // Variables with which the runtime listens to nobody, in both spellings that it knows.
-    private static readonly string[] Switches = ["DOTNET_EnableDiagnostics", "DOTNET_EnableDiagnostics_IPC", "COMPlus_EnableDiagnostics", "COMPlus_EnableDiagnostics_IPC"];
+    private static readonly string[] Switches =
+        ["DOTNET_EnableDiagnostics", "DOTNET_EnableDiagnostics_IPC", "COMPlus_EnableDiagnostics", "COMPlus_EnableDiagnostics_IPC"];
 
     private readonly string _path = Path.Combine(Path.GetTempPath(), $"weir-{Guid.NewGuid():n}.nettrace");
     private readonly List<Finding> _findings = [];
@@ -131,5 +132,6 @@ internal sealed class ProfiledRound : IDisposable
         }
     }
 
-    private void Say(string why) => _findings.Add(new Finding(FindingLevel.Note, $"There is no profile: {why.TrimEnd('.')}. The rounds are as without --profile."));
+    private void Say(string why) =>
+        _findings.Add(new Finding(FindingLevel.Note, $"There is no profile: {why.TrimEnd('.')}. The rounds are as without --profile."));
 }

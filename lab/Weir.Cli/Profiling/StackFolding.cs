@@ -3,7 +3,9 @@ using Weir.Lab.Results;
 
 namespace Weir.Cli.Profiling;
 
-/// <summary>Makes of a stack as the runtime walks it one that shows the measured code: without threads that wait, and without what the lab has around each operation.</summary>
+/// <summary>
+/// Makes of a stack as the runtime walks it one that shows the measured code: without threads that wait, and without what the lab has around each operation.
+/// </summary>
 internal static partial class StackFolding
 {
     private const string OwnProgram = "Weir.Cli";
@@ -33,7 +35,8 @@ internal static partial class StackFolding
         return name.Replace(ProfileStack.Separator, ',');
     }
 
-    private static string? Joined(SampledFrame[] frames) => frames.Length == 0 ? null : string.Join(ProfileStack.Separator, frames.Select(static f => NameOf(f.Method)));
+    private static string? Joined(SampledFrame[] frames) =>
+        frames.Length == 0 ? null : string.Join(ProfileStack.Separator, frames.Select(static f => NameOf(f.Method)));
 
     private static SampledFrame[] InTheLab(SampledFrame[] frames)
     {
@@ -45,11 +48,14 @@ internal static partial class StackFolding
     private static SampledFrame[] OnOtherThreads(SampledFrame[] frames)
     {
         SampledFrame[] inner = [.. frames.SkipWhile(IsThreading)];
-        return inner.Length > 0 ? inner : [.. frames.Where(static f => f.Method.StartsWith("System.Threading.ThreadPoolWorkQueue.Dispatch", StringComparison.Ordinal)).Take(1)];
+        return inner.Length > 0
+            ? inner
+            : [.. frames.Where(static f => f.Method.StartsWith("System.Threading.ThreadPoolWorkQueue.Dispatch", StringComparison.Ordinal)).Take(1)];
     }
 
     // What leads the measuring, and what reads the profile: no part of what is measured.
-    private static bool IsOfThisProgram(SampledFrame frame) => frame.Module == OwnProgram && !frame.Method.StartsWith("Weir.Cli.Workloads.", StringComparison.Ordinal);
+    private static bool IsOfThisProgram(SampledFrame frame) =>
+        frame.Module == OwnProgram && !frame.Method.StartsWith("Weir.Cli.Workloads.", StringComparison.Ordinal);
 
     // The profiler at work: sources of events describe themselves to it.
     private static bool IsTracing(SampledFrame frame) => frame.Method.StartsWith("System.Diagnostics.Tracing.", StringComparison.Ordinal);
@@ -59,12 +65,14 @@ internal static partial class StackFolding
 
     // The built-in workloads lie in the lab's library too.
     private static bool IsLab(SampledFrame frame) => frame.Module == OwnProgram
-        || (frame.Module == OwnLibrary && !frame.Method.StartsWith("Weir.Lab.Workloads.", StringComparison.Ordinal) && !frame.Method.StartsWith("Weir.Lab.Work.", StringComparison.Ordinal));
+        || (frame.Module == OwnLibrary && !frame.Method.StartsWith("Weir.Lab.Workloads.", StringComparison.Ordinal)
+            && !frame.Method.StartsWith("Weir.Lab.Work.", StringComparison.Ordinal));
 
     private static bool IsThreading(SampledFrame frame) => frame.Method.StartsWith("System.Threading.", StringComparison.Ordinal);
 
     // The clock and the signs between workers, when no other code lies between them and the lab.
-    private static bool IsOfTheLoop(SampledFrame frame) => IsThreading(frame) || frame.Method.StartsWith("System.Diagnostics.Stopwatch.", StringComparison.Ordinal);
+    private static bool IsOfTheLoop(SampledFrame frame) =>
+        IsThreading(frame) || frame.Method.StartsWith("System.Diagnostics.Stopwatch.", StringComparison.Ordinal);
 
     private static bool Waits(SampledFrame innermost) => IsThreading(innermost) || SystemCall().IsMatch(innermost.Method);
 

@@ -3,7 +3,10 @@ using Weir.Cli.Options;
 
 namespace Weir.Cli.Programs;
 
-/// <summary>A command as one types it, taken apart into a program and its arguments as a shell does: by spaces, with quotes and backslashes. Nothing else of a shell is understood.</summary>
+/// <summary>
+/// A command as one types it, taken apart into a program and its arguments as a shell does: by spaces, with quotes and backslashes. Nothing else of a shell
+/// is understood.
+/// </summary>
 internal static class CommandWords
 {
     private const string OfAShell = "|&;<>()$`*?";
@@ -72,7 +75,8 @@ internal static class CommandWords
 
     // Within double quotes it stands before what would mean something there, and nowhere else; on Windows it is a part of paths.
     private static bool IsEscape(string text, int at, char quote) =>
-        text[at] == '\\' && at + 1 < text.Length && !OperatingSystem.IsWindows() && (quote == '\0' || (quote == '"' && (text[at + 1] is '"' or '\\' or '$' or '`')));
+        text[at] == '\\' && at + 1 < text.Length && !OperatingSystem.IsWindows()
+            && (quote == '\0' || (quote == '"' && (text[at + 1] is '"' or '\\' or '$' or '`')));
 
     private static bool IsOfAShell(char c, char quote) => quote switch
     {

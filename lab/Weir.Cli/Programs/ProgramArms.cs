@@ -23,7 +23,8 @@ internal static class ProgramArms
     /// <param name="progress">Hears of each run.</param>
     /// <exception cref="BadInputException">A program cannot be started.</exception>
     /// <exception cref="OperationCanceledException">It was stopped before any round had ended.</exception>
-    public static async Task<ResultFile> MeasureAsync(CliHost host, string command, IReadOnlyList<string> arguments, ProgramSettings settings, ComparisonOptions options, RunProgress progress)
+    public static async Task<ResultFile> MeasureAsync(
+        CliHost host, string command, IReadOnlyList<string> arguments, ProgramSettings settings, ComparisonOptions options, RunProgress progress)
     {
         DateTimeOffset startedAt = host.Measure.Clock.GetLocalNow();
         long start = Stopwatch.GetTimestamp();
@@ -99,7 +100,8 @@ internal static class ProgramArms
 
     private static Dictionary<string, string> Settings(ProgramSettings settings)
     {
-        Dictionary<string, string> texts = new() { ["rounds"] = settings.Rounds is { } rounds ? $"{rounds}" : $"{ProgramSettings.LeastRounds} and {Numbers.Time(ProgramSettings.LeastTime)} at least", ["warmup"] = $"{settings.WarmUps}", ["isolate"] = "process" };
+        Dictionary<string, string> texts = new() { ["rounds"] = settings.Rounds is { } rounds ? $"{rounds}" : $"{ProgramSettings.LeastRounds} and "
+            + $"{Numbers.Time(ProgramSettings.LeastTime)} at least", ["warmup"] = $"{settings.WarmUps}", ["isolate"] = "process" };
         if (settings.Shell is { } shell)
         {
             texts["shell"] = shell[0];

@@ -16,11 +16,16 @@ internal sealed class ProgramOptionSet(RunOptionSet shared)
     private const int LongestName = 40;
     private static readonly string[] Shells = OperatingSystem.IsWindows() ? ["cmd", "/c"] : ["sh", "-c"];
 
-    private readonly Option<string[]> _command = new("--command") { HelpName = "'PROG ARGS'", Description = "In place of a workload: a program, started once a round; several --command take turns" };
+    private readonly Option<string[]> _command =
+        new("--command") { HelpName = "'PROG ARGS'", Description = "In place of a workload: a program, started once a round; several --command take turns" };
     private readonly Option<string[]> _name = new("--name") { HelpName = "TEXT", Description = "With --command, a name for reports; as many as commands" };
-    private readonly Option<string[]> _prepare = new("--prepare") { HelpName = "'CMD'", Description = "With --command, run by the shell before each run, without being measured; one for all commands or one for each" };
+    private readonly Option<string[]> _prepare = new("--prepare")
+    {
+        HelpName = "'CMD'", Description = "With --command, run by the shell before each run, without being measured; one for all commands or one for each",
+    };
     private readonly TextOption _warmUps = TextOption.Of("--warmup", null, "N", "With --command, how often each is run before the rounds. Default 1");
-    private readonly Option<string?> _shell = new("--shell") { HelpName = "SHELL", Arity = ArgumentArity.ZeroOrOne, Description = "With --command, run it by a shell (sh when none is named), whose own start is measured and subtracted" };
+    private readonly Option<string?> _shell = new("--shell") { HelpName = "SHELL", Arity =
+        ArgumentArity.ZeroOrOne, Description = "With --command, run it by a shell (sh when none is named), whose own start is measured and subtracted" };
     private readonly Option<bool> _ignore = new("--ignore-failure") { Description = "With --command, any exit code is as good as 0" };
     private readonly Option<bool> _show = new("--show-output") { Description = "With --command, show what it prints, on the error output" };
 
@@ -37,7 +42,9 @@ internal sealed class ProgramOptionSet(RunOptionSet shared)
     /// <summary>Whether programs are to be measured.</summary>
     /// <exception cref="BadInputException">There is no command, but an option of one.</exception>
     public bool AreGiven(ParseResult parsed) => parsed.GetResult(_command) is { Implicit: false }
-        || (Own.FirstOrDefault(o => parsed.GetResult(o) is { Implicit: false }) is { } lonely ? throw new BadInputException($"{lonely.Name} goes with --command 'PROG ARGS', which says what is measured.") : false);
+        || (Own.FirstOrDefault(o => parsed.GetResult(o) is { Implicit: false }) is { } lonely
+            ? throw new BadInputException($"{lonely.Name} goes with --command 'PROG ARGS', which says what is measured.")
+            : false);
 
     /// <summary>Reads them.</summary>
     /// <param name="parsed">The command line.</param>
@@ -51,13 +58,15 @@ internal sealed class ProgramOptionSet(RunOptionSet shared)
         string[] names = parsed.GetValue(_name) ?? [];
         if (names.Length > 0 && (names.Length != commands.Length || names.Any(static n => n.Length == 0) || names.Distinct().Count() != names.Length))
         {
-            throw new BadInputException($"--name must be there once for each --command, with different names; there are {names.Length} names and {commands.Length} commands.");
+            throw new BadInputException(
+                $"--name must be there once for each --command, with different names; there are {names.Length} names and {commands.Length} commands.");
         }
 
         string[] prepare = parsed.GetValue(_prepare) ?? [];
         if (prepare.Length > 1 && prepare.Length != commands.Length)
         {
-            throw new BadInputException($"--prepare must be there once for all commands, or once for each; there are {prepare.Length} for {commands.Length} commands.");
+            throw new BadInputException(
+                $"--prepare must be there once for all commands, or once for each; there are {prepare.Length} for {commands.Length} commands.");
         }
 
         foreach (string parameter in sweep.Names.Where(p => !commands.Concat(prepare).Any(c => c.Contains($"{{{p}}}", StringComparison.Ordinal))))
@@ -66,11 +75,14 @@ internal sealed class ProgramOptionSet(RunOptionSet shared)
         }
 
         IReadOnlyList<string>? shell = ShellOf(parsed);
-        ProgramSpec[][] programs = [.. commands.Select((text, i) => sweep.Combinations().Select(values => Program(text, names.ElementAtOrDefault(i), prepare.ElementAtOrDefault(prepare.Length == 1 ? 0 : i), shell, values, sweep.Varied)).ToArray())];
+        ProgramSpec[][] programs = [.. commands.Select((text, i) => sweep.Combinations()
+            .Select(values => Program(text, names.ElementAtOrDefault(i), prepare.ElementAtOrDefault(prepare.Length == 1 ? 0 : i), shell, values, sweep.Varied))
+            .ToArray())];
         programs = Named(programs);
         if (programs.Sum(static p => p.Length) > MostPrograms)
         {
-            throw new BadInputException($"--command and --param give {Numbers.Grouped(programs.Sum(static p => p.Length))} programs; {MostPrograms} are measured at most.");
+            throw new BadInputException(
+                $"--command and --param give {Numbers.Grouped(programs.Sum(static p => p.Length))} programs; {MostPrograms} are measured at most.");
         }
 
         return new ProgramSettings
@@ -94,7 +106,8 @@ internal sealed class ProgramOptionSet(RunOptionSet shared)
             .FirstOrDefault();
         if (other is not null)
         {
-            throw new BadInputException($"{other} cannot be used with --command, which starts a program once a round; what belongs to the program goes into the quotes: --command 'PROG ARGS'.");
+            throw new BadInputException($"{other} cannot be used with --command, which starts a program once a round; what belongs to the program goes into "
+                + $"the quotes: --command 'PROG ARGS'.");
         }
     }
 
@@ -111,9 +124,11 @@ internal sealed class ProgramOptionSet(RunOptionSet shared)
             : throw new OptionValue(_shell.Name, named).Bad("a shell, such as bash");
     }
 
-    private static ProgramSpec Program(string text, string? name, string? prepare, IReadOnlyList<string>? shell, IReadOnlyList<KeyValuePair<string, string>> values, IReadOnlyList<string> varied)
+    private static ProgramSpec Program(string text, string? name, string? prepare, IReadOnlyList<string>? shell,
+        IReadOnlyList<KeyValuePair<string, string>> values, IReadOnlyList<string> varied)
     {
-        static string Filled(string form, IEnumerable<KeyValuePair<string, string>> with) => with.Aggregate(form, static (t, p) => t.Replace($"{{{p.Key}}}", p.Value, StringComparison.Ordinal));
+        static string Filled(string form, IEnumerable<KeyValuePair<string, string>> with) =>
+            with.Aggregate(form, static (t, p) => t.Replace($"{{{p.Key}}}", p.Value, StringComparison.Ordinal));
 
         string filled = Filled(text, values);
         if (filled.Trim().Length == 0)
@@ -125,7 +140,8 @@ internal sealed class ProgramOptionSet(RunOptionSet shared)
         return new ProgramSpec
         {
             // What is varied stands behind the name, as with workloads.
-            Name = string.Join(' ', [name ?? Shortened(Filled(text, values.Where(v => !varied.Contains(v.Key)))), .. own.Select(static v => $"{v.Key}={v.Value}")]),
+            Name = string.Join(
+                ' ', [name ?? Shortened(Filled(text, values.Where(v => !varied.Contains(v.Key)))), .. own.Select(static v => $"{v.Key}={v.Value}")]),
             Text = filled,
             Words = shell is null ? CommandWords.Split(new OptionValue("--command", filled)) : [.. shell, filled],
             Prepare = prepare is null ? null : Filled(prepare, values),
@@ -140,6 +156,7 @@ internal sealed class ProgramOptionSet(RunOptionSet shared)
     private static ProgramSpec[][] Named(ProgramSpec[][] programs)
     {
         string[] all = [.. programs.SelectMany(static p => p).Select(static p => p.Name)];
-        return all.Distinct().Count() == all.Length ? programs : [.. programs.Select(static (own, i) => own.Select(p => p with { Name = $"{(char)('A' + (i % 26))}{(i < 26 ? "" : i / 26)}: {p.Name}" }).ToArray())];
+        return all.Distinct().Count() == all.Length ? programs : [.. programs.Select(
+            static (own, i) => own.Select(p => p with { Name = $"{(char)('A' + (i % 26))}{(i < 26 ? "" : i / 26)}: {p.Name}" }).ToArray())];
     }
 }

@@ -112,7 +112,10 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
         }
 
         bool fails = Fails(program, end);
-        _rounds[index].Add(Record(end, use, Environment.CpuUsage.TotalTime - own) with { Order = ++_made, Process = turn + 1, Turn = turn + 1, Problem = fails ? $"It {end.Text}." : null });
+        _rounds[index].Add(Record(end, use, Environment.CpuUsage.TotalTime - own) with
+        {
+            Order = ++_made, Process = turn + 1, Turn = turn + 1, Problem = fails ? $"It {end.Text}." : null,
+        });
         progress.End($"{program.Name}: {Numbers.Nanoseconds(end.Seconds * 1e9)}{(fails ? $" INVALID: it {end.Text}" : "")}", _made, all);
         return !fails;
     }
@@ -138,7 +141,8 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
         ProgramEnd? end = await _runner.RunAsync(program.Name, program.Words).ConfigureAwait(false);
         if (end is null)
         {
-            Failure = new Finding(FindingLevel.Invalid, $"{program.Name} did not end within {Numbers.Time(settings.Timeout)} and was given up; --timeout gives it more.", FindingKind.Rounds);
+            Failure = new Finding(FindingLevel.Invalid,
+                $"{program.Name} did not end within {Numbers.Time(settings.Timeout)} and was given up; --timeout gives it more.", FindingKind.Rounds);
         }
 
         return end;
@@ -163,7 +167,8 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
             return false;
         }
 
-        Failure = new Finding(FindingLevel.Invalid, $"{program.Name} {end.Text}: --show-output shows what it prints, and --ignore-failure takes it as it is.", FindingKind.Rounds);
+        Failure = new Finding(FindingLevel.Invalid, $"{program.Name} {end.Text}: --show-output shows what it prints, and --ignore-failure takes it as it is.",
+            FindingKind.Rounds);
         return true;
     }
 
@@ -235,6 +240,7 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
 
         Shell = isTaken ? null : new Finding(
             FindingLevel.Doubt,
-            $"A program lasts hardly longer than the shell's own start of {Numbers.Nanoseconds(seconds * 1e9)}, so that is not subtracted: measure it without --shell.");
+            $"A program lasts hardly longer than the shell's own start of {Numbers.Nanoseconds(seconds * 1e9)}, so that is not subtracted: measure it without "
+                + $"--shell.");
     }
 }

@@ -17,7 +17,9 @@ internal sealed class ShellStart
     public async Task RunAsync(ProgramRunner runner, IReadOnlyList<string> shell)
     {
         ProgramEnd? end = await runner.RunAsync(shell[0], [.. shell, ""]).ConfigureAwait(false);
-        Add(end is { Code: 0 } ? end : throw new BadInputException($"The shell '{shell[0]}' of --shell {end?.Text ?? "did not end in time"} when it had nothing to do."));
+        Add(end is { Code: 0 }
+            ? end
+            : throw new BadInputException($"The shell '{shell[0]}' of --shell {end?.Text ?? "did not end in time"} when it had nothing to do."));
     }
 
     /// <summary>Adds a run of it.</summary>
@@ -28,7 +30,8 @@ internal sealed class ShellStart
 
     /// <summary>Whether what is left of a run can be told from nothing.</summary>
     public bool CanBeTaken(double seconds) =>
-        seconds - Of(static e => e.Seconds) >= Math.Max(Of(static e => e.Seconds) / 4, Quartile(static e => e.Seconds, 0.75) - Quartile(static e => e.Seconds, 0.25));
+        seconds - Of(static e => e.Seconds) >= Math.Max(
+            Of(static e => e.Seconds) / 4, Quartile(static e => e.Seconds, 0.75) - Quartile(static e => e.Seconds, 0.25));
 
     private double Quartile(Func<ProgramEnd, double> figure, double share)
     {

@@ -32,9 +32,9 @@ internal sealed class StartedProgram(IReadOnlyList<string> words, bool showsOutp
     public ProgramEnd Run() => OperatingSystem.IsWindows() ? RunAsProcess() : RunOnUnix(words, isLast: true);
 
     /// <summary>
-    /// Runs it once more for the memory that it needs, which <see cref="Run"/> cannot tell of a program that needs less than this one: on Linux a program's peak has in it that of the process that it was before,
-    /// which is a part of this one. So a small shell makes a process for it and ends, and that becomes a child of this process. Only then it becomes the program, because a shell may take the account of one that
-    /// has ended before it.
+    /// Runs it once more for the memory that it needs, which <see cref="Run"/> cannot tell of a program that needs less than this one: on Linux a program's
+    /// peak has in it that of the process that it was before, which is a part of this one. So a small shell makes a process for it and ends, and that becomes
+    /// a child of this process. Only then it becomes the program, because a shell may take the account of one that has ended before it.
     /// </summary>
     /// <returns>The most memory that it or a program that it started had resident, in bytes; <see langword="null"/> where the system does not tell.</returns>
     public long? RunForMemory()
@@ -194,7 +194,8 @@ internal sealed class StartedProgram(IReadOnlyList<string> words, bool showsOutp
     // There the platform's own process tells all of it after the end too.
     private ProgramEnd RunAsProcess()
     {
-        ProcessStartInfo info = new(words[0], words.Skip(1)) { UseShellExecute = false, RedirectStandardInput = true, RedirectStandardOutput = true, RedirectStandardError = true };
+        ProcessStartInfo info =
+            new(words[0], words.Skip(1)) { UseShellExecute = false, RedirectStandardInput = true, RedirectStandardOutput = true, RedirectStandardError = true };
         using Process process = new() { StartInfo = info };
         DataReceivedEventHandler take = (_, line) =>
         {
@@ -232,7 +233,8 @@ internal sealed class StartedProgram(IReadOnlyList<string> words, bool showsOutp
             _process = null;
         }
 
-        return new ProgramEnd(seconds, process.UserProcessorTime.TotalSeconds, process.PrivilegedProcessorTime.TotalSeconds, process.PeakWorkingSet64, null, process.ExitCode);
+        return new ProgramEnd(
+            seconds, process.UserProcessorTime.TotalSeconds, process.PrivilegedProcessorTime.TotalSeconds, process.PeakWorkingSet64, null, process.ExitCode);
     }
 
     private void ThrowIfKilled()

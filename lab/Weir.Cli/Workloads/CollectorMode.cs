@@ -18,8 +18,8 @@ internal static class CollectorMode
     public static string Read(OptionValue given) => given.OneOf(Words);
 
     /// <summary>
-    /// The variables that give a process the collector, beside those with which it gets warm sooner. The server's number of heaps is fixed, because it would otherwise follow the load, and with it the
-    /// figures.
+    /// The variables that give a process the collector, beside those with which it gets warm sooner. The server's number of heaps is fixed, because it would
+    /// otherwise follow the load, and with it the figures.
     /// </summary>
     /// <param name="mode">The collector; <see langword="null"/> for that of this process.</param>
     public static IReadOnlyDictionary<string, string> Variables(string? mode) => new Dictionary<string, string>(WorkerRunner.ProcessVariables.Concat(mode switch
@@ -35,7 +35,8 @@ internal static class CollectorMode
     {
         if (mode is not null && GCSettings.IsServerGC != (mode == Server))
         {
-            throw new BadInputException($"The collector '{mode}' cannot be had here: the process has the {(GCSettings.IsServerGC ? "server's" : "workstation's")}.");
+            throw new BadInputException(
+                $"The collector '{mode}' cannot be had here: the process has the {(GCSettings.IsServerGC ? "server's" : "workstation's")}.");
         }
     }
 }

@@ -35,7 +35,8 @@ internal sealed class ParameterSweep
         long all = _parameters.Aggregate(1L, static (n, p) => Math.Min(int.MaxValue, n * p.Values.Length));
         if (all > MostCombinations)
         {
-            throw new BadInputException($"--param gives {Lab.Formatting.Numbers.Grouped(all)} combinations ({string.Join(" x ", _parameters.Select(static p => p.Values.Length))}); {MostCombinations} are measured at most.");
+            throw new BadInputException($"--param gives {Lab.Formatting.Numbers.Grouped(all)} combinations "
+                + $"({string.Join(" x ", _parameters.Select(static p => p.Values.Length))}); {MostCombinations} are measured at most.");
         }
     }
 
@@ -51,14 +52,16 @@ internal sealed class ParameterSweep
     /// <summary>The combinations, the last parameter changing fastest; a single empty one when no parameter is given.</summary>
     public IReadOnlyList<IReadOnlyList<KeyValuePair<string, string>>> Combinations() => _parameters.Aggregate(
         (IReadOnlyList<IReadOnlyList<KeyValuePair<string, string>>>)[[]],
-        static (all, parameter) => [.. all.SelectMany(_ => parameter.Values, (before, value) => (IReadOnlyList<KeyValuePair<string, string>>)[.. before, new(parameter.Name, value)])]);
+        static (all, parameter) => [.. all.SelectMany(
+            _ => parameter.Values, (before, value) => (IReadOnlyList<KeyValuePair<string, string>>)[.. before, new(parameter.Name, value)])]);
 
     /// <summary>A workload with every combination.</summary>
     /// <param name="workload">The workload.</param>
     /// <exception cref="BadInputException">A value cannot be used.</exception>
     public IReadOnlyList<WorkloadSpec> Of(WorkloadSpec workload) =>
     [
-        .. Combinations().Select(combination => combination.Aggregate(workload, static (spec, p) => spec.With(p.Key, new OptionValue($"--param {p.Key}", p.Value))) with
+        .. Combinations().Select(
+            combination => combination.Aggregate(workload, static (spec, p) => spec.With(p.Key, new OptionValue($"--param {p.Key}", p.Value))) with
         {
             Varied = new Dictionary<string, string>(combination.Where(p => Varied.Contains(p.Key))),
         }),

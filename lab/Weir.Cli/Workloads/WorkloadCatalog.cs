@@ -36,7 +36,8 @@ internal static class WorkloadCatalog
     /// <summary>Reads a grain for a workload that has one.</summary>
     /// <exception cref="BadInputException">The workload has none, or the value cannot be used.</exception>
     public static TimeSpan Grain(string name, OptionValue given) => BuiltIns.Find(name)!.Grain is null
-        ? throw new BadInputException($"{given.Source} needs the workload {BuiltIns.NamesOf(BuiltIns.All.Where(static w => w.Grain is not null))}; {name} has no grain.")
+        ? throw new BadInputException(
+            $"{given.Source} needs the workload {BuiltIns.NamesOf(BuiltIns.All.Where(static w => w.Grain is not null))}; {name} has no grain.")
         : given.Time(Grains.Least, Grains.Most, "10us");
 
     /// <summary>Reads a parameter.</summary>

@@ -76,8 +76,12 @@ internal sealed record WorkloadSpec
             "grain" => this with { Grain = Grain is null ? WorkloadCatalog.Grain(Name, value) : throw Twice(name) },
             "gc" => this with { Collector = Collector is null ? CollectorMode.Read(value) : throw Twice(name) },
             var other when other == own.Parameter?.Name && Values.ContainsKey(other) => throw Twice(name),
-            var other when other == own.Parameter?.Name => this with { Values = new Dictionary<string, string>(Values) { [other] = WorkloadCatalog.Number(own.Parameter, value).ToString(CultureInfo.InvariantCulture) } },
-            _ => throw new BadInputException($"{value.Source}: {Name} has no such parameter; the nearest {(NearestNames.Of(name, own.Parameters) is [var only] ? $"is {only}" : $"are {string.Join(", ", NearestNames.Of(name, own.Parameters))}")}."),
+            var other when other == own.Parameter?.Name => this with { Values =
+                new Dictionary<string, string>(Values) { [other] = WorkloadCatalog.Number(own.Parameter, value).ToString(CultureInfo.InvariantCulture) } },
+            _ => throw new BadInputException(
+                $"{value.Source}: {Name} has no such parameter; the nearest "
+                    + (NearestNames.Of(name, own.Parameters) is [var only] ? $"is {only}" : $"are {string.Join(", ", NearestNames.Of(name, own.Parameters))}")
+                    + "."),
         };
     }
 

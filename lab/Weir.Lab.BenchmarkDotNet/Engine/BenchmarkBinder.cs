@@ -78,7 +78,8 @@ internal static class BenchmarkBinder
         FieldInfo[] fields = ArgumentFields(instance);
         Expression[] arguments =
         [
-            .. declared.Select((p, i) => Expression.Convert(Expression.Constant(fields[i].GetValue(fields[i].IsStatic ? null : instance), fields[i].FieldType), p.ParameterType)),
+            .. declared.Select((p, i) =>
+                Expression.Convert(Expression.Constant(fields[i].GetValue(fields[i].IsStatic ? null : instance), fields[i].FieldType), p.ParameterType)),
         ];
         return Expression.Lambda(delegateType, Expression.Call(method.IsStatic ? null : Expression.Constant(instance), method, arguments)).Compile();
     }

@@ -62,5 +62,8 @@ internal sealed class BenchmarkWindows
         this,
         _spec with { MeasuresLatency = timed },
         workload,
-        new WindowPlan(1, duration, new Dictionary<string, int> { [Group] = count is null ? _batch : 1 }) { Whole = count is null ? null : new WholeOperations { Each = count }, HasTimeline = false });
+        new WindowPlan(1, duration, new Dictionary<string, int> { [Group] = count is null ? _batch : 1 })
+        {
+            Whole = count is null ? null : new WholeOperations { Each = count }, HasTimeline = false,
+        });
 }

@@ -6,8 +6,8 @@ namespace Weir.Lab.Benchmarks;
 public static class LabContext
 {
     /// <summary>
-    /// Counts what is really in flight, for the column <c>In-flight</c>: a benchmark calls it around the call that matters, because the number of workers does not
-    /// tell how many of those are under way at once.
+    /// Counts what is really in flight, for the column <c>In-flight</c>: a benchmark calls it around the call that matters, because the number of workers
+    /// does not tell how many of those are under way at once.
     /// </summary>
     public static InFlightMeter InFlight { get; } = new();
 }

@@ -10,8 +10,8 @@ internal static class ReturnedValue
 {
     /// <summary>Calls the benchmark twice more, after everything was measured.</summary>
     /// <returns>
-    /// The value or the number of elements; <see langword="null"/> when the value tells nothing, or when the method has parameters. A value that the second call does not
-    /// give again comes from state that calls share, such as a counter: it says how often the benchmark was called, and nothing of its work.
+    /// The value or the number of elements; <see langword="null"/> when the value tells nothing, or when the method has parameters. A value that the second
+    /// call does not give again comes from state that calls share, such as a counter: it says how often the benchmark was called, and nothing of its work.
     /// </returns>
     public static string? Of(EngineParameters parameters)
     {

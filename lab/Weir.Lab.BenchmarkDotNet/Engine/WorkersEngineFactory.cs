@@ -25,7 +25,8 @@ public sealed class WorkersEngineFactory : IEngineFactory
     private static void ThrowIfForgotten(EngineParameters parameters)
     {
         if (parameters.WorkloadActionUnroll?.Target?.GetType().BaseType is Type type
-            && type.GetMethods().FirstOrDefault(m => m.IsDefined(typeof(BenchmarkAttribute)) && m.Name == BenchmarkBinder.NameOf(parameters.BenchmarkName)) is MethodInfo method
+            && type.GetMethods()
+                .FirstOrDefault(m => m.IsDefined(typeof(BenchmarkAttribute)) && m.Name == BenchmarkBinder.NameOf(parameters.BenchmarkName)) is MethodInfo method
             && WorkersOrderer.CountsOf(method, type).Count > 0)
         {
             throw new NotSupportedException(

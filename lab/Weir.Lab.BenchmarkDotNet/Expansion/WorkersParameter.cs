@@ -10,9 +10,9 @@ namespace Weir.Lab.Benchmarks.Expansion;
 
 /// <summary>The number of workers as a parameter of a case.</summary>
 /// <remarks>
-/// It is an argument that no method has. BenchmarkDotNet generates code for the parameters that a method has, and shows those that a case has: so this one has a
-/// column and a place in exports, and needs no member in the benchmark class. The engine learns it from a variable of
-/// the job's environment, which costs no build of its own.
+/// It is an argument that no method has. BenchmarkDotNet generates code for the parameters that a method has, and shows those that a case has: so this one
+/// has a column and a place in exports, and needs no member in the benchmark class. The engine learns it from a variable of the job's environment, which
+/// costs no build of its own.
 /// </remarks>
 internal static class WorkersParameter
 {

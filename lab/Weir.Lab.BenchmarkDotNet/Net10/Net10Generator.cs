@@ -8,8 +8,8 @@ using BenchmarkDotNet.Toolchains.CsProj;
 namespace Weir.Lab.Benchmarks.Net10;
 
 /// <summary>
-/// Finds the project of the benchmarks from where the program is, too, not only from the current folder; and takes what is built as it is: the project that BenchmarkDotNet makes refers to the
-/// assemblies beside the program, and not to their projects, all of which it would build once more.
+/// Finds the project of the benchmarks from where the program is, too, not only from the current folder; and takes what is built as it is: the project that
+/// BenchmarkDotNet makes refers to the assemblies beside the program, and not to their projects, all of which it would build once more.
 /// </summary>
 internal sealed class Net10Generator() : CsProjGenerator(Net10Toolchain.Moniker, null!, null!, null!, true)
 {

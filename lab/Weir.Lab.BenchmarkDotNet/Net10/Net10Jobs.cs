@@ -7,7 +7,9 @@ using Weir.Lab.Benchmarks.Settings;
 
 namespace Weir.Lab.Benchmarks.Net10;
 
-/// <summary>Gives jobs that would run on this runtime a runtime and a toolchain that work on it. Jobs in process, and those for other runtimes, stay as they are.</summary>
+/// <summary>
+/// Gives jobs that would run on this runtime a runtime and a toolchain that work on it. Jobs in process, and those for other runtimes, stay as they are.
+/// </summary>
 internal sealed class Net10Jobs
 {
     // For no longer than BenchmarkDotNet keeps the job.

@@ -5,10 +5,13 @@ using Weir.Lab.Benchmarks.Settings;
 
 namespace Weir.Lab.Benchmarks.Net10;
 
-/// <summary>Runs nothing more once the run was asked to stop, so that BenchmarkDotNet, which knows no stopping, comes to its summary of what was measured until then.</summary>
+/// <summary>
+/// Runs nothing more once the run was asked to stop, so that BenchmarkDotNet, which knows no stopping, comes to its summary of what was measured until then.
+/// </summary>
 internal sealed class StoppableExecutor(IExecutor executor) : IExecutor
 {
     public ExecuteResult Execute(ExecuteParameters executeParameters) => RunSettings.Current.Stop.IsCancellationRequested
-        ? new ExecuteResult(foundExecutable: true, exitCode: -1, processId: null, results: [], prefixedLines: [], standardOutput: [], executeParameters.LaunchIndex)
+        ? new ExecuteResult(
+            foundExecutable: true, exitCode: -1, processId: null, results: [], prefixedLines: [], standardOutput: [], executeParameters.LaunchIndex)
         : executor.Execute(executeParameters);
 }

@@ -17,7 +17,8 @@ internal static class FigureFormat
         _ => (nanoseconds / 1e9).ToString("0.##", Culture) + " s",
     };
 
-    public static string Bytes(double bytes) => bytes < 0.5 ? "-" : bytes < 10_000 ? bytes.ToString("N0", Culture) + " B" : (bytes / 1024).ToString("N1", Culture) + " KB";
+    public static string Bytes(double bytes) =>
+        bytes < 0.5 ? "-" : bytes < 10_000 ? bytes.ToString("N0", Culture) + " B" : (bytes / 1024).ToString("N1", Culture) + " KB";
 
     public static string Percent(double percent) => percent.ToString("0", Culture) + " %";
 

@@ -36,14 +36,16 @@ internal sealed class WorkersAnalyser : AnalyserBase
         if (result.Fairness.MinOverMax < Unfair)
         {
             yield return CreateHint(
-                Invariant($"Of {result.Workers} workers the slowest did {result.Fairness.MinOverMax:0.00} of the fastest; the longest wait of one was {FigureFormat.Time(result.Fairness.LongestGap.TotalNanoseconds)}."),
+                Invariant($"Of {result.Workers} workers the slowest did {result.Fairness.MinOverMax:0.00} of the fastest; the longest wait of one was ")
+                    + Invariant($"{FigureFormat.Time(result.Fairness.LongestGap.TotalNanoseconds)}."),
                 report);
         }
 
         if (result.SampleEvery > 1)
         {
             yield return CreateHint(
-                Invariant($"One of {result.SampleEvery} calls was timed, and a time below 1 us has the {Latency.Clock.MeasureReadCost():0} ns of the clock in it."), report);
+                Invariant($"One of {result.SampleEvery} calls was timed, and a time below 1 us has the {Latency.Clock.MeasureReadCost():0} ns of the clock ")
+                    + Invariant($"in it."), report);
         }
     }
 

@@ -5,10 +5,13 @@ using Weir.Lab.Benchmarks.Results;
 namespace Weir.Lab.Benchmarks.Reporting;
 
 /// <summary>One of the figures of the workers: its name, how it is taken from the result, and how it is written.</summary>
-/// <remarks>As a metric it is in the JSON of BenchmarkDotNet. Its own metric columns would all be written in the unit of the mean, so the lab has columns of its own.</remarks>
+/// <remarks>
+/// As a metric it is in the JSON of BenchmarkDotNet. Its own metric columns would all be written in the unit of the mean, so the lab has columns of its own.
+/// </remarks>
 internal sealed class WorkersMetric : IMetricDescriptor
 {
-    private WorkersMetric(string name, string legend, string unit, int place, bool isBetterHigher, Func<WorkersResult, double> value, Func<double, string> format)
+    private WorkersMetric(
+        string name, string legend, string unit, int place, bool isBetterHigher, Func<WorkersResult, double> value, Func<double, string> format)
     {
         DisplayName = name;
         Legend = legend;
@@ -22,7 +25,8 @@ internal sealed class WorkersMetric : IMetricDescriptor
     /// <summary>All figures, in the order of their columns.</summary>
     public static IReadOnlyList<WorkersMetric> All { get; } =
     [
-        new("Op/s", "Operations per second of all workers together (median of the windows)", "op/s", 0, true, static r => r.OperationsPerSecond, FigureFormat.Count),
+        new("Op/s", "Operations per second of all workers together (median of the windows)", "op/s", 0, true, static r => r.OperationsPerSecond,
+            FigureFormat.Count),
         new("P50", "Half of all calls took at most so long", "ns", 1, false, static r => r.Latency.P50, FigureFormat.Time),
         new("P99", "99 % of all calls took at most so long", "ns", 2, false, static r => r.Latency.P99, FigureFormat.Time),
         new("P99.9", "99.9 % of all calls took at most so long", "ns", 3, false, static r => r.Latency.P999, FigureFormat.Time),

@@ -28,7 +28,8 @@ internal sealed class EqualResultsAnalyser : AnalyserBase
                 if (ReturnedBy(benchmark) is string returned && returned != expected)
                 {
                     yield return CreateWarning(
-                        $"{benchmark.Descriptor.WorkloadMethodDisplayInfo} returns {returned}, but the baseline {baseline.Descriptor.WorkloadMethodDisplayInfo} returns {expected}: they may do unequal work.",
+                        $"{benchmark.Descriptor.WorkloadMethodDisplayInfo} returns {returned}, but the baseline "
+                            + $"{baseline.Descriptor.WorkloadMethodDisplayInfo} returns {expected}: they may do unequal work.",
                         summary[benchmark]);
                 }
             }

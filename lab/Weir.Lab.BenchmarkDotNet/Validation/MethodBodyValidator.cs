@@ -32,7 +32,8 @@ internal sealed class MethodBodyValidator : IValidator
             if (call is { Milliseconds: int delay, Method.Name: nameof(Task.Delay) or nameof(Thread.Sleep) } && delay is > 0 and < LeastDelay
                 && (call.Method.DeclaringType == typeof(Task) || (call.Method.DeclaringType == typeof(Thread) && OperatingSystem.IsWindows())))
             {
-                yield return $"{method.Name} waits {delay} ms with {call.Method.DeclaringType!.Name}.{call.Method.Name}, which goes in steps of 4 to 16 ms: it measures the step. Use Weir.Lab.Work.WaitThread.";
+                yield return $"{method.Name} waits {delay} ms with {call.Method.DeclaringType!.Name}.{call.Method.Name}, which goes in steps of 4 to 16 ms: "
+                    + $"it measures the step. Use Weir.Lab.Work.WaitThread.";
             }
 
             if (call.IsDropped && HasNoResult(method) && IsPure(call.Method))
@@ -42,7 +43,8 @@ internal sealed class MethodBodyValidator : IValidator
         }
     }
 
-    private static bool HasNoResult(MethodInfo method) => method.ReturnType == typeof(void) || method.ReturnType == typeof(Task) || method.ReturnType == typeof(ValueTask);
+    private static bool HasNoResult(MethodInfo method) =>
+        method.ReturnType == typeof(void) || method.ReturnType == typeof(Task) || method.ReturnType == typeof(ValueTask);
 
     // Calls that change something say so by what they return seldom: of those only a bool or the collection itself is dropped.
     private static bool IsPure(MethodBase call) => call is MethodInfo { ReturnType: var returned }
@@ -50,6 +52,7 @@ internal sealed class MethodBodyValidator : IValidator
 
     // What an asynchronous method does stands in its state machine.
     private static MethodInfo BodyOf(MethodInfo method) =>
-        method.GetCustomAttribute<StateMachineAttribute>()?.StateMachineType.GetMethod("MoveNext", BindingFlags.Instance | BindingFlags.NonPublic | BindingFlags.Public)
+        method.GetCustomAttribute<StateMachineAttribute>()?.StateMachineType.GetMethod(
+            "MoveNext", BindingFlags.Instance | BindingFlags.NonPublic | BindingFlags.Public)
         ?? method;
 }

@@ -29,7 +29,8 @@ internal static class MethodCalls
             at += SizeOf(op, code, at);
             if (op.OperandType == OperandType.InlineMethod && op != OpCodes.Newobj && Resolve(method, code, operand) is MethodBase called)
             {
-                bool isDropped = at < code.Length && code[at] == OpCodes.Pop.Value && called is MethodInfo { ReturnType: var returned } && returned != typeof(void);
+                bool isDropped =
+                    at < code.Length && code[at] == OpCodes.Pop.Value && called is MethodInfo { ReturnType: var returned } && returned != typeof(void);
                 calls.Add(new Call(called, constant, isDropped));
             }
 

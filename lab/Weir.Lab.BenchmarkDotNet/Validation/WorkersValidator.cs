@@ -4,7 +4,10 @@ using Weir.Lab.Benchmarks.Expansion;
 
 namespace Weir.Lab.Benchmarks.Validation;
 
-/// <summary>Warns of numbers of workers that the machine cannot keep running, and of benchmarks that are compared although a call of one is other work than of the other.</summary>
+/// <summary>
+/// Warns of numbers of workers that the machine cannot keep running, and of benchmarks that are compared although a call of one is other work than of the
+/// other.
+/// </summary>
 internal sealed class WorkersValidator : IValidator
 {
     // Each thread reserves about a megabyte and a half of address space, and has to be scheduled.
@@ -32,12 +35,14 @@ internal sealed class WorkersValidator : IValidator
         if (workers > MostThreads)
         {
             yield return new ValidationError(
-                true, $"{method} with {workers} workers needs as many threads; more than {MostThreads} are not run. A benchmark that returns a task needs none.", benchmark);
+                true, $"{method} with {workers} workers needs as many threads; more than {MostThreads} are not run. A benchmark that returns a task needs "
+                    + $"none.", benchmark);
         }
         else if (workers > Environment.ProcessorCount)
         {
             yield return new ValidationError(
-                false, $"{method} with {workers} workers: only {Environment.ProcessorCount} run at once here unless they wait, so latencies have the wait for a processor in them.", benchmark);
+                false, $"{method} with {workers} workers: only {Environment.ProcessorCount} run at once here unless they wait, so latencies have the wait for "
+                    + $"a processor in them.", benchmark);
         }
     }
 
@@ -47,12 +52,15 @@ internal sealed class WorkersValidator : IValidator
         foreach (IGrouping<string, BenchmarkCase> group in benchmarks.GroupBy(static b => string.Join(',', b.Descriptor.Categories)))
         {
             BenchmarkCase? baseline = group.FirstOrDefault(static b => b.Descriptor.Baseline);
-            BenchmarkCase? other = group.FirstOrDefault(b => baseline is not null && b.Descriptor.OperationsPerInvoke != baseline.Descriptor.OperationsPerInvoke);
+            BenchmarkCase? other =
+                group.FirstOrDefault(b => baseline is not null && b.Descriptor.OperationsPerInvoke != baseline.Descriptor.OperationsPerInvoke);
             if (other is not null)
             {
                 yield return new ValidationError(
                     false,
-                    $"A call of {other.Descriptor.WorkloadMethodDisplayInfo} counts as {other.Descriptor.OperationsPerInvoke} operations, one of the baseline {baseline!.Descriptor.WorkloadMethodDisplayInfo} as {baseline.Descriptor.OperationsPerInvoke}: make sure that an operation is the same work in both.",
+                    $"A call of {other.Descriptor.WorkloadMethodDisplayInfo} counts as {other.Descriptor.OperationsPerInvoke} operations, one of the baseline "
+                        + $"{baseline!.Descriptor.WorkloadMethodDisplayInfo} as {baseline.Descriptor.OperationsPerInvoke}: make sure that an operation is the "
+                        + $"same work in both.",
                     other);
             }
         }

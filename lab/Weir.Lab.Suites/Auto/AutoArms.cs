@@ -10,7 +10,9 @@ internal sealed class AutoArms : IAsyncDisposable
     public const string Auto = "auto";
     public const string Cold = "auto, first call";
 
-    /// <summary>The concurrent runtime with as many items in flight as the auto runtime may have at the most. Nobody's default, so that it is shown and not judged by.</summary>
+    /// <summary>
+    /// The concurrent runtime with as many items in flight as the auto runtime may have at the most. Nobody's default, so that it is shown and not judged by.
+    /// </summary>
     public const string Wide = "concurrent, wide";
 
     private readonly List<IExecutionRuntime> _runtimes = [];

@@ -20,7 +20,8 @@ internal sealed class AutoRun(TextWriter output, TextWriter progress)
     /// <summary>Runs and gives the exit code: 1 for wrong input, 3 when a runtime gave wrong outcomes, 130 when it was stopped.</summary>
     public async Task<int> RunAsync(int rounds, IReadOnlyList<string> only, FileInfo? page, CancellationToken cancellationToken)
     {
-        IReadOnlyList<AutoWork> all = [.. AutoWork.All, .. BuiltIns.All.Where(static row => AutoWork.All.All(work => work.Name != row.Name)).Select(AutoWork.Of)];
+        IReadOnlyList<AutoWork> all =
+            [.. AutoWork.All, .. BuiltIns.All.Where(static row => AutoWork.All.All(work => work.Name != row.Name)).Select(AutoWork.Of)];
         if (only.FirstOrDefault(name => all.All(work => work.Name != name)) is { } unknown)
         {
             await progress.WriteLineAsync($"--only must be among {string.Join(", ", all.Select(static work => work.Name))}; it is '{unknown}'.");
@@ -64,7 +65,8 @@ internal sealed class AutoRun(TextWriter output, TextWriter progress)
 
         double noiseAfter = Surroundings.Noise();
         string provenance = Surroundings.Provenance(
-            Surroundings.Commit(), "", noiseBefore, noiseAfter, Invariant($"{rounds} rounds of windows of {Window.TotalMilliseconds:0} ms; {Stopwatch.GetElapsedTime(start).TotalSeconds:0} s in all"));
+            Surroundings.Commit(), "", noiseBefore, noiseAfter,
+            Invariant($"{rounds} rounds of windows of {Window.TotalMilliseconds:0} ms; {Stopwatch.GetElapsedTime(start).TotalSeconds:0} s in all"));
         string text = AutoPage.Render(provenance, findings);
         await output.WriteLineAsync(text);
         if (page is not null)

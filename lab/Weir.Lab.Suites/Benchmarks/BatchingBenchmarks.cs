@@ -13,7 +13,8 @@ namespace Weir.Lab.Suites;
 [SuiteInfo(
     110,
     "Published suite: Batching",
-    "Batches at the pace of the platform's chunks and parallel loop (the timer's floor), with no more memory. The published ratio to individual items counts waits, not work, so that arm stands alone below.",
+    "Batches at the pace of the platform's chunks and parallel loop (the timer's floor), with no more memory. The published ratio to individual items counts "
+        + "waits, not work, so that arm stands alone below.",
     OnlyByName = true)]
 public class BatchingBenchmarks : Suite
 {

@@ -14,7 +14,8 @@ namespace Weir.Lab.Suites;
 [SuiteInfo(
     120,
     "Published suite: Batching, individual items",
-    "The pace of Parallel.ForEachAsync (the timer's floor) for 5,000 delays with 32 in flight, as on the 32 processors of the published tables, with less memory.",
+    "The pace of Parallel.ForEachAsync (the timer's floor) for 5,000 delays with 32 in flight, as on the 32 processors of the published tables, with less "
+        + "memory.",
     OnlyByName = true)]
 public class BatchingIndividualItemsBenchmarks : Suite
 {

@@ -12,7 +12,8 @@ namespace Weir.Lab.Suites;
 [SuiteInfo(
     40,
     "1 ms delays, limit 32",
-    "The timer's own floor in time (one tick for every 32 items), and of memory no more than the plain loop and what a delay that can be cancelled is larger by.")]
+    "The timer's own floor in time (one tick for every 32 items), and of memory no more than the plain loop and what a delay that can be cancelled is "
+        + "larger by.")]
 public class CoreDelayBenchmarks : ListSuite
 {
     internal override IEnumerable<Goal> Goals =>

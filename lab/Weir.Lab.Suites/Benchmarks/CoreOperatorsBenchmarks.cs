@@ -14,7 +14,8 @@ namespace Weir.Lab.Suites;
 [SuiteInfo(
     100,
     "Published suite: CoreOperators",
-    "All operators at the same work as their peers; the published baseline sleeps while its candidates multiply, so each kind of work has its own baseline here.",
+    "All operators at the same work as their peers; the published baseline sleeps while its candidates multiply, so each kind of work has its own baseline "
+        + "here.",
     OnlyByName = true)]
 public class CoreOperatorsBenchmarks : Suite
 {

@@ -10,7 +10,8 @@ namespace Weir.Lab.Suites;
 [SuiteInfo(
     25,
     "Sources that cost something",
-    "Never slower than Parallel.ForEachAsync on the same source; where an item works for 20 us or more, within 1.1 of the longer of all steps and the whole divided by the cores.",
+    "Never slower than Parallel.ForEachAsync on the same source; where an item works for 20 us or more, within 1.1 of the longer of all steps and the whole "
+        + "divided by the cores.",
     OnlyByName = true)]
 public class CoreSourceCostBenchmarks : Suite
 {
@@ -33,7 +34,9 @@ public class CoreSourceCostBenchmarks : Suite
         set => _count = value;
     }
 
-    /// <summary>What is read. Batches are of eight items, and a channel is written by a task that works as long for each item as the other sources do.</summary>
+    /// <summary>
+    /// What is read. Batches are of eight items, and a channel is written by a task that works as long for each item as the other sources do.
+    /// </summary>
     [Params(SourceShape.Lazy, SourceShape.Async, SourceShape.Suspending, SourceShape.Batches, SourceShape.Keyed, SourceShape.Channel)]
     public SourceShape Source { get; set; }
 
@@ -45,7 +48,8 @@ public class CoreSourceCostBenchmarks : Suite
         ?
         [
             Goal.TimeRatio(nameof(ForEachParallel), nameof(ParallelForEachAsync), 1.0),
-            Goal.TimePerRun(nameof(ForEachParallel), TimeSpan.FromMicroseconds(1.1 * N * Math.Max(StepMicroseconds, (StepMicroseconds + WorkMicroseconds) / Limit))),
+            Goal.TimePerRun(
+                nameof(ForEachParallel), TimeSpan.FromMicroseconds(1.1 * N * Math.Max(StepMicroseconds, (StepMicroseconds + WorkMicroseconds) / Limit))),
         ]
         : [Goal.TimeRatio(nameof(ForEachParallel), nameof(ParallelForEachAsync), 1.0)];
 

@@ -12,7 +12,8 @@ public class CoreWorkloadsBenchmarks : ListSuite
     private ItemWorkload? _workload;
 
     /// <summary>The names of the catalogue, but for the blocks: they have suites of their own, which a filter by their name is to select alone.</summary>
-    public static IEnumerable<string> Names => BuiltIns.All.Select(static row => row.Name).Where(static name => !name.StartsWith("dataflow", StringComparison.Ordinal));
+    public static IEnumerable<string> Names =>
+        BuiltIns.All.Select(static row => row.Name).Where(static name => !name.StartsWith("dataflow", StringComparison.Ordinal));
 
     /// <summary>The workload.</summary>
     [ParamsSource(nameof(Names))]
@@ -29,7 +30,10 @@ public class CoreWorkloadsBenchmarks : ListSuite
         CleanUp();
         ItemWorkload workload = BuiltIns.Find(Workload)!.CreateUsual();
         _workload = workload;
-        workload.SetupAsync(new WorkerRunSpec { Workload = Workload, Groups = [new WorkerGroup(WorkerRunSpec.DefaultGroup, Limit)] }, CancellationToken.None).AsTask().GetAwaiter().GetResult();
+        workload.SetupAsync(new WorkerRunSpec { Workload = Workload, Groups = [new WorkerGroup(WorkerRunSpec.DefaultGroup, Limit)] }, CancellationToken.None)
+            .AsTask()
+            .GetAwaiter()
+            .GetResult();
         workload.BeginRoundAsync(CancellationToken.None).AsTask().GetAwaiter().GetResult();
         return workload.Call;
     }

@@ -10,7 +10,8 @@ namespace Weir.Lab.Suites;
 [SuiteInfo(
     110,
     "Blocks: posting",
-    "ActionBlock Post at least 5x faster than in-box with no byte a message; 2x with SingleProducerConstrained, 3x with two producers or two workers; batches 4x.",
+    "ActionBlock Post at least 5x faster than in-box with no byte a message; 2x with SingleProducerConstrained, 3x with two producers or two workers; "
+        + "batches 4x.",
     Set = SuiteSet.Dataflow)]
 public class DataflowPostBenchmarks : DataflowSuite
 {

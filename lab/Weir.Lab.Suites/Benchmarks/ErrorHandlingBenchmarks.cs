@@ -6,7 +6,9 @@ using Weir.Lab.Suites.Workloads;
 
 namespace Weir.Lab.Suites;
 
-/// <summary>The published suite ErrorHandling: 500 synchronous items, limit 8; no failures, one in ten that fails once, one in twenty that fails twice.</summary>
+/// <summary>
+/// The published suite ErrorHandling: 500 synchronous items, limit 8; no failures, one in ten that fails once, one in twenty that fails twice.
+/// </summary>
 [CategoriesColumn]
 [MinIterationCount(3)]
 [MaxIterationCount(15)]
@@ -15,7 +17,8 @@ namespace Weir.Lab.Suites;
 [SuiteInfo(
     40,
     "Published suite: ErrorHandling",
-    "Retries in a third of 27.6 ms (31.4 ms for two in a row), about as many ticks of a 4 ms timer as there are delays in a row: an item that waits holds no worker. The peer retries inside the loop, so its workers wait.",
+    "Retries in a third of 27.6 ms (31.4 ms for two in a row), about as many ticks of a 4 ms timer as there are delays in a row: an item that waits holds no "
+        + "worker. The peer retries inside the loop, so its workers wait.",
     Set = SuiteSet.Resilience)]
 public class ErrorHandlingBenchmarks : Suite
 {

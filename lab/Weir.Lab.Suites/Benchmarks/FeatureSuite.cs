@@ -10,7 +10,8 @@ public abstract class FeatureSuite : ItemSuite
     private protected static readonly string[] Features =
     [
         nameof(SelectParallel_Retries), nameof(SelectParallel_CircuitBreaker), nameof(SelectParallel_RateLimit), nameof(SelectParallel_AttemptTimeout),
-        nameof(SelectParallel_ItemTimeout), nameof(SelectParallel_Fallback), nameof(SelectParallel_Adaptive), nameof(SelectParallel_Hooks), nameof(SelectParallel_PartitionBy),
+        nameof(SelectParallel_ItemTimeout), nameof(SelectParallel_Fallback), nameof(SelectParallel_Adaptive), nameof(SelectParallel_Hooks),
+        nameof(SelectParallel_PartitionBy),
         nameof(SelectParallel_Progress), nameof(SelectParallel_Metrics),
     ];
 

@@ -14,7 +14,8 @@ namespace Weir.Lab.Suites;
 [SuiteInfo(
     50,
     "Rate limit, 1,000 a second",
-    "Within 3 % of the rate at a burst that covers a tick of up to 16 ms: 251 items at a burst of 17 take 234 ms, whether one call is in flight or eight; and the published one, a burst of 100, 151 ms.",
+    "Within 3 % of the rate at a burst that covers a tick of up to 16 ms: 251 items at a burst of 17 take 234 ms, whether one call is in flight or eight; and "
+        + "the published one, a burst of 100, 151 ms.",
     Set = SuiteSet.Resilience)]
 public class RateLimitBenchmarks : ItemSuite
 {

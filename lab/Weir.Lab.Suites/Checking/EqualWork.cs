@@ -8,7 +8,9 @@ internal static class EqualWork
 
     /// <param name="suite">The suite, its parameters set and its delegates counting into <paramref name="counter"/>.</param>
     /// <param name="counter">Where the suite's delegates count their calls.</param>
-    /// <param name="expectedCalls">How many calls each arm of a category must make; <see langword="null"/> where arms may differ, as when they leave early.</param>
+    /// <param name="expectedCalls">
+    /// How many calls each arm of a category must make; <see langword="null"/> where arms may differ, as when they leave early.
+    /// </param>
     /// <param name="patience">After what time an arm that has not completed is tried again.</param>
     /// <param name="clock">What tells that time.</param>
     public static async Task VerifyAsync(object suite, CallCounter counter, Func<string, long?> expectedCalls, TimeSpan patience, TimeProvider clock)
@@ -48,7 +50,8 @@ internal static class EqualWork
         int difference = results.AsSpan().CommonPrefixLength(wanted);
         if (difference < wanted.Length)
         {
-            throw new UnequalWorkException($"{Name(suite, arm.Name)} gives {results[difference]} at {difference} where {baseline.Name} gives {wanted[difference]}.");
+            throw new UnequalWorkException(
+                $"{Name(suite, arm.Name)} gives {results[difference]} at {difference} where {baseline.Name} gives {wanted[difference]}.");
         }
     }
 
@@ -84,7 +87,8 @@ internal static class EqualWork
             }
         }
 
-        throw new UnequalWorkException($"{Name(suite, arm.Name)} was run {Attempts} times and did not complete in {patience.TotalSeconds:0} s, so it cannot be compared.");
+        throw new UnequalWorkException(
+            $"{Name(suite, arm.Name)} was run {Attempts} times and did not complete in {patience.TotalSeconds:0} s, so it cannot be compared.");
     }
 
     private static async Task RunAsync(Arm arm, Attempt<Result> attempt)

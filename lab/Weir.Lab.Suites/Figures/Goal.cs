@@ -54,7 +54,8 @@ internal sealed class Goal
         result =>
         {
             Spread time = result[arm].Nanoseconds;
-            return ([Math.Abs((time.Median / target.TotalNanoseconds) - 1)], share, Invariant($" off at {Format.Time(time.Median)} [{Format.Time(time.Min)}..{Format.Time(time.Max)}]"));
+            return ([Math.Abs((time.Median / target.TotalNanoseconds) - 1)], share,
+                Invariant($" off at {Format.Time(time.Median)} [{Format.Time(time.Min)}..{Format.Time(time.Max)}]"));
         },
         static value => Invariant($"{value:P1}"));
 
@@ -112,5 +113,6 @@ internal sealed class Goal
     private string Verdict(MedianInterval value, double limit) =>
         value.Median <= limit ? "met"
         : value.Low > limit || value.Level <= 0 ? Invariant($"**missed by {(value.Median / limit) - 1:0.# %}**")
-        : Invariant($"missed by {(value.Median / limit) - 1:0.# %}, which is not decided: the median lies from {_format(value.Low)} to {_format(value.High)} with a certainty of {value.Level:P0}");
+        : Invariant($"missed by {(value.Median / limit) - 1:0.# %}, which is not decided: the median lies from {_format(value.Low)} to {_format(value.High)} ")
+            + Invariant($"with a certainty of {value.Level:P0}");
 }

@@ -12,5 +12,6 @@ internal sealed record StuckRuns(int Count, TimeSpan Patience, int Rounds)
     /// <param name="arm">The arm's name.</param>
     /// <param name="rounds">How many rounds it has taken part in.</param>
     public string Sentence(string arm, int rounds) =>
-        Invariant($"{arm} did not complete in {Patience.TotalSeconds:0} s, {(Count == 1 ? "once" : Invariant($"{Count} times"))}: left out; rounds {rounds} of {Rounds}");
+        Invariant($"{arm} did not complete in {Patience.TotalSeconds:0} s, {(Count == 1 ? "once" : Invariant($"{Count} times"))}: left out; rounds {rounds} ")
+            + Invariant($"of {Rounds}");
 }

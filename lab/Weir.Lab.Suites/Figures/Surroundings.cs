@@ -24,7 +24,8 @@ internal static class Surroundings
     public static string Provenance(string commit, string settings, double noiseBefore, double noiseAfter, string extent)
     {
         string text = Invariant(
-            $"Measured at commit {commit}; {Machine()};{(settings.Length == 0 ? "" : $" {settings};")} noise {noiseBefore:P1} before, {noiseAfter:P1} after; {extent}.");
+            $"Measured at commit {commit}; {Machine()};{(settings.Length == 0 ? "" : $" {settings};")} noise {noiseBefore:P1} before, {noiseAfter:P1} after; ")
+                + Invariant($"{extent}.");
         return Math.Max(noiseBefore, noiseAfter) > Canary.QuietVariation ? text + " **The machine was not quiet: repeat this before believing it.**" : text;
     }
 
@@ -32,7 +33,8 @@ internal static class Surroundings
     public static double Noise() => Canary.Read(Pieces).Variation;
 
     /// <summary>The commit of the sources, with a word when they were changed since.</summary>
-    public static string Commit() => SourceTree.Read(null, ":/src", ":/lab") is { } tree ? Invariant($"{tree.Commit[..10]}{(tree.IsClean ? "" : " with changes")}") : Unknown;
+    public static string Commit() =>
+        SourceTree.Read(null, ":/src", ":/lab") is { } tree ? Invariant($"{tree.Commit[..10]}{(tree.IsClean ? "" : " with changes")}") : Unknown;
 
     private static string ReadMachine()
     {

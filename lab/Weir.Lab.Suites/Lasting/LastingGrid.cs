@@ -51,7 +51,8 @@ internal sealed class LastingGrid : IDisposable
     private async Task<string> MeasureAllAsync()
     {
         StringBuilder table = new();
-        table.Append("Weir's time divided by in-box's. One call in so many lasts, each so-manieth or (r) at random, as long as said; the others do nothing.\n\n");
+        table.Append(
+            "Weir's time divided by in-box's. One call in so many lasts, each so-manieth or (r) at random, as long as said; the others do nothing.\n\n");
         table.Append("| block, a call that lasts, workers |");
         table.AppendJoin("", LastingCell.Shares.Select(static share => Invariant($" 1/{share} | r |"))).Append('\n');
         table.Append("|---|").AppendJoin("", LastingCell.Shares.Select(static _ => "---:|---:|")).Append('\n');
@@ -87,7 +88,8 @@ internal sealed class LastingGrid : IDisposable
             }
         }
 
-        table.Append(Invariant($"\n- Never slower than in-box, but for {Slower - 1:P0} that a cell differs by from run to run: {cells - slower.Count} of {cells} cells, "));
+        table.Append(Invariant(
+            $"\n- Never slower than in-box, but for {Slower - 1:P0} that a cell differs by from run to run: {cells - slower.Count} of {cells} cells, "));
         return table.Append(slower.Count == 0 ? "met" : Invariant($"**missed by** {string.Join("; ", slower)}")).ToString();
     }
 

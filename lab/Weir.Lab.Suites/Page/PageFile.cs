@@ -3,7 +3,10 @@ namespace Weir.Lab.Suites.Page;
 /// <summary>The file that a command writes its page to.</summary>
 internal static class PageFile
 {
-    /// <summary>Why the page cannot be written, as a sentence; <see langword="null"/> when it can, or when none is wanted. Asked before minutes of measuring, not after.</summary>
+    /// <summary>
+    /// Why the page cannot be written, as a sentence; <see langword="null"/> when it can, or when none is wanted. Asked before minutes of measuring, not
+    /// after.
+    /// </summary>
     public static string? Refuse(FileInfo? page)
     {
         if (page is null)

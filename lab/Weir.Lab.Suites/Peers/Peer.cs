@@ -9,7 +9,8 @@ internal sealed record Peer(string Name, Func<int[], int, ItemCall, Cancellation
     public static Peer Loop { get; } = new("loop", static (items, _, call, token) => AwaitLoop.StoppableAsync(items, call, token));
 
     /// <summary>The platform's own way.</summary>
-    public static Peer ForEachAsync { get; } = new("Parallel.ForEachAsync", static (items, limit, call, token) => Peers.ForEachAsync.RunAsync(items, items.Length, limit, call, token));
+    public static Peer ForEachAsync { get; } =
+        new("Parallel.ForEachAsync", static (items, limit, call, token) => Peers.ForEachAsync.RunAsync(items, items.Length, limit, call, token));
 
     /// <summary>All of them, the plain loop first. A peer is a class, and a row here.</summary>
     public static IReadOnlyList<Peer> All { get; } =

@@ -15,21 +15,26 @@ namespace Weir.Lab.Suites.Ratios;
 /// <param name="progress">Where progress and errors go.</param>
 internal sealed class RatiosRun(TextWriter output, TextWriter progress)
 {
-    /// <summary>Runs and gives the exit code: 1 for wrong input, 3 when the arms of a case do unequal work, 130 when it was stopped. The suites that were measured until then are written.</summary>
+    /// <summary>
+    /// Runs and gives the exit code: 1 for wrong input, 3 when the arms of a case do unequal work, 130 when it was stopped. The suites that were measured
+    /// until then are written.
+    /// </summary>
     public async Task<int> RunAsync(
         IReadOnlyList<string> filters, int rounds, FileInfo? page, SuiteSet? set = null, CancellationToken cancellationToken = default)
     {
         IReadOnlyList<IGrouping<Type, SuiteCatalog.ParameterSet>> selected = SuiteCatalog.Select(filters, set);
         if (selected.Count == 0)
         {
-            await progress.WriteLineAsync($"No suite matches {string.Join(' ', filters)}; the suites are {string.Join(", ", SuiteCatalog.Suites.Select(static suite => suite.Name))}.");
+            await progress.WriteLineAsync(
+                $"No suite matches {string.Join(' ', filters)}; the suites are {string.Join(", ", SuiteCatalog.Suites.Select(static suite => suite.Name))}.");
             return 1;
         }
 
         SuiteSet[] sets = [.. selected.Select(static suite => SuiteCatalog.Info(suite.Key).Set).Distinct()];
         if (page is not null && sets.Length > 1)
         {
-            await progress.WriteLineAsync("--output is the page of one set of suites, and the filters select from several: add --suites core, --suites dataflow or --suites resilience.");
+            await progress.WriteLineAsync(
+                "--output is the page of one set of suites, and the filters select from several: add --suites core, --suites dataflow or --suites resilience.");
             return 1;
         }
 
@@ -68,7 +73,8 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
         return 0;
     }
 
-    private async Task MeasureAsync(IReadOnlyList<IGrouping<Type, SuiteCatalog.ParameterSet>> selected, int rounds, ResultPage page, CancellationToken cancellationToken)
+    private async Task MeasureAsync(
+        IReadOnlyList<IGrouping<Type, SuiteCatalog.ParameterSet>> selected, int rounds, ResultPage page, CancellationToken cancellationToken)
     {
         long start = Stopwatch.GetTimestamp();
         string commit = Surroundings.Commit();
@@ -89,7 +95,8 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
 
                     await progress.WriteLineAsync(Invariant($"{Stopwatch.GetElapsedTime(start).TotalSeconds,6:0.0} s  {suite.Key.Name} {measured.Name}"));
                     Sampler sampler = new(rounds, (arm, patience) =>
-                        progress.WriteLine(Invariant($"{Stopwatch.GetElapsedTime(start).TotalSeconds,6:0.0} s  {arm.Name} did not complete in {patience.TotalSeconds:0} s: left out")))
+                        progress.WriteLine(Invariant(
+                            $"{Stopwatch.GetElapsedTime(start).TotalSeconds,6:0.0} s  {arm.Name} did not complete in {patience.TotalSeconds:0} s: left out")))
                     {
                         IsFirst = last is null,
                     };
@@ -101,7 +108,8 @@ internal sealed class RatiosRun(TextWriter output, TextWriter progress)
             string appendix = last is null ? "" : await last.AppendixAsync();
             double noiseAfter = Surroundings.Noise();
             string provenance = Surroundings.Provenance(
-                commit, Invariant($"timer tick {tick:0.0} ms; {SpinSpeed.PerMicrosecond} spins = 1 us"), noiseBefore, noiseAfter, Invariant($"{rounds} rounds"));
+                commit, Invariant($"timer tick {tick:0.0} ms; {SpinSpeed.PerMicrosecond} spins = 1 us"), noiseBefore, noiseAfter,
+                Invariant($"{rounds} rounds"));
             string section = SuiteTable.Render(provenance, results) + (appendix.Length == 0 ? "" : $"\n\n{appendix}");
             page.Replace(suite.Key, section);
             await output.WriteLineAsync($"## {SuiteCatalog.Info(suite.Key).Title}\n\n{section}\n");

@@ -88,7 +88,10 @@ internal sealed class SampledArm(Sampler sampler, Suite suite, Arm arm)
     // Nothing when it was given up: then it is left to itself.
     private async Task<WindowOutcome?> WindowAsync(int round, CancellationToken cancellationToken)
     {
-        WindowPlan plan = WindowPlan.OfOne(round, Math.Max(1, _runs / BatchesOfSample), new WholeOperations { Each = _runs }) with { Patience = (suite.Patience, suite.Clock) };
+        WindowPlan plan = WindowPlan.OfOne(round, Math.Max(1, _runs / BatchesOfSample), new WholeOperations { Each = _runs }) with
+        {
+            Patience = (suite.Patience, suite.Clock),
+        };
         WindowOutcome outcome = await WindowAsync(plan, cancellationToken);
         if (!outcome.IsStuck)
         {

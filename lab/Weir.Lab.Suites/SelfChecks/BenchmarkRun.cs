@@ -20,7 +20,10 @@ internal static class BenchmarkRun
             .WithArtifactsPath(Path.Combine(Path.GetTempPath(), "weir-lab-check"))
             .WithBuildTimeout(TimeSpan.FromMinutes(10))
             .WithOptions(ConfigOptions.DisableLogFile);
-        BenchmarkReport[] reports = [.. LabBenchmarks.Run(types, ["--filter", "*", "--iterationCount", "8", "--warmupCount", "4"], config).SelectMany(static s => s.Reports)];
-        return reports.Length > 0 && reports.All(static r => r.Success) ? reports : throw new InvalidOperationException($"BenchmarkDotNet came to no result.\n{log.GetLog()}");
+        BenchmarkReport[] reports =
+            [.. LabBenchmarks.Run(types, ["--filter", "*", "--iterationCount", "8", "--warmupCount", "4"], config).SelectMany(static s => s.Reports)];
+        return reports.Length > 0 && reports.All(static r => r.Success)
+            ? reports
+            : throw new InvalidOperationException($"BenchmarkDotNet came to no result.\n{log.GetLog()}");
     }
 }

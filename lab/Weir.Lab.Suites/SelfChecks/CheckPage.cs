@@ -19,17 +19,20 @@ internal sealed class CheckPage(string existing)
     {
         CanaryReading canary = Canary.Read(CanaryPieces);
         _measured[check.Name] = Invariant($"Goal: {section.Goal} {(section.IsMet ? "Met." : "**Not met.**")}\n\n{section.Table}\n")
-            + Invariant($"Measured at commit {Surroundings.Commit()}; {Surroundings.Machine()}; timer tick {(await TimerTick.MeasureAsync()).TotalMilliseconds:0.0} ms; canary {canary.Variation:P1} afterwards.")
+            + Invariant($"Measured at commit {Surroundings.Commit()}; {Surroundings.Machine()}; timer tick ")
+            + Invariant($"{(await TimerTick.MeasureAsync()).TotalMilliseconds:0.0} ms; canary {canary.Variation:P1} afterwards.")
             + (canary.IsQuiet ? "" : " **The machine was not quiet: other programs had a share of its processors.**");
     }
 
     public string Render(IEnumerable<SelfCheck> checks)
     {
-        StringBuilder page = new($"# The lab, checked on itself\n\nMade by `{Command} --output docs/results/lab.md`; a section of its own with `--only NAME`.\n");
+        StringBuilder page =
+            new($"# The lab, checked on itself\n\nMade by `{Command} --output docs/results/lab.md`; a section of its own with `--only NAME`.\n");
         foreach (SelfCheck check in checks)
         {
             page.Append(Invariant($"\n## {check.Title}\n\n"));
-            PageBlocks.Append(page, PageBlocks.Measured, check.Name, _measured.GetValueOrDefault(check.Name, $"Not measured yet: `{Command} --only {check.Name} --output docs/results/lab.md`"));
+            PageBlocks.Append(page, PageBlocks.Measured, check.Name,
+                _measured.GetValueOrDefault(check.Name, $"Not measured yet: `{Command} --only {check.Name} --output docs/results/lab.md`"));
         }
 
         return page.ToString();

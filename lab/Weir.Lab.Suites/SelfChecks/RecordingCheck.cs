@@ -25,7 +25,8 @@ internal static class RecordingCheck
 
         double beyond = recorded - clock;
         string table = "| per call | ns |\n|---|---|\n"
-            + Invariant($"| reading the clock | {clock:0.0} |\n| reading the clock and recording the difference | {recorded:0.0} |\n| recording alone | {beyond:0.0} |\n")
+            + Invariant($"| reading the clock | {clock:0.0} |\n| reading the clock and recording the difference | {recorded:0.0} |\n| recording alone | ")
+            + Invariant($"{beyond:0.0} |\n")
             + "\nWith BenchmarkDotNet: `dotnet run -c Release --project lab/Weir.Cli -- bench --filter '*RecordingBenchmarks*'`.\n";
         return new CheckSection(
             Invariant($"recording a latency costs at most {MostNanoseconds:0} ns beyond the reading of the clock."), table, beyond <= MostNanoseconds);

@@ -23,7 +23,8 @@ internal static class SmallOperationsCheck
         Dictionary<string, double> benchmarks = BenchmarkRun.Reports([typeof(SmallOperationsBenchmarks)])
             .ToDictionary(static r => r.BenchmarkCase.Descriptor.WorkloadMethod.Name, static r => r.ResultStatistics?.Mean ?? double.NaN);
         bool isMet = true;
-        string table = "| nanoseconds per operation | the lab, one worker | rounds | overhead | loop by hand | its quartiles | BenchmarkDotNet |\n|---|---|---|---|---|---|---|\n";
+        string table = "| nanoseconds per operation | the lab, one worker | rounds | overhead | loop by hand | its quartiles | BenchmarkDotNet "
+            + "|\n|---|---|---|---|---|---|---|\n";
         foreach ((string name, Operation operation, Action<int> loop) in rows)
         {
             // By hand before and after, so that a machine that changes its speed meanwhile shows in the quartiles.
@@ -35,11 +36,16 @@ internal static class SmallOperationsCheck
             Spread lab = Spread.Of(run.Rates.Select(static r => 1e9 / r));
             LoopOverhead? overhead = run.Rounds[0].Overhead;
             isMet &= overhead is { IsSubtracted: false } || LoopByHand.Holds((low, middle, high), lab.Min, lab.Max);
-            table += Invariant($"| `{name}` | {lab.Median:0.00} | {lab.Min:0.00} to {lab.Max:0.00} | {(overhead is null ? "-" : Invariant($"{overhead.Nanoseconds:0.00} {(overhead.IsSubtracted ? "subtracted" : "included")}"))} | {middle:0.00} | {low:0.00} to {high:0.00} | {benchmarks.GetValueOrDefault(name, double.NaN):0.00} |\n");
+            table += Invariant(
+                $"| `{name}` | {lab.Median:0.00} | {lab.Min:0.00} to {lab.Max:0.00} | ")
+                    + Invariant(
+                        $"{(overhead is null ? "-" : Invariant($"{overhead.Nanoseconds:0.00} {(overhead.IsSubtracted ? "subtracted" : "included")}"))} | ")
+                            + Invariant($"{middle:0.00} | {low:0.00} to {high:0.00} | {benchmarks.GetValueOrDefault(name, double.NaN):0.00} |\n");
         }
 
         return new CheckSection(
-            Invariant($"where the lab subtracts what its loop adds, or need not, its rounds lie where the quartiles of a loop by hand do, give or take {LoopByHand.Tolerance}."),
+            Invariant($"where the lab subtracts what its loop adds, or need not, its rounds lie where the quartiles of a loop by hand do, give or take ")
+                + Invariant($"{LoopByHand.Tolerance}."),
             table + "\nNothing cannot be told from nothing: there the lab shows its loop and subtracts none of it, and BenchmarkDotNet shows what is left.\n",
             isMet);
     }

@@ -6,7 +6,9 @@ using static System.FormattableString;
 
 namespace Weir.Lab.Suites.SelfChecks;
 
-/// <summary>Code of an assembly, measured by <c>weir run</c> as one types it, by a loop with a stopwatch as one writes it by hand, and by BenchmarkDotNet.</summary>
+/// <summary>
+/// Code of an assembly, measured by <c>weir run</c> as one types it, by a loop with a stopwatch as one writes it by hand, and by BenchmarkDotNet.
+/// </summary>
 /// <param name="program">The program that answers <c>run</c>.</param>
 internal sealed class UsersCheck(Assembly program)
 {
@@ -27,12 +29,14 @@ internal sealed class UsersCheck(Assembly program)
         [
             ("a lock of its own", Method(nameof(code.TakeLock)), nameof(code.TakeLock), n => LoopOfLock(code, n)),
             ("an asynchronous method", Method(nameof(code.YieldAsync)), nameof(code.YieldAsync), n => LoopOfYield(code, n).GetAwaiter().GetResult()),
-            ("a class with set-up and a parameter", $"--class {nameof(UsersLookupBenchmarks)} --param size={lookup.Size}", nameof(lookup.Find), n => LoopOfFind(lookup, n)),
+            ("a class with set-up and a parameter", $"--class {nameof(UsersLookupBenchmarks)} --param size={lookup.Size}", nameof(lookup.Find),
+                n => LoopOfFind(lookup, n)),
             ("prints at every thousandth call", Method(nameof(code.Print)), nameof(code.Print), n => LoopOfPrint(code, n)),
             ("allocates", Method(nameof(code.Allocate)), nameof(code.Allocate), n => LoopOfAllocate(code, n)),
         ];
         bool areMet = true;
-        string table = "| code | options | ns: the lab | its rounds | loop by hand | its quartiles | BenchmarkDotNet | bytes: the lab | by hand | BenchmarkDotNet | goal |\n|---|---|---|---|---|---|---|---|---|---|---|\n";
+        string table = "| code | options | ns: the lab | its rounds | loop by hand | its quartiles | BenchmarkDotNet | bytes: the lab | by hand | "
+            + "BenchmarkDotNet | goal |\n|---|---|---|---|---|---|---|---|---|---|---|\n";
         foreach ((string what, string arguments, string name, Action<int> loop) in rows)
         {
             // By hand before and after, so that a machine that changes its speed meanwhile shows in the quartiles.
@@ -45,7 +49,8 @@ internal sealed class UsersCheck(Assembly program)
             BenchmarkReport benchmark = benchmarks[name];
             bool isMet = IsMet(byHand, lab.Median, bytes, name == nameof(code.Allocate) ? UsersBenchmarks.BytesOfAllocate : null);
             areMet &= isMet;
-            table += Invariant($"| {what} | `{arguments}` | {lab.Median:0.00} | {lab.Min:0.00} to {lab.Max:0.00} | {byHand.Middle:0.00} | {byHand.Low:0.00} to {byHand.High:0.00} | {benchmark.ResultStatistics?.Mean ?? double.NaN:0.00} | ")
+            table += Invariant($"| {what} | `{arguments}` | {lab.Median:0.00} | {lab.Min:0.00} to {lab.Max:0.00} | {byHand.Middle:0.00} | {byHand.Low:0.00} ")
+                + Invariant($"to {byHand.High:0.00} | {benchmark.ResultStatistics?.Mean ?? double.NaN:0.00} | ")
                 + Invariant($"{bytes:0} | {bytesByHand:0} | {Bytes(benchmark)} | {Word(isMet)} |\n");
         }
 
@@ -65,9 +70,17 @@ internal sealed class UsersCheck(Assembly program)
         }
 
         return new CheckSection(
-            Invariant($"the median of the lab's rounds lies within the quartiles of a loop by hand, give or take {LoopByHand.Tolerance}; what allocates {UsersBenchmarks.BytesOfAllocate} bytes is told to the byte; what throws or hangs ends with exit code {InvalidCode} and a sentence that says so."),
-            table + Invariant($"\nEach is `weir run --assembly Weir.Lab.Suites.dll` with these options and `{HowMuch}`, in a process of its own, while nothing else is measured; the methods are those of `{nameof(UsersBenchmarks)}`. By hand: {nameof(System.Diagnostics.Stopwatch)} around loops of 5 ms, 200 before and 200 after, when as many have warmed them up. ")
-            + "What throws and what hangs has no other columns: a loop by hand ends with the exception or not at all. BenchmarkDotNet blocks a thread for each asynchronous call.\n",
+            Invariant(
+                $"the median of the lab's rounds lies within the quartiles of a loop by hand, give or take {LoopByHand.Tolerance}; what allocates ")
+                    + Invariant($"{UsersBenchmarks.BytesOfAllocate} bytes is told to the byte; what throws or hangs ends with exit code {InvalidCode} and a ")
+                    + Invariant($"sentence that says so."),
+            table
+                + Invariant(
+                    $"\nEach is `weir run --assembly Weir.Lab.Suites.dll` with these options and `{HowMuch}`, in a process of its own, while nothing else is ")
+                        + Invariant($"measured; the methods are those of `{nameof(UsersBenchmarks)}`. By hand: {nameof(System.Diagnostics.Stopwatch)} around ")
+                        + Invariant($"loops of 5 ms, 200 before and 200 after, when as many have warmed them up. ")
+            + "What throws and what hangs has no other columns: a loop by hand ends with the exception or not at all. BenchmarkDotNet blocks a thread for "
+            + "each asynchronous call.\n",
             areMet);
     }
 
@@ -78,16 +91,19 @@ internal sealed class UsersCheck(Assembly program)
 
     private static string Word(bool isMet) => isMet ? "met" : "**not met**";
 
-    private static string Bytes(BenchmarkReport report) => report.GcStats.GetBytesAllocatedPerOperation(report.BenchmarkCase) is { } bytes ? Invariant($"{bytes}") : "-";
+    private static string Bytes(BenchmarkReport report) =>
+        report.GcStats.GetBytesAllocatedPerOperation(report.BenchmarkCase) is { } bytes ? Invariant($"{bytes}") : "-";
 
-    private static string[] Command(string arguments) => ["run", "--assembly", typeof(UsersBenchmarks).Assembly.Location, .. arguments.Split(' '), .. HowMuch.Split(' '), "--quiet"];
+    private static string[] Command(string arguments) =>
+        ["run", "--assembly", typeof(UsersBenchmarks).Assembly.Location, .. arguments.Split(' '), .. HowMuch.Split(' '), "--quiet"];
 
     private async Task<ArmRecord> MeasureAsync(string arguments, CancellationToken cancellationToken)
     {
         DirectoryInfo folder = Directory.CreateTempSubdirectory("weir-users-");
         try
         {
-            ChildEnd end = await ChildProgram.RunAsync(OwnProgram.StartInfo(program, [.. Command(arguments), "--export", "json", "--out", folder.FullName]), cancellationToken);
+            ChildEnd end = await ChildProgram.RunAsync(
+                OwnProgram.StartInfo(program, [.. Command(arguments), "--export", "json", "--out", folder.FullName]), cancellationToken);
             string file = Path.Combine(folder.FullName, "weir-run.json");
             return File.Exists(file) && ResultJson.Read(file).Arms is [{ IsMeasured: true } arm]
                 ? arm

@@ -7,7 +7,9 @@ using static System.FormattableString;
 
 namespace Weir.Lab.Suites.SelfChecks;
 
-/// <summary>How often <c>weir compare</c>, as one types it, calls the same thing twice different, and misses one that is a tenth slower, beside a busy neighbour.</summary>
+/// <summary>
+/// How often <c>weir compare</c>, as one types it, calls the same thing twice different, and misses one that is a tenth slower, beside a busy neighbour.
+/// </summary>
 /// <param name="program">The program that answers <c>compare</c>.</param>
 /// <param name="runs">How often each of the two comparisons is made.</param>
 /// <param name="keep">Where the result of each is kept. Those that are there are not measured again, so that it can be done in parts.</param>
@@ -43,16 +45,25 @@ internal sealed class VerdictCheck(Assembly program, int runs, DirectoryInfo kee
     {
         int found = (int)Math.Ceiling(LeastFound * slower.Count);
         int equivalent = (int)Math.Ceiling(LeastEquivalent * same.Count);
-        bool isMet = Count(slower, Verdict.Slower) >= found && Count(same, Verdict.Equivalent) >= equivalent && Count(same, Verdict.Faster) + Count(same, Verdict.Slower) + Count(slower, Verdict.Faster) == 0
+        bool isMet = Count(slower, Verdict.Slower) >= found && Count(same, Verdict.Equivalent) >= equivalent
+            && Count(same, Verdict.Faster) + Count(same, Verdict.Slower) + Count(slower, Verdict.Faster) == 0
             && same.Concat(slower).All(static v => v.Seconds <= MostSeconds);
-        string table = "| command | FASTER | SLOWER | EQUIVALENT | INCONCLUSIVE | median ratio | widest interval | looks | seconds: median | most |\n|---|---|---|---|---|---|---|---|---|---|\n"
+        string table = "| command | FASTER | SLOWER | EQUIVALENT | INCONCLUSIVE | median ratio | widest interval | looks | seconds: median | most "
+            + "|\n|---|---|---|---|---|---|---|---|---|---|\n"
             + Row(Same.Arguments, same) + Row(Slower.Arguments, slower)
-            + Invariant($"\nSeconds of each: {Times(same)}; {Times(slower)}. Measured from {same.Concat(slower).Min(static v => v.StartedAt):u} to {same.Concat(slower).Max(static v => v.StartedAt):u}.\n\n")
-            + Invariant($"Each is the command with its defaults, in processes of its own, while another process keeps {Neighbours} of {Environment.ProcessorCount} processors busy. Pairs of processes take turns (ABBA) in rounds of 100 ms and end when it is decided, with at most three looks ")
-            + "that share an alpha of 1 %, so all looks together claim a difference between equal things in at most 1 of 100 comparisons; interval and test are of this level ([how](../measuring.md#comparing-in-turns)). "
-            + Invariant($"None of {same.Count} wrong shows that fewer than {Math.Min(1, 3.0 / same.Count):P0} are (95 %); the 1 of 100 is shown by a thousand simulated ones (`TurnsComparisonTests`).\n");
+            + Invariant($"\nSeconds of each: {Times(same)}; {Times(slower)}. Measured from {same.Concat(slower).Min(static v => v.StartedAt):u} to ")
+            + Invariant($"{same.Concat(slower).Max(static v => v.StartedAt):u}.\n\n")
+            + Invariant(
+                $"Each is the command with its defaults, in processes of its own, while another process keeps {Neighbours} of {Environment.ProcessorCount} ")
+                    + Invariant(
+                        $"processors busy. Pairs of processes take turns (ABBA) in rounds of 100 ms and end when it is decided, with at most three looks ")
+            + "that share an alpha of 1 %, so all looks together claim a difference between equal things in at most 1 of 100 comparisons; interval and test "
+            + "are of this level ([how](../measuring.md#comparing-in-turns)). "
+            + Invariant($"None of {same.Count} wrong shows that fewer than {Math.Min(1, 3.0 / same.Count):P0} are (95 %); the 1 of 100 is shown by a thousand ")
+            + Invariant($"simulated ones (`TurnsComparisonTests`).\n");
         return new CheckSection(
-            Invariant($"of {slower.Count} comparisons with work that is a tenth longer at least {found} are SLOWER, of {same.Count} of the same work at least {equivalent} are EQUIVALENT and none is FASTER or SLOWER, and none takes more than {MostSeconds:0} s."),
+            Invariant($"of {slower.Count} comparisons with work that is a tenth longer at least {found} are SLOWER, of {same.Count} of the same work at least ")
+                + Invariant($"{equivalent} are EQUIVALENT and none is FASTER or SLOWER, and none takes more than {MostSeconds:0} s."),
             table,
             isMet);
     }
@@ -76,10 +87,15 @@ internal sealed class VerdictCheck(Assembly program, int runs, DirectoryInfo kee
                 new Thread(() => Spin(over.Token)) { IsBackground = true, Name = "neighbour" }.Start();
             }
 
-            (int code, _) = await OwnProgram.RunAsync(program, [.. command.Arguments, "--quiet", "--export", "json", "--out", folder.FullName], cancellationToken);
+            (int code, _) =
+                await OwnProgram.RunAsync(program, [.. command.Arguments, "--quiet", "--export", "json", "--out", folder.FullName], cancellationToken);
             KeptVerdict verdict = KeptVerdict.Read(folder, command.Arguments)
                 ?? throw new InvalidOperationException($"'weir {string.Join(' ', command.Arguments)}' ended with code {code} and no result.");
-            await progress.WriteLineAsync(Invariant($"{command.Name} {number}: {(verdict.Comparison is { } said ? $"{said.Verdict}, {said.Ratio:0.000} [{said.Interval}]" : "nothing compared")}, {verdict.Seconds:0} s"));
+            await progress.WriteLineAsync(
+                Invariant(
+                    $"{command.Name} {number}: ")
+                        + Invariant($"{(verdict.Comparison is { } said ? $"{said.Verdict}, {said.Ratio:0.000} [{said.Interval}]" : "nothing compared")}, ")
+                        + Invariant($"{verdict.Seconds:0} s"));
             return verdict;
         }
         finally
@@ -104,12 +120,17 @@ internal sealed class VerdictCheck(Assembly program, int runs, DirectoryInfo kee
         string ratio = compared.Length > 0 ? Invariant($"{Statistics.Spread.Of(compared.Select(static c => c.Ratio)).Median:0.000}") : "none";
         double Median(Func<KeptVerdict, double> figure) => Statistics.Spread.Of(verdicts.Select(figure)).Median;
         return Invariant(
-            $"| `weir {string.Join(' ', arguments)}` | {Count(verdicts, Verdict.Faster)} | {Count(verdicts, Verdict.Slower)} | {Count(verdicts, Verdict.Equivalent)} | {Count(verdicts, Verdict.Inconclusive)} | {ratio} | {widest.Replace("..", " to ", StringComparison.Ordinal)} | {Looks(verdicts)} | {Median(static v => v.Seconds):0.0} | {verdicts.Max(static v => v.Seconds):0.0} |\n");
+            $"| `weir {string.Join(' ', arguments)}` | {Count(verdicts, Verdict.Faster)} | {Count(verdicts, Verdict.Slower)} | ")
+                + Invariant(
+                    $"{Count(verdicts, Verdict.Equivalent)} | {Count(verdicts, Verdict.Inconclusive)} | {ratio} | ")
+                        + Invariant($"{widest.Replace("..", " to ", StringComparison.Ordinal)} | {Looks(verdicts)} | {Median(static v => v.Seconds):0.0} | ")
+                        + Invariant($"{verdicts.Max(static v => v.Seconds):0.0} |\n");
     }
 
     // Such as "1 (13), 2 (5), 3 (2)".
     private static string Looks(IEnumerable<KeptVerdict> verdicts) =>
-        string.Join(", ", verdicts.GroupBy(static v => v.Comparison?.Looks ?? 0).OrderBy(static g => g.Key).Select(static g => Invariant($"{g.Key} ({g.Count()})")));
+        string.Join(
+            ", ", verdicts.GroupBy(static v => v.Comparison?.Looks ?? 0).OrderBy(static g => g.Key).Select(static g => Invariant($"{g.Key} ({g.Count()})")));
 
     private static string Times(IEnumerable<KeptVerdict> verdicts) => string.Join(' ', verdicts.Select(static v => Invariant($"{v.Seconds:0}")));
 

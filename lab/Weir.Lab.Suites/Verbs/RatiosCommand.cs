@@ -20,7 +20,8 @@ internal static class RatiosCommand
         };
         Option<int> rounds = SuiteOptions.Rounds("How often each arm is measured; 0 only brings the page's frame up to date.", 9, 0, MostRounds);
         Option<FileInfo?> page = SuiteOptions.Output("The page to bring up to date. Sections that are not measured, and notes, are kept.");
-        Command ratios = new("ratios", "Measures Weir beside its peers: the arms of each case interleaved in one process, as ratios.") { filter, suites, rounds, page };
+        Command ratios =
+            new("ratios", "Measures Weir beside its peers: the arms of each case interleaved in one process, as ratios.") { filter, suites, rounds, page };
         ratios.SetAction((parsed, token) =>
         {
             SpinSpeed.Publish();

@@ -15,17 +15,22 @@ internal static class SelfCheckCommand
     public static Command Create(TextWriter output, TextWriter errors, Assembly program)
     {
         Option<string[]> only = SuiteOptions.Names("--only", "Which checks: verdicts, omission, recording, small, users, workers. Without it, all.");
-        Option<int> runs = SuiteOptions.Number("--runs", "How often each comparison of the check of verdicts is made, of about 21 s.", VerdictCheck.UsualRuns, 1, MostRuns);
-        Option<DirectoryInfo?> keep = new("--keep") { Description = "Where the results of these comparisons are kept. Those that are there are not made again, so they can be made in parts: --runs 3, then --runs 6." };
+        Option<int> runs =
+            SuiteOptions.Number("--runs", "How often each comparison of the check of verdicts is made, of about 21 s.", VerdictCheck.UsualRuns, 1, MostRuns);
+        Option<DirectoryInfo?> keep = new("--keep") { Description = "Where the results of these comparisons are kept. Those that are there are not made "
+            + "again, so they can be made in parts: --runs 3, then --runs 6." };
         Option<FileInfo?> page = SuiteOptions.Output("The page to write, such as docs/results/lab.md. Sections of checks that are not run stay as they are.");
-        Command command = new("selfcheck", "Shows on the lab itself what it claims: verdicts (about 15 minutes), coordinated omission, the cost of recording, short operations, code of users, workers that scale.") { only, runs, keep, page };
+        Command command = new("selfcheck", "Shows on the lab itself what it claims: verdicts (about 15 minutes), coordinated omission, the cost of recording, "
+            + "short operations, code of users, workers that scale.") { only, runs, keep, page };
         command.SetAction((parsed, token) => Task.Run(
-            () => RunAsync(output, errors, program, parsed.GetValue(only) ?? [], parsed.GetValue(runs), parsed.GetValue(keep), parsed.GetValue(page), token), CancellationToken.None));
+            () => RunAsync(output, errors, program, parsed.GetValue(only) ?? [], parsed.GetValue(runs), parsed.GetValue(keep), parsed.GetValue(page), token),
+            CancellationToken.None));
         return command;
     }
 
     private static async Task<int> RunAsync(
-        TextWriter output, TextWriter errors, Assembly program, string[] only, int runs, DirectoryInfo? keep, FileInfo? page, CancellationToken cancellationToken)
+        TextWriter output, TextWriter errors, Assembly program, string[] only, int runs, DirectoryInfo? keep, FileInfo? page,
+        CancellationToken cancellationToken)
     {
         DirectoryInfo kept = keep ?? Directory.CreateTempSubdirectory("weir-selfcheck-");
         try
@@ -55,7 +60,8 @@ internal static class SelfCheckCommand
         }
     }
 
-    private static async Task<int> RunAsync(TextWriter output, TextWriter errors, SelfCheck[] all, SelfCheck[] chosen, FileInfo? page, CancellationToken cancellationToken)
+    private static async Task<int> RunAsync(
+        TextWriter output, TextWriter errors, SelfCheck[] all, SelfCheck[] chosen, FileInfo? page, CancellationToken cancellationToken)
     {
         CheckPage result = new(PageFile.Read(page));
         bool areMet = true;

@@ -11,7 +11,8 @@ internal static class TableCommand
     /// <param name="only">What <c>--only</c> says.</param>
     /// <param name="page">What <c>--output</c> says.</param>
     /// <param name="run">Measures: gets the rounds, the names of the work, the page and what stops it, and gives the exit code.</param>
-    public static Command Create(Command command, Option<int> rounds, string only, string page, Func<int, IReadOnlyList<string>, FileInfo?, CancellationToken, Task<int>> run)
+    public static Command Create(
+        Command command, Option<int> rounds, string only, string page, Func<int, IReadOnlyList<string>, FileInfo?, CancellationToken, Task<int>> run)
     {
         Option<string[]> names = SuiteOptions.Names("--only", only);
         Option<FileInfo?> output = SuiteOptions.Output(page);

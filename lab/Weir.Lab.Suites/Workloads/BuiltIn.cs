@@ -24,7 +24,8 @@ internal sealed record BuiltIn(string Name, string Text, Func<BuiltInValues, Ite
     public TimeSpan Lasts { get; init; }
 
     /// <summary>The names of its parameters.</summary>
-    public IReadOnlyList<string> Parameters => [.. Grain is null ? Array.Empty<string>() : ["grain"], .. Parameter is null ? Array.Empty<string>() : [Parameter.Name], "gc"];
+    public IReadOnlyList<string> Parameters =>
+        [.. Grain is null ? Array.Empty<string>() : ["grain"], .. Parameter is null ? Array.Empty<string>() : [Parameter.Name], "gc"];
 
     /// <summary>About how long an operation takes.</summary>
     /// <param name="grain">Its grain.</param>

@@ -13,23 +13,47 @@ internal static class BuiltIns
     private static readonly IReadOnlyList<BuiltIn> Rows =
     [
         new("noop", "returns a number", static _ => new NoopWorkload()),
-        new("cpu", "computes for a grain, and checks the result", static v => new CpuWorkload(v.Grain, v.StepsPerSecond)) { Grain = Computing, Computes = true },
-        new("io", "waits for a grain without holding a thread, on a timer finer than the platform's", static v => new IoWorkload(v.Grain)) { Grain = Waiting, Waits = true },
-        new("delay", "awaits Task.Delay of a grain, which counts in ticks of the platform's timer", static v => new DelayWorkload(v.Grain)) { Grain = Waiting, Waits = true },
+        new("cpu", "computes for a grain, and checks the result", static v => new CpuWorkload(v.Grain, v.StepsPerSecond))
+        {
+            Grain = Computing, Computes = true,
+        },
+        new("io", "waits for a grain without holding a thread, on a timer finer than the platform's", static v => new IoWorkload(v.Grain))
+        {
+            Grain = Waiting, Waits = true,
+        },
+        new("delay", "awaits Task.Delay of a grain, which counts in ticks of the platform's timer", static v => new DelayWorkload(v.Grain))
+        {
+            Grain = Waiting, Waits = true,
+        },
         new("yield", "awaits Task.Yield", static _ => new YieldWorkload()),
-        new("mixed", "computes for a grain; one in ten also waits for a hundred grains", static v => new MixedWorkload("mixed", v.Grain, v.StepsPerSecond, MixedShape.Cache))
+        new("mixed", "computes for a grain; one in ten also waits for a hundred grains",
+            static v => new MixedWorkload("mixed", v.Grain, v.StepsPerSecond, MixedShape.Cache))
             { Grain = Both with { PerOperation = MixedShape.Cache.Grains }, Waits = true, Computes = true },
-        new("halves", "computes for a grain; each second one, by chance, waits for a hundred grains instead", static v => new MixedWorkload("halves", v.Grain, v.StepsPerSecond, MixedShape.Halves))
+        new("halves", "computes for a grain; each second one, by chance, waits for a hundred grains instead",
+            static v => new MixedWorkload("halves", v.Grain, v.StepsPerSecond, MixedShape.Halves))
             { Grain = Both with { PerOperation = MixedShape.Halves.Grains }, Waits = true, Computes = true },
-        new("heavy-tail", "computes for a grain; one in a hundred, by chance, for a hundred grains", static v => new HeavyTailWorkload(v.Grain, v.StepsPerSecond)) { Grain = Both with { PerOperation = 2 }, Computes = true },
-        new("alloc", "allocates memory (1 KB, or size), and keeps it for a while", static v => new AllocWorkload(v.Number)) { Parameter = new("size", 1024, 32, 1024 * 1024, IsBytes: true) },
-        new("channel", "moves an item through one bounded channel; groups producers and consumers", static v => new ChannelWorkload(v.Number)) { Parameter = Capacity },
+        new("heavy-tail", "computes for a grain; one in a hundred, by chance, for a hundred grains",
+            static v => new HeavyTailWorkload(v.Grain, v.StepsPerSecond)) { Grain = Both with { PerOperation = 2 }, Computes = true },
+        new("alloc", "allocates memory (1 KB, or size), and keeps it for a while", static v => new AllocWorkload(v.Number))
+        {
+            Parameter = new("size", 1024, 32, 1024 * 1024, IsBytes: true),
+        },
+        new("channel", "moves an item through one bounded channel; groups producers and consumers", static v => new ChannelWorkload(v.Number))
+        {
+            Parameter = Capacity,
+        },
         new("lock", "adds to a counter under one lock", static _ => new LockWorkload()),
         new("hash", "hashes memory with SHA-256 (64 KB, or size), and checks the result", static v => new HashWorkload(v.Number))
             { Parameter = new("size", 64 * 1024, 1, 1 << 30, IsBytes: true), Lasts = TimeSpan.FromMicroseconds(50) },
-        new("http", "gets a page from a server in this process over the loopback", static _ => new HttpWorkload()) { Lasts = TimeSpan.FromMicroseconds(100), Waits = true },
+        new("http", "gets a page from a server in this process over the loopback", static _ => new HttpWorkload())
+        {
+            Lasts = TimeSpan.FromMicroseconds(100), Waits = true,
+        },
         new("dataflow", "sends an item to one bounded ActionBlock of Weir.Dataflow", static v => new DataflowWorkload(v.Number)) { Parameter = Capacity },
-        new("dataflow-inbox", "sends an item to one bounded ActionBlock of System.Threading.Tasks.Dataflow", static v => new InBoxDataflowWorkload(v.Number)) { Parameter = Capacity },
+        new("dataflow-inbox", "sends an item to one bounded ActionBlock of System.Threading.Tasks.Dataflow", static v => new InBoxDataflowWorkload(v.Number))
+        {
+            Parameter = Capacity,
+        },
     ];
 
     /// <summary>All of them.</summary>

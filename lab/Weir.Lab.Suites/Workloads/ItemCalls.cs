@@ -28,7 +28,9 @@ internal static class ItemCalls
     /// <summary>Keeps a core busy: <paramref name="iterations"/> gives the loop's length for an item.</summary>
     public static ItemCall Spinning(Func<int, int> iterations) => (item, _) => new ValueTask<int>(CalibratedSpin.Run(item, iterations(item)));
 
-    /// <summary>Throws at once for one item in <paramref name="oneIn"/>, the first <paramref name="times"/> times. Counts attempts, so it is for one run.</summary>
+    /// <summary>
+    /// Throws at once for one item in <paramref name="oneIn"/>, the first <paramref name="times"/> times. Counts attempts, so it is for one run.
+    /// </summary>
     public static ItemCall FailingFirst(int oneIn, int times, int count)
     {
         int[] attempts = new int[count + 1];

@@ -45,9 +45,11 @@ internal sealed class ColdRun(TextWriter output, TextWriter progress)
         }
 
         double noiseBefore = Surroundings.Noise();
-        Dictionary<string, (ColdBuild Build, ColdArm Arm)> all = builds.SelectMany(build => arms.Select(arm => (build, arm))).ToDictionary(static pair => pair.build.KeyOf(pair.arm.Key));
+        Dictionary<string, (ColdBuild Build, ColdArm Arm)> all =
+            builds.SelectMany(build => arms.Select(arm => (build, arm))).ToDictionary(static pair => pair.build.KeyOf(pair.arm.Key));
         Dictionary<string, List<ColdReading>>? readings = await ProcessTurns.MeasureAsync(
-            [.. all.Keys], rounds, key => ColdBuilds.RunAsync(["exec", all[key].Build.Program, all[key].Arm.Key], cancellationToken), ColdReading.Parse, progress);
+            [.. all.Keys], rounds, key => ColdBuilds.RunAsync(["exec", all[key].Build.Program, all[key].Arm.Key], cancellationToken), ColdReading.Parse,
+            progress);
         if (readings is null)
         {
             return 3;

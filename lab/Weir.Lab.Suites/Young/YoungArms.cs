@@ -24,16 +24,24 @@ internal static class YoungArms
     {
         ItemCall call = ItemCalls.Light;
         yield return new(work, Loop, items, () => Summed(items, source => AwaitLoop.RunAsync(source, items, call)));
-        yield return new(work, "SelectParallelAsync", items, () => Summed(items, source => source.SelectParallelAsync(call, Options))) { Baseline = Loop, MostRatio = mostRatio };
-        yield return new(work, "Parallel.ForEachAsync", items, () => Summed(items, source => ForEachAsync.RunAsync(source, items, Limit, call))) { Baseline = Loop };
+        yield return new(work, "SelectParallelAsync", items, () => Summed(items, source => source.SelectParallelAsync(call, Options)))
+        {
+            Baseline = Loop, MostRatio = mostRatio,
+        };
+        yield return new(
+            work, "Parallel.ForEachAsync", items, () => Summed(items, source => ForEachAsync.RunAsync(source, items, Limit, call))) { Baseline = Loop };
     }
 
     private static IEnumerable<YoungArm> Streams(string work, int items)
     {
         ItemCall call = ItemCalls.Light;
         yield return new(work, Loop, items, () => Drained(items, source => AwaitLoop.Stream(source, call)));
-        yield return new(work, "SelectParallelStreamAsync", items, () => Drained(items, source => source.SelectParallelStreamAsync(call, Options))) { Baseline = Loop, MostPerItem = 60 };
-        yield return new(work, "SelectParallelStreamAsync, ordered", items, () => Drained(items, source => source.SelectParallelStreamAsync(call, Options with { OrderedOutput = true }))) { Baseline = Loop, MostPerItem = 60 };
+        yield return new(work, "SelectParallelStreamAsync", items, () => Drained(items, source => source.SelectParallelStreamAsync(call, Options)))
+        {
+            Baseline = Loop, MostPerItem = 60,
+        };
+        yield return new(work, "SelectParallelStreamAsync, ordered", items, () =>
+            Drained(items, source => source.SelectParallelStreamAsync(call, Options with { OrderedOutput = true }))) { Baseline = Loop, MostPerItem = 60 };
     }
 
     private static IEnumerable<YoungArm> Policies(string work, int items)

@@ -53,7 +53,8 @@ internal sealed class YoungRun(TextWriter output, TextWriter progress, Assembly 
 
         double noiseBefore = Surroundings.Noise();
         Dictionary<string, List<YoungReading>>? readings = await ProcessTurns.MeasureAsync(
-            [.. arms.Select(static arm => arm.Key)], rounds, key => OwnProgram.RunAsync(program, [Verb, Arm, key], cancellationToken), YoungReading.Parse, progress);
+            [.. arms.Select(static arm => arm.Key)], rounds, key => OwnProgram.RunAsync(program, [Verb, Arm, key], cancellationToken), YoungReading.Parse,
+            progress);
         if (readings is null)
         {
             return 3;

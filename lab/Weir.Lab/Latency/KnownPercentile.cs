@@ -15,7 +15,9 @@ internal readonly record struct KnownPercentile(double Percentile, double Nanose
     /// <summary>A percentile of some latencies.</summary>
     /// <param name="latency">The latencies. Nobody may be recording in it.</param>
     /// <param name="percentile">Which, from 0 to 100.</param>
-    /// <param name="clockCost">What a reading of the clock costs, in nanoseconds: each latency has one in it, and below two of them the clock tells nothing.</param>
+    /// <param name="clockCost">
+    /// What a reading of the clock costs, in nanoseconds: each latency has one in it, and below two of them the clock tells nothing.
+    /// </param>
     /// <returns>The percentile; <see langword="null"/> where not one latency lies beyond it, because then it would be the greatest one.</returns>
     public static KnownPercentile? Of(LatencyHistogram latency, double percentile, double clockCost)
     {

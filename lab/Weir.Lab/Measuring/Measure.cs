@@ -6,10 +6,13 @@ using Weir.Lab.Workers;
 
 namespace Weir.Lab.Measuring;
 
-/// <summary>Measures code in this process: how much workers do per second and at what cost, which of two things does more, and how the rate follows the number of workers.</summary>
+/// <summary>
+/// Measures code in this process: how much workers do per second and at what cost, which of two things does more, and how the rate follows the number of
+/// workers.
+/// </summary>
 /// <remarks>
-/// <para>Each method runs the set-up of a workload, warms it up until its rate is steady and its code compiled, and then measures rounds. What does not fit to be believed stands in <see cref="ResultFile.Findings"/>;
-/// an invalid measurement is a result too, with a finding that says so.</para>
+/// <para>Each method runs the set-up of a workload, warms it up until its rate is steady and its code compiled, and then measures rounds. What does not fit
+/// to be believed stands in <see cref="ResultFile.Findings"/>; an invalid measurement is a result too, with a finding that says so.</para>
 /// <para>Measure one thing at a time: two of these calls at once measure each other, in this process or in another. A Debug build measures Debug code.</para>
 /// </remarks>
 public static class Measure
@@ -39,7 +42,8 @@ public static class Measure
             "run",
             [(workload.Name, workload, spec)],
             rounds,
-            async () => [(await new WorkerRunner(spec, new WaitingObserver(options.Waiting)).RunAsync(workload, cancellationToken).ConfigureAwait(false), null)],
+            async () =>
+                [(await new WorkerRunner(spec, new WaitingObserver(options.Waiting)).RunAsync(workload, cancellationToken).ConfigureAwait(false), null)],
             cancellationToken);
     }
 
@@ -49,14 +53,21 @@ public static class Measure
     /// <param name="options">How both are measured; <see langword="null"/> for the defaults, by which it takes about fifteen seconds.</param>
     /// <param name="comparison">What counts as a difference; <see langword="null"/> for 3 % and a level of 1 %.</param>
     /// <param name="cancellationToken">Ends it. The result then has the rounds that are complete, and is marked as partial.</param>
-    /// <returns>A result with two arms, the baseline first, and one record in <see cref="ResultFile.Comparisons"/> with verdict, ratio and interval; none with fewer than two rounds of each.</returns>
-    /// <remarks>Both are measured in this one process, so the verdict is about this process: what differs from one process to the next, such as where the code lies, is in it. <c>weir compare</c> asks several.</remarks>
+    /// <returns>
+    /// A result with two arms, the baseline first, and one record in <see cref="ResultFile.Comparisons"/> with verdict, ratio and interval; none with fewer
+    /// than two rounds of each.
+    /// </returns>
+    /// <remarks>
+    /// Both are measured in this one process, so the verdict is about this process: what differs from one process to the next, such as where the code lies,
+    /// is in it. <c>weir compare</c> asks several.
+    /// </remarks>
     /// <exception cref="ArgumentException">The two have the same name.</exception>
     /// <exception cref="ArgumentOutOfRangeException">An option is outside its range; the message names it and the range.</exception>
     /// <exception cref="TimeoutException">A set-up did not end in time.</exception>
     /// <exception cref="OperationCanceledException">It was cancelled before the first round.</exception>
     public static async Task<ResultFile> CompareAsync(
-        IWorkload baseline, IWorkload candidate, MeasureOptions? options = null, ComparisonOptions? comparison = null, CancellationToken cancellationToken = default)
+        IWorkload baseline, IWorkload candidate, MeasureOptions? options = null, ComparisonOptions? comparison = null,
+        CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(baseline);
         ArgumentNullException.ThrowIfNull(candidate);
@@ -69,25 +80,33 @@ public static class Measure
         }
 
         int rounds = options.RoundsOr(ComparedRounds, LeastPairs);
-        ResultFile result = await TakingTurnsAsync("compare", [(baseline, options.Workers), (candidate, options.Workers)], rounds, options, cancellationToken).ConfigureAwait(false);
+        ResultFile result = await TakingTurnsAsync(
+            "compare", [(baseline, options.Workers), (candidate, options.Workers)], rounds, options, cancellationToken).ConfigureAwait(false);
         return result with
         {
             Comparisons = Comparing.All([(result.Arms[1], result.Arms[0])], comparison, interleaved: true),
-            Findings = [.. result.Findings, new Finding(FindingLevel.Note, "Both were measured in one process: what differs between processes is not in the interval.", FindingKind.Difference)],
+            Findings = [.. result.Findings, new Finding(
+                FindingLevel.Note, "Both were measured in one process: what differs between processes is not in the interval.", FindingKind.Difference)],
         };
     }
 
     /// <summary>Measures a workload with several numbers of workers in turns, and fits the Universal Scalability Law.</summary>
-    /// <param name="create">Makes the workload, once for each number of workers. They are all set up before the first round, and must have the same name.</param>
+    /// <param name="create">
+    /// Makes the workload, once for each number of workers. They are all set up before the first round, and must have the same name.
+    /// </param>
     /// <param name="workers">Different numbers of workers, at least one, each 1 to 4096. A fit needs six or so from one on.</param>
     /// <param name="options">How; <see langword="null"/> for the defaults. Its own workers and groups count for nothing here.</param>
     /// <param name="cancellationToken">Ends it. The result then has the rounds that are complete, and is marked as partial.</param>
-    /// <returns>A result with an arm for each number of workers, in the order given, and one record in <see cref="ResultFile.Fits"/>, which says when the fit must not be used.</returns>
+    /// <returns>
+    /// A result with an arm for each number of workers, in the order given, and one record in <see cref="ResultFile.Fits"/>, which says when the fit must not
+    /// be used.
+    /// </returns>
     /// <exception cref="ArgumentException">There is no number of workers, or one is there twice.</exception>
     /// <exception cref="ArgumentOutOfRangeException">An option is outside its range; the message names it and the range.</exception>
     /// <exception cref="TimeoutException">A set-up did not end in time.</exception>
     /// <exception cref="OperationCanceledException">It was cancelled before the first round.</exception>
-    public static async Task<ResultFile> ScaleAsync(Func<IWorkload> create, IReadOnlyList<int> workers, MeasureOptions? options = null, CancellationToken cancellationToken = default)
+    public static async Task<ResultFile> ScaleAsync(
+        Func<IWorkload> create, IReadOnlyList<int> workers, MeasureOptions? options = null, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(create);
         ArgumentNullException.ThrowIfNull(workers);
@@ -98,10 +117,12 @@ public static class Measure
 
         options = (options ?? new MeasureOptions()) with { Groups = null };
         int rounds = options.RoundsOr(ScaleRounds, least: 1);
-        return ScalingFits.Fitted(await TakingTurnsAsync("scale", [.. workers.Select(n => (create(), n))], rounds, options, cancellationToken).ConfigureAwait(false));
+        return ScalingFits.Fitted(
+            await TakingTurnsAsync("scale", [.. workers.Select(n => (create(), n))], rounds, options, cancellationToken).ConfigureAwait(false));
     }
 
-    private static Task<ResultFile> TakingTurnsAsync(string command, IReadOnlyList<(IWorkload Workload, int Workers)> arms, int rounds, MeasureOptions options, CancellationToken stop)
+    private static Task<ResultFile> TakingTurnsAsync(
+        string command, IReadOnlyList<(IWorkload Workload, int Workers)> arms, int rounds, MeasureOptions options, CancellationToken stop)
     {
         (string Name, IWorkload Workload, WorkerRunSpec Spec)[] known =
             [.. arms.Select(a => (a.Workload.Name, a.Workload, options.Spec(a.Workload.Name, a.Workers, rounds, takesTurns: true)))];
@@ -109,7 +130,8 @@ public static class Measure
         // All or none: what the loop adds cannot be subtracted from several workers.
         bool areSingle = known.All(static k => k.Spec.Workers == 1);
         known = [.. known.Select(k => (k.Name, k.Workload, k.Spec with { SubtractsOverhead = areSingle }))];
-        return ResultOfAsync(command, known, rounds, () => TurnRuns.MeasureAsync([.. known.Select(static k => (k.Workload, k.Spec))], rounds, options.Waiting, stop), stop);
+        return ResultOfAsync(
+            command, known, rounds, () => TurnRuns.MeasureAsync([.. known.Select(static k => (k.Workload, k.Spec))], rounds, options.Waiting, stop), stop);
     }
 
     private static async Task<ResultFile> ResultOfAsync(
@@ -143,7 +165,8 @@ public static class Measure
             Source = SourceRecord.Read(),
             Settings = SettingTexts.Of(arms[0].Spec, rounds, isolated: false),
             Arms = records,
-            Findings = [.. Finding.Company(alone), .. RunRecords.Problems(records), .. Finding.EachOnce(runs.SelectMany(static r => RunRecords.Findings(r.Run)))],
+            Findings =
+                [.. Finding.Company(alone), .. RunRecords.Problems(records), .. Finding.EachOnce(runs.SelectMany(static r => RunRecords.Findings(r.Run)))],
         };
     }
 
@@ -152,7 +175,9 @@ public static class Measure
         Name = name,
         Workers = spec.Workers,
         Settings = new Dictionary<string, string> { ["knobs"] = spec.ParameterHash },
-        Rounds = run is null ? [] : [.. RunRecords.Rounds(run).Select((r, i) => r with { Order = order is null ? i + 1 : i < order.Count ? order[i] : order.Count + 1 })],
+        Rounds = run is null
+            ? []
+            : [.. RunRecords.Rounds(run).Select((r, i) => r with { Order = order is null ? i + 1 : i < order.Count ? order[i] : order.Count + 1 })],
     };
 
     private sealed class WaitingObserver(Action<string>? waiting) : IRunObserver

@@ -9,11 +9,17 @@ public sealed record MeasureOptions
     /// <value>1 to 4096. The default is the number of processors.</value>
     public int Workers { get; init; } = Environment.ProcessorCount;
 
-    /// <summary>Named groups in place of <see cref="Workers"/>, for a workload whose workers do not all do the same: each worker finds its own in <see cref="WorkerContext.Group"/>. Not where the number of workers varies.</summary>
+    /// <summary>
+    /// Named groups in place of <see cref="Workers"/>, for a workload whose workers do not all do the same: each worker finds its own in
+    /// <see cref="WorkerContext.Group"/>. Not where the number of workers varies.
+    /// </summary>
     /// <value>Different names, each with at least one worker. <see langword="null"/>, the default, for one group.</value>
     public IReadOnlyList<WorkerGroup>? Groups { get; init; }
 
-    /// <summary>How many operations start per second, whether earlier ones have ended or not; <see langword="null"/> for as many as the workers do. Latency then also counts from the intended start.</summary>
+    /// <summary>
+    /// How many operations start per second, whether earlier ones have ended or not; <see langword="null"/> for as many as the workers do. Latency then also
+    /// counts from the intended start.
+    /// </summary>
     /// <value>More than zero.</value>
     public double? RatePerSecond { get; init; }
 
@@ -29,7 +35,10 @@ public sealed record MeasureOptions
     /// <value>1 to 10,000, and 8 at least to compare; <see langword="null"/> for 10, to compare for 48, and to scale for 6.</value>
     public int? Rounds { get; init; }
 
-    /// <summary>How long the unmeasured warm-up lasts at most. It ends before, when the rate is steady, and takes up to five seconds longer while code is being compiled.</summary>
+    /// <summary>
+    /// How long the unmeasured warm-up lasts at most. It ends before, when the rate is steady, and takes up to five seconds longer while code is being
+    /// compiled.
+    /// </summary>
     /// <value>Zero or more. The default is 3 seconds.</value>
     public TimeSpan LongestWarmUp { get; init; } = TimeSpan.FromSeconds(3);
 
@@ -51,7 +60,8 @@ public sealed record MeasureOptions
         TimeSpan duration = Duration ?? TimeSpan.FromMilliseconds(takesTurns ? 100 : 1200);
         Check(nameof(Duration), duration >= TimeSpan.FromMilliseconds(10) && duration <= TimeSpan.FromHours(1), duration, "10 milliseconds to an hour");
         Check(nameof(RatePerSecond), RatePerSecond is null or > 0 and < double.PositiveInfinity, RatePerSecond, "more than zero");
-        Check(nameof(MaxInFlight), MaxInFlight is null || (MaxInFlight >= 1 && RatePerSecond is not null), MaxInFlight, "at least 1, and needs a RatePerSecond");
+        Check(
+            nameof(MaxInFlight), MaxInFlight is null || (MaxInFlight >= 1 && RatePerSecond is not null), MaxInFlight, "at least 1, and needs a RatePerSecond");
         Check(nameof(LongestWarmUp), LongestWarmUp >= TimeSpan.Zero, LongestWarmUp, "zero or more");
         Check(nameof(Timeout), Timeout > TimeSpan.Zero, Timeout, "more than zero");
         WorkerRunSpec spec = new()

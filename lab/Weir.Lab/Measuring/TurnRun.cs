@@ -31,7 +31,9 @@ internal sealed class TurnRun : IRunObserver
     public async Task<WorkerRound?> NextAsync()
     {
         _turns.Writer.TryWrite(true);
-        return await _ended.Reader.WaitToReadAsync(CancellationToken.None).ConfigureAwait(false) && _ended.Reader.TryRead(out WorkerRound? round) ? round : null;
+        return await _ended.Reader.WaitToReadAsync(CancellationToken.None).ConfigureAwait(false) && _ended.Reader.TryRead(out WorkerRound? round)
+            ? round
+            : null;
     }
 
     /// <summary>Says that there are enough rounds, and waits for its end.</summary>

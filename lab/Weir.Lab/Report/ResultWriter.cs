@@ -5,7 +5,10 @@ using Weir.Lab.Results;
 
 namespace Weir.Lab.Report;
 
-/// <summary>Writes results in the forms that the command <c>weir</c> writes. Of one result each form is always the same text, whatever the language of the machine. Thread-safe.</summary>
+/// <summary>
+/// Writes results in the forms that the command <c>weir</c> writes. Of one result each form is always the same text, whatever the language of the machine.
+/// Thread-safe.
+/// </summary>
 public static class ResultWriter
 {
     /// <summary>For people: the settings, the tables and the findings.</summary>
@@ -20,7 +23,10 @@ public static class ResultWriter
         return text.ToString();
     }
 
-    /// <summary>For programs: all that was measured, as <c>docs/result-files.md</c> has it. <see cref="StoredResults"/> reads it, and so do <c>weir compare</c>, <c>weir report</c> and <c>weir baseline</c>.</summary>
+    /// <summary>
+    /// For programs: all that was measured, as <c>docs/result-files.md</c> has it. <see cref="StoredResults"/> reads it, and so do <c>weir compare</c>,
+    /// <c>weir report</c> and <c>weir baseline</c>.
+    /// </summary>
     /// <param name="result">The result.</param>
     /// <returns>An object, indented.</returns>
     public static string Json(ResultFile result)
@@ -47,7 +53,10 @@ public static class ResultWriter
         return ResultMarkdown.Write(result);
     }
 
-    /// <summary>A page with the tables as pictures too. It needs no network, no script and no other file, and holds the results themselves, so that <see cref="StoredResults"/> reads them back from it.</summary>
+    /// <summary>
+    /// A page with the tables as pictures too. It needs no network, no script and no other file, and holds the results themselves, so that
+    /// <see cref="StoredResults"/> reads them back from it.
+    /// </summary>
     /// <param name="results">The results, in the order in which they are to stand.</param>
     /// <returns>A document of HTML.</returns>
     /// <exception cref="ArgumentException">There is no result.</exception>

@@ -1,6 +1,8 @@
 namespace Weir.Lab.Resources;
 
-/// <summary>What all threads and the calling one have allocated, exactly and at one moment, so that the caller's own bytes can be taken from those of all.</summary>
+/// <summary>
+/// What all threads and the calling one have allocated, exactly and at one moment, so that the caller's own bytes can be taken from those of all.
+/// </summary>
 /// <param name="All">Bytes that all threads have allocated.</param>
 /// <param name="Own">Bytes that the calling thread has allocated.</param>
 internal readonly record struct AllocationSample(long All, long Own)

@@ -16,7 +16,8 @@ internal readonly record struct ResourceUse
     public TimeSpan Elapsed { get; init; }
 
     /// <summary>
-    /// The share of the machine's processor time that other programs did not take: what the process used and what nobody did, from 0 to 1. <see langword="null"/> where the system does not tell.
+    /// The share of the machine's processor time that other programs did not take: what the process used and what nobody did, from 0 to 1.
+    /// <see langword="null"/> where the system does not tell.
     /// </summary>
     public double? Room => Kernel.Idle is { } idle && SystemSample.MachineProcessors is { } processors && Elapsed > TimeSpan.Zero
         ? Math.Min(1, (Cpu + idle) / (processors * Elapsed))

@@ -18,18 +18,24 @@ internal sealed record SourceTree(string Commit, bool IsClean)
     {
         ArgumentNullException.ThrowIfNull(paths);
         string? commit = Git(directory, "rev-parse", "HEAD");
-        string? changes = commit is null ? null : Git(directory, ["status", "--porcelain", "--untracked-files=no", .. paths.Count > 0 ? ["--", .. paths] : Array.Empty<string>()]);
+        string? changes = commit is null
+            ? null
+            : Git(directory, ["status", "--porcelain", "--untracked-files=no", .. paths.Count > 0 ? ["--", .. paths] : Array.Empty<string>()]);
         return commit is { Length: > 0 } && changes is not null ? new SourceTree(commit, changes.Length == 0) : null;
     }
 
     /// <summary>The order of commits: each after those that it follows.</summary>
     /// <param name="commits">Some commits; those that the repository does not have are left out.</param>
     /// <param name="directory">A directory in the repository; <see langword="null"/> for the current one.</param>
-    /// <returns>These and all that they follow, the oldest first; <see langword="null"/> where there is no git or no repository, or git does not answer within five seconds.</returns>
+    /// <returns>
+    /// These and all that they follow, the oldest first; <see langword="null"/> where there is no git or no repository, or git does not answer within five
+    /// seconds.
+    /// </returns>
     public static IReadOnlyList<string>? Order(IReadOnlyCollection<string> commits, string? directory = null)
     {
         ArgumentNullException.ThrowIfNull(commits);
-        return commits.Count == 0 ? [] : Git(directory, ["rev-list", "--ignore-missing", "--topo-order", "--reverse", .. commits, "--"])?.Split('\n', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
+        return commits.Count == 0 ? [] : Git(directory, ["rev-list", "--ignore-missing", "--topo-order", "--reverse", .. commits, "--"])?.Split(
+            '\n', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
     }
 
     private static string? Git(string? directory, params string[] arguments)

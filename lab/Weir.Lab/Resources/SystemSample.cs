@@ -10,9 +10,13 @@ internal readonly partial record struct SystemSample
     private const int VoluntaryAt = 16;
     private const int InvoluntaryAt = 17;
 
-    /// <summary>How many processors the machine's times are of, which may be more than the process may use; <see langword="null"/> on a system that does not tell.</summary>
+    /// <summary>
+    /// How many processors the machine's times are of, which may be more than the process may use; <see langword="null"/> on a system that does not tell.
+    /// </summary>
     internal static int? MachineProcessors { get; } = OperatingSystem.IsLinux()
-        && Lines("/proc/stat").Count(static l => l.StartsWith("cpu", StringComparison.Ordinal) && l.Length > 3 && char.IsAsciiDigit(l[3])) is > 0 and int count ? count : null;
+        && Lines("/proc/stat").Count(static l => l.StartsWith("cpu", StringComparison.Ordinal) && l.Length > 3 && char.IsAsciiDigit(l[3])) is > 0 and int count
+        ? count
+        : null;
 
     /// <summary>How often a thread of the process gave up its processor to wait.</summary>
     public long? VoluntarySwitches { get; init; }
@@ -71,14 +75,19 @@ internal readonly partial record struct SystemSample
         };
     }
 
-    /// <summary>Of the line <c>cpu  user nice system idle iowait irq softirq steal</c>, in hundredths of a second; what follows is counted in user already.</summary>
+    /// <summary>
+    /// Of the line <c>cpu user nice system idle iowait irq softirq steal</c>, in hundredths of a second; what follows is counted in user already.
+    /// </summary>
     internal static (TimeSpan? Idle, TimeSpan? Steal, TimeSpan? All) ProcessorTimes(string? line)
     {
         const int fields = 8;
         string[] parts = line?.Split(' ', StringSplitOptions.RemoveEmptyEntries) ?? [];
-        long[] hundredths = parts is ["cpu", ..] ? [.. parts.Skip(1).Take(fields).Select(static f => long.TryParse(f, CultureInfo.InvariantCulture, out long n) ? n : -1)] : [];
+        long[] hundredths = parts is ["cpu", ..]
+            ? [.. parts.Skip(1).Take(fields).Select(static f => long.TryParse(f, CultureInfo.InvariantCulture, out long n) ? n : -1)]
+            : [];
         return hundredths.Length == fields && hundredths.All(static n => n >= 0)
-            ? (TimeSpan.FromMilliseconds((hundredths[3] + hundredths[4]) * 10), TimeSpan.FromMilliseconds(hundredths[7] * 10), TimeSpan.FromMilliseconds(hundredths.Sum() * 10))
+            ? (TimeSpan.FromMilliseconds((hundredths[3] + hundredths[4]) * 10), TimeSpan.FromMilliseconds(hundredths[7] * 10),
+                TimeSpan.FromMilliseconds(hundredths.Sum() * 10))
             : (null, null, null);
     }
 

@@ -54,10 +54,12 @@ public sealed record ArmRecord
     public MedianInterval RateInterval() => MedianInterval.Of([.. Counted.Select(static r => r.Rate)]);
 
     /// <summary>The mean of a figure over the rounds that have it.</summary>
-    internal double? Mean(Func<RoundRecord, double?> figure) => Counted.Select(figure).OfType<double>().ToArray() is { Length: > 0 } values ? values.Average() : null;
+    internal double? Mean(Func<RoundRecord, double?> figure) =>
+        Counted.Select(figure).OfType<double>().ToArray() is { Length: > 0 } values ? values.Average() : null;
 
     /// <summary>The greatest value of a figure over the rounds that have it.</summary>
-    internal double? Max(Func<RoundRecord, double?> figure) => Counted.Select(figure).OfType<double>().ToArray() is { Length: > 0 } values ? values.Max() : null;
+    internal double? Max(Func<RoundRecord, double?> figure) =>
+        Counted.Select(figure).OfType<double>().ToArray() is { Length: > 0 } values ? values.Max() : null;
 
     /// <summary>The latencies of all rounds in one, never averaged; <see langword="null"/> when there are none.</summary>
     internal LatencyHistogram? Latency(Func<RoundRecord, string?> kind)

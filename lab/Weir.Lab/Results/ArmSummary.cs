@@ -3,7 +3,10 @@ using Weir.Lab.Statistics;
 
 namespace Weir.Lab.Results;
 
-/// <summary>What the rounds of one arm come to: for programs that do not want to add them up themselves. It is made of the rounds whenever it is asked for, and never read.</summary>
+/// <summary>
+/// What the rounds of one arm come to: for programs that do not want to add them up themselves. It is made of the rounds whenever it is asked for, and never
+/// read.
+/// </summary>
 public sealed record ArmSummary
 {
     /// <summary>The name of the arm.</summary>

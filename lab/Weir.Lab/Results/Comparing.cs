@@ -19,7 +19,8 @@ internal static class Comparing
         [
             .. pairs.Select(p => (p.Arm, p.Against, Rates: Rates(p.Arm), Base: Rates(p.Against)))
                 .Where(static p => p.Rates.Length > 1 && p.Base.Length > 1)
-                .Select(p => (p.Arm, p.Against, p.Rates, p.Base, options with { IsPaired = interleaved && p.Rates.Length == p.Base.Length && p.Rates.Length >= LeastPairs })),
+                .Select(p => (p.Arm, p.Against, p.Rates, p.Base,
+                    options with { IsPaired = interleaved && p.Rates.Length == p.Base.Length && p.Rates.Length >= LeastPairs })),
         ];
         double[] raw = [.. known.Select(static k => Comparison.Of(k.Base, k.Rates, k.Options).P)];
         double[] adjusted = Holm.Adjust(raw);

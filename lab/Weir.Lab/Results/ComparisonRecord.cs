@@ -6,7 +6,8 @@ namespace Weir.Lab.Results;
 /// <summary>Two arms compared, round by round.</summary>
 public sealed record ComparisonRecord
 {
-    // Beyond it the ends of an interval say nothing about the two arms, only that there are too few values: of two pairs they can be twenty orders of magnitude apart.
+    // Beyond it the ends of an interval say nothing about the two arms, only that there are too few values: of two pairs they can be twenty orders of
+    // magnitude apart.
     private const double WidestInterval = 100;
 
     /// <summary>The label of the arm that is compared.</summary>

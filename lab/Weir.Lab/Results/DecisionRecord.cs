@@ -32,5 +32,6 @@ public sealed record DecisionRecord
     /// <summary>The decision as a sentence.</summary>
     /// <returns>Call, time, items, change and reason.</returns>
     public override string ToString() => FormattableString.Invariant(
-        $"{Call} call, {AtSeconds * 1e3:0.00} ms, {Numbers.Grouped(Items)} items: {(From == To ? To : $"{From} -> {To}")}, threads {Numbers.Grouped(Threads)}, in flight {Numbers.Grouped(InFlight)}: {Reason}");
+        $"{Call} call, {AtSeconds * 1e3:0.00} ms, {Numbers.Grouped(Items)} items: {(From == To ? To : $"{From} -> {To}")}, threads ")
+            + FormattableString.Invariant($"{Numbers.Grouped(Threads)}, in flight {Numbers.Grouped(InFlight)}: {Reason}");
 }

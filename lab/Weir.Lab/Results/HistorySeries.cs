@@ -41,7 +41,10 @@ internal sealed record HistorySeries
 
         IReadOnlyList<ChangePoint> found = ChangePoints.Of([.. Points.Select(static p => Math.Log(p.Rate))], options.Alpha, steps);
         int[] ends = [0, .. found.Select(static c => c.Index), Points.Count];
-        return this with { Changes = [.. found.Select((c, i) => Change(c, Points.Take(ends[i]..ends[i + 1]), Points.Take(ends[i + 1]..ends[i + 2]), options))] };
+        return this with
+        {
+            Changes = [.. found.Select((c, i) => Change(c, Points.Take(ends[i]..ends[i + 1]), Points.Take(ends[i + 1]..ends[i + 2]), options))],
+        };
     }
 
     private HistoryChange Change(ChangePoint at, IEnumerable<HistoryPoint> before, IEnumerable<HistoryPoint> after, ComparisonOptions options)

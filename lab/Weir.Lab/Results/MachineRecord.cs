@@ -41,7 +41,8 @@ public sealed record MachineRecord
     internal static MachineRecord Read()
     {
         MachineInfo machine = MachineInfo.Read();
-        string all = string.Join('\n', [machine.Cpu, $"{machine.Cores}", machine.Os, machine.Architecture, machine.DotNet, machine.Gc, .. machine.Variables.Select(static v => $"{v.Key}={v.Value}")]);
+        string all = string.Join('\n', [machine.Cpu, $"{machine.Cores}", machine.Os, machine.Architecture, machine.DotNet, machine.Gc,
+            .. machine.Variables.Select(static v => $"{v.Key}={v.Value}")]);
         return new MachineRecord
         {
             Cpu = machine.Cpu,

@@ -10,11 +10,15 @@ public static class ResultComparison
     /// <param name="after">The one that is compared, and what it is called.</param>
     /// <param name="options">What counts as a difference; <see langword="null"/> for 3 % and a level of 1 %.</param>
     /// <param name="across">The settings that may differ between the two, by name; <see langword="null"/> for none.</param>
-    /// <returns>A result with the arms of both, in pairs, and a comparison for each pair that has two rounds on each side. Its findings say that the two were not measured in turns.</returns>
+    /// <returns>
+    /// A result with the arms of both, in pairs, and a comparison for each pair that has two rounds on each side. Its findings say that the two were not
+    /// measured in turns.
+    /// </returns>
     /// <exception cref="ArgumentOutOfRangeException">An option is outside its range.</exception>
     /// <exception cref="IncomparableResultsException">They have nothing in common, or differ in a setting that is not in <paramref name="across"/>.</exception>
     public static ResultFile Of(
-        (string Name, ResultFile Result) before, (string Name, ResultFile Result) after, ComparisonOptions? options = null, IReadOnlyList<string>? across = null)
+        (string Name, ResultFile Result) before, (string Name, ResultFile Result) after, ComparisonOptions? options = null,
+        IReadOnlyList<string>? across = null)
     {
         ArgumentNullException.ThrowIfNull(before.Result, nameof(before));
         ArgumentNullException.ThrowIfNull(after.Result, nameof(after));
@@ -29,33 +33,39 @@ public static class ResultComparison
         ];
 
         // A single arm on each side is meant to be compared, whatever it is called.
-        if (pairs.Length == 0 && before.Result.Arms.Count == 1 && after.Result.Arms.Count == 1 && before.Result.Arms[0].IsMeasured && after.Result.Arms[0].IsMeasured)
+        if (pairs.Length == 0 && before.Result.Arms.Count == 1 && after.Result.Arms.Count == 1 && before.Result.Arms[0].IsMeasured
+            && after.Result.Arms[0].IsMeasured)
         {
             pairs = [(before.Result.Arms[0], after.Result.Arms[0])];
         }
 
         if (pairs.Length == 0)
         {
-            throw new IncomparableResultsException($"'{before.Name}' and '{after.Name}' have no arm in common: the name and the workers of an arm must be the same in both.");
+            throw new IncomparableResultsException(
+                $"'{before.Name}' and '{after.Name}' have no arm in common: the name and the workers of an arm must be the same in both.");
         }
 
         List<Finding> findings = [.. after.Result.Findings.Where(static f => f.Level != FindingLevel.Note)];
         if (before.Result.Machine.Hash != after.Result.Machine.Hash)
         {
-            findings.Add(new Finding(FindingLevel.Doubt, $"The two were measured in different environments ({before.Result.Machine.Hash} and {after.Result.Machine.Hash}): the difference may be the machine's.", FindingKind.Difference));
+            findings.Add(new Finding(FindingLevel.Doubt, $"The two were measured in different environments ({before.Result.Machine.Hash} and "
+                + $"{after.Result.Machine.Hash}): the difference may be the machine's.", FindingKind.Difference));
         }
 
         string[] different =
         [
-            .. pairs.SelectMany(p => SettingDifferences.Check((before.Name, before.Result, p.Before), (after.Name, after.Result, p.After), across ?? [])).Distinct(),
+            .. pairs.SelectMany(p => SettingDifferences.Check((before.Name, before.Result, p.Before), (after.Name, after.Result, p.After), across ?? []))
+                .Distinct(),
         ];
         if (different.Length > 0)
         {
             findings.Add(new Finding(FindingLevel.Note, $"The two differ in {string.Join(", ", different)}, as was asked for.", FindingKind.Difference));
         }
 
-        findings.Add(new Finding(FindingLevel.Doubt, "The two were measured one after the other, not in turns: what the machine did meanwhile is in the difference.", FindingKind.Difference));
-        ArmRecord[] labelled = [.. pairs.SelectMany(p => new[] { p.Before with { Name = $"{before.Name}: {p.Before.Name}" }, p.After with { Name = $"{after.Name}: {p.After.Name}" } })];
+        findings.Add(new Finding(FindingLevel.Doubt,
+            "The two were measured one after the other, not in turns: what the machine did meanwhile is in the difference.", FindingKind.Difference));
+        ArmRecord[] labelled = [.. pairs.SelectMany(
+            p => new[] { p.Before with { Name = $"{before.Name}: {p.Before.Name}" }, p.After with { Name = $"{after.Name}: {p.After.Name}" } })];
         return after.Result with
         {
             Command = "compare",

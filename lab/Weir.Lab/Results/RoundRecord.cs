@@ -48,7 +48,9 @@ public sealed record RoundRecord
     /// <summary>The share of the machine's processor time that other programs did not take, from 0 to 1.</summary>
     public double? Room { get; init; }
 
-    /// <summary>Which of the processes that take turns made it, from 1; <see langword="null"/> where each round has a process of its own, or all have one.</summary>
+    /// <summary>
+    /// Which of the processes that take turns made it, from 1; <see langword="null"/> where each round has a process of its own, or all have one.
+    /// </summary>
     public int? Process { get; init; }
 
     /// <summary>Which turn of these processes it belongs to, from 1.</summary>
@@ -102,7 +104,10 @@ public sealed record RoundRecord
     /// <summary>The most memory that the process had resident so far.</summary>
     public long? PeakResidentBytes { get; init; }
 
-    /// <summary>What the measuring loop adds to each operation, in nanoseconds; <see langword="null"/> where it is not measured, as for operations of two microseconds and more.</summary>
+    /// <summary>
+    /// What the measuring loop adds to each operation, in nanoseconds; <see langword="null"/> where it is not measured, as for operations of two microseconds
+    /// and more.
+    /// </summary>
     public double? OverheadNs { get; init; }
 
     /// <summary>Whether the rate is without that.</summary>

@@ -46,7 +46,9 @@ internal static class RunRecords
             bool invalid = !wrong[0].Disturbed || wrong.Length > arm.Rounds.Count * MostLeftOut;
             yield return new Finding(
                 invalid ? FindingLevel.Invalid : FindingLevel.Doubt,
-                $"{arm.Label}: {(wrong[0].Disturbed ? $"{wrong.Length} of {arm.Rounds.Count} rounds {(wrong.Length == 1 ? "was" : "were")} left out. " : "")}{wrong[0].Problem}",
+                $"{arm.Label}: "
+                    + $"{(wrong[0].Disturbed ? $"{wrong.Length} of {arm.Rounds.Count} rounds {(wrong.Length == 1 ? "was" : "were")} left out. " : "")}"
+                    + $"{wrong[0].Problem}",
                 FindingKind.Rounds);
         }
     }

@@ -6,7 +6,8 @@ internal static class SettingDifferences
     // They say how often, how long and where it was measured, and which arms took part, not what: an arm's own size is its workers.
     private static readonly HashSet<string> OfTheMeasuring =
     [
-        "rounds", "trials", "warmup", "duration", "isolate", "seed", "input", "knobs", "runtime", "sweep", "cdc_parallel_size", "cdc_concurrency", "peer_degree",
+        "rounds", "trials", "warmup", "duration", "isolate", "seed", "input", "knobs", "runtime", "sweep", "cdc_parallel_size", "cdc_concurrency",
+        "peer_degree",
     ];
 
     /// <summary>Throws when there is a difference that nobody asked for.</summary>
@@ -15,7 +16,8 @@ internal static class SettingDifferences
     /// <param name="across">The settings that may differ.</param>
     /// <returns>The settings that do differ, as parts of a sentence.</returns>
     /// <exception cref="IncomparableResultsException">There is one.</exception>
-    public static IReadOnlyList<string> Check((string Name, ResultFile Result, ArmRecord Arm) before, (string Name, ResultFile Result, ArmRecord Arm) after, IReadOnlyList<string> across)
+    public static IReadOnlyList<string> Check(
+        (string Name, ResultFile Result, ArmRecord Arm) before, (string Name, ResultFile Result, ArmRecord Arm) after, IReadOnlyList<string> across)
     {
         Dictionary<string, string> left = Of(before.Result, before.Arm);
         Dictionary<string, string> right = Of(after.Result, after.Arm);
@@ -34,7 +36,8 @@ internal static class SettingDifferences
     }
 
     /// <summary>The settings of an arm that say what was measured, in one text.</summary>
-    public static string Text(ResultFile result, ArmRecord arm) => string.Join(", ", Of(result, arm).OrderBy(static s => s.Key, StringComparer.Ordinal).Select(static s => $"{s.Key}={s.Value}"));
+    public static string Text(ResultFile result, ArmRecord arm) =>
+        string.Join(", ", Of(result, arm).OrderBy(static s => s.Key, StringComparer.Ordinal).Select(static s => $"{s.Key}={s.Value}"));
 
     private static Dictionary<string, string> Of(ResultFile result, ArmRecord arm)
     {

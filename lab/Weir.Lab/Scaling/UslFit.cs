@@ -57,7 +57,8 @@ internal sealed record UslFit
     public string Summary => !IsUsable
         ? $"No fit: {string.Join(" ", Refusals)}"
         : HasPeak
-            ? Invariant($"Peak {PeakRate:N0}/s at {PeakWorkers:0.#} workers (sigma {Sigma.Value:0.####}, kappa {Kappa.Value:0.######}, R2 {RSquared:0.000}, unweighted).")
+            ? Invariant($"Peak {PeakRate:N0}/s at {PeakWorkers:0.#} workers (sigma {Sigma.Value:0.####}, kappa {Kappa.Value:0.######}, R2 {RSquared:0.000}, ")
+                + Invariant($"unweighted).")
             : Invariant($"No peak inside the measured range (sigma {Sigma.Value:0.####}, kappa {Kappa.Value:0.######}, R2 {RSquared:0.000}, unweighted).");
 
     /// <summary>Fits the law.</summary>

@@ -3,8 +3,8 @@ namespace Weir.Lab.Scaling;
 /// <summary>Finds the least squares of the law's three parameters within their bounds.</summary>
 /// <remarks>
 /// Written as <c>X = N / (a + b (N - 1) + c N (N - 1))</c> the denominator is linear, so the method of Levenberg and Marquardt finds its way from
-/// the solution of the linear problem. A bound that would be broken is an equation: every combination of bounds is solved, and the best that keeps to the others
-/// is taken. Nothing is weighted, so large rates count more than small ones.
+/// the solution of the linear problem. A bound that would be broken is an equation: every combination of bounds is solved, and the best that keeps to the
+/// others is taken. Nothing is weighted, so large rates count more than small ones.
 /// </remarks>
 internal static class UslSolver
 {

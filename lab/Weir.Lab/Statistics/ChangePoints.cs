@@ -2,14 +2,17 @@ namespace Weir.Lab.Statistics;
 
 /// <summary>Finds where a sequence of measurements changed, such as the rates of a program commit by commit.</summary>
 /// <remarks>
-/// For each place at which the sequence can be split, the mean of the values before it is compared with that of the values after it, in units of the difference's standard deviation: that of the first k of n
-/// values and the others has the variance s² n / (k (n - k)) when all are of one distribution with variance s². For normal values this is the likelihood ratio (tests of this kind: A. Sen and M. S.
-/// Srivastava, <i>On Tests for Detecting Change in Mean</i>, Annals of Statistics 3, 1975). The greatest of these is compared with the greatest of sequences with the same values in random order; its
-/// probability is the share of those that reach it. When it is below alpha, there is a change at that place, and both parts are searched in the same way: a hierarchical search with a permutation test, as
-/// D. S. Matteson and N. A. James have it (JASA 109, 2014), who compare distributions by their energy distance and not means.
+/// For each place at which the sequence can be split, the mean of the values before it is compared with that of the values after it, in units of the
+/// difference's standard deviation: that of the first k of n values and the others has the variance s² n / (k (n - k)) when all are of one distribution with
+/// variance s². For normal values this is the likelihood ratio (tests of this kind: A. Sen and M. S. Srivastava, <i>On Tests for Detecting Change in
+/// Mean</i>, Annals of Statistics 3, 1975). The greatest of these is compared with the greatest of sequences with the same values in random order; its
+/// probability is the share of those that reach it. When it is below alpha, there is a change at that place, and both parts are searched in the same way: a
+/// hierarchical search with a permutation test, as D. S. Matteson and N. A. James have it (JASA 109, 2014), who compare distributions by their energy
+/// distance and not means.
 /// <para>
-/// The error: when all orders of the values are as likely, as without a change, the first test claims one with a probability of at most alpha, and without it nothing is searched further. Each part beside a
-/// change is another such test. Values that drift, or that hang together with those before them, are not in a random order, and a drift is told as changes.
+/// The error: when all orders of the values are as likely, as without a change, the first test claims one with a probability of at most alpha, and without it
+/// nothing is searched further. Each part beside a change is another such test. Values that drift, or that hang together with those before them, are not in a
+/// random order, and a drift is told as changes.
 /// </para>
 /// </remarks>
 internal static class ChangePoints
@@ -22,8 +25,13 @@ internal static class ChangePoints
 
     /// <summary>Finds the changes.</summary>
     /// <param name="values">The values in their order.</param>
-    /// <param name="alpha">How often a change may be claimed in a sequence that has none. More than 0 and less than 1; below 1 in 100,000 none is ever claimed.</param>
-    /// <param name="steps">For each value the step that it belongs to, such as its commit; values of one step stand together and are never split. <see langword="null"/> when each is a step of its own.</param>
+    /// <param name="alpha">
+    /// How often a change may be claimed in a sequence that has none. More than 0 and less than 1; below 1 in 100,000 none is ever claimed.
+    /// </param>
+    /// <param name="steps">
+    /// For each value the step that it belongs to, such as its commit; values of one step stand together and are never split. <see langword="null"/> when
+    /// each is a step of its own.
+    /// </param>
     /// <param name="seed">The start of the random numbers. The same gives the same changes.</param>
     /// <returns>The changes in their order.</returns>
     /// <exception cref="ArgumentException">There is not a step for each value.</exception>

@@ -12,7 +12,9 @@ internal sealed record Comparison(Verdict Verdict, RatioInterval Ratio, double P
     /// <param name="baseline">Rates of the baseline's rounds. At least one, all more than zero.</param>
     /// <param name="candidate">Rates of the candidate's rounds. At least one, all more than zero; for pairs as many, in the same order.</param>
     /// <param name="options">How; <see langword="null"/> for the defaults.</param>
-    /// <param name="adjust">Corrects the probability for other comparisons of the same run, as <see cref="Holm"/> does; <see langword="null"/> for none.</param>
+    /// <param name="adjust">
+    /// Corrects the probability for other comparisons of the same run, as <see cref="Holm"/> does; <see langword="null"/> for none.
+    /// </param>
     /// <returns>The comparison.</returns>
     public static Comparison Of(
         IReadOnlyList<double> baseline, IReadOnlyList<double> candidate, ComparisonOptions? options = null, Func<double, double>? adjust = null)

@@ -1,13 +1,15 @@
 namespace Weir.Lab.Statistics;
 
 /// <summary>
-/// The median of some rounds, and two of their own values between which the true median lies. It supposes nothing of how the rounds are distributed, only that they are independent of each other.
+/// The median of some rounds, and two of their own values between which the true median lies. It supposes nothing of how the rounds are distributed, only
+/// that they are independent of each other.
 /// </summary>
 /// <param name="Median">The middle value, or the mean of the two middle ones.</param>
 /// <param name="Low">The lower end.</param>
 /// <param name="High">The upper end.</param>
 /// <param name="Level">
-/// How often such an interval holds the true median, from 0 to 1: at least what was asked for. With few values it is less, and the interval reaches from the smallest to the greatest: 0.75 for three, 0 for one.
+/// How often such an interval holds the true median, from 0 to 1: at least what was asked for. With few values it is less, and the interval reaches from the
+/// smallest to the greatest: 0.75 for three, 0 for one.
 /// </param>
 public readonly record struct MedianInterval(double Median, double Low, double High, double Level)
 {
@@ -38,7 +40,8 @@ public readonly record struct MedianInterval(double Median, double Low, double H
         return new MedianInterval(Spread.MiddleOf(sorted), sorted[rank - 1], sorted[^rank], reached);
     }
 
-    // From the rank-th smallest to the rank-th greatest. It misses when fewer than so many values lie on one side, each of which does so as often as a coin shows heads.
+    // From the rank-th smallest to the rank-th greatest. It misses when fewer than so many values lie on one side, each of which does so as often as a coin
+    // shows heads.
     private static (int Rank, double Level) RankOf(int count, double level)
     {
         double logTerm = -count * Math.Log(2);

@@ -1,12 +1,14 @@
 namespace Weir.Lab.Statistics;
 
 /// <summary>
-/// How sure each look at a comparison must be that ends as soon as it is decided. Looking several times would claim too much if each look took the whole of alpha; here the looks share it.
+/// How sure each look at a comparison must be that ends as soon as it is decided. Looking several times would claim too much if each look took the whole of
+/// alpha; here the looks share it.
 /// </summary>
 /// <remarks>
-/// By the inequality of Bonferroni the looks together are wrong no more often than the sum of their shares, however they depend on each other: the looks at thirds of the time get a fifth, three
-/// tenths and the half of alpha. The bounds are wide at first and hardly wider than without looks at the end, as those of Haybittle and Peto are; the intervals are repeated confidence intervals
-/// (C. Jennison and B. W. Turnbull, <i>Group Sequential Methods with Applications to Clinical Trials</i>, 2000, chapters 2 and 9).
+/// By the inequality of Bonferroni the looks together are wrong no more often than the sum of their shares, however they depend on each other: the looks at
+/// thirds of the time get a fifth, three tenths and the half of alpha. The bounds are wide at first and hardly wider than without looks at the end, as those
+/// of Haybittle and Peto are; the intervals are repeated confidence intervals (C. Jennison and B. W. Turnbull, <i>Group Sequential Methods with Applications
+/// to Clinical Trials</i>, 2000, chapters 2 and 9).
 /// </remarks>
 internal sealed class SequentialLooks
 {

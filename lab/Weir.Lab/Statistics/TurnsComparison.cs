@@ -3,12 +3,14 @@ using Perfolizer.Mathematics.Distributions.ContinuousDistributions;
 namespace Weir.Lab.Statistics;
 
 /// <summary>
-/// Two things compared by rounds that pairs of processes made in turns. The pair is the unit: rounds of one process share its code, memory and threads, so the interval comes from how much the pairs
-/// differ, by the distribution of Student.
+/// Two things compared by rounds that pairs of processes made in turns. The pair is the unit: rounds of one process share its code, memory and threads, so
+/// the interval comes from how much the pairs differ, by the distribution of Student.
 /// </summary>
 /// <param name="Comparison">What it comes to.</param>
 /// <param name="Pairs">How many pairs of processes it rests on.</param>
-/// <param name="Slope">By how much the rate followed the room that others left, on logarithmic scales; <see langword="null"/> when the rounds were taken as they are.</param>
+/// <param name="Slope">
+/// By how much the rate followed the room that others left, on logarithmic scales; <see langword="null"/> when the rounds were taken as they are.
+/// </param>
 internal sealed record TurnsComparison(Comparison Comparison, int Pairs, double? Slope)
 {
     // With fewer turns the slope would follow chance.
@@ -23,9 +25,9 @@ internal sealed record TurnsComparison(Comparison Comparison, int Pairs, double?
     /// <param name="share">The share of alpha that this look has, as <see cref="SequentialLooks"/> says: more than 0, 1 for a single look.</param>
     /// <returns>The comparison. With fewer than two pairs nothing can be said.</returns>
     /// <remarks>
-    /// Where other programs take much of the processors, most of the differences between rounds are theirs. How much room they left is known, so it serves as a control variate: each turn's logarithm of
-    /// the ratio is compared at equal room, with the slope that the turns themselves show (R. Y. Rubinstein and R. Marcus, Operations Research 33, 1985). Not when the two sides themselves leave different
-    /// room, which is then a part of what is compared.
+    /// Where other programs take much of the processors, most of the differences between rounds are theirs. How much room they left is known, so it serves as
+    /// a control variate: each turn's logarithm of the ratio is compared at equal room, with the slope that the turns themselves show (R. Y. Rubinstein and
+    /// R. Marcus, Operations Research 33, 1985). Not when the two sides themselves leave different room, which is then a part of what is compared.
     /// </remarks>
     public static TurnsComparison Of(IReadOnlyList<TurnRound> rounds, ComparisonOptions options, double share = 1)
     {
@@ -58,7 +60,8 @@ internal sealed record TurnsComparison(Comparison Comparison, int Pairs, double?
             p = Math.Min(1, 2 * student.Cdf(-Math.Abs(estimate) / Math.Max(error, double.Epsilon)) / share);
         }
 
-        return new TurnsComparison(new Comparison(Comparison.Decide(ratio, p, options), ratio, p, ModalityOf(rounds, false), ModalityOf(rounds, true)), means.Length, slope);
+        return new TurnsComparison(
+            new Comparison(Comparison.Decide(ratio, p, options), ratio, p, ModalityOf(rounds, false), ModalityOf(rounds, true)), means.Length, slope);
     }
 
     private static double? SlopeOf(TurnDifference[] turns)
@@ -88,7 +91,10 @@ internal sealed record TurnsComparison(Comparison Comparison, int Pairs, double?
 
     // Of processes, not of rounds: rounds of a few milliseconds have heaps that the scheduler makes.
     private static Modality ModalityOf(IReadOnlyList<TurnRound> rounds, bool isCandidate) =>
-        rounds.Where(r => r.IsCandidate == isCandidate).GroupBy(static r => r.Pair).Select(static g => g.Average(static r => r.Rate)).ToArray() is { Length: > 0 } rates
+        rounds.Where(r => r.IsCandidate == isCandidate)
+            .GroupBy(static r => r.Pair)
+            .Select(static g => g.Average(static r => r.Rate))
+            .ToArray() is { Length: > 0 } rates
             ? Modality.Of(rates)
             : new Modality(2, []);
 
@@ -102,7 +108,9 @@ internal sealed record TurnsComparison(Comparison Comparison, int Pairs, double?
             select new TurnDifference(
                 turn.Key.Pair,
                 after.Average(static r => Math.Log(r.Rate)) - before.Average(static r => Math.Log(r.Rate)),
-                turn.All(static r => r.Room > 0) ? after.Average(static r => Math.Log(r.Room!.Value)) - before.Average(static r => Math.Log(r.Room!.Value)) : null);
+                turn.All(static r => r.Room > 0)
+                    ? after.Average(static r => Math.Log(r.Room!.Value)) - before.Average(static r => Math.Log(r.Room!.Value))
+                    : null);
 
         public double At(double? slope) => slope is { } s ? Rate - (s * Room!.Value) : Rate;
     }

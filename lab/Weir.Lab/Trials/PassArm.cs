@@ -58,5 +58,6 @@ internal sealed class PassArm(TrialArm arm, TrialOptions options, TrialSteps ste
         return RoundEnd.Next;
     }
 
-    private WindowPlan PlanOf(int round, TimeSpan length) => WindowPlan.OfOne(round, 1, new WholeOperations { Until = length }) with { Clock = options.TimeProvider };
+    private WindowPlan PlanOf(int round, TimeSpan length) =>
+        WindowPlan.OfOne(round, 1, new WholeOperations { Until = length }) with { Clock = options.TimeProvider };
 }

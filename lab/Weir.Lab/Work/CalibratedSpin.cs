@@ -38,7 +38,9 @@ internal sealed class CalibratedSpin
     public static CalibratedSpin Of(TimeSpan length, double stepsPerSecond) =>
         new(Math.Max(1, (long)Math.Round(length.TotalSeconds * stepsPerSecond)));
 
-    /// <summary>Measures how many steps this machine does in a second: the fastest of many short runs, because whatever disturbs a run makes it slower.</summary>
+    /// <summary>
+    /// Measures how many steps this machine does in a second: the fastest of many short runs, because whatever disturbs a run makes it slower.
+    /// </summary>
     /// <returns>Steps per second. It takes about 50 ms.</returns>
     public static double MeasureStepsPerSecond()
     {

@@ -2,7 +2,10 @@ using System.Globalization;
 
 namespace Weir.Lab.Work;
 
-/// <summary>How fast the processor does the steps of <see cref="CalibratedSpin"/>, measured once for a process and all its children, so that all of them do the same number of steps.</summary>
+/// <summary>
+/// How fast the processor does the steps of <see cref="CalibratedSpin"/>, measured once for a process and all its children, so that all of them do the same
+/// number of steps.
+/// </summary>
 internal static class SpinSpeed
 {
     /// <summary>Carries it to the children.</summary>

@@ -3,7 +3,9 @@ using System.Diagnostics;
 namespace Weir.Lab.Workers;
 
 /// <summary>The loop of an asynchronous worker whose operation has no result.</summary>
-/// <remarks>It awaits the operation itself: another method between them would cost a state machine per operation, which would be counted as the operation's.</remarks>
+/// <remarks>
+/// It awaits the operation itself: another method between them would cost a state machine per operation, which would be counted as the operation's.
+/// </remarks>
 internal sealed class AsyncOperation<TCall>(TCall call) : Operation(isAsync: true)
     where TCall : struct, IAsyncCall
 {

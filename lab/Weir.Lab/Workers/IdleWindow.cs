@@ -1,6 +1,9 @@
 namespace Weir.Lab.Workers;
 
-/// <summary>What a window's workers allocate themselves, measured beside: threads and loops are made anew for each window, and with few operations their bytes would count for much.</summary>
+/// <summary>
+/// What a window's workers allocate themselves, measured beside: threads and loops are made anew for each window, and with few operations their bytes would
+/// count for much.
+/// </summary>
 internal static class IdleWindow
 {
     private const int Windows = 5;
@@ -17,7 +20,10 @@ internal static class IdleWindow
         Operation awaited = Operation.OfAsync(static () => default(ValueTask));
         Workload idle = new("idle", c => asyncGroups.Contains(c.Group) ? awaited : onThread);
         WorkerRunSpec unpaced = spec with { RatePerSecond = null, MaxInFlight = null, MeasuresLatency = false };
-        WindowPlan plan = new(0, Length, spec.Groups.ToDictionary(static g => g.Name, static _ => 1)) { Whole = count is null ? null : new WholeOperations { Each = count }, HasTimeline = false };
+        WindowPlan plan = new(0, Length, spec.Groups.ToDictionary(static g => g.Name, static _ => 1))
+        {
+            Whole = count is null ? null : new WholeOperations { Each = count }, HasTimeline = false,
+        };
 
         // Without the first, which allocates what is then there for all that follow.
         long[] bytes = new long[Windows];

@@ -1,12 +1,16 @@
 namespace Weir.Lab.Workers;
 
 /// <summary>
-/// What the worker's loop adds to each operation: the time of an operation that does nothing, of the same shape (synchronous or not, with a result or without), in the same loop and batches,
-/// measured in the same run.
+/// What the worker's loop adds to each operation: the time of an operation that does nothing, of the same shape (synchronous or not, with a result or
+/// without), in the same loop and batches, measured in the same run.
 /// </summary>
-/// <param name="Nanoseconds">Nanoseconds for each operation: the lower quartile of short windows of one worker, because whatever disturbs one makes it longer, and rather too little is subtracted than too much.</param>
+/// <param name="Nanoseconds">
+/// Nanoseconds for each operation: the lower quartile of short windows of one worker, because whatever disturbs one makes it longer, and rather too little is
+/// subtracted than too much.
+/// </param>
 /// <param name="Resolution">
-/// How much shorter an operation must be than nothing to be told from it: the quartiles' distance of these windows, and a quarter of the overhead at least, because a processor does a part of the loop while the operation is under way.
+/// How much shorter an operation must be than nothing to be told from it: the quartiles' distance of these windows, and a quarter of the overhead at least,
+/// because a processor does a part of the loop while the operation is under way.
 /// </param>
 internal sealed record LoopOverhead(double Nanoseconds, double Resolution)
 {
@@ -14,8 +18,8 @@ internal sealed record LoopOverhead(double Nanoseconds, double Resolution)
     private const double LeastPart = 0.25;
 
     /// <summary>
-    /// Whether the rate is without it. Only where one synchronous worker does one operation after the other, and only where what is left can be told from nothing. Workers who wait for each other do
-    /// so while another one's loop goes on: there, without the loop, no more would be done.
+    /// Whether the rate is without it. Only where one synchronous worker does one operation after the other, and only where what is left can be told from
+    /// nothing. Workers who wait for each other do so while another one's loop goes on: there, without the loop, no more would be done.
     /// </summary>
     public bool IsSubtracted { get; init; }
 

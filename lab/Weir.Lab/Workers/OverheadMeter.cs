@@ -12,7 +12,8 @@ internal sealed class OverheadMeter(Func<CancellationToken, double> measure, boo
     private bool? _canSubtract;
 
     /// <summary>
-    /// A meter, with its first windows measured; <see langword="null"/> where there is nothing to measure: operations that are so long that each is timed, several groups, or a rate, with which the loop waits.
+    /// A meter, with its first windows measured; <see langword="null"/> where there is nothing to measure: operations that are so long that each is timed,
+    /// several groups, or a rate, with which the loop waits.
     /// </summary>
     /// <param name="spec">How the run is done.</param>
     /// <param name="operation">One of its operations.</param>
@@ -30,7 +31,8 @@ internal sealed class OverheadMeter(Func<CancellationToken, double> measure, boo
         Operation empty = operation.Empty();
         Workload nothing = new("nothing", _ => empty);
         WindowPlan plan = new(0, Length, new Dictionary<string, int> { [group] = batch }) { HasTimeline = false };
-        OverheadMeter meter = new(stop => NanosecondsOf(WindowRunner.Run(alone, nothing, plan, stop)), spec is { SubtractsOverhead: true, Workers: 1 } && !operation.IsAsync);
+        OverheadMeter meter =
+            new(stop => NanosecondsOf(WindowRunner.Run(alone, nothing, plan, stop)), spec is { SubtractsOverhead: true, Workers: 1 } && !operation.IsAsync);
         meter.Take(FirstWindows, cancellationToken);
         return meter._nanoseconds.Count > 0 ? meter : null;
     }

@@ -9,8 +9,8 @@ namespace Weir.Lab.Workers;
 /// <summary>Makes starts due at a steady rate, on a thread of its own.</summary>
 /// <remarks>
 /// The platform's timers go in steps of milliseconds and then fall behind for good. This thread sleeps with the system's own call and, when it
-/// wakes, makes all starts due whose time has come, so that the rate holds whatever a single sleep does. What a start waits for a free worker counts as latency:
-/// that is the point. A start is dropped only when too many have not ended, never because no worker waits.
+/// wakes, makes all starts due whose time has come, so that the rate holds whatever a single sleep does. What a start waits for a free worker counts as
+/// latency: that is the point. A start is dropped only when too many have not ended, never because no worker waits.
 /// </remarks>
 internal sealed partial class Pacer : IDisposable
 {

@@ -52,7 +52,8 @@ internal abstract class RoundArm(WorkerRunSpec spec, IWorkload workload, Workloa
     /// <param name="cancellationToken">Ends it early.</param>
     /// <param name="other">What its workers do, if not what the arm is.</param>
     /// <param name="waiting">Hears when workers are waited for long.</param>
-    protected async Task<WindowOutcome> WindowAsync(WindowPlan plan, CancellationToken cancellationToken, IWorkload? other = null, Action<string>? waiting = null)
+    protected async Task<WindowOutcome> WindowAsync(
+        WindowPlan plan, CancellationToken cancellationToken, IWorkload? other = null, Action<string>? waiting = null)
     {
         // No window pays for the garbage of what was before.
         if (plan.Round > 0 || plan.Whole is null)
@@ -75,8 +76,9 @@ internal abstract class RoundArm(WorkerRunSpec spec, IWorkload workload, Workloa
     }
 
     /// <summary>
-    /// What the lab itself does once a round would be compiled for good in the thirtieth round or so. So it is called that often before the first one. The runtime counts calls from 100 ms
-    /// after code was new, in two stages: once to measure it and once to keep it. Only where operations are short: one of a second makes a window of a second.
+    /// What the lab itself does once a round would be compiled for good in the thirtieth round or so. So it is called that often before the first one. The
+    /// runtime counts calls from 100 ms after code was new, in two stages: once to measure it and once to keep it. Only where operations are short: one of a
+    /// second makes a window of a second.
     /// </summary>
     /// <param name="window">Runs a short window, and says whether another one may follow.</param>
     /// <param name="cancellationToken">Ends it.</param>

@@ -2,8 +2,13 @@ using Weir.Lab.Statistics;
 
 namespace Weir.Lab.Workers;
 
-/// <summary>The one loop that measures: each arm is set up and warmed up, and then each round measures a window of each, in an order that changes from round to round.</summary>
-/// <remarks>Arms share a process, so one that leaves something behind (a grown thread pool, a large heap) may burden the others. The garbage of one is not collected on the time of another.</remarks>
+/// <summary>
+/// The one loop that measures: each arm is set up and warmed up, and then each round measures a window of each, in an order that changes from round to round.
+/// </summary>
+/// <remarks>
+/// Arms share a process, so one that leaves something behind (a grown thread pool, a large heap) may burden the others. The garbage of one is not collected
+/// on the time of another.
+/// </remarks>
 internal static class RoundRunner
 {
     /// <summary>Runs all rounds.</summary>

@@ -36,11 +36,13 @@ internal static class RunChecks
         double seconds = run.Rounds.Sum(static r => r.Seconds);
         double compiling = run.Rounds.Sum(static r => r.Resources.CompilationTime.TotalSeconds);
 
-        // A run that was given up has no figures that this could spoil: it stood still while everything was new. Where rounds are many and short, those are left out of which it is true.
+        // A run that was given up has no figures that this could spoil: it stood still while everything was new. Where rounds are many and short, those are
+        // left out of which it is true.
         if (!run.IsStuck && !run.Spec.TakesTurns && compiling > seconds * run.Spec.MostCompiling)
         {
             long methods = run.Rounds.Sum(static r => r.Resources.CompiledMethods);
-            troubles.Add(new RunRemark(RunCause.Compiled, Invariant($"{methods} methods were compiled while it was measured, for {compiling / seconds:P1} of the time: the code was not warm.")));
+            troubles.Add(new RunRemark(RunCause.Compiled,
+                Invariant($"{methods} methods were compiled while it was measured, for {compiling / seconds:P1} of the time: the code was not warm.")));
         }
 
         if (run.Spec.RatePerSecond is double rate)
@@ -49,12 +51,14 @@ internal static class RunChecks
             long late = run.Rounds.Select(static r => r.Pacing?.LatenessP99 ?? 0).Order().ElementAtOrDefault(run.Rounds.Count / 2);
             if (late > limit)
             {
-                troubles.Add(new RunRemark(RunCause.LateGenerator, Invariant($"The generator was late: p99 {late / 1e3:0} us, more than {limit / 1e3:0} us. The machine cannot make this rate steadily.")));
+                troubles.Add(new RunRemark(RunCause.LateGenerator,
+                    Invariant($"The generator was late: p99 {late / 1e3:0} us, more than {limit / 1e3:0} us. The machine cannot make this rate steadily.")));
             }
 
             if (run.Rounds.Sum(static r => r.Pacing?.Unfinished ?? 0) is > 0 and long unfinished && !run.IsPartial)
             {
-                troubles.Add(new RunRemark(RunCause.Unfinished, Invariant($"{unfinished:N0} operations had not ended {run.Spec.DrainLimit.TotalSeconds:0.#} s after the window: the percentiles lack the slowest.")));
+                troubles.Add(new RunRemark(RunCause.Unfinished, Invariant(
+                    $"{unfinished:N0} operations had not ended {run.Spec.DrainLimit.TotalSeconds:0.#} s after the window: the percentiles lack the slowest.")));
             }
         }
 
@@ -68,7 +72,8 @@ internal static class RunChecks
         double variation = run.Rounds.Select(static r => r.Canary.Variation).Append(run.CanaryAfter.Variation).Max();
         if (variation > Weir.Lab.Resources.Canary.QuietVariation)
         {
-            warnings.Add(new RunRemark(RunCause.NotQuiet, Invariant($"The machine was not quiet: the canary varied by {variation:P1}. Trust the sign, not the size.")));
+            warnings.Add(
+                new RunRemark(RunCause.NotQuiet, Invariant($"The machine was not quiet: the canary varied by {variation:P1}. Trust the sign, not the size.")));
         }
 
         if (run.Repeats > 0)
@@ -76,9 +81,11 @@ internal static class RunChecks
             warnings.Add(new RunRemark(RunCause.Repeated, Invariant($"{run.Repeats} rounds were done again, because the canary was disturbed around them.")));
         }
 
-        if (run.Spec is { SubtractsOverhead: true, Workers: 1 } && run.Rounds.Any(static r => r.Overhead is { } o && !o.CanBeSubtractedFrom(r.Rate)) && !run.Rounds.Any(static r => r.Overhead is { IsSubtracted: true }))
+        if (run.Spec is { SubtractsOverhead: true, Workers: 1 } && run.Rounds.Any(static r => r.Overhead is { } o && !o.CanBeSubtractedFrom(r.Rate))
+            && !run.Rounds.Any(static r => r.Overhead is { IsSubtracted: true }))
         {
-            warnings.Add(new RunRemark(RunCause.TooShort, "The operation cannot be told from one that does nothing: the rate is that of the measuring loop, from which nothing was subtracted."));
+            warnings.Add(new RunRemark(RunCause.TooShort,
+                "The operation cannot be told from one that does nothing: the rate is that of the measuring loop, from which nothing was subtracted."));
         }
 
         if (run.ColdRounds > 0 && !run.Spec.TakesTurns)
@@ -88,7 +95,8 @@ internal static class RunChecks
 
         if (run.Machine.CpuQuota is double quota && quota < run.Machine.Cores)
         {
-            warnings.Add(new RunRemark(RunCause.CpuQuota, Invariant($"The control group may use {quota:0.##} processors, fewer than the {run.Machine.Cores} that .NET counts.")));
+            warnings.Add(new RunRemark(
+                RunCause.CpuQuota, Invariant($"The control group may use {quota:0.##} processors, fewer than the {run.Machine.Cores} that .NET counts.")));
         }
 
         double seconds = Math.Max(run.Rounds.Sum(static r => r.Seconds), 1e-9);
@@ -110,7 +118,8 @@ internal static class RunChecks
 
         if (!run.IsCleanedUp)
         {
-            warnings.Add(new RunRemark(RunCause.NotCleanedUp, Invariant($"The workload was not cleaned up: what it did then had not ended after {run.Spec.DrainLimit.TotalSeconds:0.#} s, and was left behind.")));
+            warnings.Add(new RunRemark(RunCause.NotCleanedUp, Invariant(
+                $"The workload was not cleaned up: what it did then had not ended after {run.Spec.DrainLimit.TotalSeconds:0.#} s, and was left behind.")));
         }
 
         if (run.Spec.RatePerSecond is not null && run.Rounds.Any(r => r.Cores > run.Machine.Cores * BusyShare))
@@ -120,7 +129,8 @@ internal static class RunChecks
 
         if (run.Rounds.Sum(static r => r.Pacing?.Dropped ?? 0) is > 0 and long dropped)
         {
-            warnings.Add(new RunRemark(RunCause.Dropped, Invariant($"{dropped:N0} starts were dropped, because {run.Spec.MaxInFlight} operations were in flight.")));
+            warnings.Add(
+                new RunRemark(RunCause.Dropped, Invariant($"{dropped:N0} starts were dropped, because {run.Spec.MaxInFlight} operations were in flight.")));
         }
 
         return warnings;

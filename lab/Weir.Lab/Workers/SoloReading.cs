@@ -3,8 +3,8 @@ using Weir.Lab.Resources;
 namespace Weir.Lab.Workers;
 
 /// <summary>
-/// What a worker that is alone in a window of whole operations reads itself, right before its first operation and right after its last. So nothing of the lab lies between: not its threads, its gate or its
-/// loops, which are there before and go after. The time is the innermost, and the bytes are exact.
+/// What a worker that is alone in a window of whole operations reads itself, right before its first operation and right after its last. So nothing of the lab
+/// lies between: not its threads, its gate or its loops, which are there before and go after. The time is the innermost, and the bytes are exact.
 /// </summary>
 internal readonly record struct SoloReading(ResourceSample Sample, long CompiledMethods, long Bytes, TimeSpan Cpu, long Timestamp)
 {

@@ -7,8 +7,8 @@ namespace Weir.Lab.Workers;
 /// <summary>The loop of a synchronous worker.</summary>
 /// <remarks>
 /// The operations are called from <see cref="Repeat"/>, which is itself called all the time: a loop in a method that is called once would stay for ever in
-/// the code that replaces it while it runs, which is a fifth slower. It is compiled for good at once, and not by what was called before: the compiler would put the body of the one
-/// delegate that it has seen into the loop, and whether an operation or an empty one is called would make a difference of its own.
+/// the code that replaces it while it runs, which is a fifth slower. It is compiled for good at once, and not by what was called before: the compiler would
+/// put the body of the one delegate that it has seen into the loop, and whether an operation or an empty one is called would make a difference of its own.
 /// </remarks>
 internal abstract class SyncOperation() : Operation(isAsync: false)
 {
@@ -80,8 +80,8 @@ internal sealed class ActionOperation(Action call) : SyncOperation
 
 /// <summary>Calls a <see cref="Func{TResult}"/> and consumes what the last call returns.</summary>
 /// <remarks>
-/// The compiler does not look into the delegate, so each result is made, whoever takes it. A call for each result would cost more in the empty operation's loop than in one that waits for memory, and too
-/// much would be subtracted.
+/// The compiler does not look into the delegate, so each result is made, whoever takes it. A call for each result would cost more in the empty operation's
+/// loop than in one that waits for memory, and too much would be subtracted.
 /// </remarks>
 internal sealed class FuncOperation<T>(Func<T> call) : SyncOperation
 {

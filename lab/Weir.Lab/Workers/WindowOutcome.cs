@@ -30,15 +30,17 @@ internal sealed record WindowOutcome
 
     public required ResourceUse Resources { get; init; }
 
-    /// <summary>How many processors were busy on average while the resources were counted, which for a counted window is a little more than the window.</summary>
+    /// <summary>
+    /// How many processors were busy on average while the resources were counted, which for a counted window is a little more than the window.
+    /// </summary>
     public required double Cores { get; init; }
 
     /// <summary>What was used from before the first operation until after the last, in the window or not; the allocations are exact.</summary>
     public required ResourceUse Whole { get; init; }
 
     /// <summary>
-    /// Bytes that were allocated from before the first operation until after the last, exactly, without those of the window's own thread, of the pacer, and of waiting for its starts. What the workers need to
-    /// be there is in it: <see cref="IdleWindow"/> says how much that is.
+    /// Bytes that were allocated from before the first operation until after the last, exactly, without those of the window's own thread, of the pacer, and
+    /// of waiting for its starts. What the workers need to be there is in it: <see cref="IdleWindow"/> says how much that is.
     /// </summary>
     public long Bytes { get; init; }
 

@@ -15,7 +15,10 @@ internal sealed record WindowPlan(int Round, TimeSpan Duration, IReadOnlyDiction
     /// <summary>What times a window of whole operations.</summary>
     public TimeProvider Clock { get; init; } = TimeProvider.System;
 
-    /// <summary>When a window of whole operations is given up, and the clock that tells so; <see langword="null"/> for never. The system's own would not do for both: what is timed is not what is waited for.</summary>
+    /// <summary>
+    /// When a window of whole operations is given up, and the clock that tells so; <see langword="null"/> for never. The system's own would not do for both:
+    /// what is timed is not what is waited for.
+    /// </summary>
     public (TimeSpan Limit, TimeProvider Clock)? Patience { get; init; }
 
     /// <summary>The same for one worker and whole operations.</summary>

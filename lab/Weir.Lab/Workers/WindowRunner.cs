@@ -74,7 +74,8 @@ internal sealed class WindowRunner : IDisposable
     /// <param name="plan">How the window is done.</param>
     /// <param name="cancellationToken">Ends it early.</param>
     /// <param name="waiting">Hears when workers are waited for that long.</param>
-    public static WindowOutcome Run(WorkerRunSpec spec, IWorkload workload, WindowPlan plan, CancellationToken cancellationToken, Action<string>? waiting = null)
+    public static WindowOutcome Run(
+        WorkerRunSpec spec, IWorkload workload, WindowPlan plan, CancellationToken cancellationToken, Action<string>? waiting = null)
     {
         using WindowRunner runner = new(spec, workload, plan, waiting, cancellationToken);
         return runner.Run();
@@ -147,7 +148,10 @@ internal sealed class WindowRunner : IDisposable
         long bytes = AllocationSample.Take().OfOthersSince(allocated) - (_pacer?.OwnBytes ?? 0) - _slots.Sum(static s => s.Tally.OwnBytes);
         ResourceSample last = ResourceSample.Take();
         return _slots[0].Solo is { } solo
-            ? Outcome(begin, Math.Max(solo.Elapsed.TotalSeconds, 1e-9), inFlight, solo.Resources, solo.Resources) with { Solo = solo, Cores = solo.Cpu / solo.Elapsed, Bytes = solo.Resources.AllocatedBytes }
+            ? Outcome(begin, Math.Max(solo.Elapsed.TotalSeconds, 1e-9), inFlight, solo.Resources, solo.Resources) with
+            {
+                Solo = solo, Cores = solo.Cpu / solo.Elapsed, Bytes = solo.Resources.AllocatedBytes,
+            }
             : Outcome(begin, seconds, inFlight, use, ResourceUse.Between(first, last)) with { Cores = cores, Bytes = bytes };
     }
 
@@ -175,7 +179,8 @@ internal sealed class WindowRunner : IDisposable
         {
             if (_operations[i].IsAsync)
             {
-                ThreadPool.UnsafeQueueUserWorkItem(static work => _ = RunLoopAsync(work.Operation, work.Slot), (Operation: _operations[i], Slot: _slots[i]), preferLocal: false);
+                ThreadPool.UnsafeQueueUserWorkItem(
+                    static work => _ = RunLoopAsync(work.Operation, work.Slot), (Operation: _operations[i], Slot: _slots[i]), preferLocal: false);
             }
         }
     }

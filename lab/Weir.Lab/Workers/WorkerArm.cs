@@ -5,7 +5,8 @@ using Weir.Lab.Resources;
 namespace Weir.Lab.Workers;
 
 /// <summary>The arm of a run of workers: with the canary before each round, and rounds done again where the machine was disturbed.</summary>
-internal sealed class WorkerArm(WorkerRunSpec spec, IWorkload workload, WorkloadCalls guard, IRunObserver? observer, Func<CanaryReading> canary) : RoundArm(spec, workload, guard)
+internal sealed class WorkerArm(
+    WorkerRunSpec spec, IWorkload workload, WorkloadCalls guard, IRunObserver? observer, Func<CanaryReading> canary) : RoundArm(spec, workload, guard)
 {
     private const int LeastWarmUps = 3;
     private const int MostColdRounds = 3;
@@ -98,7 +99,8 @@ internal sealed class WorkerArm(WorkerRunSpec spec, IWorkload workload, Workload
         return IsStuck ? RoundEnd.Over : RoundEnd.Next;
     }
 
-    public override Task AfterRoundsAsync(CancellationToken cancellationToken) => Extra is null || IsStuck || _rounds.Count == 0 || cancellationToken.IsCancellationRequested
+    public override Task AfterRoundsAsync(CancellationToken cancellationToken) =>
+        Extra is null || IsStuck || _rounds.Count == 0 || cancellationToken.IsCancellationRequested
         ? Task.CompletedTask
         : Extra(least => ExtraWindowAsync(least, cancellationToken), cancellationToken);
 
@@ -131,10 +133,12 @@ internal sealed class WorkerArm(WorkerRunSpec spec, IWorkload workload, Workload
     {
         if (WarmsUp)
         {
-            await CallOftenAsync(async () => await UnmeasuredAsync(ShortWindow, default, cancellationToken).ConfigureAwait(false) is not null, cancellationToken).ConfigureAwait(false);
+            await CallOftenAsync(async () => await UnmeasuredAsync(ShortWindow, default, cancellationToken).ConfigureAwait(false) is not null,
+                cancellationToken).ConfigureAwait(false);
         }
 
-        // A round in which code is compiled is no round at all, so more time goes into that than into a steady rate. Of those that take turns the rate need not be steady.
+        // A round in which code is compiled is no round at all, so more time goes into that than into a steady rate. Of those that take turns the rate need
+        // not be steady.
         WarmUp warmUp = new()
         {
             LeastWindows = LeastWarmUps,
@@ -150,7 +154,8 @@ internal sealed class WorkerArm(WorkerRunSpec spec, IWorkload workload, Workload
             {
                 // All that a round does, so that nothing of the lab itself is compiled in a round either.
                 CanaryReading reading = Resources.Canary.Read(2);
-                WindowOutcome? outcome = await UnmeasuredAsync(Spec.TakesTurns ? WarmUpWindowOfTurns : WarmUpWindow, reading, cancellationToken).ConfigureAwait(false);
+                WindowOutcome? outcome =
+                    await UnmeasuredAsync(Spec.TakesTurns ? WarmUpWindowOfTurns : WarmUpWindow, reading, cancellationToken).ConfigureAwait(false);
                 if (outcome is null)
                 {
                     return null;
@@ -162,7 +167,8 @@ internal sealed class WorkerArm(WorkerRunSpec spec, IWorkload workload, Workload
                     _batches = outcome.Groups().ToDictionary(static g => g.Name, static g => WorkerRunner.BatchOf(g.Rate > 0 ? g.Workers * 1e9 / g.Rate : 0));
                 }
 
-                _idleBytes ??= await OwnThread.RunAsync(() => IdleWindow.Bytes(Spec, outcome.AsyncGroups, Spec.Whole is null ? null : 1, cancellationToken)).ConfigureAwait(false);
+                _idleBytes ??= await OwnThread.RunAsync(
+                    () => IdleWindow.Bytes(Spec, outcome.AsyncGroups, Spec.Whole is null ? null : 1, cancellationToken)).ConfigureAwait(false);
                 return outcome;
             },
             () => IsStuck,
@@ -170,7 +176,8 @@ internal sealed class WorkerArm(WorkerRunSpec spec, IWorkload workload, Workload
         if (first is not null && !IsStuck && !cancellationToken.IsCancellationRequested)
         {
             // Last, when the empty operation is compiled for good too.
-            _overhead = await OwnThread.RunAsync(() => OverheadMeter.Start(Spec, first, _batches[Spec.Groups[0].Name], cancellationToken)).ConfigureAwait(false);
+            _overhead =
+                await OwnThread.RunAsync(() => OverheadMeter.Start(Spec, first, _batches[Spec.Groups[0].Name], cancellationToken)).ConfigureAwait(false);
         }
     }
 
@@ -190,7 +197,8 @@ internal sealed class WorkerArm(WorkerRunSpec spec, IWorkload workload, Workload
     }
 
     private Task<WindowOutcome> MeasureAsync(int round, TimeSpan duration, CancellationToken cancellationToken) =>
-        WindowAsync(new WindowPlan(round, duration, _batches) { Whole = Spec.Whole }, cancellationToken, waiting: what => observer?.Waiting("a worker to " + what));
+        WindowAsync(
+            new WindowPlan(round, duration, _batches) { Whole = Spec.Whole }, cancellationToken, waiting: what => observer?.Waiting("a worker to " + what));
 
     private WorkerRound RoundOf(WindowOutcome outcome, int round, CanaryReading reading)
     {

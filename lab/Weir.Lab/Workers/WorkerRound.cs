@@ -19,9 +19,9 @@ internal sealed record WorkerRound
     public required long Operations { get; init; }
 
     /// <summary>
-    /// Operations per second: what all workers did in the window divided by its length, where an operation that was under way at the window's beginning or end counts by the
-    /// share of its time that lies in the window. With a rate, the starts of the window by the time in which they were done.
-    /// Of short operations of one worker it is without the loop's part: see <see cref="Overhead"/>.
+    /// Operations per second: what all workers did in the window divided by its length, where an operation that was under way at the window's beginning or
+    /// end counts by the share of its time that lies in the window. With a rate, the starts of the window by the time in which they were done. Of short
+    /// operations of one worker it is without the loop's part: see <see cref="Overhead"/>.
     /// </summary>
     public required double Rate { get; init; }
 
@@ -52,10 +52,16 @@ internal sealed record WorkerRound
     /// <summary>What the process used in the window.</summary>
     public required ResourceUse Resources { get; init; }
 
-    /// <summary>Bytes that all threads allocated for an operation, without what the lab itself allocates: its threads' bytes are subtracted, and those of an idle window with as many workers.</summary>
+    /// <summary>
+    /// Bytes that all threads allocated for an operation, without what the lab itself allocates: its threads' bytes are subtracted, and those of an idle
+    /// window with as many workers.
+    /// </summary>
     public required double BytesPerOperation { get; init; }
 
-    /// <summary>What the worker's loop adds to each operation, and whether <see cref="Rate"/> is without it; <see langword="null"/> where it is not measured, as for operations of two microseconds and more.</summary>
+    /// <summary>
+    /// What the worker's loop adds to each operation, and whether <see cref="Rate"/> is without it; <see langword="null"/> where it is not measured, as for
+    /// operations of two microseconds and more.
+    /// </summary>
     public LoopOverhead? Overhead { get; init; }
 
     /// <summary>The slices of the window.</summary>

@@ -60,7 +60,10 @@ internal sealed record WorkerRun
     /// <summary>Whether the run was given up because a worker stood still. The last round says in what.</summary>
     public bool IsStuck { get; init; }
 
-    /// <summary>Whether the workload could give back what it had taken. Not so when it did not come back from its clean-up, or from what the run was stopped in, and was left behind.</summary>
+    /// <summary>
+    /// Whether the workload could give back what it had taken. Not so when it did not come back from its clean-up, or from what the run was stopped in, and
+    /// was left behind.
+    /// </summary>
     public bool IsCleanedUp { get; init; } = true;
 
     /// <summary>Operations per second of each round that was complete, in order.</summary>

@@ -17,11 +17,15 @@ public sealed record WorkerRunSpec
     /// <value>At least one, with different names. The default is one worker.</value>
     public IReadOnlyList<WorkerGroup> Groups { get; init; } = [new WorkerGroup(DefaultGroup, 1)];
 
-    /// <summary>How many operations start per second, whether or not earlier ones have ended; <see langword="null"/> for each worker starting when it is free.</summary>
+    /// <summary>
+    /// How many operations start per second, whether or not earlier ones have ended; <see langword="null"/> for each worker starting when it is free.
+    /// </summary>
     /// <value>More than zero. It needs a single group.</value>
     public double? RatePerSecond { get; init; }
 
-    /// <summary>With a rate, how many operations may have started and not ended: a start beyond it is dropped and counted. <see langword="null"/> drops none.</summary>
+    /// <summary>
+    /// With a rate, how many operations may have started and not ended: a start beyond it is dropped and counted. <see langword="null"/> drops none.
+    /// </summary>
     /// <value>At least 1.</value>
     public int? MaxInFlight { get; init; }
 
@@ -45,12 +49,14 @@ public sealed record WorkerRunSpec
     public int MostRepeats { get; init; } = 3;
 
     /// <summary>
-    /// Whether the run takes turns with others, in many short rounds (<see cref="IRunObserver.MayStartAsync"/>). They meet the same disturbances, so the canary is not read and no round repeated for it, and
-    /// the rate need not be steady when the warm-up ends.
+    /// Whether the run takes turns with others, in many short rounds (<see cref="IRunObserver.MayStartAsync"/>). They meet the same disturbances, so the
+    /// canary is not read and no round repeated for it, and the rate need not be steady when the warm-up ends.
     /// </summary>
     public bool TakesTurns { get; init; }
 
-    /// <summary>How long the unmeasured warm-up lasts at most; it ends before, when the rate is steady, and takes up to twice as long while code is being compiled.</summary>
+    /// <summary>
+    /// How long the unmeasured warm-up lasts at most; it ends before, when the rate is steady, and takes up to twice as long while code is being compiled.
+    /// </summary>
     /// <value>The default is 3 seconds.</value>
     public TimeSpan LongestWarmUp { get; init; } = TimeSpan.FromSeconds(3);
 
@@ -66,8 +72,8 @@ public sealed record WorkerRunSpec
     public bool MeasuresLatency { get; init; } = true;
 
     /// <summary>
-    /// Whether the rate of one synchronous worker is without what its loop adds to short operations (<see cref="WorkerRound.Overhead"/>). Not where runs with one worker stand beside such with several, of which it
-    /// cannot be subtracted.
+    /// Whether the rate of one synchronous worker is without what its loop adds to short operations (<see cref="WorkerRound.Overhead"/>). Not where runs with
+    /// one worker stand beside such with several, of which it cannot be subtracted.
     /// </summary>
     public bool SubtractsOverhead { get; init; } = true;
 
@@ -143,6 +149,9 @@ public sealed record WorkerRunSpec
         ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(DrainLimit, TimeSpan.Zero, nameof(DrainLimit));
     }
 
-    /// <summary>The share of a round in which the compiler may be at work, before it goes noticed: 1 %, and 5 % of the rounds of a run that takes turns, which are many and short.</summary>
+    /// <summary>
+    /// The share of a round in which the compiler may be at work, before it goes noticed: 1 %, and 5 % of the rounds of a run that takes turns, which are
+    /// many and short.
+    /// </summary>
     public double MostCompiling => TakesTurns ? 0.05 : 0.01;
 }

@@ -10,8 +10,8 @@ internal sealed class WorkerRunner
     private const int CanaryPieces = 40;
 
     /// <summary>
-    /// Environment variables with which a process gets warm sooner: the runtime counts calls from the first on, and not only when no new code has been called for 100 ms. The code is compiled as
-    /// without them, only earlier.
+    /// Environment variables with which a process gets warm sooner: the runtime counts calls from the first on, and not only when no new code has been called
+    /// for 100 ms. The code is compiled as without them, only earlier.
     /// </summary>
     public static IReadOnlyDictionary<string, string> ProcessVariables { get; } = new Dictionary<string, string> { [CompilerRest.DelayVariable] = "0" };
 
@@ -37,7 +37,9 @@ internal sealed class WorkerRunner
         _canary = canary;
     }
 
-    /// <summary>What comes after the last round, given what runs one more window; <see langword="null"/> for nothing. The window is in no figure of the run.</summary>
+    /// <summary>
+    /// What comes after the last round, given what runs one more window; <see langword="null"/> for nothing. The window is in no figure of the run.
+    /// </summary>
     internal Func<ExtraWindow, CancellationToken, Task>? AfterRounds { get; init; }
 
     /// <summary>Runs the workload.</summary>
@@ -45,7 +47,10 @@ internal sealed class WorkerRunner
     /// <param name="cancellationToken">Stops the run. It is not an error: the result has what was done so far, marked as partial.</param>
     /// <returns>What was measured. Whatever makes it invalid stands in <see cref="WorkerRun.Troubles"/>.</returns>
     /// <exception cref="ArgumentException">The operations of a group are neither all synchronous nor all asynchronous.</exception>
-    /// <exception cref="TimeoutException">What prepares the workload or a round did not end within <see cref="WorkerRunSpec.DrainLimit"/>. It was left behind, and the workload is not cleaned up.</exception>
+    /// <exception cref="TimeoutException">
+    /// What prepares the workload or a round did not end within <see cref="WorkerRunSpec.DrainLimit"/>. It was left behind, and the workload is not cleaned
+    /// up.
+    /// </exception>
     /// <exception cref="OperationCanceledException">It was stopped before the first round.</exception>
     public async Task<WorkerRun> RunAsync(IWorkload workload, CancellationToken cancellationToken = default)
     {

@@ -74,7 +74,9 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
         return Take();
     }
 
-    /// <summary>Ends when the next start is due, which <see cref="Take"/> then takes. The loop awaits it itself: a method between them would allocate for each start.</summary>
+    /// <summary>
+    /// Ends when the next start is due, which <see cref="Take"/> then takes. The loop awaits it itself: a method between them would allocate for each start.
+    /// </summary>
     public Task StartIsDueAsync()
     {
         SayRunning();

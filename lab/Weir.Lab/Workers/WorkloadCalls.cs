@@ -3,7 +3,8 @@ using static System.FormattableString;
 namespace Weir.Lab.Workers;
 
 /// <summary>
-/// Calls what a workload does outside of its operations, such as its set-up. Each call has a thread of its own, so that one that never comes back can be told about and left behind.
+/// Calls what a workload does outside of its operations, such as its set-up. Each call has a thread of its own, so that one that never comes back can be told
+/// about and left behind.
 /// </summary>
 /// <param name="name">The name of the workload, for messages.</param>
 /// <param name="limit">How long a call may take.</param>

@@ -20,7 +20,9 @@ internal sealed class ChannelWorkload(int capacity) : ItemWorkload
     };
 
     public override ValueTask SetupAsync(WorkerRunSpec spec, CancellationToken cancellationToken) =>
-        spec.Groups is [{ Name: WorkerRunSpec.DefaultGroup }] || HasSides(spec.Groups) ? default : throw new ArgumentException("The groups of channel must be producers and consumers.", nameof(spec));
+        spec.Groups is [{ Name: WorkerRunSpec.DefaultGroup }] || HasSides(spec.Groups)
+            ? default
+            : throw new ArgumentException("The groups of channel must be producers and consumers.", nameof(spec));
 
     public override ValueTask BeginRoundAsync(CancellationToken cancellationToken)
     {
@@ -48,13 +50,15 @@ internal sealed class ChannelWorkload(int capacity) : ItemWorkload
     }
 
     /// <summary>Whether one of two groups writes and the other one reads.</summary>
-    public static bool HasSides(IReadOnlyList<WorkerGroup> groups) => groups.Count == 2 && groups.Any(static g => IsProducer(g.Name)) && groups.Any(static g => IsConsumer(g.Name));
+    public static bool HasSides(IReadOnlyList<WorkerGroup> groups) =>
+        groups.Count == 2 && groups.Any(static g => IsProducer(g.Name)) && groups.Any(static g => IsConsumer(g.Name));
 
     private static bool IsProducer(string group) => group is "producers" or "p";
 
     private static bool IsConsumer(string group) => group is "consumers" or "c";
 
-    // Waiting and taking are two steps, here and below: WriteAsync and ReadAsync of .NET 10 may lose or double an item when their token is cancelled (dotnet/runtime, issue 132094).
+    // Waiting and taking are two steps, here and below: WriteAsync and ReadAsync of .NET 10 may lose or double an item when their token is cancelled
+    // (dotnet/runtime, issue 132094).
     private async ValueTask WriteAsync(Channel<long> channel, CancellationToken stop)
     {
         while (!channel.Writer.TryWrite(1))

@@ -31,7 +31,9 @@ internal sealed class CpuWorkload(TimeSpan grain, double? stepsPerSecond) : Item
         return Operation.Of(() =>
         {
             int result = spin.Run(++seed);
-            return result == spin.Expect(seed) ? result : throw new InvalidDataException($"The computation for {seed} came to {result} instead of {spin.Expect(seed)}.");
+            return result == spin.Expect(seed)
+                ? result
+                : throw new InvalidDataException($"The computation for {seed} came to {result} instead of {spin.Expect(seed)}.");
         });
     }
 

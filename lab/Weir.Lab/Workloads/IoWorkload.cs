@@ -15,7 +15,8 @@ internal sealed class IoWorkload(TimeSpan grain) : ItemWorkload, IDisposable
 
     protected override bool Suspends => true;
 
-    public override async ValueTask<string?> DescribeAsync(CancellationToken cancellationToken) => await DescribeAsync(_waits!, cancellationToken).ConfigureAwait(false);
+    public override async ValueTask<string?> DescribeAsync(CancellationToken cancellationToken) =>
+        await DescribeAsync(_waits!, cancellationToken).ConfigureAwait(false);
 
     public override ValueTask SetupAsync(WorkerRunSpec spec, CancellationToken cancellationToken)
     {

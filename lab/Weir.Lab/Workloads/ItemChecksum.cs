@@ -2,7 +2,9 @@ using Weir.Lab.Trials;
 
 namespace Weir.Lab.Workloads;
 
-/// <summary>The checksum of a pass: the sum of all results, each times an odd number of its own, so that a result in a wrong place shows as well as a wrong one.</summary>
+/// <summary>
+/// The checksum of a pass: the sum of all results, each times an odd number of its own, so that a result in a wrong place shows as well as a wrong one.
+/// </summary>
 internal static class ItemChecksum
 {
     /// <summary>What one result adds.</summary>

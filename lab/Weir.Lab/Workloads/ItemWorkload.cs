@@ -3,8 +3,13 @@ using Weir.Lab.Workers;
 
 namespace Weir.Lab.Workloads;
 
-/// <summary>Work that is done for an item, with a result that is known beforehand: by runtimes and peers over many items, and by workers again and again.</summary>
-/// <remarks>A class of its own for each kind. What it needs is made in <see cref="IWorkload.SetupAsync"/>, and given back in <see cref="IWorkload.CleanupAsync"/>. Results are not negative.</remarks>
+/// <summary>
+/// Work that is done for an item, with a result that is known beforehand: by runtimes and peers over many items, and by workers again and again.
+/// </summary>
+/// <remarks>
+/// A class of its own for each kind. What it needs is made in <see cref="IWorkload.SetupAsync"/>, and given back in <see cref="IWorkload.CleanupAsync"/>.
+/// Results are not negative.
+/// </remarks>
 internal abstract class ItemWorkload : IWorkload
 {
     /// <summary>Does the work. It is a field and not a method, so that all arms call the very same delegate. Known after the setup.</summary>
@@ -59,5 +64,6 @@ internal abstract class ItemWorkload : IWorkload
     private int Checked(int item, int result) => result == Expect(item) ? result : ThrowWrong(item, result);
 
     [DoesNotReturn]
-    private int ThrowWrong(int item, int result) => throw new InvalidDataException($"The work of {Name} for {item} came to {result} instead of {Expect(item)}.");
+    private int ThrowWrong(int item, int result) =>
+        throw new InvalidDataException($"The work of {Name} for {item} came to {result} instead of {Expect(item)}.");
 }

@@ -4,7 +4,9 @@ using Weir.Lab.Formatting;
 
 namespace Weir.Lab.Workloads;
 
-/// <summary>The SHA-256 of a line of a user's file; the result is its first 31 bits. When there are more items than lines, the lines are taken again from the first.</summary>
+/// <summary>
+/// The SHA-256 of a line of a user's file; the result is its first 31 bits. When there are more items than lines, the lines are taken again from the first.
+/// </summary>
 /// <param name="count">How many lines there are.</param>
 /// <param name="bytes">How many bytes the file has.</param>
 /// <param name="line">The bytes of a line.</param>

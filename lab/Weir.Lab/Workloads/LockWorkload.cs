@@ -24,7 +24,8 @@ internal sealed class LockWorkload : ItemWorkload
 
     public override Operation CreateOperation(WorkerContext context) => Operation.Of(Add);
 
-    public override string? Check(RoundTotals round) => _counter == round.AllExecuted ? null : $"The counter is {_counter} after {round.AllExecuted} additions.";
+    public override string? Check(RoundTotals round) =>
+        _counter == round.AllExecuted ? null : $"The counter is {_counter} after {round.AllExecuted} additions.";
 
     private long Add()
     {

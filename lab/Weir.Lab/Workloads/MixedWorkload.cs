@@ -30,7 +30,8 @@ internal sealed class MixedWorkload : ItemWorkload, IDisposable
     public override async ValueTask<string?> DescribeAsync(CancellationToken cancellationToken)
     {
         string waiting = await IoWorkload.DescribeAsync(_waits!, cancellationToken).ConfigureAwait(false);
-        return $"computes for {Numbers.Time(_grain)} ({Numbers.Grouped(_spin.Steps)} steps); one item in {_shape.PickedOneIn} {(_shape.PickedCompute ? "also " : "instead ")}{waiting}";
+        return $"computes for {Numbers.Time(_grain)} ({Numbers.Grouped(_spin.Steps)} steps); one item in {_shape.PickedOneIn} "
+            + $"{(_shape.PickedCompute ? "also " : "instead ")}{waiting}";
     }
 
     public override ValueTask SetupAsync(WorkerRunSpec spec, CancellationToken cancellationToken)

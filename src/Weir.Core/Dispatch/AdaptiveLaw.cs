@@ -51,7 +51,8 @@ internal sealed partial class AdaptiveLaw
     public int Skip { get; private set; }
 
     /// <summary>How many completions make a window: one for each call in flight, and half of that for the first look at the server.</summary>
-    public int Samples => Math.Clamp(_started ? Limit : Limit / 2, IsDoubling ? Math.Max(FewestDoubling, _target) : Math.Max(FewestSamples, _target), MostSamples);
+    public int Samples =>
+        Math.Clamp(_started ? Limit : Limit / 2, IsDoubling ? Math.Max(FewestDoubling, _target) : Math.Max(FewestSamples, _target), MostSamples);
 
     /// <summary>The most that any window needs.</summary>
     public int MaxSamples => Math.Clamp(_settings.Max, Math.Max(FewestSamples, _target), MostSamples);

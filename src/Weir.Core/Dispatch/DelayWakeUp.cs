@@ -3,7 +3,8 @@ using Weir.Core.Threads;
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// Calls a run's <see cref="DelayQueue{T}"/> when something has happened that its items wait for. What happens may be a long time off and outlive the run, which this lets go of at its end.
+/// Calls a run's <see cref="DelayQueue{T}"/> when something has happened that its items wait for. What happens may be a long time off and outlive the run,
+/// which this lets go of at its end.
 /// </summary>
 internal sealed class DelayWakeUp<T>(DelayQueue<T> queue)
 {

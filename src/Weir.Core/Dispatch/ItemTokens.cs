@@ -114,7 +114,8 @@ internal sealed class ItemTokens
         public Source?[] Sources { get; } = new Source?[Size];
     }
 
-    [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "It has neither timer nor link; user code may hold its token for longer than the item.")]
+    [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
+        Justification = "It has neither timer nor link; user code may hold its token for longer than the item.")]
     private sealed class Source(Block block) : CancellationTokenSource
     {
         public Block Block { get; } = block;

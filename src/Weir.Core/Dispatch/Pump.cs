@@ -15,7 +15,8 @@ namespace Weir.Core.Dispatch;
 /// synchronous call (after which it claims again), or all permitted workers are waiting for their items, or the consumer of a stream
 /// is behind (and will call <see cref="Release"/>). A worker leaves only after it has checked this under the gate.
 /// </remarks>
-[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The source has neither timer nor link; user code may hold its token for longer than the run.")]
+[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
+    Justification = "The source has neither timer nor link; user code may hold its token for longer than the run.")]
 internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
 {
     private readonly Lock _gate = new();

@@ -9,7 +9,8 @@ namespace Weir.Core.Dispatch;
 /// One word holds the state of the item. The thread that changes it decides the item's outcome, so there is exactly one.
 /// A worker whose item was given up is an orphan: it no longer touches the run, and another worker takes its place.
 /// </content>
-[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The timer ends in Retire; the token source has no resources.")]
+[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
+    Justification = "The timer ends in Retire; the token source has no resources.")]
 internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 {
     private readonly ItemGuard? _guard = run.IsGuarded ? new ItemGuard() : null;
@@ -61,7 +62,8 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
 
         long word = Volatile.Read(ref guard.Word);
-        if (!guard.See(word, run.SeesStarts ? run.Settings.TimeProvider.GetTimestamp() : 0) || (word & ItemGuard.StateMask) != ItemGuard.InCall || _chunk.Remaining <= 0
+        if (!guard.See(word, run.SeesStarts ? run.Settings.TimeProvider.GetTimestamp() : 0) || (word & ItemGuard.StateMask) != ItemGuard.InCall
+            || _chunk.Remaining <= 0
             || !IsStillInCall(word) || !TryMove(word, ItemGuard.Sharing))
         {
             return false;

@@ -11,7 +11,10 @@ internal readonly record struct RunEnd(
     long Claimed,
     IEnumerable<(long First, int Count)> LeftOver)
 {
-    /// <summary>What the caller gets. It is decided here and nowhere else: a cancellation by the caller comes first, then the one exception that is thrown as it is, then all those that were collected.</summary>
+    /// <summary>
+    /// What the caller gets. It is decided here and nowhere else: a cancellation by the caller comes first, then the one exception that is thrown as it is,
+    /// then all those that were collected.
+    /// </summary>
     public RunResult Result =>
         Cancelled is not null ? RunResult.Cancelled
         : Failures is null ? RunResult.Completed

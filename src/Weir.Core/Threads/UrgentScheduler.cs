@@ -1,6 +1,8 @@
 namespace Weir.Core.Threads;
 
-/// <summary>Runs tasks as <see cref="UrgentWork"/>: soon, also when no thread of the pool is free. For the engine's own continuations; no user code runs on it.</summary>
+/// <summary>
+/// Runs tasks as <see cref="UrgentWork"/>: soon, also when no thread of the pool is free. For the engine's own continuations; no user code runs on it.
+/// </summary>
 internal sealed class UrgentScheduler : TaskScheduler
 {
     private UrgentScheduler()

@@ -8,7 +8,9 @@ namespace Weir.Dataflow;
 
 /// <summary>A block that collects messages into arrays of a fixed length.</summary>
 /// <typeparam name="T">The messages.</typeparam>
-/// <remarks>All members are thread-safe. The messages of a batch keep their order. BoundedCapacity counts messages, also those in batches that wait to be taken.</remarks>
+/// <remarks>
+/// All members are thread-safe. The messages of a batch keep their order. BoundedCapacity counts messages, also those in batches that wait to be taken.
+/// </remarks>
 public sealed class BatchBlock<T> : PropagatorBlock<T, T[]>
 {
     private readonly BatchCore<T> _core;
@@ -39,7 +41,9 @@ public sealed class BatchBlock<T> : PropagatorBlock<T, T[]>
     /// <param name="timeProvider">The clock.</param>
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
-    /// <exception cref="ArgumentOutOfRangeException">The batch size is not positive or greater than BoundedCapacity, or the time is out of its range.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">
+    /// The batch size is not positive or greater than BoundedCapacity, or the time is out of its range.
+    /// </exception>
     public BatchBlock(int batchSize, TimeSpan flushAfter, TimeProvider timeProvider, GroupingDataflowBlockOptions dataflowBlockOptions)
         : this(batchSize, BlockOptions.Of(dataflowBlockOptions), flushAfter, timeProvider ?? throw new ArgumentNullException(nameof(timeProvider)))
     {

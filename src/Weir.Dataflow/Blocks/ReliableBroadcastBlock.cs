@@ -11,8 +11,8 @@ namespace Weir.Dataflow;
 /// </summary>
 /// <typeparam name="T">The messages.</typeparam>
 /// <remarks>
-/// All members are thread-safe. A message is done when every target that was linked when its turn came has taken or declined it for good; the next one starts then. Without a
-/// link, messages are thrown away, as by a BroadcastBlock. BoundedCapacity counts the messages that are not done.
+/// All members are thread-safe. A message is done when every target that was linked when its turn came has taken or declined it for good; the next one starts
+/// then. Without a link, messages are thrown away, as by a BroadcastBlock. BoundedCapacity counts the messages that are not done.
 /// </remarks>
 [DebuggerDisplay("{DebuggerDisplay,nq}")]
 [DebuggerTypeProxy(typeof(BlockView))]

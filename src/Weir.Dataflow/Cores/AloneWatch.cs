@@ -4,15 +4,16 @@ using Weir.Core.Threads;
 namespace Weir.Dataflow.Cores;
 
 /// <summary>
-/// Looks every millisecond at the blocks in which one worker leads: whether that one is inside a call that lasts, or that waits for a later one. On the watch's thread of
-/// the process, not on the pool's, which may all be inside such calls; so nothing of the user's may run here (see <see cref="IWorksAlone"/>).
+/// Looks every millisecond at the blocks in which one worker leads: whether that one is inside a call that lasts, or that waits for a later one. On the
+/// watch's thread of the process, not on the pool's, which may all be inside such calls; so nothing of the user's may run here (see
+/// <see cref="IWorksAlone"/>).
 /// </summary>
 /// <remarks>
-/// A worker stores how far it is with plain stores, and the looks at that need no fence: what a look does not see yet, the next one does, and one help too many does no harm.
-/// Two things would not be made good by a later look, and are fenced. A worker that takes the lead asks whether its block is watched, while the watch drops the block and
-/// then asks who leads: both fence themselves (<see cref="ParallelState.TryLead(int)"/>, and here), so one sees the other. A writer stores a message and asks whether a
-/// worker is wanted, while somebody takes the lead away and then asks whether there are messages: the writer does so for every message and pays nothing, so the other
-/// one has all processors fence.
+/// A worker stores how far it is with plain stores, and the looks at that need no fence: what a look does not see yet, the next one does, and one help too
+/// many does no harm. Two things would not be made good by a later look, and are fenced. A worker that takes the lead asks whether its block is watched,
+/// while the watch drops the block and then asks who leads: both fence themselves (<see cref="ParallelState.TryLead(int)"/>, and here), so one sees the
+/// other. A writer stores a message and asks whether a worker is wanted, while somebody takes the lead away and then asks whether there are messages: the
+/// writer does so for every message and pays nothing, so the other one has all processors fence.
 /// </remarks>
 internal static class AloneWatch
 {

@@ -155,7 +155,9 @@ internal class CopySource<T>(Func<T, T>? cloningFunction) : IReceiveSource<T>
         }
     }
 
-    /// <summary>Gives a copy of the message to a waiter that is in the list no longer. Throws nothing: if no copy can be made, that is the waiter's to know.</summary>
+    /// <summary>
+    /// Gives a copy of the message to a waiter that is in the list no longer. Throws nothing: if no copy can be made, that is the waiter's to know.
+    /// </summary>
     public void GiveTo(ReceiveWaiter<T> waiter)
     {
         if (waiter.TakesMessage)

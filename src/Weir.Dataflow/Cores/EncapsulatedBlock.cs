@@ -8,7 +8,8 @@ namespace Weir.Dataflow.Cores;
 /// Targets are linked to the source itself, which therefore sees them consume and can count (dotnet/runtime #35751: an encapsulated block
 /// forgot MaxMessages).
 /// </remarks>
-internal sealed class EncapsulatedBlock<TIn, TOut>(ITargetBlock<TIn> target, ISourceBlock<TOut> source) : IPropagatorBlock<TIn, TOut>, IReceivableSourceBlock<TOut>
+internal sealed class EncapsulatedBlock<TIn, TOut>(
+    ITargetBlock<TIn> target, ISourceBlock<TOut> source) : IPropagatorBlock<TIn, TOut>, IReceivableSourceBlock<TOut>
 {
     public Task Completion => source.Completion;
 
@@ -48,5 +49,6 @@ internal sealed class EncapsulatedBlock<TIn, TOut>(ITargetBlock<TIn> target, ISo
 
     bool ISourceBlock<TOut>.ReserveMessage(DataflowMessageHeader messageHeader, ITargetBlock<TOut> target) => source.ReserveMessage(messageHeader, target);
 
-    void ISourceBlock<TOut>.ReleaseReservation(DataflowMessageHeader messageHeader, ITargetBlock<TOut> target) => source.ReleaseReservation(messageHeader, target);
+    void ISourceBlock<TOut>.ReleaseReservation(DataflowMessageHeader messageHeader, ITargetBlock<TOut> target) =>
+        source.ReleaseReservation(messageHeader, target);
 }

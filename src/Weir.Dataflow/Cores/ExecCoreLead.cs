@@ -5,8 +5,8 @@ using Weir.Dataflow.Sync;
 namespace Weir.Dataflow.Cores;
 
 /// <content>
-/// Which of several workers claims. While calls are long, each. While they are short, one leads, because two that meet at each message are slower; another one stands by
-/// for as long as that has shown to be worth it, and after that a watch looks.
+/// Which of several workers claims. While calls are long, each. While they are short, one leads, because two that meet at each message are slower; another
+/// one stands by for as long as that has shown to be worth it, and after that a watch looks.
 /// </content>
 internal abstract partial class ExecCore<T>
 {

@@ -1,8 +1,8 @@
 namespace Weir.Dataflow.Cores;
 
 /// <summary>
-/// A block with one worker that leads where several might work, because its calls are short. What is called here runs on the watch's thread, which is that of all
-/// blocks and runs: so it calls nothing of the user's, whose scheduler may block.
+/// A block with one worker that leads where several might work, because its calls are short. What is called here runs on the watch's thread, which is that of
+/// all blocks and runs: so it calls nothing of the user's, whose scheduler may block.
 /// </summary>
 internal interface IWorksAlone
 {

@@ -6,8 +6,8 @@ namespace Weir.Dataflow.Cores;
 
 /// <summary>What the workers of one block share.</summary>
 /// <remarks>
-/// While calls are short, one worker claims all messages: the leader. One more may stand by and look whether it gets on; the others leave. Whoever finds the leader
-/// inside a call that lasts takes the lead, so a long call holds nothing up but itself.
+/// While calls are short, one worker claims all messages: the leader. One more may stand by and look whether it gets on; the others leave. Whoever finds the
+/// leader inside a call that lasts takes the lead, so a long call holds nothing up but itself.
 /// </remarks>
 internal sealed class ParallelState(int parallelism)
 {

@@ -8,7 +8,9 @@ using Weir.Dataflow.Waiters;
 
 namespace Weir.Dataflow.Cores;
 
-/// <summary>The input side of a block: what it accepts, postpones and declines, and when nothing more comes. What it does with a message is its heirs' part.</summary>
+/// <summary>
+/// The input side of a block: what it accepts, postpones and declines, and when nothing more comes. What it does with a message is its heirs' part.
+/// </summary>
 internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>, IViewable
 {
     protected BiasedLock StateLock;

@@ -56,7 +56,9 @@ internal abstract partial class TargetCore<T>
     }
 
     /// <summary>The part of a send that need not wait.</summary>
-    /// <returns>Whether the message was taken; null when it has to wait for room. Then the lock is still held, unless the token has to be listened to before.</returns>
+    /// <returns>
+    /// Whether the message was taken; null when it has to wait for room. Then the lock is still held, unless the token has to be listened to before.
+    /// </returns>
     private bool? Sends(T item, CancellationToken cancellationToken, out LockOwner? key)
     {
         key = null;

@@ -4,8 +4,8 @@ using System.Runtime.CompilerServices;
 namespace Weir.Resilience;
 
 /// <summary>
-/// The one order of an attempt: the circuit breaker, the rate limit, the breaker once more if the rate limit took its time, the call, and what the breaker is told of its end.
-/// Single calls (<see cref="PolicyChain{TResult}"/>) and the items of runs go through the same one.
+/// The one order of an attempt: the circuit breaker, the rate limit, the breaker once more if the rate limit took its time, the call, and what the breaker is
+/// told of its end. Single calls (<see cref="PolicyChain{TResult}"/>) and the items of runs go through the same one.
 /// </summary>
 /// <param name="breaker">The circuit breaker, or null.</param>
 /// <param name="rateLimit">The rate limit, or null.</param>

@@ -92,7 +92,8 @@ public sealed class PolicyChain<TResult>
         limit is { } timeout ? new TimeoutPolicy<TResult>(new TimeoutOptions { Timeout = timeout, TimeProvider = time }) : null;
 
     /// <summary>The first attempt, as far as it gets without waiting.</summary>
-    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once: here when it has completed, else where the attempt goes on.")]
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly",
+        Justification = "Consumed once: here when it has completed, else where the attempt goes on.")]
     private ValueTask<TResult> RunAsync<TState>(
         Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken token, CancellationToken callerToken)
     {

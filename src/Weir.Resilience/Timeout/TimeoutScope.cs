@@ -5,7 +5,8 @@ using System.Threading.Tasks.Sources;
 namespace Weir.Resilience;
 
 /// <summary>One call under a time limit: its token, its timer, and the race between its end and the limit. Reused for call after call.</summary>
-[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The source has no timer and no wait handle, and a call left behind may still look at its token.")]
+[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
+    Justification = "The source has no timer and no wait handle, and a call left behind may still look at its token.")]
 internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThreadPoolWorkItem
 {
     // The word is the number of the call, times 4, plus its phase. The thread that changes it from Running decides the outcome. A timer that looks at an older

@@ -27,7 +27,8 @@ internal static class OperatorPump
         // One method each: what a method names is loaded when it is compiled, also what its first call does not use.
         return policies is not null ? MakeWithPolicies(source, selector, sink, options, settings, policies, recovery, trace)
             : settings.Adaptive is { } adaptive ? MakeAdaptive(source, selector, sink, settings, adaptive, recovery, trace)
-            : Make<TItem, TResult, TSink, PendingResult<TResult>, SelectorCall<TItem, TResult>>(source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery, trace);
+            : Make<TItem, TResult, TSink, PendingResult<TResult>, SelectorCall<TItem, TResult>>(
+                source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery, trace);
     }
 
     public static Pump MakeDiscard<TItem, TSink>(
@@ -109,7 +110,8 @@ internal static class OperatorPump
             ? new Pump<TItem, TResult, TPending, TCall, TSink>(source, call, sink, settings, recovery)
             : MakeTraced<TItem, TResult, TSink, TPending, TCall>(source, call, sink, settings, recovery, trace);
 
-    private static Pump<TItem, TResult, PendingResult<TResult>, TracedCall<TItem, TResult, TPending, TCall>, TracedSink<TResult, TSink>> MakeTraced<TItem, TResult, TSink, TPending, TCall>(
+    private static Pump<TItem, TResult, PendingResult<TResult>, TracedCall<TItem, TResult, TPending, TCall>,
+        TracedSink<TResult, TSink>> MakeTraced<TItem, TResult, TSink, TPending, TCall>(
         Source<TItem> source, TCall call, TSink sink, PumpSettings settings, RunRecovery<TResult>? recovery, RunTrace trace)
         where TSink : struct, ISink<TResult>
         where TPending : struct, IPending<TResult>

@@ -1,8 +1,8 @@
 namespace Weir.Operators;
 
 /// <summary>
-/// Never called: names the calls that are compiled ahead of time together with this assembly, as <see cref="Core.Dispatch.Precompiled"/> names the runs of the engine: for references, which
-/// share their code, and for numbers.
+/// Never called: names the calls that are compiled ahead of time together with this assembly, as <see cref="Core.Dispatch.Precompiled"/> names the runs of
+/// the engine: for references, which share their code, and for numbers.
 /// </summary>
 internal static class Precompiled
 {

@@ -44,7 +44,9 @@ internal sealed class CallPolicies
 
     public Func<int, ValueTask>? Completed { get; }
 
-    /// <summary>The way past the circuit breaker and the rate limit. An item that meets an open circuit is refused, and waits in the engine if it may.</summary>
+    /// <summary>
+    /// The way past the circuit breaker and the rate limit. An item that meets an open circuit is refused, and waits in the engine if it may.
+    /// </summary>
     public AttemptGuard Guard { get; }
 
     public AdaptiveController? Adaptive { get; }

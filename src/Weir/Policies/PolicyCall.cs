@@ -23,7 +23,8 @@ internal readonly struct PolicyCall<TItem, TResult>(
     /// <summary>
     /// Makes the call, as far as it gets without waiting, inside only hooks or only a circuit breaker and our own rate limit. Other calls go elsewhere.
     /// </summary>
-    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once: here when it has completed, else where the attempt goes on.")]
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly",
+        Justification = "Consumed once: here when it has completed, else where the attempt goes on.")]
     public void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
     {
         CallPolicies around = policies;
@@ -99,7 +100,8 @@ internal readonly struct PolicyCall<TItem, TResult>(
     private static void WaitElsewhere(ValueTask<TResult> task, ref PolicyPending<TResult> pending) => pending = new(task);
 
     // Here and below, rare cases are in separate methods, because each entry to this method would have to clear their structs.
-    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once: here when it has completed, else where the item goes on.")]
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly",
+        Justification = "Consumed once: here when it has completed, else where the item goes on.")]
     private ValueTask<TResult> InvokeHooked(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
     {
         // One handler for both hooks instead of one for each.
@@ -171,7 +173,8 @@ internal readonly struct PolicyCall<TItem, TResult>(
         Attempt(item, policies.Guard.TryEnter(out CircuitTicket ticket), ticket, cancellationToken);
 
     /// <summary>One attempt from its next step on.</summary>
-    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once: here when it has completed, else where the attempt goes on.")]
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly",
+        Justification = "Consumed once: here when it has completed, else where the attempt goes on.")]
     private PolicyPending<TResult> Attempt(TItem item, AttemptPhase next, CircuitTicket ticket, CancellationToken cancellationToken)
     {
         if (next != AttemptPhase.Call)

@@ -8,7 +8,8 @@ namespace Weir.Runtimes;
 /// A call is stopped (by its deadline, its caller, or the end of its runtime) on a thread that others need too. Therefore the callbacks that user code
 /// registered on the call's token run on the pool, and their exceptions are discarded.
 /// </remarks>
-[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The timer ends in Leave; the source has no resources, and processors may hold its token for longer than the call.")]
+[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
+    Justification = "The timer ends in Leave; the source has no resources, and processors may hold its token for longer than the call.")]
 internal abstract class DirectCall
 {
     private readonly DirectCalls _calls;

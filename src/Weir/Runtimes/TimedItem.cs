@@ -4,7 +4,8 @@ using Weir.Core.Threads;
 namespace Weir.Runtimes;
 
 /// <summary>The clock of one item of a <see cref="DirectRuntime"/>, and the token that is cancelled at its time limit.</summary>
-[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The timer ends in End; the source has no resources, and a stray call may hold its token for long.")]
+[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
+    Justification = "The timer ends in End; the source has no resources, and a stray call may hold its token for long.")]
 internal sealed class TimedItem
 {
     private readonly CancellationTokenSource _stop = new();

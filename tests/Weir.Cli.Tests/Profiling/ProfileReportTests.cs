@@ -15,7 +15,8 @@ public partial class ProfileReportTests
     {
         Seconds = 1,
         Stacks = [new("N.C.Run;N.C.Hot", 60), new("N.C.Run", 10), new("N.C.Run;N.C.Again;N.C.Again", 20), new("(the lab's loop)", 10)],
-        Allocations = [new("System.Byte[]", 9, 900_000), new("N.Very.Long.Names.Of.Namespaces.That.Nobody.Would.Want.To.Read.In.A.Terminal.List<T>", 1, 100_000)],
+        Allocations =
+            [new("System.Byte[]", 9, 900_000), new("N.Very.Long.Names.Of.Namespaces.That.Nobody.Would.Want.To.Read.In.A.Terminal.List<T>", 1, 100_000)],
     };
 
     [Fact]

@@ -28,7 +28,8 @@ public class ProfileTests
     [Fact(Timeout = 120_000)]
     public async Task Run_WithProfileOfSeveral_ProfilesEach()
     {
-        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync("run cpu --param grain=10us,20us --workers 1 --rounds 1 --duration 20ms --profile --quiet --json");
+        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync(
+            "run cpu --param grain=10us,20us --workers 1 --rounds 1 --duration 20ms --profile --quiet --json");
 
         ResultFile file = ResultJson.Parse(result.Out, "output");
         Assert.Equal(2, file.Arms.Count);
@@ -39,7 +40,8 @@ public class ProfileTests
     [Fact(Timeout = 120_000)]
     public async Task Run_StoppedInTheProfiledRound_ReportsTheRoundsAsPartial()
     {
-        LoadResult result = await new CliUnderTest { UseProcesses = true, StopsAt = "[1/1]" }.RunAsync("run noop --workers 1 --rounds 1 --duration 20ms --profile --json");
+        LoadResult result =
+            await new CliUnderTest { UseProcesses = true, StopsAt = "[1/1]" }.RunAsync("run noop --workers 1 --rounds 1 --duration 20ms --profile --json");
 
         Assert.Equal(130, result.ExitCode);
         ResultFile file = ResultJson.Parse(result.Out, "output");
@@ -61,7 +63,8 @@ public class ProfileTests
     {
         LoadResult result = await new CliUnderTest { Variables = { ["DOTNET_EnableDiagnostics"] = "0" } }.RunAsync("run noop --profile");
 
-        Assert.Equal((1, "weir: --profile needs the runtime's diagnostics, which DOTNET_EnableDiagnostics=0 switches off: run it without that variable.\n"), (result.ExitCode, result.Error));
+        Assert.Equal((1, "weir: --profile needs the runtime's diagnostics, which DOTNET_EnableDiagnostics=0 switches off: run it without that variable.\n"),
+            (result.ExitCode, result.Error));
     }
 
     [Fact(Timeout = 120_000)]

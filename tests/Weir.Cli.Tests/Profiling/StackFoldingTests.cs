@@ -13,18 +13,24 @@ public class StackFoldingTests
     [Theory]
     [InlineData("N.C.Run;N.C.Hot", Thread, Loop, "Mine!N.C.Run()", "Mine!N.C.Hot(int32,class System.String)")]
     [InlineData("N.C.Run", Thread, Loop, "Mine!N.C.Run()", "Weir.Lab!Weir.Lab.Workers.WorkerContext.get_Seed()")]
-    [InlineData("N.C.Run;System.Threading.Monitor.Enter", Thread, Loop, "Mine!N.C.Run()", "System.Private.CoreLib!System.Threading.Monitor.Enter(class System.Object)")]
+    [InlineData(
+        "N.C.Run;System.Threading.Monitor.Enter", Thread, Loop, "Mine!N.C.Run()", "System.Private.CoreLib!System.Threading.Monitor.Enter(class System.Object)")]
     [InlineData("Weir.Lab.Workloads.LockWorkload.Add", Thread, Loop, "Weir.Lab!Weir.Lab.Workloads.LockWorkload.Add()")]
     [InlineData(ProfileRecord.LabLoop, Thread, Loop)]
     [InlineData(ProfileRecord.LabLoop, Thread, Loop, "System.Private.CoreLib!System.Diagnostics.Stopwatch.GetTimestamp()")]
     [InlineData("N.C.RunAsync", Dispatch, "Mine!N.C+<RunAsync>d__3.MoveNext()")]
     [InlineData("System.Threading.ThreadPoolWorkQueue.Dispatch", Thread, Dispatch)]
-    [InlineData(null, Thread, "Weir.Cli!Weir.Cli.Profiling.ProfiledRound.Copy(class Session)", "System.Private.CoreLib!System.IO.Stream.CopyTo(class System.IO.Stream)")]
-    [InlineData("N.C.RunAsync", Dispatch, "System.Private.CoreLib!System.Runtime.CompilerServices.AsyncTaskMethodBuilder`1+AsyncStateMachineBox`1[N.C].MoveNext()", "Mine!N.C+<RunAsync>d__3.MoveNext()")]
+    [InlineData(null, Thread, "Weir.Cli!Weir.Cli.Profiling.ProfiledRound.Copy(class Session)",
+        "System.Private.CoreLib!System.IO.Stream.CopyTo(class System.IO.Stream)")]
+    [InlineData(
+        "N.C.RunAsync", Dispatch, "System.Private.CoreLib!System.Runtime.CompilerServices.AsyncTaskMethodBuilder`1+AsyncStateMachineBox`1[N.C].MoveNext()",
+        "Mine!N.C+<RunAsync>d__3.MoveNext()")]
     [InlineData(null, Thread, "System.Private.CoreLib!System.Threading.LowLevelLifoSemaphore.Wait(int32,bool)")]
-    [InlineData(null, Dispatch, "System.Private.CoreLib!System.Diagnostics.Tracing.ManifestBuilder.CreateManifestString()", "System.Private.CoreLib!System.Text.StringBuilder.ToString()")]
+    [InlineData(null, Dispatch, "System.Private.CoreLib!System.Diagnostics.Tracing.ManifestBuilder.CreateManifestString()",
+        "System.Private.CoreLib!System.Text.StringBuilder.ToString()")]
     [InlineData(null)]
-    public void Fold_AStack_ShowsTheMeasuredCode(string? expected, params string[] frames) => Assert.Equal(expected, StackFolding.Fold(Of(frames), isNative: false));
+    public void Fold_AStack_ShowsTheMeasuredCode(string? expected, params string[] frames) =>
+        Assert.Equal(expected, StackFolding.Fold(Of(frames), isNative: false));
 
     [Theory]
     [InlineData(null, "System.Private.CoreLib!System.Threading.Thread.Sleep(int32)")]

@@ -13,7 +13,8 @@ public class CommandWordsTests
     [InlineData("a '' \"\"", new[] { "a", "", "" })]
     [InlineData("a'b'\"c\"d", new[] { "abcd" })]
     [InlineData("a 'x|y$z\"*' \"p|q'*\"", new[] { "a", "x|y$z\"*", "p|q'*" })]
-    public void Split_OfACommand_TakesItApartAsAShellDoes(string text, string[] words) => Assert.Equal(words, CommandWords.Split(new OptionValue("--command", text)));
+    public void Split_OfACommand_TakesItApartAsAShellDoes(string text, string[] words) =>
+        Assert.Equal(words, CommandWords.Split(new OptionValue("--command", text)));
 
     [Theory]
     [InlineData("a\\ b c", new[] { "a b", "c" })]

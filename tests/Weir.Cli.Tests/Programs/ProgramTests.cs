@@ -30,7 +30,8 @@ public class ProgramTests
 
         // Of the inside of a program nothing is known, and nothing is written.
         JsonElement round = ran.Json.GetProperty("arms")[0].GetProperty("rounds")[0];
-        Assert.All(new[] { "allocated_bytes", "gen0", "gc_pause_seconds", "pool_threads", "compiled_methods" }, name => Assert.False(round.TryGetProperty(name, out _), name));
+        Assert.All(new[] { "allocated_bytes", "gen0", "gc_pause_seconds", "pool_threads", "compiled_methods" },
+            name => Assert.False(round.TryGetProperty(name, out _), name));
     }
 
     [Fact(Timeout = 120_000)]
@@ -38,7 +39,8 @@ public class ProgramTests
     {
         Assert.SkipUnless(OperatingSystem.IsLinux(), "Only there is the peak of a small program found.");
         LoadResult ran = await RunAsync(
-            "run", "--name", "small", "--command", "true", "--name", "large", "--command", "sh -c 'x=$(head -c 150000000 /dev/zero | tr \"\\0\" a); echo ${#x}'", "--rounds", "2", "--json");
+            "run", "--name", "small", "--command", "true", "--name", "large", "--command",
+            "sh -c 'x=$(head -c 150000000 /dev/zero | tr \"\\0\" a); echo ${#x}'", "--rounds", "2", "--json");
 
         Assert.True(ran.ExitCode == 0, ran.Error);
         ResultFile result = ResultJson.Parse(ran.Out, "output");
@@ -60,7 +62,8 @@ public class ProgramTests
         using TemporaryDirectory directory = new();
         string file = directory.File("lines");
 
-        LoadResult ran = await RunAsync("run", "--command", $"grep -q {{word}} {file}", "--prepare", $"echo {{word}} >> {file}", "--param", "word=a,b", "--warmup", "2", "--rounds", "3", "--json");
+        LoadResult ran = await RunAsync("run", "--command", $"grep -q {{word}} {file}", "--prepare", $"echo {{word}} >> {file}", "--param", "word=a,b",
+            "--warmup", "2", "--rounds", "3", "--json");
 
         Assert.True(ran.ExitCode == 0, ran.Error);
         ResultFile result = ResultJson.Parse(ran.Out, "output");
@@ -83,7 +86,8 @@ public class ProgramTests
         ResultFile result = ResultJson.Parse(ran.Out, "output");
         Assert.All(result.Arms[0].Rounds, static r => Assert.True(r.OverheadNs > 0 && r.Seconds > 0));
         Assert.Equal("sh", result.Settings["shell"]);
-        Assert.Equal(result.Arms[0].Rounds.All(static r => r.OverheadSubtracted), !result.Findings.Any(static f => f.Text.Contains("not subtracted", StringComparison.Ordinal)));
+        Assert.Equal(result.Arms[0].Rounds.All(static r => r.OverheadSubtracted),
+            !result.Findings.Any(static f => f.Text.Contains("not subtracted", StringComparison.Ordinal)));
     }
 
     [Fact(Timeout = 120_000)]
@@ -94,7 +98,8 @@ public class ProgramTests
         LoadResult killed = await RunAsync("run", "--command", "kill -9 $$", "--shell", "--rounds", "2");
 
         Assert.Equal(3, failed.ExitCode);
-        Assert.EndsWith("sh -c 'exit 3' ended with exit code 3: --show-output shows what it prints, and --ignore-failure takes it as it is.\n", failed.Error, StringComparison.Ordinal);
+        Assert.EndsWith("sh -c 'exit 3' ended with exit code 3: --show-output shows what it prints, and --ignore-failure takes it as it is.\n", failed.Error,
+            StringComparison.Ordinal);
         Assert.True(ignored.ExitCode == 0, ignored.Error);
         Assert.Contains("was ended by signal 9", killed.Error, StringComparison.Ordinal);
     }
@@ -120,7 +125,8 @@ public class ProgramTests
         using TemporaryDirectory directory = new();
         string fifo = Fifo(directory);
         using CancellationTokenSource stop = new();
-        Task<LoadResult> running = new CliUnderTest { Stop = stop.Token }.RunAsync(["run", "--command", $"sh -c 'setsid sleep 3000 & echo $! > {fifo}; wait'", "--timeout", "60min"]);
+        Task<LoadResult> running =
+            new CliUnderTest { Stop = stop.Token }.RunAsync(["run", "--command", $"sh -c 'setsid sleep 3000 & echo $! > {fifo}; wait'", "--timeout", "60min"]);
         string started = await ReadAsync(fifo);
 
         await stop.CancelAsync();
@@ -147,11 +153,13 @@ public class ProgramTests
         using TemporaryDirectory directory = new();
 
         LoadResult ran = await RunAsync(
-            "compare", "--name", "A", "--command", "true", "--name", "B", "--command", "sleep 0.05", "--rounds", "8", "--export", "md,csv,json,html", "--out", directory.Path, "--summary", directory.File("summary.md"), "--json");
+            "compare", "--name", "A", "--command", "true", "--name", "B", "--command", "sleep 0.05", "--rounds", "8", "--export", "md,csv,json,html", "--out",
+            directory.Path, "--summary", directory.File("summary.md"), "--json");
 
         ResultFile result = ResultJson.Parse(ran.Out, "output");
         Assert.Equal(result.Comparisons.Single().Verdict == Verdict.Slower ? 2 : 0, ran.ExitCode);
-        Assert.All(new[] { "weir-compare.md", "weir-compare.html" }, name => Assert.Contains("Programs (a run)", File.ReadAllText(directory.File(name)), StringComparison.Ordinal));
+        Assert.All(new[] { "weir-compare.md", "weir-compare.html" },
+            name => Assert.Contains("Programs (a run)", File.ReadAllText(directory.File(name)), StringComparison.Ordinal));
         Assert.Equal(17, File.ReadAllLines(directory.File("weir-compare.csv")).Length);
         Assert.Contains("B", await File.ReadAllTextAsync(directory.File("summary.md"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
     }
@@ -161,7 +169,8 @@ public class ProgramTests
     [InlineData("--show-output", true)]
     public async Task Program_Prints_OnlyWhenAskedAndNeverIntoTheResult(string option, bool shows)
     {
-        ProcessStartInfo info = new("dotnet", [typeof(WeirApp).Assembly.Location, "run", "--command", "echo hello", "--rounds", "2", "--json", "--quiet", .. option.Split(' ', StringSplitOptions.RemoveEmptyEntries)])
+        ProcessStartInfo info = new("dotnet", [typeof(WeirApp).Assembly.Location, "run", "--command", "echo hello", "--rounds", "2", "--json", "--quiet",
+            .. option.Split(' ', StringSplitOptions.RemoveEmptyEntries)])
         {
             RedirectStandardOutput = true,
             RedirectStandardError = true,
@@ -178,18 +187,23 @@ public class ProgramTests
 
     [Theory(Timeout = 60_000)]
     [InlineData("run --command nosuchprogram", "The program 'nosuchprogram' could not be started: No such file or directory.")]
-    [InlineData("run --command true --workers 3", "--workers cannot be used with --command, which starts a program once a round; what belongs to the program goes into the quotes: --command 'PROG ARGS'.")]
-    [InlineData("run noop --command true", "WORKLOAD cannot be used with --command, which starts a program once a round; what belongs to the program goes into the quotes: --command 'PROG ARGS'.")]
+    [InlineData("run --command true --workers 3", "--workers cannot be used with --command, which starts a program once a round; what belongs to the program "
+        + "goes into the quotes: --command 'PROG ARGS'.")]
+    [InlineData("run noop --command true", "WORKLOAD cannot be used with --command, which starts a program once a round; what belongs to the program goes "
+        + "into the quotes: --command 'PROG ARGS'.")]
     [InlineData("run noop --warmup 3", "--warmup goes with --command 'PROG ARGS', which says what is measured.")]
     [InlineData("run --command true --warmup 1001", "--warmup must be a whole number from 0 to 1,000; it is '1001'.")]
     [InlineData("run --command true --timeout 5", "--timeout must be a time from 100 ms to 3600 s such as 10min; it is '5'.")]
     [InlineData("run --command true --param x=1", "--param x has no place in a command: write {x} where its value belongs.")]
-    [InlineData("run --command true --name a --name b", "--name must be there once for each --command, with different names; there are 2 names and 1 commands.")]
+    [InlineData(
+        "run --command true --name a --name b", "--name must be there once for each --command, with different names; there are 2 names and 1 commands.")]
     [InlineData("run --command true --prepare a --prepare b", "--prepare must be there once for all commands, or once for each; there are 2 for 1 commands.")]
     [InlineData("run --command true --prepare false", "--prepare 'false' ended with exit code 1: what it prepares is not measured.")]
-    [InlineData("run --command true --warmup 0 --ignore-failure --shell false", "The shell 'false' of --shell ended with exit code 1 when it had nothing to do.")]
+    [InlineData(
+        "run --command true --warmup 0 --ignore-failure --shell false", "The shell 'false' of --shell ended with exit code 1 when it had nothing to do.")]
     [InlineData("compare --command true", "compare needs two things: several --command, or several values in --param.")]
-    [InlineData("compare --command true --command true --processes 3", "--processes cannot be used with --command, which starts a program once a round; what belongs to the program goes into the quotes: --command 'PROG ARGS'.")]
+    [InlineData("compare --command true --command true --processes 3", "--processes cannot be used with --command, which starts a program once a round; what "
+        + "belongs to the program goes into the quotes: --command 'PROG ARGS'.")]
     public async Task Command_BadInput_IsOneClearLine(string arguments, string message)
     {
         LoadResult ran = await new CliUnderTest().RunAsync(arguments + " --quiet");
@@ -200,7 +214,8 @@ public class ProgramTests
     private static Task<LoadResult> RunAsync(params string[] arguments) => new CliUnderTest().RunAsync(arguments);
 
     // To open it waits for the writer.
-    private static Task<string> ReadAsync(string fifo) => Task.Factory.StartNew(() => File.ReadAllText(fifo), CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
+    private static Task<string> ReadAsync(string fifo) =>
+        Task.Factory.StartNew(() => File.ReadAllText(fifo), CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
 
     private static string Fifo(TemporaryDirectory directory)
     {
@@ -214,7 +229,8 @@ public class ProgramTests
     private static void AssertEnds(string program)
     {
         string file = $"/proc/{int.Parse(program, CultureInfo.InvariantCulture)}/stat";
-        Assert.True(SpinWait.SpinUntil(() => !Directory.Exists("/proc/self") || StateOf(file) is null or 'Z', TimeSpan.FromSeconds(30)), $"{program} still runs.");
+        Assert.True(
+            SpinWait.SpinUntil(() => !Directory.Exists("/proc/self") || StateOf(file) is null or 'Z', TimeSpan.FromSeconds(30)), $"{program} still runs.");
     }
 
     private static char? StateOf(string file)

@@ -14,7 +14,8 @@ public class ShellStartTests
     [InlineData(0.0029, false)]
     [InlineData(0.0031, true)]
     [InlineData(1, true)]
-    public void CanBeTaken_OfALengthOfTime_WhenTheRestIsLongerThanTheShellsOwnRunsLieApart(double seconds, bool can) => Assert.Equal(can, Start.CanBeTaken(seconds));
+    public void CanBeTaken_OfALengthOfTime_WhenTheRestIsLongerThanTheShellsOwnRunsLieApart(double seconds, bool can) =>
+        Assert.Equal(can, Start.CanBeTaken(seconds));
 
     [Fact]
     public void CanBeTaken_OfShellsThatAreAllAlike_WhenTheRestIsAQuarterOfThem()

@@ -17,7 +17,8 @@ public class ComparisonIntervalTests
         Assert.Equal(Verdict.Inconclusive, compared.Verdict);
         Assert.Equal("none: too few pairs (2)", compared.Interval);
         Assert.Contains("[none: too few pairs (2)]", ResultText.Sentence(compared), StringComparison.Ordinal);
-        Assert.Contains("too few pairs of processes for an interval", PageVerdict.Headline(Tests.Report.Page.SampleResults.Scaling() with { Comparisons = [compared], Findings = [] }), StringComparison.Ordinal);
+        Assert.Contains("too few pairs of processes for an interval",
+            PageVerdict.Headline(Tests.Report.Page.SampleResults.Scaling() with { Comparisons = [compared], Findings = [] }), StringComparison.Ordinal);
     }
 
     [Fact]

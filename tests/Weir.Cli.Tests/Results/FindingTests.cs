@@ -14,13 +14,15 @@ public class FindingTests
     [Fact]
     public void EachOnce_SentencesThatDifferInAFigure_AreAllSaid()
     {
-        Finding[] findings = [.. new[] { 1, 10 }.Select(static size => new Finding(FindingLevel.Doubt, $"Parse size={size}: every round with 1 worker was faster than any with more.", FindingKind.Scaling))];
+        Finding[] findings = [.. new[] { 1, 10 }.Select(static size =>
+            new Finding(FindingLevel.Doubt, $"Parse size={size}: every round with 1 worker was faster than any with more.", FindingKind.Scaling))];
 
         Assert.Equal(findings, Finding.EachOnce([.. findings, .. findings]));
     }
 
     [Fact]
-    public void EachOnce_CauseOfTwoLevels_IsSaidTwice() => Assert.Equal(2, Finding.EachOnce([Unsteady, Unsteady with { Level = FindingLevel.Invalid }]).Count());
+    public void EachOnce_CauseOfTwoLevels_IsSaidTwice() =>
+        Assert.Equal(2, Finding.EachOnce([Unsteady, Unsteady with { Level = FindingLevel.Invalid }]).Count());
 
     [Fact]
     public void Causes_OfARun_AreSaidAsItSaysThem() => Assert.Equal(Unsteady, Finding.Of(new RunRemark(RunCause.Repeated, Unsteady.Text), FindingLevel.Doubt));

@@ -21,7 +21,8 @@ public partial class ResultFormatTests
     public void Page_Csv_HasTheColumnsThatAreWritten() => Assert.Equal(ResultCsv.Columns, Documented(json: false));
 
     [Fact]
-    public void Page_Version_IsTheOneThatIsWritten() => Assert.Contains($"the version of the format: {ResultFile.CurrentVersion} |", Page, StringComparison.Ordinal);
+    public void Page_Version_IsTheOneThatIsWritten() =>
+        Assert.Contains($"the version of the format: {ResultFile.CurrentVersion} |", Page, StringComparison.Ordinal);
 
     [Fact]
     public void Json_OfAResult_WritesNoOtherFields()
@@ -45,7 +46,8 @@ public partial class ResultFormatTests
         Assert.Equal(["start", "intended_start"], summary.Latency.Select(static l => l.From));
         LatencyFigures latency = summary.Latency[0];
         Assert.Equal(12_000, latency.Count);
-        Assert.Equal([(50, 6_000, 6), (90, 1_200, 6), (99, 120, 6), (99.9, 12, 6), (99.99, 1, 0)], latency.Percentiles.Select(static p => (p.Percentile, p.Beyond, p.Rounds)));
+        Assert.Equal([(50, 6_000, 6), (90, 1_200, 6), (99, 120, 6), (99.9, 12, 6), (99.99, 1, 0)],
+            latency.Percentiles.Select(static p => (p.Percentile, p.Beyond, p.Rounds)));
         Assert.All(latency.Percentiles.Where(static p => p.Rounds > 0), static p => Assert.InRange(p.MedianNs!.Value, p.LowNs!.Value, p.HighNs!.Value));
     }
 
@@ -87,7 +89,8 @@ public partial class ResultFormatTests
         JsonTypeInfo info = ResultJson.Indented.GetTypeInfo(type);
         return info.Kind switch
         {
-            JsonTypeInfoKind.Object => info.Properties.Where(static p => p.Get is not null).SelectMany(p => Fields(p.PropertyType, path.Length > 0 ? $"{path}.{p.Name}" : p.Name)),
+            JsonTypeInfoKind.Object =>
+                info.Properties.Where(static p => p.Get is not null).SelectMany(p => Fields(p.PropertyType, path.Length > 0 ? $"{path}.{p.Name}" : p.Name)),
             JsonTypeInfoKind.Enumerable => Fields(info.ElementType!, path + "[]"),
             _ => [path],
         };

@@ -61,8 +61,10 @@ public class SuiteVerbsTests
         LoadResult result = await new CliUnderTest().RunAsync($"selfcheck --only verdicts --runs 1 --keep {keep} --output {page}");
         Assert.Equal(0, result.ExitCode);
         string text = await File.ReadAllTextAsync(page, TestContext.Current.CancellationToken);
-        Assert.Contains("| `weir compare cpu:grain=10us cpu:grain=10us` | 0 | 0 | 1 | 0 | 1.000 | 0.990 to 1.010 | 2 (1) | 21.5 | 21.5 |", text, StringComparison.Ordinal);
-        Assert.Contains("| `weir compare cpu:grain=10us cpu:grain=11us` | 0 | 1 | 0 | 0 | 0.910 | 0.900 to 0.920 | 2 (1) | 21.5 | 21.5 |", text, StringComparison.Ordinal);
+        Assert.Contains(
+            "| `weir compare cpu:grain=10us cpu:grain=10us` | 0 | 0 | 1 | 0 | 1.000 | 0.990 to 1.010 | 2 (1) | 21.5 | 21.5 |", text, StringComparison.Ordinal);
+        Assert.Contains(
+            "| `weir compare cpu:grain=10us cpu:grain=11us` | 0 | 1 | 0 | 0 | 0.910 | 0.900 to 0.920 | 2 (1) | 21.5 | 21.5 |", text, StringComparison.Ordinal);
         Assert.Contains("\nof old\n", text, StringComparison.Ordinal);
         Assert.Contains("Not measured yet: `dotnet run -c Release --project lab/Weir.Cli -- selfcheck --only omission ", text, StringComparison.Ordinal);
 
@@ -73,7 +75,8 @@ public class SuiteVerbsTests
                 Command = "compare",
                 Arguments = ["compare", "cpu:grain=10us", $"cpu:grain={grain}", "--quiet"],
                 Seconds = 21.5,
-                Comparisons = [new ComparisonRecord { Arm = "B", Against = "A", Ratio = (low + high) / 2, Low = low, High = high, P = 0.001, Margin = 0.03, Alpha = 0.01, Pairs = 8, Looks = 2, Verdict = verdict }],
+                Comparisons = [new ComparisonRecord { Arm = "B", Against =
+                    "A", Ratio = (low + high) / 2, Low = low, High = high, P = 0.001, Margin = 0.03, Alpha = 0.01, Pairs = 8, Looks = 2, Verdict = verdict }],
             }));
     }
 }

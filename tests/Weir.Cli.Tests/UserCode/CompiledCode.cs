@@ -19,7 +19,10 @@ internal static class CompiledCode
             name,
             [CSharpSyntaxTree.ParseText("using System; using System.Threading; using System.Threading.Tasks; using Weir.Lab.Workers;\n" + source)],
             [
-                .. Platform.Where(p => Path.GetDirectoryName(p) == runtime).Append(typeof(IWorkload).Assembly.Location).Concat(references).Select(static p => MetadataReference.CreateFromFile(p)),
+                .. Platform.Where(p => Path.GetDirectoryName(p) == runtime)
+                    .Append(typeof(IWorkload).Assembly.Location)
+                    .Concat(references)
+                    .Select(static p => MetadataReference.CreateFromFile(p)),
             ],
             new CSharpCompilationOptions(OutputKind.DynamicallyLinkedLibrary, optimizationLevel: OptimizationLevel.Release));
         Microsoft.CodeAnalysis.Emit.EmitResult result = compilation.Emit(path);

@@ -38,9 +38,11 @@ public class FilterTests
     {
         using TemporaryDirectory directory = new();
         string before = CompiledCode.Write(directory.File("before"), "Parsing", Code);
-        string after = CompiledCode.Write(directory.File("after"), "Parsing", Code.Replace("public int Write()", "public int ParseNew()", StringComparison.Ordinal));
+        string after =
+            CompiledCode.Write(directory.File("after"), "Parsing", Code.Replace("public int Write()", "public int ParseNew()", StringComparison.Ordinal));
 
-        LoadResult ran = await new CliUnderTest().RunAsync($"compare --assembly {before} --against {after} --filter *.Parse* --workers 1 --rounds 2 --processes 2 --duration 10ms --json");
+        LoadResult ran = await new CliUnderTest().RunAsync(
+            $"compare --assembly {before} --against {after} --filter *.Parse* --workers 1 --rounds 2 --processes 2 --duration 10ms --json");
 
         ResultFile result = ResultJson.Parse(ran.Out, "output");
         Assert.Equal(["ParseLong (before)", "ParseLong (after)", "ParseShort (before)", "ParseShort (after)"], result.Arms.Select(static a => a.Name));
@@ -50,13 +52,16 @@ public class FilterTests
 
     [Theory(Timeout = 60_000)]
     [InlineData("run --filter *x*", "--filter goes with --assembly or --git, in place of --method: --assembly X.dll --filter '*Parse*'.")]
-    [InlineData("run --assembly DLL --method N.Parsing.Write --filter *x*", "--filter goes with --assembly or --git, in place of --method: --assembly X.dll --filter '*Parse*'.")]
-    [InlineData("run --assembly DLL --filter *Nothing*", "--filter '*Nothing*' matches nothing that can be measured in 'Parsing.dll'; the nearest are N.Parsing.")]
+    [InlineData("run --assembly DLL --method N.Parsing.Write --filter *x*",
+        "--filter goes with --assembly or --git, in place of --method: --assembly X.dll --filter '*Parse*'.")]
+    [InlineData(
+        "run --assembly DLL --filter *Nothing*", "--filter '*Nothing*' matches nothing that can be measured in 'Parsing.dll'; the nearest are N.Parsing.")]
     public async Task Filter_BadInput_IsOneClearLine(string arguments, string message)
     {
         using TemporaryDirectory directory = new();
 
-        LoadResult ran = await new CliUnderTest().RunAsync(arguments.Replace("DLL", CompiledCode.Write(directory.Path, "Parsing", Code), StringComparison.Ordinal));
+        LoadResult ran =
+            await new CliUnderTest().RunAsync(arguments.Replace("DLL", CompiledCode.Write(directory.Path, "Parsing", Code), StringComparison.Ordinal));
 
         Assert.Equal(1, ran.ExitCode);
         Assert.StartsWith($"weir: {message}", ran.Error, StringComparison.Ordinal);

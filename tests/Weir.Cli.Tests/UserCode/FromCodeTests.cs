@@ -8,7 +8,9 @@ using Weir.TestKit;
 
 namespace Weir.Cli.Tests.UserCode;
 
-/// <summary>The examples of docs/measuring-from-code.md together are one program, as the page says: it is compiled as a console project would be, and runs.</summary>
+/// <summary>
+/// The examples of docs/measuring-from-code.md together are one program, as the page says: it is compiled as a console project would be, and runs.
+/// </summary>
 public partial class FromCodeTests
 {
     [Fact(Timeout = 300_000)]
@@ -23,11 +25,15 @@ public partial class FromCodeTests
         CSharpCompilation compilation = CSharpCompilation.Create(
             "Tryout",
             [
-                CSharpSyntaxTree.ParseText("global using System; global using System.Collections.Generic; global using System.IO; global using System.Linq; global using System.Threading; global using System.Threading.Tasks;", cancellationToken: TestContext.Current.CancellationToken),
+                CSharpSyntaxTree.ParseText("global using System; global using System.Collections.Generic; global using System.IO; global using System.Linq; "
+                    + "global using System.Threading; global using System.Threading.Tasks;", cancellationToken: TestContext.Current.CancellationToken),
                 CSharpSyntaxTree.ParseText(program, cancellationToken: TestContext.Current.CancellationToken),
             ],
-            [.. references.Where(p => Path.GetDirectoryName(p) == runtime).Append(typeof(Lab.Workers.IWorkload).Assembly.Location).Select(static p => MetadataReference.CreateFromFile(p))],
-            new CSharpCompilationOptions(OutputKind.ConsoleApplication, optimizationLevel: OptimizationLevel.Release, nullableContextOptions: NullableContextOptions.Enable));
+            [.. references.Where(p => Path.GetDirectoryName(p) == runtime)
+                .Append(typeof(Lab.Workers.IWorkload).Assembly.Location)
+                .Select(static p => MetadataReference.CreateFromFile(p))],
+            new CSharpCompilationOptions(
+                OutputKind.ConsoleApplication, optimizationLevel: OptimizationLevel.Release, nullableContextOptions: NullableContextOptions.Enable));
         Microsoft.CodeAnalysis.Emit.EmitResult made = compilation.Emit(assembly, cancellationToken: TestContext.Current.CancellationToken);
         Assert.True(made.Success, string.Join('\n', made.Diagnostics));
 

@@ -20,8 +20,10 @@ public class NewWorkloadTests
         XElement reference = Assert.Single(XDocument.Load(Path.Combine(project, "My.Workloads.csproj")).Descendants("Reference"));
         Assert.Equal(typeof(IWorkload).Assembly.Location, reference.Attribute("HintPath")!.Value);
         Assert.Contains("weir compare --assembly", made.Out, StringComparison.Ordinal);
-        Assert.Equal(["Joining.cs", "Summing.cs"], Directory.EnumerateFiles(project, "*.cs").Select(static f => Path.GetFileName(f)).Order(StringComparer.Ordinal));
-        Assert.Contains("public class Joining(int count = 16)", await File.ReadAllTextAsync(Path.Combine(project, "Joining.cs"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
+        Assert.Equal(
+            ["Joining.cs", "Summing.cs"], Directory.EnumerateFiles(project, "*.cs").Select(static f => Path.GetFileName(f)).Order(StringComparer.Ordinal));
+        Assert.Contains("public class Joining(int count = 16)",
+            await File.ReadAllTextAsync(Path.Combine(project, "Joining.cs"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
     }
 
     [Fact(Timeout = 90_000)]
@@ -29,8 +31,10 @@ public class NewWorkloadTests
     {
         string assembly = typeof(MyWorkloads.Summing).Assembly.Location;
 
-        ResultFile swept = Read(await new CliUnderTest().RunAsync($"run --assembly {assembly} --class Summing --param size=10,100 --workers 2 --rounds 1 --duration 20ms --quiet --json"));
-        ResultFile compared = Read(await new CliUnderTest().RunAsync($"compare --assembly {assembly} --method Joining.Plus,Joining.Builder --param count=4 --workers 1 --rounds 4 --duration 20ms --quiet --json"));
+        ResultFile swept = Read(await new CliUnderTest().RunAsync(
+            $"run --assembly {assembly} --class Summing --param size=10,100 --workers 2 --rounds 1 --duration 20ms --quiet --json"));
+        ResultFile compared = Read(await new CliUnderTest().RunAsync(
+            $"compare --assembly {assembly} --method Joining.Plus,Joining.Builder --param count=4 --workers 1 --rounds 4 --duration 20ms --quiet --json"));
 
         Assert.Equal(["Summing size=10", "Summing size=100"], swept.Arms.Select(static a => a.Name));
         Assert.All(swept.Arms.Concat(compared.Arms).SelectMany(static a => a.Rounds), static r => Assert.True(r.Problem is null || r.Disturbed, r.Problem));
@@ -47,7 +51,8 @@ public class NewWorkloadTests
         LoadResult odd = await new CliUnderTest().RunAsync($"new workload {directory.File("a$b")}");
 
         Assert.Equal((1, $"weir: DIR must be a directory that does not exist or is empty; '{directory.Path}' has files.\n"), (full.ExitCode, full.Error));
-        Assert.Equal((1, "weir: DIR must be called with letters, digits, '.', '_' and '-', because the project is called after it; it is 'a$b'.\n"), (odd.ExitCode, odd.Error));
+        Assert.Equal((1, "weir: DIR must be called with letters, digits, '.', '_' and '-', because the project is called after it; it is 'a$b'.\n"),
+            (odd.ExitCode, odd.Error));
         Assert.Equal(["mine.cs"], Directory.EnumerateFiles(directory.Path).Select(static f => Path.GetFileName(f)));
     }
 

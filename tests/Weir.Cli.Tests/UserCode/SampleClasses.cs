@@ -32,7 +32,8 @@ public sealed class Counting : IWorkload, IDisposable
 /// <summary>A workload whose parameters are its constructor's.</summary>
 public sealed class Waiting(TimeSpan time, Kind kind = Kind.Delay) : IWorkload
 {
-    public Operation CreateOperation(WorkerContext context) => kind == Kind.Delay ? Operation.OfAsync(() => Task.Delay(time, TimeProvider.System)) : Operation.OfAsync(static async Task () => await Task.Yield());
+    public Operation CreateOperation(WorkerContext context) =>
+        kind == Kind.Delay ? Operation.OfAsync(() => Task.Delay(time, TimeProvider.System)) : Operation.OfAsync(static async Task () => await Task.Yield());
 }
 
 public enum Kind
@@ -46,7 +47,8 @@ public sealed class Failing : IWorkload
 {
     public string Where { get; set; } = "";
 
-    public ValueTask SetupAsync(WorkerRunSpec spec, CancellationToken cancellationToken) => Fails("setup") ? throw new IOException("The file is gone.") : default;
+    public ValueTask SetupAsync(WorkerRunSpec spec, CancellationToken cancellationToken) =>
+        Fails("setup") ? throw new IOException("The file is gone.") : default;
 
     public ValueTask BeginRoundAsync(CancellationToken cancellationToken) => Fails("begin") ? throw new IOException("The file is gone.") : default;
 

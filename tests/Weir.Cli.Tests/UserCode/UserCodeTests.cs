@@ -13,7 +13,8 @@ public class UserCodeTests
     [Fact(Timeout = 90_000)]
     public async Task Run_ClassThatIsAWorkload_IsSetUpCheckedAndDisposedOf()
     {
-        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync($"run --assembly {Own} --class Counting --param step=3 --workers 2 {Short}");
+        LoadResult result =
+            await new CliUnderTest { UseProcesses = true }.RunAsync($"run --assembly {Own} --class Counting --param step=3 --workers 2 {Short}");
 
         ArmRecord arm = Assert.Single(Read(result).Arms);
         RoundRecord round = Assert.Single(arm.Rounds);
@@ -43,7 +44,8 @@ public class UserCodeTests
     [Fact(Timeout = 90_000)]
     public async Task Run_InstanceMethods_ShareOneObjectThatIsDisposedOf()
     {
-        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync($"run --assembly {Own} --method Lookups.Old,Lookups.NewAsync --groups Old:1,NewAsync:2 --param size=7 --param isWarm=true {Short}");
+        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync(
+            $"run --assembly {Own} --method Lookups.Old,Lookups.NewAsync --groups Old:1,NewAsync:2 --param size=7 --param isWarm=true {Short}");
 
         Assert.Equal(3, Assert.Single(Assert.Single(Read(result).Arms).Rounds).PerWorker.Count);
         Assert.Equal(1, result.Error.Split('\n').Count(static l => l == "7 numbers, warm: used."));
@@ -56,7 +58,8 @@ public class UserCodeTests
     [InlineData("cleanup", "weir: Weir.Cli.Tests.UserCode.Failing.CleanupAsync failed with IOException: The file is gone.\n")]
     public async Task Run_WorkloadThatThrowsOutsideOfOperations_IsOneClearLine(string where, string message)
     {
-        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync($"run --assembly {Own} --class Failing --param where={where} --workers 1 {Short}");
+        LoadResult result =
+            await new CliUnderTest { UseProcesses = true }.RunAsync($"run --assembly {Own} --class Failing --param where={where} --workers 1 {Short}");
 
         Assert.Equal((1, message), (result.ExitCode, result.Error));
     }
@@ -68,7 +71,8 @@ public class UserCodeTests
     [InlineData("hang", " within 1 s")]
     public async Task Run_WorkloadThatGoesWrong_IsInvalid(string where, string why)
     {
-        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync($"run --assembly {Own} --class Failing --param where={where} --workers 1 --timeout 1s {Short}");
+        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync(
+            $"run --assembly {Own} --class Failing --param where={where} --workers 1 --timeout 1s {Short}");
 
         Assert.Equal(3, result.ExitCode);
         Assert.Contains(why, result.Error, StringComparison.Ordinal);
@@ -77,7 +81,8 @@ public class UserCodeTests
     [Fact(Timeout = 90_000)]
     public async Task Run_WorkloadThatPrints_IsMeasuredAndItsTextIsPassedOn()
     {
-        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync($"run --assembly {Own} --class Failing --param where=print --workers 1 {Short}");
+        LoadResult result =
+            await new CliUnderTest { UseProcesses = true }.RunAsync($"run --assembly {Own} --class Failing --param where=print --workers 1 {Short}");
 
         Assert.True(Assert.Single(Assert.Single(Read(result).Arms).Rounds).Operations > 0);
         Assert.Contains("It prints.\n", result.Error, StringComparison.Ordinal);
@@ -88,17 +93,20 @@ public class UserCodeTests
     {
         LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync($"run --assembly {Own} --method Constructing.Call --workers 1 {Short}");
 
-        Assert.Equal((1, "weir: Making an object of Weir.Cli.Tests.UserCode.Constructing failed with IOException: The file is gone.\n"), (result.ExitCode, result.Error));
+        Assert.Equal((1, "weir: Making an object of Weir.Cli.Tests.UserCode.Constructing failed with IOException: The file is gone.\n"),
+            (result.ExitCode, result.Error));
     }
 
     [Fact(Timeout = 90_000)]
     public async Task Run_MethodsOfKnownCost_AllocateThat()
     {
-        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync($"run --assembly {Own} --method Allocations.Nothing,Allocations.Array --workers 1 --rounds 3 --duration 50ms --quiet --json");
+        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync(
+            $"run --assembly {Own} --method Allocations.Nothing,Allocations.Array --workers 1 --rounds 3 --duration 50ms --quiet --json");
 
         ResultFile measured = Read(result);
         Assert.Equal(["Nothing", "Array"], measured.Arms.Select(static a => a.Name));
-        double[] bytes = [.. measured.Arms.Select(static a => (double)a.Rounds.Sum(static r => r.AllocatedBytes!.Value) / a.Rounds.Sum(static r => r.Operations))];
+        double[] bytes =
+            [.. measured.Arms.Select(static a => (double)a.Rounds.Sum(static r => r.AllocatedBytes!.Value) / a.Rounds.Sum(static r => r.Operations))];
         Assert.InRange(bytes[0], 0, 1);
         Assert.InRange(bytes[1], 990, 1010);
     }
@@ -106,7 +114,8 @@ public class UserCodeTests
     [Fact(Timeout = 90_000)]
     public async Task Run_ParametersWithSeveralValues_MeasuresEveryCombinationInTurns()
     {
-        LoadResult result = await new CliUnderTest().RunAsync($"run --assembly {Own} --method Lookups.Old --param size=1,10 --param iswarm=true,false --workers 1 --rounds 2 --duration 10ms --quiet --json");
+        LoadResult result = await new CliUnderTest().RunAsync(
+            $"run --assembly {Own} --method Lookups.Old --param size=1,10 --param iswarm=true,false --workers 1 --rounds 2 --duration 10ms --quiet --json");
 
         ResultFile swept = Read(result);
         Assert.Equal(
@@ -114,7 +123,10 @@ public class UserCodeTests
             swept.Arms.Select(static a => a.Name));
         Assert.Equal(["1", "1", "10", "10"], swept.Arms.Select(static a => a.Settings["size"]));
         Assert.All(swept.Arms, static a => Assert.Equal(2, a.Rounds.Count));
-        Assert.Equal([1, 2, 3, 4, 8, 7, 6, 5], swept.Arms.SelectMany(static a => a.Rounds, static (_, r) => r).OrderBy(static r => r.Turn).ThenBy(r => r.Turn == 1 ? r.Order : -r.Order).Select(static r => r.Order));
+        Assert.Equal([1, 2, 3, 4, 8, 7, 6, 5], swept.Arms.SelectMany(static a => a.Rounds, static (_, r) => r)
+            .OrderBy(static r => r.Turn)
+            .ThenBy(r => r.Turn == 1 ? r.Order : -r.Order)
+            .Select(static r => r.Order));
     }
 
     [Theory(Timeout = 90_000)]
@@ -134,7 +146,8 @@ public class UserCodeTests
     [Fact(Timeout = 120_000)]
     public async Task Scale_ParameterWithSeveralValues_HasASeriesForEach()
     {
-        LoadResult result = await new CliUnderTest().RunAsync($"scale --assembly {Own} --method Lookups.Old --param size=1,10 --workers 1,2 --fit none {Short}");
+        LoadResult result =
+            await new CliUnderTest().RunAsync($"scale --assembly {Own} --method Lookups.Old --param size=1,10 --workers 1,2 --fit none {Short}");
 
         ResultFile scaled = Read(result);
         Assert.Equal([("Old size=1", 1), ("Old size=1", 2), ("Old size=10", 1), ("Old size=10", 2)], scaled.Arms.Select(static a => (a.Name, a.Workers)));
@@ -144,12 +157,14 @@ public class UserCodeTests
     [Fact(Timeout = 120_000)]
     public async Task Compare_TwoMethodsSwept_ComparesThemAtEachValue()
     {
-        LoadResult result = await new CliUnderTest().RunAsync($"compare --assembly {Own} --method Lookups.Old,Lookups.NewAsync --param size=1,10 --workers 1 --rounds 4 --duration 10ms --quiet --json");
+        LoadResult result = await new CliUnderTest().RunAsync(
+            $"compare --assembly {Own} --method Lookups.Old,Lookups.NewAsync --param size=1,10 --workers 1 --rounds 4 --duration 10ms --quiet --json");
 
         ResultFile compared = Read(result);
         Assert.Equal(["Old size=1", "NewAsync size=1", "Old size=10", "NewAsync size=10"], compared.Arms.Select(static a => a.Name));
         Assert.All(compared.Comparisons, static c => Assert.Equal(0.005, c.Alpha, 6));
-        Assert.Equal(Enumerable.Range(1, compared.Arms.Sum(static a => a.Rounds.Count)), compared.Arms.SelectMany(static a => a.Rounds).Select(static r => r.Order).Order());
+        Assert.Equal(Enumerable.Range(1, compared.Arms.Sum(static a => a.Rounds.Count)),
+            compared.Arms.SelectMany(static a => a.Rounds).Select(static r => r.Order).Order());
         Assert.Contains(compared.Findings, static f => f.Text == "2 comparisons share the alpha of 1 %: each is made at 0.5 %.");
     }
 
@@ -162,7 +177,9 @@ public class UserCodeTests
         result = await new CliUnderTest().RunAsync("compare delay --param grain=1ms,2ms,3ms --workers 2 --rounds 4 --duration 10ms --quiet --json");
 
         ResultFile compared = Read(result);
-        string[] order = [.. compared.Arms.SelectMany(static a => a.Rounds, static (a, r) => (a.Name, r.Order)).OrderBy(static x => x.Order).Select(static x => x.Name["delay grain=".Length..])];
+        string[] order = [.. compared.Arms.SelectMany(static a => a.Rounds, static (a, r) => (a.Name, r.Order))
+            .OrderBy(static x => x.Order)
+            .Select(static x => x.Name["delay grain=".Length..])];
         Assert.Equal(["1ms", "2ms", "3ms", "3ms", "2ms", "1ms", "3ms", "2ms", "1ms", "1ms", "2ms", "3ms"], order);
         Assert.All(compared.Comparisons, static c => Assert.Equal("delay grain=1ms x 2", c.Against));
     }
@@ -174,13 +191,15 @@ public class UserCodeTests
         string Build(string name, int number)
         {
             string library = CompiledCode.Write(directory.File(name), "Library", $"public static class Library {{ public static int Number() => {number}; }}");
-            return CompiledCode.Write(directory.File(name), "Code", "namespace N; public class C { public int Expected { get; set; } public int M() => Library.Number() == Expected ? Expected : throw new InvalidOperationException($\"It is {Library.Number()}.\"); }", library);
+            return CompiledCode.Write(directory.File(name), "Code", "namespace N; public class C { public int Expected { get; set; } public int M() => "
+                + "Library.Number() == Expected ? Expected : throw new InvalidOperationException($\"It is {Library.Number()}.\"); }", library);
         }
 
         string before = Build("before", 1);
         string after = Build("after", 2);
         LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync(
-            $"compare --assembly {before} --against {after} --method N.C.M --param expected=1 --workers 1 --rounds 4 --processes 2 --duration 20ms --within 90s --json");
+            $"compare --assembly {before} --against {after} --method N.C.M --param expected=1 --workers 1 --rounds 4 --processes 2 --duration 20ms --within "
+                + $"90s --json");
 
         Assert.Equal(3, result.ExitCode);
         ResultFile compared = ResultJson.Parse(result.Out, "output");
@@ -194,7 +213,8 @@ public class UserCodeTests
     public async Task Baseline_OfOwnCode_IsMeasuredAgainAndCompared()
     {
         using TemporaryDirectory directory = new();
-        LoadResult first = await new CliUnderTest().RunAsync($"run --assembly {Own} --method Lookups.Old --param size=3 --workers 1 --rounds 2 --duration 20ms --quiet --export json --out {directory.Path}");
+        LoadResult first = await new CliUnderTest().RunAsync(
+            $"run --assembly {Own} --method Lookups.Old --param size=3 --workers 1 --rounds 2 --duration 20ms --quiet --export json --out {directory.Path}");
         Assert.True(FineOrUnfit.Contains(first.ExitCode), first.Error);
         ResultFile measured = ResultJson.Read(directory.File("weir-run.json"));
         await File.WriteAllTextAsync(directory.File("clean.json"), ResultJson.Write(measured with { Findings = [] }), TestContext.Current.CancellationToken);
@@ -207,7 +227,8 @@ public class UserCodeTests
 
     [Theory(Timeout = 120_000)]
     [InlineData("run --assembly DLL --method Lookups.Old,Lookups.NewAsync --rounds 5000 --duration 50ms --workers 1")]
-    [InlineData("compare --assembly DLL --method Lookups.Old,Lookups.NewAsync --param size=1,2 --rounds 5000 --duration 50ms --processes 2 --within 10min --workers 1")]
+    [InlineData(
+        "compare --assembly DLL --method Lookups.Old,Lookups.NewAsync --param size=1,2 --rounds 5000 --duration 50ms --processes 2 --within 10min --workers 1")]
     public async Task Command_OverOwnCodeIsStopped_EndsAsInterrupted(string arguments)
     {
         LoadResult result = await new CliUnderTest { UseProcesses = true, StopsAt = "[3/" }.RunAsync(arguments.Replace("DLL", Own, StringComparison.Ordinal));

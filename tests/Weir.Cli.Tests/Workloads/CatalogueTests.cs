@@ -41,7 +41,8 @@ public sealed class CatalogueTests : IDisposable
             names.AddRange((await parameters.CreateAsync(items: 20)).Select(static c => c.Name));
         }
 
-        Assert.Equal(CoreWorkloadsBenchmarks.Names.Select(static name => $"Workload={name}").Order(StringComparer.Ordinal), names.Order(StringComparer.Ordinal));
+        Assert.Equal(
+            CoreWorkloadsBenchmarks.Names.Select(static name => $"Workload={name}").Order(StringComparer.Ordinal), names.Order(StringComparer.Ordinal));
         Assert.Contains("Workload=doubling", names);
     }
 
@@ -72,7 +73,8 @@ public sealed class CatalogueTests : IDisposable
         int[] items = [.. Enumerable.Range(0, 5_000)];
         foreach (Peer peer in Peer.All)
         {
-            await Assert.ThrowsAsync<InvalidDataException>(() => peer.RunAsync(items, 2, static (item, _) => item == 10 ? throw new InvalidDataException("No.") : new(item), CancellationToken.None));
+            await Assert.ThrowsAsync<InvalidDataException>(
+                () => peer.RunAsync(items, 2, static (item, _) => item == 10 ? throw new InvalidDataException("No.") : new(item), CancellationToken.None));
         }
     }
 

@@ -4,7 +4,7 @@ using Weir.TestKit;
 
 namespace Weir.Core.Tests.Architecture;
 
-/// <summary>Who may reference whom: between projects, and between the folders of the engine.</summary>
+/// <summary>Who may reference whom, between projects and between their folders, and how long files and lines may be.</summary>
 public partial class HouseRulesTests
 {
     /// <summary>The references of each project: these and no others. An empty list means the BCL alone.</summary>
@@ -28,7 +28,8 @@ public partial class HouseRulesTests
     private static readonly string[] BuildOnly = ["Microsoft.CodeAnalysis.BannedApiAnalyzers"];
 
     /// <summary>
-    /// The folders of the projects that have an order, each of which may use those before it and itself. A folder inside one of them belongs to it unless it is listed. The empty one is the project's root.
+    /// The folders of the projects that have an order, each of which may use those before it and itself. A folder inside one of them belongs to it unless it
+    /// is listed. The empty one is the project's root.
     /// </summary>
     private static readonly Dictionary<string, string[]> Folders = new()
     {
@@ -48,8 +49,10 @@ public partial class HouseRulesTests
         [
             "Formatting", "Runtimes", "Hosting", "Options", "Progress", "Workloads/UserCode", "Workloads", "Storage", "Report/Output", "History",
             "Profiling", "Processes", "Measuring", "Programs",
-            "Commands/Load/Work", "Commands/Load/Options", "Commands/Load/Watch", "Commands/Load/Arms", "Commands/Load/Progress", "Commands/Load/Report", "Commands/Load",
-            "Commands/Hash", "Commands/Run", "Commands/Scale", "Commands/Compare", "Commands/Baseline", "Commands/History", "Commands/Bench", "Commands/Report", "Commands/New", "Commands/Doctor", "Commands/Measure",
+            "Commands/Load/Work", "Commands/Load/Options", "Commands/Load/Watch", "Commands/Load/Arms", "Commands/Load/Progress", "Commands/Load/Report",
+            "Commands/Load",
+            "Commands/Hash", "Commands/Run", "Commands/Scale", "Commands/Compare", "Commands/Baseline", "Commands/History", "Commands/Bench", "Commands/Report",
+            "Commands/New", "Commands/Doctor", "Commands/Measure",
             "App", "",
         ],
     };
@@ -147,18 +150,36 @@ public partial class HouseRulesTests
             .Select(static file => Path.GetRelativePath(Root, file)));
 
     [Fact]
+    public void Lines_OfCodeAndProse_AreAtMostHundredAndSixtyColumns() =>
+        Assert.Empty(FilesToRead()
+            .SelectMany(static file => File.ReadLines(file).Select((line, i) => (Line: LinkTarget().Replace(line, "]"), Place: $"{file}:{i + 1}")))
+            .Where(static read => read.Line.Length > 160 && !read.Line.StartsWith('|'))
+            .Select(static read => Path.GetRelativePath(Root, read.Place)));
+
+    [Fact]
     public void PublicTypes_OfTheEngine_AreInTheUsersNamespace() =>
         Assert.All(typeof(ErrorMode).Assembly.GetExportedTypes(), static type => Assert.Equal("Weir", type.Namespace));
 
+    // Not the pages of results, which commands write.
+    private static IEnumerable<string> FilesToRead() =>
+        new[] { "src", "lab", "tests" }
+            .SelectMany(static folder => Directory.EnumerateFiles(Path.Combine(Root, folder), "*.cs", SearchOption.AllDirectories))
+            .Concat(Directory.EnumerateFiles(Path.Combine(Root, "docs"), "*.md", SearchOption.AllDirectories))
+            .Concat(Directory.EnumerateFiles(Root, "*.md"))
+            .Where(static file => !InFolder(file, Path.Combine("docs", "results")));
+
     private static string FolderOf(string project) => new[] { "src", "lab" }.Select(folder => Path.Combine(Root, folder, project)).First(Directory.Exists);
 
-    private static bool IsIn(string folder, string listed) => listed.Length == 0 || folder == listed || folder.StartsWith(listed + "/", StringComparison.Ordinal);
+    private static bool IsIn(string folder, string listed) =>
+        listed.Length == 0 || folder == listed || folder.StartsWith(listed + "/", StringComparison.Ordinal);
 
     // Those of a listed folder inside it are not its own.
     private static IEnumerable<string> FolderFiles(string project, string folder)
     {
-        string[] inner = [.. Folders[project].Where(other => other != folder && IsIn(other, folder)).Select(other => Path.Combine(FolderOf(project), other) + Path.DirectorySeparatorChar)];
-        return Directory.EnumerateFiles(Path.Combine(FolderOf(project), folder), "*.cs", folder.Length == 0 ? SearchOption.TopDirectoryOnly : SearchOption.AllDirectories)
+        string[] inner = [.. Folders[project].Where(other => other != folder && IsIn(other, folder))
+            .Select(other => Path.Combine(FolderOf(project), other) + Path.DirectorySeparatorChar)];
+        return Directory.EnumerateFiles(
+            Path.Combine(FolderOf(project), folder), "*.cs", folder.Length == 0 ? SearchOption.TopDirectoryOnly : SearchOption.AllDirectories)
             .Where(file => !inner.Any(i => file.StartsWith(i, StringComparison.Ordinal)));
     }
 
@@ -166,7 +187,8 @@ public partial class HouseRulesTests
     private static bool Names(string code, string project, string later)
     {
         string name = later.Replace('/', '.');
-        string inner = string.Join('|', Folders[project].Where(other => other != later && IsIn(other, later)).Select(other => Regex.Escape(other[later.Length..].Replace('/', '.'))));
+        string inner = string.Join(
+            '|', Folders[project].Where(other => other != later && IsIn(other, later)).Select(other => Regex.Escape(other[later.Length..].Replace('/', '.'))));
         return later.Length > 0
             && (Regex.IsMatch(code, $@"{Regex.Escape($"{NamespaceOf(project)}.{name}")}(?!\w){(inner.Length > 0 ? $"(?!{inner})" : "")}")
                 || Regex.IsMatch(code, $@"(?<![\w.]){Regex.Escape(name)}\.\w"));
@@ -183,6 +205,9 @@ public partial class HouseRulesTests
 
     [GeneratedRegex(@"\b(?:class|struct|interface|enum|record(?: struct)?)\s+(\w+)")]
     private static partial Regex TypeDeclaration();
+
+    [GeneratedRegex(@"\]\([^)]*\)")]
+    private static partial Regex LinkTarget();
 
     [GeneratedRegex(@"//.*$", RegexOptions.Multiline)]
     private static partial Regex Comment();

@@ -49,7 +49,8 @@ internal sealed class ProjectFolders
     {
         Dictionary<string, HashSet<string>> reached = uses.Select(static u => u.From).Distinct().ToDictionary(static f => f, f => Reach(f, uses));
         return reached.Where(pair => pair.Value.Contains(pair.Key))
-            .Select(pair => string.Join(", ", pair.Value.Where(other => reached.TryGetValue(other, out HashSet<string>? back) && back.Contains(pair.Key)).Order(StringComparer.Ordinal)))
+            .Select(pair => string.Join(", ",
+                pair.Value.Where(other => reached.TryGetValue(other, out HashSet<string>? back) && back.Contains(pair.Key)).Order(StringComparer.Ordinal)))
             .Distinct();
     }
 
@@ -84,6 +85,7 @@ internal sealed class ProjectFolders
         }
 
         string folder = System.IO.Path.GetDirectoryName(System.IO.Path.GetRelativePath(Path, file))!.Replace('\\', '/');
-        return _listed.Where(listed => listed.Length == 0 || folder == listed || folder.StartsWith(listed + "/", StringComparison.Ordinal)).MaxBy(static listed => listed.Length) ?? folder;
+        return _listed.Where(listed => listed.Length == 0 || folder == listed || folder.StartsWith(listed + "/", StringComparison.Ordinal))
+            .MaxBy(static listed => listed.Length) ?? folder;
     }
 }

@@ -268,7 +268,8 @@ public class RecoveryTests
             PerItemTimeout = itemTimeout,
         };
         Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int>> pump = new(
-            SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()), new SelectorCall<int, int>(selector), new OutcomeSink<int>(completion), settings, recovery);
+            SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()), new SelectorCall<int, int>(selector), new OutcomeSink<int>(completion), settings,
+            recovery);
         ManualExecutor.Start(pump);
         return (pump, completion.Task);
     }

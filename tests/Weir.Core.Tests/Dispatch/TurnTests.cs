@@ -179,7 +179,8 @@ public class TurnTests
         await using OrderedOutput<int> output = new(1, 5_000, sink =>
         {
             PumpSettings settings = new() { Limit = 1, ErrorMode = ErrorMode.FailFast, Executor = _executor };
-            pump = new(SourceOf.Enumerable(Lazy(20_000)), new SelectorCall<int, int>(static (x, _) => new ValueTask<int>(x)), new StreamSink<int>(sink), settings);
+            pump =
+                new(SourceOf.Enumerable(Lazy(20_000)), new SelectorCall<int, int>(static (x, _) => new ValueTask<int>(x)), new StreamSink<int>(sink), settings);
             pump.Start(1, default);
             return pump;
         });

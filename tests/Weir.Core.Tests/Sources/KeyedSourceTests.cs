@@ -83,7 +83,8 @@ public class KeyedSourceTests
     {
         KeyedSource<int, string> source = new(SourceOf.Enumerable(Enumerable.Range(0, 400).ToArray()), static _ => null!, null, 1, 100);
         Chunk<int> chunk = default;
-        Assert.Contains("index 0", Assert.Throws<InvalidOperationException>(() => source.TryClaim(ref chunk, 8, long.MaxValue)).Message, StringComparison.Ordinal);
+        Assert.Contains(
+            "index 0", Assert.Throws<InvalidOperationException>(() => source.TryClaim(ref chunk, 8, long.MaxValue)).Message, StringComparison.Ordinal);
         Assert.Equal(0, source.NextIndex);
     }
 

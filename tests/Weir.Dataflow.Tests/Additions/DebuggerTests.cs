@@ -12,7 +12,9 @@ public class DebuggerTests
     private static readonly WeirBlocks Blocks = new();
 
     public static TheoryData<string> PublicBlocks =>
-        [.. typeof(BufferBlock<>).Assembly.GetExportedTypes().Where(static t => t is { IsAbstract: false } && t.IsAssignableTo(typeof(IDataflowBlock))).Select(static t => t.Name)];
+        [.. typeof(BufferBlock<>).Assembly.GetExportedTypes()
+            .Where(static t => t is { IsAbstract: false } && t.IsAssignableTo(typeof(IDataflowBlock)))
+            .Select(static t => t.Name)];
 
     [Theory]
     [MemberData(nameof(PublicBlocks))]

@@ -35,5 +35,6 @@ public class OwnMembersTests
     }
 
     private static object Call(IDataflowBlock block, string method, params object[] arguments) =>
-        block.GetType().GetMethod(method, BindingFlags.Public | BindingFlags.Instance, [.. arguments.Select(static a => a.GetType())])!.Invoke(block, arguments)!;
+        block.GetType().GetMethod(method, BindingFlags.Public | BindingFlags.Instance, [.. arguments.Select(static a => a.GetType())])!.Invoke(
+            block, arguments)!;
 }

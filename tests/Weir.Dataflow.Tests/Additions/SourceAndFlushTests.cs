@@ -138,7 +138,10 @@ public class SourceAndFlushTests
     {
         TimeSpan longest = TimeSpan.FromMilliseconds(4294967294);
         _ = new BatchBlock<int>(2, longest, TimeProvider.System, new GroupingDataflowBlockOptions());
-        foreach (TimeSpan wrong in (TimeSpan[])[TimeSpan.Zero, TimeSpan.FromTicks(-1), Timeout.InfiniteTimeSpan, longest + TimeSpan.FromMilliseconds(1), TimeSpan.MaxValue])
+        foreach (TimeSpan wrong in (TimeSpan[])
+        [
+            TimeSpan.Zero, TimeSpan.FromTicks(-1), Timeout.InfiniteTimeSpan, longest + TimeSpan.FromMilliseconds(1), TimeSpan.MaxValue,
+        ])
         {
             ArgumentOutOfRangeException e = Assert.Throws<ArgumentOutOfRangeException>(
                 () => new BatchBlock<int>(2, wrong, TimeProvider.System, new GroupingDataflowBlockOptions()));

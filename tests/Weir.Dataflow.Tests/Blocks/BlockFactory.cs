@@ -31,7 +31,8 @@ public abstract class BlockFactory
 
     public abstract JoinParts<T1, T2, Tuple<IList<T1>, IList<T2>>> BatchedJoin<T1, T2>(int size, GroupingDataflowBlockOptions? options = null);
 
-    public abstract JoinParts<T1, T2, T3, Tuple<IList<T1>, IList<T2>, IList<T3>>> BatchedJoin<T1, T2, T3>(int size, GroupingDataflowBlockOptions? options = null);
+    public abstract JoinParts<T1, T2, T3, Tuple<IList<T1>, IList<T2>, IList<T3>>> BatchedJoin<T1, T2, T3>(
+        int size, GroupingDataflowBlockOptions? options = null);
 
     /// <summary>A block of the kind that passes strings on as they are.</summary>
     public Subject Create(BlockKind kind, BlockSettings? settings = null)

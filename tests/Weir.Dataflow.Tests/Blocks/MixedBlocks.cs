@@ -51,6 +51,7 @@ public abstract class MixedBlocks(bool oursFirst) : BlockFactory
     public override JoinParts<T1, T2, Tuple<IList<T1>, IList<T2>>> BatchedJoin<T1, T2>(int size, GroupingDataflowBlockOptions? options = null) =>
         Next.BatchedJoin<T1, T2>(size, options);
 
-    public override JoinParts<T1, T2, T3, Tuple<IList<T1>, IList<T2>, IList<T3>>> BatchedJoin<T1, T2, T3>(int size, GroupingDataflowBlockOptions? options = null) =>
+    public override JoinParts<T1, T2, T3, Tuple<IList<T1>, IList<T2>, IList<T3>>> BatchedJoin<T1, T2, T3>(
+        int size, GroupingDataflowBlockOptions? options = null) =>
         Next.BatchedJoin<T1, T2, T3>(size, options);
 }

@@ -56,7 +56,8 @@ public sealed class WeirBlocks : BlockFactory
         return new(block, block.Target1, block.Target2);
     }
 
-    public override JoinParts<T1, T2, T3, Tuple<IList<T1>, IList<T2>, IList<T3>>> BatchedJoin<T1, T2, T3>(int size, GroupingDataflowBlockOptions? options = null)
+    public override JoinParts<T1, T2, T3, Tuple<IList<T1>, IList<T2>, IList<T3>>> BatchedJoin<T1, T2, T3>(
+        int size, GroupingDataflowBlockOptions? options = null)
     {
         var block = options is null ? new Own.BatchedJoinBlock<T1, T2, T3>(size) : new Own.BatchedJoinBlock<T1, T2, T3>(size, options);
         return new(block, block.Target1, block.Target2, block.Target3);

@@ -159,7 +159,8 @@ public abstract class ArgumentContract<TBlocks> : Contract<TBlocks> where TBlock
 
     private static void Null(string parameter, Action call) => Assert.Equal(parameter, Assert.Throws<ArgumentNullException>(call).ParamName);
 
-    private static void Null(string parameter, Func<object?> call) => Assert.Equal(parameter, Assert.Throws<ArgumentNullException>(() => { call(); }).ParamName);
+    private static void Null(string parameter, Func<object?> call) =>
+        Assert.Equal(parameter, Assert.Throws<ArgumentNullException>(() => { call(); }).ParamName);
 
     private static void Range(string parameter, Func<object> call) =>
         Assert.Equal(parameter, Assert.Throws<ArgumentOutOfRangeException>(() => { call(); }).ParamName);

@@ -13,7 +13,8 @@ public abstract class ExecutionContract<TBlocks> : Contract<TBlocks> where TBloc
     {
         var local = new AsyncLocal<string?> { Value = "poster's" };
         var seen = new TaskCompletionSource<string?>();
-        ITargetBlock<int> block = Blocks.Action<int>(_ => seen.TrySetResult(local.Value), new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = degree });
+        ITargetBlock<int> block =
+            Blocks.Action<int>(_ => seen.TrySetResult(local.Value), new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = degree });
         block.Post(1);
         Assert.Equal("poster's", await Eventually.Result(seen.Task));
         block.Complete();

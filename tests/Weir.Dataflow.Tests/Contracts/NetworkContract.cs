@@ -216,7 +216,8 @@ public abstract class NetworkContract<TBlocks> : Contract<TBlocks> where TBlocks
     public async Task Producers_Several_EachMessageOnceAndEachProducerInOrder(int degree, int bound)
     {
         var seen = new ConcurrentQueue<(int Producer, int Number)>();
-        IPropagatorBlock<(int Producer, int Number), (int Producer, int Number)> block = Blocks.Transform<(int Producer, int Number), (int Producer, int Number)>(
+        IPropagatorBlock<(int Producer, int Number), (int Producer, int Number)> block =
+            Blocks.Transform<(int Producer, int Number), (int Producer, int Number)>(
             static m => m,
             new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = degree, BoundedCapacity = bound });
         ITargetBlock<(int Producer, int Number)> end = Blocks.Action<(int Producer, int Number)>(seen.Enqueue);

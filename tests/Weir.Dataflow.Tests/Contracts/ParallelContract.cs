@@ -183,7 +183,8 @@ public abstract class ParallelContract<TBlocks> : Contract<TBlocks> where TBlock
     public async Task AsyncTransform_OrderedAndFinishedBackwards_ComesOutInOrder()
     {
         TaskCompletionSource<int>[] results = [.. Enumerable.Range(0, 10).Select(static _ => new TaskCompletionSource<int>())];
-        IPropagatorBlock<int, int> block = Blocks.TransformAsync<int, int>(i => results[i].Task, new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 10 });
+        IPropagatorBlock<int, int> block =
+            Blocks.TransformAsync<int, int>(i => results[i].Task, new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 10 });
         for (int i = 0; i < 10; i++)
         {
             block.Post(i);

@@ -26,7 +26,8 @@ public abstract class SchedulerContract<TBlocks> : Contract<TBlocks> where TBloc
     {
         var ran = new ConcurrentQueue<TaskScheduler>();
         Subject subject = Blocks.Create(kind, new BlockSettings { Body = _ => ran.Enqueue(TaskScheduler.Current) });
-        await Task.Factory.StartNew(() => Feed(subject, 1), CancellationToken.None, TaskCreationOptions.None, new ConcurrentExclusiveSchedulerPair().ExclusiveScheduler);
+        await Task.Factory.StartNew(
+            () => Feed(subject, 1), CancellationToken.None, TaskCreationOptions.None, new ConcurrentExclusiveSchedulerPair().ExclusiveScheduler);
         Eventually.True(() => !ran.IsEmpty);
         Assert.Same(TaskScheduler.Default, Assert.Single(ran));
     }

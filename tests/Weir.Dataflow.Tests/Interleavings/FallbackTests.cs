@@ -31,7 +31,8 @@ public class FallbackTests
 
         string name = typeof(FallbackTests).Assembly.GetName().Name!;
         string folder = AppContext.BaseDirectory;
-        JsonNode settings = JsonNode.Parse(await File.ReadAllTextAsync(Path.Combine(folder, name + ".runtimeconfig.json"), TestContext.Current.CancellationToken))!;
+        JsonNode settings =
+            JsonNode.Parse(await File.ReadAllTextAsync(Path.Combine(folder, name + ".runtimeconfig.json"), TestContext.Current.CancellationToken))!;
         JsonNode options = settings["runtimeOptions"]!;
         options["configProperties"] ??= new JsonObject();
         options["configProperties"]![Switch] = true;

@@ -11,7 +11,8 @@ public class NoMemoryTests
     private const int Limit = Eventually.Limit;
     private const int Posts = 100;
 
-    public static TheoryData<string> Inputs => ["Action", "ActionBounded", "Buffer", "BufferWaitedFor", "Batch", "BatchLimited", "Join", "JoinBounded", "BatchedJoin", "Transform"];
+    public static TheoryData<string> Inputs =>
+        ["Action", "ActionBounded", "Buffer", "BufferWaitedFor", "Batch", "BatchLimited", "Join", "JoinBounded", "BatchedJoin", "Transform"];
 
     [Theory(Timeout = Limit)]
     [MemberData(nameof(Inputs))]
@@ -108,12 +109,16 @@ public class NoMemoryTests
         Assert.IsAssignableFrom<OutOfMemoryException>(block.Completion.Exception!.InnerExceptions[0]);
     }
 
-    private static bool Concerns(Type type) => type == typeof(Item) || (type.IsArray && Concerns(type.GetElementType()!)) || (type.IsGenericType && type.GenericTypeArguments.Any(Concerns));
+    private static bool Concerns(Type type) =>
+        type == typeof(Item) || (type.IsArray && Concerns(type.GetElementType()!)) || (type.IsGenericType && type.GenericTypeArguments.Any(Concerns));
 
     private static (ITargetBlock<Item> Target, IDataflowBlock Whole, Task End) Create(string kind, ConcurrentQueue<int> seen, Task posted)
     {
         var bounded = new ExecutionDataflowBlockOptions { BoundedCapacity = 1000 };
-        var grouping = new GroupingDataflowBlockOptions { BoundedCapacity = kind.EndsWith("Bounded", StringComparison.Ordinal) ? 1000 : -1, MaxNumberOfGroups = kind == "BatchLimited" ? 1000 : -1 };
+        var grouping = new GroupingDataflowBlockOptions
+        {
+            BoundedCapacity = kind.EndsWith("Bounded", StringComparison.Ordinal) ? 1000 : -1, MaxNumberOfGroups = kind == "BatchLimited" ? 1000 : -1,
+        };
         switch (kind)
         {
             case "Action":

@@ -62,12 +62,14 @@ public class RoomTests
                         worker.Release();
                         break;
                     case 'W' when !order.StartsWith('C'):
-                        sending = Task.Factory.StartNew(() => sent = block.SendAsync(Capacity), default, TaskCreationOptions.LongRunning, TaskScheduler.Default);
+                        sending = Task.Factory.StartNew(
+                            () => sent = block.SendAsync(Capacity), default, TaskCreationOptions.LongRunning, TaskScheduler.Default);
                         sender.Await(Step.SaidWaiting);
                         break;
                     case 'W':
                         // The room is counted already, so that nobody has to wait for it.
-                        sending = Task.Factory.StartNew(() => sent = block.SendAsync(Capacity), default, TaskCreationOptions.LongRunning, TaskScheduler.Default);
+                        sending = Task.Factory.StartNew(
+                            () => sent = block.SendAsync(Capacity), default, TaskCreationOptions.LongRunning, TaskScheduler.Default);
                         break;
                     default:
                         sender.Release();

@@ -3,8 +3,8 @@ using Weir.Dataflow.Tests.Probes;
 namespace Weir.Dataflow.Tests.Issues;
 
 /// <summary>
-/// Complete that meets the worker as it stops being active. Microsoft's block with SingleProducerConstrained writes that it declines and reads whether its worker is
-/// active without a fence between, and once in some hundreds to thousands of times never completes.
+/// Complete that meets the worker as it stops being active. Microsoft's block with SingleProducerConstrained writes that it declines and reads whether its
+/// worker is active without a fence between, and once in some hundreds to thousands of times never completes.
 /// </summary>
 public class SingleProducerTests
 {

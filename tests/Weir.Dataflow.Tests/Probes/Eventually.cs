@@ -2,8 +2,8 @@ namespace Weir.Dataflow.Tests.Probes;
 
 /// <summary>Waits, with a bound, for what other threads are about to do.</summary>
 /// <remarks>
-/// The bounds only tell a test that hangs from one that is slow. Where more threads want to run than there are processors, each hop from one to another may take tens of
-/// milliseconds, and some tests make thousands of them.
+/// The bounds only tell a test that hangs from one that is slow. Where more threads want to run than there are processors, each hop from one to another may
+/// take tens of milliseconds, and some tests make thousands of them.
 /// </remarks>
 public static class Eventually
 {

@@ -19,7 +19,9 @@ internal static class Lone
 
     /// <summary>A call lasts while nobody else is at work in its block: the others are done all the same.</summary>
     /// <param name="degree">The block's parallelism.</param>
-    /// <param name="pool">Threads of the pool that are held meanwhile. They are let go before the end is waited for: whoever awaits a block needs the pool.</param>
+    /// <param name="pool">
+    /// Threads of the pool that are held meanwhile. They are let go before the end is waited for: whoever awaits a block needs the pool.
+    /// </param>
     public static async Task CallLasts(int degree, StarvedPool? pool = null)
     {
         using var gate = new Probes.Gate();

@@ -2,8 +2,8 @@ namespace Weir.Dataflow.Tests.Probes;
 
 /// <summary>Shows, as far as that can be shown, that something does not happen.</summary>
 /// <remarks>
-/// No clock decides. What would happen is on its way through the pool, or follows from that: so everything that is queued there gets its turn, and what that queues in
-/// turn, some steps deep. On a busy machine this takes longer, and shows as much.
+/// No clock decides. What would happen is on its way through the pool, or follows from that: so everything that is queued there gets its turn, and what that
+/// queues in turn, some steps deep. On a busy machine this takes longer, and shows as much.
 /// </remarks>
 public static class Never
 {

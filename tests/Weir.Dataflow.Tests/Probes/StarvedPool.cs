@@ -1,6 +1,8 @@
 namespace Weir.Dataflow.Tests.Probes;
 
-/// <summary>Holds all threads of the pool, and those that it adds meanwhile. Only for tests that run while no other does: see <see cref="WithoutOthers"/>.</summary>
+/// <summary>
+/// Holds all threads of the pool, and those that it adds meanwhile. Only for tests that run while no other does: see <see cref="WithoutOthers"/>.
+/// </summary>
 public sealed class StarvedPool : IDisposable
 {
     private const int More = 100;

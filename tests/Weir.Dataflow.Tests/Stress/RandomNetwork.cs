@@ -231,7 +231,10 @@ public sealed class RandomNetwork : IDisposable
                 return Both(Keep(_blocks.ManyStream<Message, Message>(Stream, Execution()), "manyStream"));
             default:
                 int size = _random.Next(1, 5);
-                var options = new GroupingDataflowBlockOptions { CancellationToken = _cancel.Token, BoundedCapacity = _random.Next(2) == 0 ? -1 : size + _random.Next(3) };
+                var options = new GroupingDataflowBlockOptions
+                {
+                    CancellationToken = _cancel.Token, BoundedCapacity = _random.Next(2) == 0 ? -1 : size + _random.Next(3),
+                };
                 IPropagatorBlock<Message, Message[]> batch = Keep(_blocks.Batch<Message>(size, options), $"batch{size}");
                 IPropagatorBlock<Message[], Message> apart = Keep(_blocks.Many<Message[], Message>(static b => b, Execution()), "apart");
                 _drains.Add(() => batch.LinkTo(DataflowBlock.NullTarget<Message[]>()));

@@ -19,6 +19,7 @@ public class ColumnBenchmarks
     private sealed class Percentiles : ManualConfig
     {
         public Percentiles() =>
-            AddColumn(StatisticColumn.P0, StatisticColumn.P25, StatisticColumn.P50, StatisticColumn.P67, StatisticColumn.P80, StatisticColumn.P85, StatisticColumn.P90, StatisticColumn.P95, StatisticColumn.P100);
+            AddColumn(StatisticColumn.P0, StatisticColumn.P25, StatisticColumn.P50, StatisticColumn.P67, StatisticColumn.P80, StatisticColumn.P85,
+                StatisticColumn.P90, StatisticColumn.P95, StatisticColumn.P100);
     }
 }

@@ -81,7 +81,8 @@ internal sealed class BenchmarkRun : IDisposable
 
     /// <summary>The text of the only file with this ending.</summary>
     public string FileEndingWith(string ending) =>
-        File.ReadAllText(Assert.Single(_folder.EnumerateFiles("*", SearchOption.AllDirectories), f => f.Name.EndsWith(ending, StringComparison.Ordinal)).FullName);
+        File.ReadAllText(
+            Assert.Single(_folder.EnumerateFiles("*", SearchOption.AllDirectories), f => f.Name.EndsWith(ending, StringComparison.Ordinal)).FullName);
 
     public bool HasFileEndingWith(string ending) =>
         _folder.EnumerateFiles("*", SearchOption.AllDirectories).Any(f => f.Name.EndsWith(ending, StringComparison.Ordinal));

@@ -11,7 +11,8 @@ namespace Weir.Lab.Tests.Measuring;
 /// <summary>Measurements from code: what comes out as a record, whatever the figures are.</summary>
 public class MeasureTests
 {
-    private static readonly MeasureOptions Quick = new() { Workers = 1, Rounds = 8, Duration = TimeSpan.FromMilliseconds(10), LongestWarmUp = TimeSpan.Zero, Timeout = TimeSpan.FromMinutes(5) };
+    private static readonly MeasureOptions Quick =
+        new() { Workers = 1, Rounds = 8, Duration = TimeSpan.FromMilliseconds(10), LongestWarmUp = TimeSpan.Zero, Timeout = TimeSpan.FromMinutes(5) };
 
     [Fact(Timeout = 120_000)]
     public async Task RunAsync_Workload_IsAnArmWithItsRounds()
@@ -32,11 +33,13 @@ public class MeasureTests
     {
         ResultFile result = await Measure.RunAsync(new Workload("throws", Operation.Of(static () => throw new TestException("on purpose"))), Quick);
 
-        Assert.Contains("on purpose", Assert.Single(result.Findings, static f => f is { Level: FindingLevel.Invalid, Kind: FindingKind.Rounds }).Text, StringComparison.Ordinal);
+        Assert.Contains("on purpose", Assert.Single(result.Findings, static f => f is { Level: FindingLevel.Invalid, Kind: FindingKind.Rounds }).Text,
+            StringComparison.Ordinal);
     }
 
     [Fact(Timeout = 120_000)]
-    public async Task RunAsync_SetupThatThrows_Throws() => await Assert.ThrowsAsync<TestException>(() => Measure.RunAsync(new Stepped("throws", setup: static () => throw new TestException()), Quick));
+    public async Task RunAsync_SetupThatThrows_Throws() =>
+        await Assert.ThrowsAsync<TestException>(() => Measure.RunAsync(new Stepped("throws", setup: static () => throw new TestException()), Quick));
 
     [Fact(Timeout = 120_000)]
     public async Task RunAsync_CancelledBefore_IsNoResult() =>
@@ -103,7 +106,8 @@ public class MeasureTests
     {
         int made = 0;
 
-        ResultFile result = await Measure.ScaleAsync(() => new Stepped($"work", create: () => Interlocked.Increment(ref made)), [2, 1], Quick with { Rounds = 2 });
+        ResultFile result =
+            await Measure.ScaleAsync(() => new Stepped($"work", create: () => Interlocked.Increment(ref made)), [2, 1], Quick with { Rounds = 2 });
 
         Assert.Equal([2, 1], result.Arms.Select(static a => a.Workers));
         Assert.All(result.Arms, static a => Assert.Equal(2, a.Rounds.Count));
@@ -136,9 +140,12 @@ public class MeasureTests
     [Fact]
     public async Task Arguments_OutOfRange_AreToldAtOnce()
     {
-        Assert.StartsWith("Workers must be 1 to 4096.", (await Assert.ThrowsAsync<ArgumentOutOfRangeException>(() => Measure.RunAsync(Named("a"), Quick with { Workers = 0 }))).Message, StringComparison.Ordinal);
-        Assert.StartsWith("Rounds must be 8 to 10,000.", (await Assert.ThrowsAsync<ArgumentOutOfRangeException>(() => Measure.CompareAsync(Named("a"), Named("b"), Quick with { Rounds = 2 }))).Message, StringComparison.Ordinal);
-        Assert.Contains("different names", (await Assert.ThrowsAsync<ArgumentException>(() => Measure.CompareAsync(Named("a"), Named("a"), Quick))).Message, StringComparison.Ordinal);
+        Assert.StartsWith("Workers must be 1 to 4096.", (await Assert.ThrowsAsync<ArgumentOutOfRangeException>(
+            () => Measure.RunAsync(Named("a"), Quick with { Workers = 0 }))).Message, StringComparison.Ordinal);
+        Assert.StartsWith("Rounds must be 8 to 10,000.", (await Assert.ThrowsAsync<ArgumentOutOfRangeException>(
+            () => Measure.CompareAsync(Named("a"), Named("b"), Quick with { Rounds = 2 }))).Message, StringComparison.Ordinal);
+        Assert.Contains("different names", (await Assert.ThrowsAsync<ArgumentException>(() => Measure.CompareAsync(Named("a"), Named("a"), Quick))).Message,
+            StringComparison.Ordinal);
         await Assert.ThrowsAsync<ArgumentException>(() => Measure.ScaleAsync(() => Named("a"), [1, 1], Quick));
         await Assert.ThrowsAsync<ArgumentOutOfRangeException>(() => Measure.RunAsync(Named("a"), Quick with { MaxInFlight = 1 }));
         await Assert.ThrowsAsync<ArgumentNullException>(() => Measure.RunAsync(null!));

@@ -4,7 +4,9 @@ using Weir.Tests.PublicApi;
 
 namespace Weir.Lab.Tests.PublicApi;
 
-/// <summary>The public API of the lab is a text file, as those of the packages are. A wanted change is accepted with WEIR_ACCEPT_API=1, which writes the file anew.</summary>
+/// <summary>
+/// The public API of the lab is a text file, as those of the packages are. A wanted change is accepted with WEIR_ACCEPT_API=1, which writes the file anew.
+/// </summary>
 public class LabApiTests
 {
     [Fact]
@@ -21,7 +23,8 @@ public class LabApiTests
         string[] now = actual.TrimEnd('\n').Split('\n');
         Assert.True(
             reviewed.SequenceEqual(now),
-            "The public API of Weir.Lab is not the reviewed one of PublicApi/Weir.Lab.txt. If the change is wanted, run this test with WEIR_ACCEPT_API=1 and put the file into the same commit.\n"
+            "The public API of Weir.Lab is not the reviewed one of PublicApi/Weir.Lab.txt. If the change is wanted, run this test with WEIR_ACCEPT_API=1 and "
+            + "put the file into the same commit.\n"
             + string.Join('\n', reviewed.Except(now).Select(static l => "- " + l.Trim()).Concat(now.Except(reviewed).Select(static l => "+ " + l.Trim()))));
     }
 }

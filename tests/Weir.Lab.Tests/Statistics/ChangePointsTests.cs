@@ -63,14 +63,16 @@ public class ChangePointsTests
     [InlineData(1)]
     [InlineData(2)]
     [InlineData(5)]
-    public void Of_TooFewValuesToTell_ClaimsNothing(int count) => Assert.Empty(ChangePoints.Of([.. Enumerable.Range(0, count).Select(static i => i < 2 ? 1.0 : 2)]));
+    public void Of_TooFewValuesToTell_ClaimsNothing(int count) =>
+        Assert.Empty(ChangePoints.Of([.. Enumerable.Range(0, count).Select(static i => i < 2 ? 1.0 : 2)]));
 
     [Fact]
     public void Of_ValuesThatAreAllAlike_ClaimsNothing() => Assert.Empty(ChangePoints.Of([.. Enumerable.Repeat(3.0, 50)]));
 
     [Fact]
     public void Of_SmallAlpha_MakesEnoughOrdersToReachIt() =>
-        Assert.Equal(20, Assert.Single(ChangePoints.Of([.. Noise(new Random(15), 40, 0.01).Select(static (v, i) => v + (i >= 20 ? 1 : 0))], alpha: 0.0002)).Index);
+        Assert.Equal(
+            20, Assert.Single(ChangePoints.Of([.. Noise(new Random(15), 40, 0.01).Select(static (v, i) => v + (i >= 20 ? 1 : 0))], alpha: 0.0002)).Index);
 
     [Fact]
     public void Of_BadInput_IsToldAtTheCall()
@@ -83,5 +85,6 @@ public class ChangePointsTests
 
     // Normal, by the method of Box and Muller.
     private static double[] Noise(Random random, int count, double deviation = 1) =>
-        [.. Enumerable.Range(0, count).Select(_ => deviation * Math.Sqrt(-2 * Math.Log(1 - random.NextDouble())) * Math.Cos(2 * Math.PI * random.NextDouble()))];
+        [.. Enumerable.Range(0, count)
+            .Select(_ => deviation * Math.Sqrt(-2 * Math.Log(1 - random.NextDouble())) * Math.Cos(2 * Math.PI * random.NextDouble()))];
 }

@@ -42,7 +42,8 @@ public class MedianIntervalTests
         double level = 0;
         for (int i = 0; i < 4_000; i++)
         {
-            MedianInterval interval = MedianInterval.Of([.. Enumerable.Range(0, count).Select(_ => Math.Exp(random.NextDouble() * random.NextDouble() * 9))], 0.9);
+            MedianInterval interval =
+                MedianInterval.Of([.. Enumerable.Range(0, count).Select(_ => Math.Exp(random.NextDouble() * random.NextDouble() * 9))], 0.9);
             level = interval.Level;
 
             // The median of a product of two even ones: x - x ln x = 1/2.

@@ -119,7 +119,8 @@ public class TurnsComparisonTests
     }
 
     /// <summary>
-    /// Eight pairs of processes that take turns, six times at most. Others take a share of the processors that goes on from round to round, the speed drifts, rounds stall now and then, and processes differ.
+    /// Eight pairs of processes that take turns, six times at most. Others take a share of the processors that goes on from round to round, the speed drifts,
+    /// rounds stall now and then, and processes differ.
     /// </summary>
     private sealed class Machine(int seed, double ofProcesses, int others)
     {
@@ -145,7 +146,8 @@ public class TurnsComparisonTests
                         taken = (0.3 * taken) + Noise.Normal(_random);
                         double room = others == 0 ? 1 : 0.65 * Math.Exp(-0.15 * taken);
                         double stall = _random.Next(50) == 0 ? 0.2 * _random.NextDouble() : 0;
-                        double log = Math.Log(100 * room) + drift - stall + speeds[(2 * pair) + (candidate ? 1 : 0)] + (0.015 * Noise.Normal(_random)) + (candidate ? Math.Log(ratio) : 0);
+                        double log = Math.Log(100 * room) + drift - stall + speeds[(2 * pair) + (candidate ? 1 : 0)] + (0.015 * Noise.Normal(_random))
+                            + (candidate ? Math.Log(ratio) : 0);
                         rounds.Add(new TurnRound(pair, turn, candidate, Math.Exp(log), room * Math.Exp(0.01 * Noise.Normal(_random))));
                     }
                 }

@@ -23,14 +23,17 @@ internal sealed class SimulatedWindow : IDisposable
         _duration = duration;
         _state = new WindowState(workers, new InFlightMeter(), _clock);
         _slots = [.. Enumerable.Range(0, workers).Select(i => new WorkerSlot(
-            _state, new WorkerContext("all", i, i, i, _state.InFlight, _state.Stopping), batch, new LatencyRecorder(new LatencyHistogram(), null, isShared: false), null, null))];
+            _state, new WorkerContext("all", i, i, i, _state.InFlight, _state.Stopping), batch,
+            new LatencyRecorder(new LatencyHistogram(), null, isShared: false), null, null))];
         _calls = new (long, long, int)[workers];
         _hasEnded = new bool[workers];
         _hasEndedWithin = new bool[workers];
         _hasLeft = new bool[workers];
     }
 
-    /// <summary>Runs a window as the lab does: it begins when each worker has ended an operation, and ends when its time is over and each has ended one in it.</summary>
+    /// <summary>
+    /// Runs a window as the lab does: it begins when each worker has ended an operation, and ends when its time is over and each has ended one in it.
+    /// </summary>
     /// <param name="length">How long it is.</param>
     /// <param name="workers">How many workers there are.</param>
     /// <param name="batch">How many operations go between two looks at the clock.</param>

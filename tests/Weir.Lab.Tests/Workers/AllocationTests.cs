@@ -24,7 +24,8 @@ public class AllocationTests
     {
         Assert.InRange(await BytesAsync(workers, null, isAsync ? Operation.OfAsync(static () => default(ValueTask)) : Operation.Of(static () => { })), 0, 0.5);
         Assert.InRange(
-            await BytesAsync(workers, null, isAsync ? Operation.OfAsync(static () => Keep(Task.CompletedTask)) : Operation.Of(static () => Keep(1))), Array - 1, Array + 1);
+            await BytesAsync(workers, null, isAsync ? Operation.OfAsync(static () => Keep(Task.CompletedTask)) : Operation.Of(static () => Keep(1))), Array - 1,
+            Array + 1);
     }
 
     [Theory(Timeout = 60_000)]

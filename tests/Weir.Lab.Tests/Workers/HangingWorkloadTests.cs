@@ -69,7 +69,8 @@ public class HangingWorkloadTests
             },
         };
 
-        WorkerRun run = await new WorkerRunner(Spec(TimeSpan.FromHours(1)), new Started(() => Interlocked.Increment(ref begun)), static () => default).RunAsync(workload, stop.Token);
+        WorkerRun run = await new WorkerRunner(Spec(TimeSpan.FromHours(1)), new Started(() => Interlocked.Increment(ref begun)), static () => default).RunAsync(
+            workload, stop.Token);
 
         Assert.True(run.IsPartial);
         Assert.Single(run.Rounds);

@@ -96,7 +96,8 @@ public class OverheadTests
     {
         Operation[] shapes =
         [
-            Operation.Of(static () => { }), Operation.Of(static () => 1), Operation.OfAsync(static () => Task.CompletedTask), Operation.OfAsync(static () => default(ValueTask)),
+            Operation.Of(static () => { }), Operation.Of(static () => 1), Operation.OfAsync(static () => Task.CompletedTask),
+            Operation.OfAsync(static () => default(ValueTask)),
             Operation.OfAsync(static () => Task.FromResult(1)), Operation.OfAsync(static () => new ValueTask<int>(1)),
         ];
         Assert.All(shapes, static shape => Assert.Same(shape.GetType(), shape.Empty().GetType()));

@@ -31,7 +31,10 @@ public class RunChecksTests
 
     [Fact]
     public void CompilerAtWork_InARunThatWasGivenUp_IsNoTrouble() => Assert.Empty(RunChecks.Troubles(
-        Run(static r => r with { Resources = r.Resources with { CompiledMethods = 12, CompilationTime = TimeSpan.FromSeconds(0.05) } }) with { IsStuck = true }));
+        Run(static r => r with { Resources = r.Resources with { CompiledMethods = 12, CompilationTime = TimeSpan.FromSeconds(0.05) } }) with
+        {
+            IsStuck = true,
+        }));
 
     [Theory]
     [InlineData(0.005, false, false)]

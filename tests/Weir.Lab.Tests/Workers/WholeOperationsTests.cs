@@ -83,7 +83,8 @@ public class WholeOperationsTests
         long begun = 0;
         Workload workload = new("fails", _ => Operation.Of(() => Interlocked.Increment(ref begun) == 5 ? throw new InvalidDataException("No.") : 1));
 
-        InvalidDataException error = await Assert.ThrowsAsync<InvalidDataException>(() => RunAsync(workload, new WholeOperations { Each = 1_000 }, workers: 1, rounds: 3, failsFast: true));
+        InvalidDataException error = await Assert.ThrowsAsync<InvalidDataException>(
+            () => RunAsync(workload, new WholeOperations { Each = 1_000 }, workers: 1, rounds: 3, failsFast: true));
 
         Assert.Equal("No.", error.Message);
         Assert.Equal(5, begun);
@@ -136,7 +137,8 @@ public class WholeOperationsTests
         });
         TrialReport one = await new TrialRunner(new TrialOptions { Trials = 9, MinimumWindow = TimeSpan.Zero }).RunAsync([arm]);
 
-        // The state machine of the pass itself and its task, which without optimization are two objects: nothing of the lab, whose readings alone are thousands of bytes.
+        // The state machine of the pass itself and its task, which without optimization are two objects: nothing of the lab, whose readings alone are
+        // thousands of bytes.
         Assert.InRange(Spread.Of(one.Arms[0].Windows.Select(static w => (double)w.Resources.AllocatedBytes)).Median, 1, 300);
     }
 
@@ -151,7 +153,8 @@ public class WholeOperationsTests
         MeasuresLatency = false,
     };
 
-    private static Task<WorkerRun> RunAsync(Workload workload, WholeOperations whole, int workers, int rounds, CancellationToken stop = default, bool failsFast = false) =>
+    private static Task<WorkerRun> RunAsync(
+        Workload workload, WholeOperations whole, int workers, int rounds, CancellationToken stop = default, bool failsFast = false) =>
         new WorkerRunner(Spec(whole, workers, rounds) with { FailsFast = failsFast }, null, static () => default).RunAsync(workload, stop);
 
     /// <summary>Suspends whoever awaits it until a thread of the pool comes by, and allocates nothing.</summary>
@@ -172,6 +175,7 @@ public class WholeOperationsTests
 
         public ValueTaskSourceStatus GetStatus(short token) => _core.GetStatus(token);
 
-        public void OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) => _core.OnCompleted(continuation, state, token, flags);
+        public void OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
+            _core.OnCompleted(continuation, state, token, flags);
     }
 }

@@ -53,7 +53,8 @@ public class PolicyChainTests
     {
         PolicyChain<int> chain = Make(new PolicyChainOptions<int> { Retry = new RetryOptions { BaseDelay = TimeSpan.Zero, IsTransient = IsBroken } });
         int attempts = 0;
-        IOException error = await Assert.ThrowsAsync<IOException>(() => chain.ExecuteAsync(_ => throw new IOException((++attempts).ToString(System.Globalization.CultureInfo.InvariantCulture))).AsTask());
+        IOException error = await Assert.ThrowsAsync<IOException>(
+            () => chain.ExecuteAsync(_ => throw new IOException((++attempts).ToString(System.Globalization.CultureInfo.InvariantCulture))).AsTask());
         Assert.Equal(("4", 4), (error.Message, attempts));
         Assert.Contains(nameof(ExecuteAsync_RetriesUsedUp_ThrowsTheLastFailureItself), error.StackTrace, StringComparison.Ordinal);
     }
@@ -86,7 +87,8 @@ public class PolicyChainTests
     public async Task ExecuteAsync_CallerCancelsDuringTheDelay_EndsWithTheCallersToken(bool total)
     {
         using var caller = new CancellationTokenSource();
-        PolicyChain<int> chain = Make(new PolicyChainOptions<int> { Retry = new RetryOptions { IsTransient = IsBroken }, TotalTimeout = total ? TimeSpan.FromSeconds(9) : null });
+        PolicyChain<int> chain =
+            Make(new PolicyChainOptions<int> { Retry = new RetryOptions { IsTransient = IsBroken }, TotalTimeout = total ? TimeSpan.FromSeconds(9) : null });
         Task<int> pending = chain.ExecuteAsync(static _ => throw new IOException(), caller.Token).AsTask();
         await caller.CancelAsync();
         OperationCanceledException error = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => pending);
@@ -146,7 +148,10 @@ public class PolicyChainTests
     [Fact(Timeout = 90_000)]
     public async Task ExecuteAsync_CircuitOpensBetweenRetries_EndsThem()
     {
-        PolicyChain<int> chain = Make(new PolicyChainOptions<int> { Retry = new RetryOptions { MaxRetries = 50, BaseDelay = TimeSpan.Zero, IsTransient = IsBroken }, CircuitBreaker = MakeBreaker(failures: 3) });
+        PolicyChain<int> chain = Make(new PolicyChainOptions<int>
+        {
+            Retry = new RetryOptions { MaxRetries = 50, BaseDelay = TimeSpan.Zero, IsTransient = IsBroken }, CircuitBreaker = MakeBreaker(failures: 3),
+        });
         int attempts = 0;
         CircuitBreakerOpenException error = await Assert.ThrowsAsync<CircuitBreakerOpenException>(() => chain.ExecuteAsync(_ =>
         {
@@ -219,7 +224,8 @@ public class PolicyChainTests
     public async Task ExecuteAsync_RateLimit_IsPaidByEachAttempt()
     {
         var bucket = new TokenBucket(new RateLimitOptions { TokensPerSecond = 10, BurstCapacity = 1, TimeProvider = _clock });
-        PolicyChain<int> chain = Make(new PolicyChainOptions<int> { Retry = new RetryOptions { BaseDelay = TimeSpan.Zero, IsTransient = IsBroken }, RateLimit = bucket });
+        PolicyChain<int> chain =
+            Make(new PolicyChainOptions<int> { Retry = new RetryOptions { BaseDelay = TimeSpan.Zero, IsTransient = IsBroken }, RateLimit = bucket });
         List<double> times = [];
         Task<int> pending = chain.ExecuteAsync(_ =>
         {

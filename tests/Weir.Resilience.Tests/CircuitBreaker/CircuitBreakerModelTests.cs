@@ -35,7 +35,8 @@ public class CircuitBreakerModelTests
 
     private static readonly Gen<(Step Step, int Pick)> Steps =
         from step in Gen.Frequency(
-            (5, Gen.Constant(Step.Enter)), (3, Gen.Constant(Step.Succeed)), (4, Gen.Constant(Step.Fail)), (1, Gen.Constant(Step.Ignore)), (2, Gen.Constant(Step.Advance)))
+            (5, Gen.Constant(Step.Enter)), (3, Gen.Constant(Step.Succeed)), (4, Gen.Constant(Step.Fail)), (1, Gen.Constant(Step.Ignore)),
+            (2, Gen.Constant(Step.Advance)))
         from pick in Gen.Choose(0, 30)
         select (step, pick);
 

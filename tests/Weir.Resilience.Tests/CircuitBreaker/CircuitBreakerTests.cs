@@ -184,7 +184,8 @@ public class CircuitBreakerTests
     [Fact]
     public void Failed_Ratio_OpensFromTheMinimumThroughput()
     {
-        CircuitBreaker breaker = Make(new CircuitBreakerOptions { FailureThreshold = 1, FailureRatio = 0.5, MinimumThroughput = 8, SamplingDuration = Span.Ms(1_000) });
+        CircuitBreaker breaker =
+            Make(new CircuitBreakerOptions { FailureThreshold = 1, FailureRatio = 0.5, MinimumThroughput = 8, SamplingDuration = Span.Ms(1_000) });
         Fail(breaker, 7);
         Assert.Equal(CircuitBreakerState.Closed, breaker.State);
         Succeed(breaker, 9);

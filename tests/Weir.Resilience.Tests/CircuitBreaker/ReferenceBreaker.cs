@@ -14,7 +14,8 @@ internal sealed class ReferenceBreaker(CircuitBreakerOptions options)
 
     public List<(CircuitBreakerState From, CircuitBreakerState To)> Changes { get; } = [];
 
-    public TimeSpan RetryAfter => _era.State == CircuitBreakerState.Closed || (_era.State == CircuitBreakerState.HalfOpen && _era.Probes < options.SuccessThreshold)
+    public TimeSpan RetryAfter =>
+        _era.State == CircuitBreakerState.Closed || (_era.State == CircuitBreakerState.HalfOpen && _era.Probes < options.SuccessThreshold)
         ? TimeSpan.Zero
         : new TimeSpan(Math.Max(0, _era.Since + options.OpenTimeout.Ticks - Now));
 

@@ -23,7 +23,8 @@ public class AllocationTests
     public void CircuitBreaker_ClosedWithRatio_AllocatesNothing()
     {
         // The manual clock keeps to one slice of the window; a slice is allocated when its turn comes, ten a window.
-        var breaker = new CircuitBreaker(new CircuitBreakerOptions { FailureRatio = 0.5, SamplingDuration = TimeSpan.FromSeconds(10), TimeProvider = new TestKit.ManualTimeProvider() });
+        var breaker = new CircuitBreaker(
+            new CircuitBreakerOptions { FailureRatio = 0.5, SamplingDuration = TimeSpan.FromSeconds(10), TimeProvider = new TestKit.ManualTimeProvider() });
         AllocatesNothing(() =>
         {
             breaker.TryEnter(out CircuitTicket ticket);

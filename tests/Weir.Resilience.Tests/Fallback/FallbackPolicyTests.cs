@@ -16,7 +16,8 @@ public class FallbackPolicyTests
     [Fact]
     public void ShouldHandle_Own_Decides()
     {
-        var policy = new FallbackPolicy<int>(new FallbackOptions<int> { Handler = static (_, _) => new ValueTask<int>(7), ShouldHandle = static e => e is not IOException });
+        var policy = new FallbackPolicy<int>(
+            new FallbackOptions<int> { Handler = static (_, _) => new ValueTask<int>(7), ShouldHandle = static e => e is not IOException });
         Assert.False(policy.ShouldHandle(new IOException()));
         Assert.True(policy.ShouldHandle(new OperationCanceledException()));
     }

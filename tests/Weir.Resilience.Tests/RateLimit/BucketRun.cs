@@ -4,7 +4,8 @@ using Weir.TestKit;
 namespace Weir.Resilience.Tests.RateLimit;
 
 /// <summary>
-/// Calls of one bucket on a manual clock whose timers fire on a tick. After each step all that may happen at this time has happened, so that a start has the time of its call.
+/// Calls of one bucket on a manual clock whose timers fire on a tick. After each step all that may happen at this time has happened, so that a start has the
+/// time of its call.
 /// </summary>
 internal sealed class BucketRun : IDisposable
 {
@@ -29,9 +30,11 @@ internal sealed class BucketRun : IDisposable
     public int LiveTimers => _clock.LiveTimers;
 
     /// <summary>When the calls started that were made with a wait, in the order in which they asked.</summary>
-    public IEnumerable<long> StartsOfThoseThatWaited => _calls.Where(static c => c.Start.IsCompletedSuccessfully).Select(static c => c.Start.Result).OfType<long>();
+    public IEnumerable<long> StartsOfThoseThatWaited =>
+        _calls.Where(static c => c.Start.IsCompletedSuccessfully).Select(static c => c.Start.Result).OfType<long>();
 
-    public double Excess() => RateBound.Excess(_starts, _clock.TimestampFrequency, _options.TokensPerSecond, _options.BurstCapacity, _options.TokensPerOperation);
+    public double Excess() =>
+        RateBound.Excess(_starts, _clock.TimestampFrequency, _options.TokensPerSecond, _options.BurstCapacity, _options.TokensPerOperation);
 
     public void Move(TimeSpan by)
     {
@@ -114,7 +117,8 @@ internal sealed class BucketRun : IDisposable
         Settle();
     }
 
-    private void Settle() => Assert.True(SpinWait.SpinUntil(IsSettled, TimeSpan.FromSeconds(60)), $"{_bucket.Waiting} calls wait, and {_clock.ArmedTimers} timers are armed.");
+    private void Settle() =>
+        Assert.True(SpinWait.SpinUntil(IsSettled, TimeSpan.FromSeconds(60)), $"{_bucket.Waiting} calls wait, and {_clock.ArmedTimers} timers are armed.");
 
     private bool IsSettled()
     {

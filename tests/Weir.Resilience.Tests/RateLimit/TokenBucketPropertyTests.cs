@@ -106,7 +106,8 @@ public class TokenBucketPropertyTests
         }
 
         run.ServeAll();
-        Assert.All(run.StartsOfThoseThatWaited.Zip(expected), static both => Assert.InRange(both.First / (double)TimeSpan.TicksPerSecond, both.Second - 1e-6, both.Second + 1e-6));
+        Assert.All(run.StartsOfThoseThatWaited.Zip(expected),
+            static both => Assert.InRange(both.First / (double)TimeSpan.TicksPerSecond, both.Second - 1e-6, both.Second + 1e-6));
     }, cases: 200));
 
     // Rates at which calls do not all look at the clock. Steps: advance by so many ticks; enter so many times, without waiting; or ask how long it is.

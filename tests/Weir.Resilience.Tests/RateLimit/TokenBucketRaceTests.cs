@@ -63,7 +63,8 @@ public class TokenBucketRaceTests
         Assert.True(excess < Rounding, $"{excess} tokens too many.");
     }
 
-    // Where not each call reads the clock, a call started somewhere between two readings around it. So a stretch of time certainly holds those that lie in it with both.
+    // Where not each call reads the clock, a call started somewhere between two readings around it. So a stretch of time certainly holds those that lie in it
+    // with both.
     [Fact(Timeout = 120_000)]
     public async Task TryEnter_ManyThatDoNotLookAtTheClock_NoWindowHoldsMoreThanRateAndBurst()
     {

@@ -105,8 +105,8 @@ public class TokenBucketTests
         Assert.InRange(entered.Sum(), 19_999, 20_000);
     }
 
-    // Rivulet R15: a polling bucket gave 250 a second instead of 1,000 at a timer tick of 4 ms. One caller makes one call after the other, each waiting for a timer that wakes it
-    // late by up to a tick: what flows in meanwhile fits into a burst of rate * tick + cost.
+    // Rivulet R15: a polling bucket gave 250 a second instead of 1,000 at a timer tick of 4 ms. One caller makes one call after the other, each waiting for a
+    // timer that wakes it late by up to a tick: what flows in meanwhile fits into a burst of rate * tick + cost.
     [Theory(Timeout = 60_000)]
     [InlineData(1_000, 4, 1)]
     [InlineData(1_000, 15.6, 1)]

@@ -62,7 +62,8 @@ public class BackoffTests
     public void GetDelay_JitterBelowAMillisecond_IsNotCutOff(BackoffStrategy strategy)
     {
         var random = new SeededRandom(42);
-        TimeSpan[] delays = [.. Enumerable.Range(0, 1_000).Select(_ => Backoff.GetDelay(strategy, Span.Ms(1), Span.Ms(100), 1, TimeSpan.Zero, random.NextDouble))];
+        TimeSpan[] delays =
+            [.. Enumerable.Range(0, 1_000).Select(_ => Backoff.GetDelay(strategy, Span.Ms(1), Span.Ms(100), 1, TimeSpan.Zero, random.NextDouble))];
         Assert.InRange(delays.Average(static d => d.TotalMilliseconds), 0.45, 0.55);
         Assert.True(delays.Count(static d => d == TimeSpan.Zero) <= 5);
         Assert.All(delays.Where(static d => d > TimeSpan.Zero), static d => Assert.Equal(Span.Ms(1), TimerDelay.RoundUp(d)));

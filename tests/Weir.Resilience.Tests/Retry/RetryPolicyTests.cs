@@ -20,7 +20,8 @@ public class RetryPolicyTests
     public void GetDelay_Defaults_AreThoseDocumented()
     {
         var options = new RetryOptions();
-        Assert.Equal((3, Span.Ms(100), TimeSpan.FromMinutes(5), BackoffStrategy.Exponential), (options.MaxRetries, options.BaseDelay, options.MaxDelay, options.BackoffStrategy));
+        Assert.Equal((3, Span.Ms(100), TimeSpan.FromMinutes(5), BackoffStrategy.Exponential),
+            (options.MaxRetries, options.BaseDelay, options.MaxDelay, options.BackoffStrategy));
     }
 
     [Fact]
@@ -67,7 +68,8 @@ public class RetryPolicyTests
     {
         static TimeSpan?[] Delays(long seed)
         {
-            var policy = new RetryPolicy(new RetryOptions { BackoffStrategy = BackoffStrategy.ExponentialJitter, Randomness = new SeededRandom(seed).NextDouble, MaxRetries = 20 });
+            var policy = new RetryPolicy(
+                new RetryOptions { BackoffStrategy = BackoffStrategy.ExponentialJitter, Randomness = new SeededRandom(seed).NextDouble, MaxRetries = 20 });
             return [.. Enumerable.Range(1, 20).Select(n => policy.GetDelay(n, Error, TimeSpan.Zero))];
         }
 

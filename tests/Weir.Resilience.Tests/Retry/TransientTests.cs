@@ -80,7 +80,8 @@ public class TransientTests
     {
         // The exceptions of the platform itself, so that a change of their shape is seen.
         using var slow = new HttpClient(new Answer(Timeout.InfiniteTimeSpan)) { Timeout = TimeSpan.FromMilliseconds(1) };
-        Assert.True(Transient.IsTransient(await Assert.ThrowsAnyAsync<Exception>(() => slow.GetStringAsync(new Uri("http://localhost/"), CancellationToken.None))));
+        Assert.True(
+            Transient.IsTransient(await Assert.ThrowsAnyAsync<Exception>(() => slow.GetStringAsync(new Uri("http://localhost/"), CancellationToken.None))));
 
         using var caller = new CancellationTokenSource();
         using var patient = new HttpClient(new Answer(Timeout.InfiniteTimeSpan));
@@ -89,8 +90,10 @@ public class TransientTests
         Assert.False(Transient.IsTransient(await Assert.ThrowsAnyAsync<Exception>(() => pending)));
 
         using var busy = new HttpClient(new Answer(TimeSpan.Zero));
-        Assert.True(Transient.IsTransient(await Assert.ThrowsAnyAsync<Exception>(() => busy.GetStringAsync(new Uri("http://localhost/503"), CancellationToken.None))));
-        Assert.False(Transient.IsTransient(await Assert.ThrowsAnyAsync<Exception>(() => busy.GetStringAsync(new Uri("http://localhost/404"), CancellationToken.None))));
+        Assert.True(
+            Transient.IsTransient(await Assert.ThrowsAnyAsync<Exception>(() => busy.GetStringAsync(new Uri("http://localhost/503"), CancellationToken.None))));
+        Assert.False(
+            Transient.IsTransient(await Assert.ThrowsAnyAsync<Exception>(() => busy.GetStringAsync(new Uri("http://localhost/404"), CancellationToken.None))));
     }
 
     [Fact]

@@ -66,7 +66,8 @@ public class TimeoutPolicyTests
     public async Task ExecuteAsync_StrayCallFailsLater_IsObserved()
     {
         bool unobserved = false;
-        void OnUnobserved(object? sender, UnobservedTaskExceptionEventArgs args) => unobserved |= args.Exception.InnerException is IOException { Message: "stray" };
+        void OnUnobserved(object? sender, UnobservedTaskExceptionEventArgs args) =>
+            unobserved |= args.Exception.InnerException is IOException { Message: "stray" };
 
         TaskScheduler.UnobservedTaskException += OnUnobserved;
         try

@@ -122,7 +122,11 @@ public class MigrationTests
         Assert.Same(options.CircuitBreaker, copy.CircuitBreaker);
         Assert.Equal(options, copy with { MaxRetries = 2 });
         Assert.All(
-            new[] { typeof(ParallelRunOptions), typeof(CircuitBreakerOptions), typeof(RateLimitOptions), typeof(AdaptiveConcurrencyOptions), typeof(ProgressOptions), typeof(MetricsOptions) },
+            new[]
+            {
+                typeof(ParallelRunOptions), typeof(CircuitBreakerOptions), typeof(RateLimitOptions), typeof(AdaptiveConcurrencyOptions),
+                typeof(ProgressOptions), typeof(MetricsOptions),
+            },
             static type => Assert.Empty(Assert.Single(type.GetConstructors()).GetParameters()));
     }
 
@@ -133,12 +137,18 @@ public class MigrationTests
         Assert.Equal((4, 50, 10 * Second), (progress.ItemsPerSecond, progress.PercentComplete, progress.EstimatedTimeRemaining));
         MetricsSnapshot metrics = new()
         {
-            ActiveWorkers = 10, ConcurrencyLimit = 10, QueueDepth = 0, WaitingForRetry = 0, ItemsStarted = 60, ItemsCompleted = 40, TotalFailures = 10, TotalRetries = 0,
+            ActiveWorkers = 10, ConcurrencyLimit = 10, QueueDepth = 0, WaitingForRetry = 0, ItemsStarted = 60, ItemsCompleted = 40, TotalFailures = 10,
+            TotalRetries = 0,
             ThrottleEvents = 0, DrainEvents = 0, Elapsed = 10 * Second, IsFinal = false,
         };
         Assert.Equal((4, 0.2), (metrics.ItemsPerSecond, metrics.ErrorRate));
         Assert.All(
-            new[] { typeof(ProgressSnapshot).GetProperty("ItemsPerSecond"), typeof(ProgressSnapshot).GetProperty("PercentComplete"), typeof(ProgressSnapshot).GetProperty("EstimatedTimeRemaining"), typeof(MetricsSnapshot).GetProperty("ItemsPerSecond"), typeof(MetricsSnapshot).GetProperty("ErrorRate") },
+            new[]
+            {
+                typeof(ProgressSnapshot).GetProperty("ItemsPerSecond"), typeof(ProgressSnapshot).GetProperty("PercentComplete"),
+                typeof(ProgressSnapshot).GetProperty("EstimatedTimeRemaining"), typeof(MetricsSnapshot).GetProperty("ItemsPerSecond"),
+                typeof(MetricsSnapshot).GetProperty("ErrorRate"),
+            },
             static property => Assert.False(property!.CanWrite));
     }
 
@@ -150,7 +160,8 @@ public class MigrationTests
         Assert.Equal(25, progress.PercentComplete);
         MetricsSnapshot metrics = new()
         {
-            ActiveWorkers = 10, ConcurrencyLimit = 10, QueueDepth = 0, WaitingForRetry = 0, ItemsStarted = 60, ItemsCompleted = 40, TotalFailures = 10, TotalRetries = 0,
+            ActiveWorkers = 10, ConcurrencyLimit = 10, QueueDepth = 0, WaitingForRetry = 0, ItemsStarted = 60, ItemsCompleted = 40, TotalFailures = 10,
+            TotalRetries = 0,
             ThrottleEvents = 0, DrainEvents = 0, Elapsed = Second, IsFinal = false,
         };
         Assert.Equal(0.2, metrics.ErrorRate);
@@ -160,7 +171,8 @@ public class MigrationTests
     public void AdaptiveConcurrency_Defaults_AreTheseHere()
     {
         AdaptiveConcurrencyOptions options = new();
-        Assert.Equal((1, 200, AdaptiveConcurrencyStrategy.Gradient, 0.95), (options.MinConcurrency, options.MaxConcurrency, options.IncreaseStrategy, options.TargetPercentile));
+        Assert.Equal((1, 200, AdaptiveConcurrencyStrategy.Gradient, 0.95),
+            (options.MinConcurrency, options.MaxConcurrency, options.IncreaseStrategy, options.TargetPercentile));
     }
 
     [Fact]
@@ -210,7 +222,8 @@ public class MigrationTests
         listener.Start();
         await new[] { 1 }.ForEachParallelAsync(static (_, _) => default);
         Assert.Superset(new HashSet<string> { "weir.items", "weir.items.active", "weir.retries", "weir.throttles", "weir.drains" }, instruments);
-        Assert.DoesNotContain(EventSource.GetSources(), static source => source.Name.StartsWith("Weir", StringComparison.Ordinal) || source.Name.StartsWith("Rivulet", StringComparison.Ordinal));
+        Assert.DoesNotContain(EventSource.GetSources(),
+            static source => source.Name.StartsWith("Weir", StringComparison.Ordinal) || source.Name.StartsWith("Rivulet", StringComparison.Ordinal));
     }
 
     [Fact(Timeout = 90_000)]
@@ -219,10 +232,12 @@ public class MigrationTests
         ParallelRunOptions shared = new() { ErrorMode = ErrorMode.BestEffort, OnFallback = Fallback.Of(static (_, _) => -1) };
         int[] items = [1, 2];
         Assert.Equal([-1, -1], await items.SelectParallelAsync<int, int>(static (_, _) => throw new FormatException(), shared));
-        ArgumentException text = Assert.Throws<ArgumentException>("OnFallback", () => { _ = items.SelectParallelAsync(static (_, _) => new ValueTask<string>(""), shared); });
+        ArgumentException text =
+            Assert.Throws<ArgumentException>("OnFallback", () => { _ = items.SelectParallelAsync(static (_, _) => new ValueTask<string>(""), shared); });
         Assert.Contains("String", text.Message, StringComparison.Ordinal);
         Assert.Throws<ArgumentException>("OnFallback", () => { _ = items.ForEachParallelAsync(static (_, _) => default, shared); });
-        Assert.Equal(["?", "?"], await items.SelectParallelAsync<int, string>(static (_, _) => throw new FormatException(), shared with { OnFallback = Fallback.Of(static (_, _) => "?") }));
+        Assert.Equal(["?", "?"], await items.SelectParallelAsync<int, string>(
+            static (_, _) => throw new FormatException(), shared with { OnFallback = Fallback.Of(static (_, _) => "?") }));
         await items.ForEachParallelAsync(static (_, _) => throw new FormatException(), shared with { OnFallback = null });
     }
 
@@ -271,13 +286,15 @@ public class MigrationTests
         Assert.Equal([1], await run);
         Assert.Equal(2, reports);
 
-        await foreach (int count in new[] { 1, 2, 3 }.Where(static x => x > 0).BatchParallelStreamAsync(3, static (batch, _) => new ValueTask<int>(batch.Count), batchTimeout: none))
+        await foreach (int count in new[] { 1, 2, 3 }.Where(static x => x > 0)
+            .BatchParallelStreamAsync(3, static (batch, _) => new ValueTask<int>(batch.Count), batchTimeout: none))
         {
             Assert.Equal(3, count);
         }
 
         await using Weir.Runtimes.ConcurrentRuntime runtime = new(2, new Weir.Runtimes.RuntimeOptions { GracePeriod = none });
-        Assert.True((await runtime.ProcessManyAsync([1], static (x, _) => new ValueTask<int>(x), new Weir.Runtimes.ProcessManyOptions { PerItemTimeout = none, BatchTimeout = none }))[0].IsSuccess);
+        Assert.True((await runtime.ProcessManyAsync(
+            [1], static (x, _) => new ValueTask<int>(x), new Weir.Runtimes.ProcessManyOptions { PerItemTimeout = none, BatchTimeout = none }))[0].IsSuccess);
         var chain = new PolicyChain<int>(new PolicyChainOptions<int> { TotalTimeout = none, AttemptTimeout = none });
         Assert.Equal(1, await chain.ExecuteAsync(static _ => new ValueTask<int>(1), CancellationToken.None));
 
@@ -293,7 +310,8 @@ public class MigrationTests
     {
         ParallelRunOptions options = new() { BaseDelay = TimeSpan.FromMinutes(10) };
         Assert.Equal([1], await new[] { 1 }.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), options));
-        Assert.Throws<ArgumentOutOfRangeException>("MaxDelay", () => { _ = new[] { 1 }.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), options with { MaxRetries = 1 }); });
+        Assert.Throws<ArgumentOutOfRangeException>(
+            "MaxDelay", () => { _ = new[] { 1 }.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), options with { MaxRetries = 1 }); });
     }
 
     [Fact(Timeout = 90_000)]

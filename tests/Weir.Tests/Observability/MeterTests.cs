@@ -80,7 +80,8 @@ public sealed class MeterTests : IDisposable
         ManualTimeProvider time = new();
         int calls = 0;
         Task run = new[] { 1 }.ForEachParallelAsync(
-            (_, _) => ++calls < 3 ? throw new FormatException() : default, new ParallelRunOptions { MaxRetries = 5, IsTransient = static e => e is FormatException, TimeProvider = time });
+            (_, _) => ++calls < 3 ? throw new FormatException() : default,
+            new ParallelRunOptions { MaxRetries = 5, IsTransient = static e => e is FormatException, TimeProvider = time });
         while (!run.IsCompleted)
         {
             time.Advance(TimeSpan.FromSeconds(1));
@@ -117,7 +118,8 @@ public sealed class MeterTests : IDisposable
         listener.Start();
         Assert.Equal(10, instruments.Count);
         Assert.All(instruments, instrument => Assert.Contains(
-            page.Split('\n'), line => line.Contains($"`{instrument.Name}`", StringComparison.Ordinal) && line.Contains($"| {instrument.Unit} |", StringComparison.Ordinal)));
+            page.Split('\n'),
+            line => line.Contains($"`{instrument.Name}`", StringComparison.Ordinal) && line.Contains($"| {instrument.Unit} |", StringComparison.Ordinal)));
     }
 
     private Dictionary<string, double> Observe()

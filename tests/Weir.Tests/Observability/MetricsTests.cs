@@ -99,7 +99,8 @@ public class MetricsTests
     {
         // A limit of 1 and room for 2: three items end, and the fourth may not begin.
         IAsyncEnumerator<int> stream = Enumerable.Range(0, 8).SelectParallelStreamAsync(
-            static (x, _) => new ValueTask<int>(x), Options with { MaxDegreeOfParallelism = 1, ChannelCapacity = 2 }).GetAsyncEnumerator(TestContext.Current.CancellationToken);
+            static (x, _) => new ValueTask<int>(x), Options with { MaxDegreeOfParallelism = 1, ChannelCapacity = 2 })
+                .GetAsyncEnumerator(TestContext.Current.CancellationToken);
         Assert.True(await stream.MoveNextAsync());
         MetricsSnapshot sample;
         do
@@ -174,7 +175,8 @@ public class MetricsTests
 
                 throw new FormatException();
             },
-            Options with { MaxDegreeOfParallelism = 10, MaxRetries = 1, IsTransient = static _ => true, BaseDelay = TimeSpan.FromHours(1), MaxDelay = TimeSpan.FromHours(2) },
+            Options with { MaxDegreeOfParallelism =
+                10, MaxRetries = 1, IsTransient = static _ => true, BaseDelay = TimeSpan.FromHours(1), MaxDelay = TimeSpan.FromHours(2) },
             stop.Token);
         await all.Task;
         await stop.CancelAsync();

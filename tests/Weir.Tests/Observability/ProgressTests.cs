@@ -221,7 +221,8 @@ public class ProgressTests
         Refused("CallbackTimeout", new() { Metrics = new() { CallbackTimeout = TimeSpan.Zero } });
 
         static void Refused(string name, ParallelRunOptions options) => Assert.Equal(
-            name, Assert.Throws<ArgumentOutOfRangeException>(() => { _ = new[] { 1 }.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), options); }).ParamName);
+            name, Assert.Throws<ArgumentOutOfRangeException>(
+                () => { _ = new[] { 1 }.SelectParallelAsync(static (x, _) => new ValueTask<int>(x), options); }).ParamName);
     }
 
     /// <summary>Waits until the next timer is the one for that time.</summary>

@@ -77,7 +77,8 @@ public sealed class TracingTests : IDisposable
         Assert.Equal("succeeded", item.GetTagItem("weir.outcome"));
         ActivityEvent[] events = [.. item.Events];
         Assert.Equal([1, 2, 3], events.Select(static e => e.Tags.First(static t => t.Key == "weir.attempt.number").Value));
-        Assert.Equal(["System.FormatException", "System.FormatException", null], events.Select(static e => e.Tags.FirstOrDefault(static t => t.Key == "error.type").Value));
+        Assert.Equal(["System.FormatException", "System.FormatException", null],
+            events.Select(static e => e.Tags.FirstOrDefault(static t => t.Key == "error.type").Value));
         Assert.Equal(2L, Assert.Single(Spans("SelectParallelAsync")).GetTagItem("weir.retries"));
         NoneIsOpen();
     }
@@ -91,7 +92,8 @@ public sealed class TracingTests : IDisposable
         await Assert.ThrowsAsync<FormatException>(() => new[] { 1 }.ForEachParallelAsync(static (_, _) => throw new FormatException("no"), options));
         Activity item = Assert.Single(Spans("weir.item"));
         Activity run = Assert.Single(Spans("ForEachParallelAsync"));
-        Assert.All(new[] { item, run }, static a => Assert.Equal((ActivityStatusCode.Error, "no", "System.FormatException"), (a.Status, a.StatusDescription, a.GetTagItem("error.type"))));
+        Assert.All(new[] { item, run },
+            static a => Assert.Equal((ActivityStatusCode.Error, "no", "System.FormatException"), (a.Status, a.StatusDescription, a.GetTagItem("error.type"))));
         Assert.Equal(("failed", "failed"), (item.GetTagItem("weir.outcome"), run.GetTagItem("weir.outcome")));
         NoneIsOpen();
     }

@@ -26,7 +26,8 @@ public sealed class CircuitWaitTests : IDisposable
 
         // Somebody else has the only probe, so all items of the run meet a half-open circuit and wait. The clock stands still from here on.
         Assert.True(breaker.TryEnter(out CircuitTicket probe));
-        Task<List<int>> run = Enumerable.Range(0, 20).SelectParallelAsync(static (x, _) => new ValueTask<int>(x), Options with { SharedCircuitBreaker = breaker });
+        Task<List<int>> run =
+            Enumerable.Range(0, 20).SelectParallelAsync(static (x, _) => new ValueTask<int>(x), Options with { SharedCircuitBreaker = breaker });
         await Guard.UntilAsync(() => _time.ArmedTimers > 0, "items that wait for the circuit");
         Assert.False(run.IsCompleted);
         if (probeIsIgnored)
@@ -89,7 +90,8 @@ public sealed class CircuitWaitTests : IDisposable
     {
         object item = new();
         using CancellationTokenSource cancelling = new();
-        Task run = new[] { item }.SelectParallelAsync(static (x, _) => new ValueTask<object>(x), Options with { SharedCircuitBreaker = breaker }, cancellationToken: cancelling.Token);
+        Task run = new[] { item }.SelectParallelAsync(
+            static (x, _) => new ValueTask<object>(x), Options with { SharedCircuitBreaker = breaker }, cancellationToken: cancelling.Token);
         await Guard.UntilAsync(() => _time.ArmedTimers > 0, "an item that waits for the circuit");
         await cancelling.CancelAsync();
         await Assert.ThrowsAnyAsync<OperationCanceledException>(() => run);

@@ -94,7 +94,10 @@ public class PolicyOrderTests
         int calls = 0;
         Task<List<int>> run = new[] { 1 }.SelectParallelAsync(
             (x, _) => Interlocked.Increment(ref calls) < 12 ? throw new FormatException() : new ValueTask<int>(x),
-            Options with { MaxRetries = 11, IsTransient = IsWrong, BaseDelay = TimeSpan.Zero, RateLimit = new RateLimitOptions { TokensPerSecond = 10, BurstCapacity = 1 } });
+            Options with
+            {
+                MaxRetries = 11, IsTransient = IsWrong, BaseDelay = TimeSpan.Zero, RateLimit = new RateLimitOptions { TokensPerSecond = 10, BurstCapacity = 1 },
+            });
         await _time.DriveAsync(run, TimeSpan.FromMilliseconds(10));
         Assert.Equal([1], await run);
         Assert.InRange(TimeSpan.FromTicks(_time.GetTimestamp()), Second * 1.1, Second * 1.5);
@@ -229,7 +232,8 @@ public class PolicyOrderTests
     {
         CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 2, TimeProvider = _time });
         await new[] { 1, 2 }.SelectParallelOutcomesAsync<int, int>(
-            static (x, _) => x == 1 ? throw new CircuitBreakerOpenException() : throw new RateLimitRejectedException(), Options with { SharedCircuitBreaker = breaker });
+            static (x, _) => x == 1 ? throw new CircuitBreakerOpenException() : throw new RateLimitRejectedException(),
+            Options with { SharedCircuitBreaker = breaker });
         Assert.Equal(CircuitBreakerState.Open, breaker.State);
     }
 

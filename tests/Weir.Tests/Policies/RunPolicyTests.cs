@@ -68,7 +68,8 @@ public class RunPolicyTests
     {
         int calls = 0;
         Task<List<int>> run = new[] { 1 }.SelectParallelAsync<int, int>(
-            (_, _) => throw new FormatException($"call {Interlocked.Increment(ref calls)}"), Options with { MaxRetries = 2, IsTransient = IsWrong, BackoffStrategy = BackoffStrategy.Linear });
+            (_, _) => throw new FormatException($"call {Interlocked.Increment(ref calls)}"),
+            Options with { MaxRetries = 2, IsTransient = IsWrong, BackoffStrategy = BackoffStrategy.Linear });
         Assert.Equal("call 3", (await Assert.ThrowsAsync<FormatException>(() => Drive(run, Second))).Message);
     }
 
@@ -176,7 +177,8 @@ public class RunPolicyTests
                 calls++;
                 throw new FormatException();
             },
-            Options with { MaxRetries = 50, IsTransient = IsWrong, CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 3, OpenTimeout = TimeSpan.FromHours(1) } });
+            Options with { MaxRetries =
+                50, IsTransient = IsWrong, CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 3, OpenTimeout = TimeSpan.FromHours(1) } });
         Assert.IsType<CircuitBreakerOpenException>((await Drive(run, Second))[0].Error);
         Assert.Equal(3, calls);
     }

@@ -19,7 +19,8 @@ internal static class ApiText
         foreach (Type type in assembly.GetExportedTypes().OrderBy(static t => t.FullName, StringComparer.Ordinal))
         {
             text.Append(CultureInfo.InvariantCulture, $"namespace {type.Namespace}: {Header(type)}\n");
-            foreach ((string _, string line) in Members(type).OrderBy(static m => m.Name, StringComparer.Ordinal).ThenBy(static m => m.Line, StringComparer.Ordinal))
+            foreach ((
+                string _, string line) in Members(type).OrderBy(static m => m.Name, StringComparer.Ordinal).ThenBy(static m => m.Line, StringComparer.Ordinal))
             {
                 text.Append(CultureInfo.InvariantCulture, $"    {line}\n");
             }
@@ -81,7 +82,8 @@ internal static class ApiText
     private static string Field(FieldInfo field)
     {
         string modifiers = field.IsLiteral ? "const " : (field.IsStatic ? "static " : "") + (field.IsInitOnly ? "readonly " : "");
-        return $"public {modifiers}{TypeNames.Of(Nullability.Create(field))} {field.Name}{(field.IsLiteral ? $" = {Literal(field.GetRawConstantValue())}" : "")}";
+        return $"public {modifiers}{TypeNames.Of(Nullability.Create(field))} "
+            + $"{field.Name}{(field.IsLiteral ? $" = {Literal(field.GetRawConstantValue())}" : "")}";
     }
 
     private static string Constructor(ConstructorInfo constructor) =>
@@ -101,12 +103,16 @@ internal static class ApiText
         string self = method.IsDefined(typeof(ExtensionAttribute)) ? "this " : "";
         string constraints = method.IsGenericMethod ? TypeNames.Constraints(method.GetGenericArguments()) : "";
         string priority = method.GetCustomAttribute<OverloadResolutionPriorityAttribute>() is { Priority: var p } ? $"[OverloadResolutionPriority({p})] " : "";
-        return $"{priority}{Modifiers(method)}{TypeNames.Of(Nullability.Create(method.ReturnParameter))} {method.Name}{generic}({self}{Parameters(method)}){constraints}";
+        return $"{priority}{Modifiers(method)}{TypeNames.Of(Nullability.Create(method.ReturnParameter))} "
+            + $"{method.Name}{generic}({self}{Parameters(method)}){constraints}";
     }
 
     private static string Parameters(MethodBase method) => string.Join(", ", method.GetParameters().Select(static p =>
         $"{(p.IsOut ? "out " : p.ParameterType.IsByRef ? p.IsIn ? "in " : "ref " : "")}{TypeNames.Of(Nullability.Create(p))} {p.Name}"
-        + (p.HasDefaultValue ? $" = {(p.DefaultValue is null && p.ParameterType.IsValueType && Nullable.GetUnderlyingType(p.ParameterType) is null ? "default" : Literal(p.DefaultValue))}" : "")));
+        + (p.HasDefaultValue ? $" = {Default(p)}" : "")));
+
+    private static string Default(ParameterInfo p) =>
+        p.DefaultValue is null && p.ParameterType.IsValueType && Nullable.GetUnderlyingType(p.ParameterType) is null ? "default" : Literal(p.DefaultValue);
 
     private static string Literal(object? value) => value switch
     {
@@ -144,5 +150,6 @@ internal static class ApiText
     private static bool IsRecord(Type type) => type.GetMethod("<Clone>$") is not null;
 
     // What the compiler adds to a record says nothing that "record" does not say.
-    private static bool IsGenerated(MethodInfo method) => method.IsDefined(typeof(CompilerGeneratedAttribute)) || method.Name.Contains('<', StringComparison.Ordinal);
+    private static bool IsGenerated(MethodInfo method) =>
+        method.IsDefined(typeof(CompilerGeneratedAttribute)) || method.Name.Contains('<', StringComparison.Ordinal);
 }

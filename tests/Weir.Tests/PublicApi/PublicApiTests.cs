@@ -38,7 +38,8 @@ public class PublicApiTests
         string text = ApiText.Of(typeof(ParallelOperators).Assembly);
         Assert.Contains(
             "    public static Task<List<TResult>> SelectParallelAsync<TSource, TResult>(this IEnumerable<TSource> source, "
-            + "Func<TSource, CancellationToken, ValueTask<TResult>> selector, ParallelRunOptions? options = null, CancellationToken cancellationToken = default)\n",
+            + "Func<TSource, CancellationToken, ValueTask<TResult>> selector, ParallelRunOptions? options = null, CancellationToken cancellationToken = "
+            + "default)\n",
             text,
             StringComparison.Ordinal);
         Assert.Contains("    public int MaxDegreeOfParallelism { get; init; }\n", text, StringComparison.Ordinal);

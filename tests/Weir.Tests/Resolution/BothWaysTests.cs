@@ -3,8 +3,8 @@ using static Weir.Tests.Resolution.Calls;
 namespace Weir.Tests.Resolution;
 
 /// <summary>
-/// Does every operator take what one writes: calls that return a <see cref="Task"/> or a <see cref="ValueTask"/>, as lambdas and as method groups, over sources that can be read in
-/// one way or in both? That this compiles is half of the test.
+/// Does every operator take what one writes: calls that return a <see cref="Task"/> or a <see cref="ValueTask"/>, as lambdas and as method groups, over
+/// sources that can be read in one way or in both? That this compiles is half of the test.
 /// </summary>
 public class BothWaysTests
 {
@@ -92,7 +92,8 @@ public class BothWaysTests
     public async Task SelectParallelStreamAsync_OfASourceReadBothWays_Keyed_ReadsItAsynchronously()
     {
         Assert.Equal(Twice, await Both.SelectParallelStreamAsync(static (x, token) => ValueTwice(x, token), static x => x % 2).ToListAsync(sorted: true));
-        Assert.Equal(Twice, await Both.SelectParallelStreamAsync(static async (x, token) => await TaskTwice(x, token), static x => x % 2).ToListAsync(sorted: true));
+        Assert.Equal(
+            Twice, await Both.SelectParallelStreamAsync(static async (x, token) => await TaskTwice(x, token), static x => x % 2).ToListAsync(sorted: true));
         Assert.Equal(Twice, await Both.SelectParallelStreamAsync(static (x, token) => TaskTwice(x, token), static x => x % 2).ToListAsync(sorted: true));
         Assert.Equal(Twice, await Both.SelectParallelStreamAsync(ValueTwice, static x => x % 2).ToListAsync(sorted: true));
         Assert.Equal(Twice, await Both.SelectParallelStreamAsync(TaskTwice, static x => x % 2).ToListAsync(sorted: true));
@@ -102,7 +103,8 @@ public class BothWaysTests
     public async Task SelectParallelOutcomesAsync_OfASourceReadBothWays_Keyed_ReadsItAsynchronously()
     {
         Assert.Equal(Twice, (await Both.SelectParallelOutcomesAsync(static (x, token) => ValueTwice(x, token), static x => x % 2)).Select(static o => o.Value));
-        Assert.Equal(Twice, (await Both.SelectParallelOutcomesAsync(static async (x, token) => await TaskTwice(x, token), static x => x % 2)).Select(static o => o.Value));
+        Assert.Equal(Twice,
+            (await Both.SelectParallelOutcomesAsync(static async (x, token) => await TaskTwice(x, token), static x => x % 2)).Select(static o => o.Value));
         Assert.Equal(Twice, (await Both.SelectParallelOutcomesAsync(static (x, token) => TaskTwice(x, token), static x => x % 2)).Select(static o => o.Value));
         Assert.Equal(Twice, (await Both.SelectParallelOutcomesAsync(ValueTwice, static x => x % 2)).Select(static o => o.Value));
         Assert.Equal(Twice, (await Both.SelectParallelOutcomesAsync(TaskTwice, static x => x % 2)).Select(static o => o.Value));
@@ -133,9 +135,12 @@ public class BothWaysTests
     [Fact(Timeout = 90_000)]
     public async Task BatchParallelStreamAsync_OfASourceReadBothWays_Keyed_ReadsItAsynchronously()
     {
-        Assert.Equal(Sums, await Both.BatchParallelStreamAsync(2, static (batch, token) => ValueSum(batch, token), static batch => batch.Count).ToListAsync(sorted: true));
-        Assert.Equal(Sums, await Both.BatchParallelStreamAsync(2, static async (batch, token) => await TaskSum(batch, token), static batch => batch.Count).ToListAsync(sorted: true));
-        Assert.Equal(Sums, await Both.BatchParallelStreamAsync(2, static (batch, token) => TaskSum(batch, token), static batch => batch.Count).ToListAsync(sorted: true));
+        Assert.Equal(Sums,
+            await Both.BatchParallelStreamAsync(2, static (batch, token) => ValueSum(batch, token), static batch => batch.Count).ToListAsync(sorted: true));
+        Assert.Equal(Sums, await Both.BatchParallelStreamAsync(2, static async (batch, token) => await TaskSum(batch, token), static batch => batch.Count)
+            .ToListAsync(sorted: true));
+        Assert.Equal(Sums,
+            await Both.BatchParallelStreamAsync(2, static (batch, token) => TaskSum(batch, token), static batch => batch.Count).ToListAsync(sorted: true));
         Assert.Equal(Sums, await Both.BatchParallelStreamAsync(2, ValueSum, static batch => batch.Count).ToListAsync(sorted: true));
         Assert.Equal(Sums, await Both.BatchParallelStreamAsync(2, TaskSum, static batch => batch.Count).ToListAsync(sorted: true));
     }

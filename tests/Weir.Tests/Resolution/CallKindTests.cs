@@ -119,11 +119,14 @@ public class CallKindTests
         FormatException error = new("no");
         Assert.Same(error, await Assert.ThrowsAsync<FormatException>(() => one.SelectParallelAsync((_, _) => Task.FromException<int>(error))));
         Assert.Same(error, await Assert.ThrowsAsync<FormatException>(() => one.ForEachParallelAsync((_, _) => Task.FromException(error))));
-        Assert.Contains("null", (await Assert.ThrowsAsync<InvalidOperationException>(() => one.SelectParallelAsync((_, _) => (Task<int>)null!))).Message, StringComparison.Ordinal);
-        Assert.Contains("null", (await Assert.ThrowsAsync<InvalidOperationException>(() => one.ForEachParallelAsync((_, _) => (Task)null!))).Message, StringComparison.Ordinal);
+        Assert.Contains("null", (await Assert.ThrowsAsync<InvalidOperationException>(() => one.SelectParallelAsync((_, _) => (Task<int>)null!))).Message,
+            StringComparison.Ordinal);
+        Assert.Contains("null", (await Assert.ThrowsAsync<InvalidOperationException>(() => one.ForEachParallelAsync((_, _) => (Task)null!))).Message,
+            StringComparison.Ordinal);
         using CancellationTokenSource caller = new();
         Task<List<int>> run = one.SelectParallelAsync(
-            (x, token) => Task.Delay(Timeout.InfiniteTimeSpan, new ManualTimeProvider(), token).ContinueWith(_ => x, token, TaskContinuationOptions.None, TaskScheduler.Default), cancellationToken: caller.Token);
+            (x, token) => Task.Delay(Timeout.InfiniteTimeSpan, new ManualTimeProvider(), token)
+                .ContinueWith(_ => x, token, TaskContinuationOptions.None, TaskScheduler.Default), cancellationToken: caller.Token);
         await caller.CancelAsync();
         Assert.Equal(caller.Token, (await Assert.ThrowsAnyAsync<OperationCanceledException>(() => run)).CancellationToken);
     }
@@ -136,8 +139,10 @@ public class CallKindTests
         Assert.Throws<ArgumentNullException>("selector", () => { _ = one.SelectParallelStreamAsync((Func<int, CancellationToken, Task<int>>)null!); });
         Assert.Throws<ArgumentNullException>("selector", () => { _ = one.SelectParallelOutcomesAsync((Func<int, CancellationToken, Task<int>>)null!); });
         Assert.Throws<ArgumentNullException>("action", () => { _ = one.ForEachParallelAsync((Func<int, CancellationToken, Task>)null!); });
-        Assert.Throws<ArgumentNullException>("batchSelector", () => { _ = one.BatchParallelAsync(2, (Func<IReadOnlyList<int>, CancellationToken, Task<int>>)null!); });
-        Assert.Throws<ArgumentNullException>("batchSelector", () => { _ = one.BatchParallelStreamAsync(2, (Func<IReadOnlyList<int>, CancellationToken, Task<int>>)null!); });
+        Assert.Throws<ArgumentNullException>(
+            "batchSelector", () => { _ = one.BatchParallelAsync(2, (Func<IReadOnlyList<int>, CancellationToken, Task<int>>)null!); });
+        Assert.Throws<ArgumentNullException>(
+            "batchSelector", () => { _ = one.BatchParallelStreamAsync(2, (Func<IReadOnlyList<int>, CancellationToken, Task<int>>)null!); });
         Assert.Throws<ArgumentNullException>("source", () => { _ = ((IEnumerable<int>)null!).SelectParallelAsync(TaskTwice); });
         Assert.Throws<ArgumentNullException>("runtime", () => { _ = ((IExecutionRuntime)null!).ProcessManyAsync(one, TaskTwice); });
         await using DirectRuntime direct = new();
@@ -156,8 +161,10 @@ public class CallKindTests
         Assert.Equal(Twice, Values(await runtime.ProcessManyAsync(items, async (x, token) => await TaskTwice(x, token))));
         Assert.Equal([false, false, false], Values(await runtime.ProcessManyAsync(items, static async (_, _) => IsWrapped() || await Task.FromResult(false))));
         Assert.Equal(Twice, Values(await runtime.ProcessManyAsync(items, TaskTwice, static x => x % 2)));
-        Assert.Equal(Twice, (await runtime.ProcessManyStreamAsync(items, TaskTwice, orderedOutput: true).ToListAsync(sorted: false)).Select(static o => o.Outcome.Value));
-        Assert.Equal(Twice, (await runtime.ProcessManyStreamAsync(items, TaskTwice, static x => x % 2, orderedOutput: true).ToListAsync(sorted: false)).Select(static o => o.Outcome.Value));
+        Assert.Equal(Twice,
+            (await runtime.ProcessManyStreamAsync(items, TaskTwice, orderedOutput: true).ToListAsync(sorted: false)).Select(static o => o.Outcome.Value));
+        Assert.Equal(Twice, (await runtime.ProcessManyStreamAsync(items, TaskTwice, static x => x % 2, orderedOutput: true).ToListAsync(sorted: false))
+            .Select(static o => o.Outcome.Value));
         if (runtime is AutoRuntime auto)
         {
             Assert.Equal(Twice, (await auto.ProcessManyWithDecisionsAsync(items, TaskTwice)).Outcomes.Select(static o => o.Value));
@@ -186,7 +193,8 @@ public class CallKindTests
         Assert.Equal(Twice, await items.SelectParallelAsync(global::Polly.ResiliencePipeline<int>.Empty.Around<int, int>(TaskTwice)));
         Seen seen = new();
         Assert.Equal(items, await seen.AfterAsync(items.ForEachParallelAsync(pipeline.Around<int>(seen.TaskNote))));
-        Assert.Equal(items, await seen.AfterAsync(items.ForEachParallelAsync(pipeline.Around(async (int x, CancellationToken token) => await seen.TaskNote(x, token)))));
+        Assert.Equal(
+            items, await seen.AfterAsync(items.ForEachParallelAsync(pipeline.Around(async (int x, CancellationToken token) => await seen.TaskNote(x, token)))));
     }
 
     private static IEnumerable<T> Values<T>(IEnumerable<ItemOutcome<T>> outcomes) => outcomes.Select(static o => o.Value);

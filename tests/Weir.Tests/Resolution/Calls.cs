@@ -34,7 +34,8 @@ internal static class Calls
     }
 
     /// <summary>Whether the caller was made a call that returns a value task by something around it.</summary>
-    public static bool IsWrapped() => new StackTrace().GetFrames().Any(static f => f.GetMethod()?.DeclaringType?.FullName?.Contains("TaskCalls", StringComparison.Ordinal) == true);
+    public static bool IsWrapped() =>
+        new StackTrace().GetFrames().Any(static f => f.GetMethod()?.DeclaringType?.FullName?.Contains("TaskCalls", StringComparison.Ordinal) == true);
 
     /// <summary>Actions of both kinds that note their items.</summary>
     internal sealed class Seen

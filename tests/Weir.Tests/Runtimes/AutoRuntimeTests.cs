@@ -78,7 +78,8 @@ public class AutoRuntimeTests
         // To Blocking too: on a busy machine a call that lost the processor looks like a blocked one, and the gate may open before the next look corrects that.
         Assert.Contains(
             result.Decisions,
-            static d => d.From is AutoMode.Parallel or AutoMode.Direct or AutoMode.Blocking && d.To is AutoMode.Mixed or AutoMode.Concurrent or AutoMode.Blocking && d.InFlight > 2);
+            static d => d.From is AutoMode.Parallel or AutoMode.Direct or AutoMode.Blocking
+                && d.To is AutoMode.Mixed or AutoMode.Concurrent or AutoMode.Blocking && d.InFlight > 2);
     }
 
     [Fact(Timeout = 90_000)]

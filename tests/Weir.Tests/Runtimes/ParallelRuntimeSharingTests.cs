@@ -71,7 +71,8 @@ public class ParallelRuntimeSharingTests
         int[] done = new int[Callers];
         int[]? othersAtFirstEnd = null;
         using RuntimeGate go = new();
-        Task<ItemOutcome<int>[]>[] calls = [.. RuntimeRun.Count(Callers).Select(caller => RuntimeRun.Start(RunForm.Array, runtime, RuntimeRun.Count(Each), async (x, _) =>
+        Task<ItemOutcome<int>[]>[] calls =
+            [.. RuntimeRun.Count(Callers).Select(caller => RuntimeRun.Start(RunForm.Array, runtime, RuntimeRun.Count(Each), async (x, _) =>
         {
             if (x == 0)
             {

@@ -25,7 +25,10 @@ public class RuntimeArgumentTests
     public async Task ProcessMany_TimeoutsOutOfRange_ThrowsAtTheCall(string name)
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
-        foreach (TimeSpan bad in new[] { TimeSpan.Zero, TimeSpan.FromTicks(-1), TimeSpan.FromMilliseconds(-2), TimeSpan.FromMilliseconds(uint.MaxValue), TimeSpan.MaxValue })
+        foreach (TimeSpan bad in new[]
+        {
+            TimeSpan.Zero, TimeSpan.FromTicks(-1), TimeSpan.FromMilliseconds(-2), TimeSpan.FromMilliseconds(uint.MaxValue), TimeSpan.MaxValue,
+        })
         {
             AssertRefused("PerItemTimeout", bad, new ProcessManyOptions { PerItemTimeout = bad });
             AssertRefused("BatchTimeout", bad, new ProcessManyOptions { BatchTimeout = bad });

@@ -140,7 +140,8 @@ public class RuntimeCancellationTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         int running = 0;
         int read = 0;
-        await foreach ((int index, ItemOutcome<int> outcome) in runtime.ProcessManyStreamAsync(RuntimeRun.Count(100_000), Process, form == RunForm.OrderedStream))
+        await foreach ((
+            int index, ItemOutcome<int> outcome) in runtime.ProcessManyStreamAsync(RuntimeRun.Count(100_000), Process, form == RunForm.OrderedStream))
         {
             Assert.Equal(index, outcome.Value);
             if (++read == 5)

@@ -20,7 +20,8 @@ public enum RunForm
 public static class RuntimeCases
 {
     /// <summary>Runtimes whose processors may block their thread without blocking the caller.</summary>
-    private static readonly string[] Detached = ["concurrent 1", "concurrent 3", "concurrent 100", "parallel 1", "parallel 2", "parallel 4", "auto 1", "auto 3", "auto 100"];
+    private static readonly string[] Detached =
+        ["concurrent 1", "concurrent 3", "concurrent 100", "parallel 1", "parallel 2", "parallel 4", "auto 1", "auto 3", "auto 100"];
 
     private static readonly string[] All = ["direct", .. Detached];
 

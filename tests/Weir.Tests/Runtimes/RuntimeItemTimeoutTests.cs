@@ -115,7 +115,8 @@ public class RuntimeItemTimeoutTests
     {
         ManualTimeProvider clock = new();
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
-        TaskCompletionSource[] gates = [.. RuntimeRun.Count(5).Select(static _ => new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously))];
+        TaskCompletionSource[] gates =
+            [.. RuntimeRun.Count(5).Select(static _ => new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously))];
         TaskCompletionSource[] started = [.. gates.Select(static _ => new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously))];
         Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(5), async (x, _) =>
         {

@@ -137,7 +137,8 @@ public class RuntimeKeyStreamTests
             "items", () => { _ = runtime.ProcessManyStreamAsync((int[])null!, static (x, _) => new ValueTask<int>(x), static x => x); });
         Assert.Throws<ArgumentOutOfRangeException>(
             "MaxPerPartition",
-            () => { _ = runtime.ProcessManyStreamAsync(items, static (x, _) => new ValueTask<int>(x), static x => x, false, new ProcessManyOptions { MaxPerPartition = 0 }); });
+            () => { _ = runtime.ProcessManyStreamAsync(
+                items, static (x, _) => new ValueTask<int>(x), static x => x, false, new ProcessManyOptions { MaxPerPartition = 0 }); });
     }
 
     private static async Task<List<(int Index, ItemOutcome<int> Outcome)>> DrainAsync(IAsyncEnumerable<(int Index, ItemOutcome<int> Outcome)> stream)

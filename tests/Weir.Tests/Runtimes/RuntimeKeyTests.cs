@@ -196,9 +196,11 @@ public class RuntimeKeyTests
     {
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         int[] items = [1];
-        Assert.Throws<ArgumentNullException>("partitionBy", () => { _ = runtime.ProcessManyAsync(items, static (x, _) => new ValueTask<int>(x), (Func<int, int>)null!); });
+        Assert.Throws<ArgumentNullException>(
+            "partitionBy", () => { _ = runtime.ProcessManyAsync(items, static (x, _) => new ValueTask<int>(x), (Func<int, int>)null!); });
         Assert.Throws<ArgumentOutOfRangeException>(
             "MaxPerPartition",
-            () => { _ = runtime.ProcessManyAsync(items, static (x, _) => new ValueTask<int>(x), static x => x, new ProcessManyOptions { MaxPerPartition = 0 }); });
+            () => { _ =
+                runtime.ProcessManyAsync(items, static (x, _) => new ValueTask<int>(x), static x => x, new ProcessManyOptions { MaxPerPartition = 0 }); });
     }
 }

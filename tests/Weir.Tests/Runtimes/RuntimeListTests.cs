@@ -36,7 +36,8 @@ public class RuntimeListTests
 
         List<(int Index, ItemOutcome<int> Outcome)> outcomes = await OperatorRunner.GatherAsync(
             runtime.ProcessManyStreamAsync(items, Selectors.Twice, static x => x % 7, form == RunForm.OrderedStream));
-        Assert.Equal(Enumerable.Range(0, items.Count), form == RunForm.OrderedStream ? outcomes.Select(static o => o.Index) : outcomes.Select(static o => o.Index).Order());
+        Assert.Equal(Enumerable.Range(0, items.Count),
+            form == RunForm.OrderedStream ? outcomes.Select(static o => o.Index) : outcomes.Select(static o => o.Index).Order());
         return [.. outcomes.OrderBy(static o => o.Index).Select(static o => o.Outcome)];
     }
 }

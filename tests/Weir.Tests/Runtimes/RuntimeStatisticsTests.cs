@@ -37,7 +37,8 @@ public class RuntimeStatisticsTests
             19 => gate.PassAsync(x),
             _ => new ValueTask<int>(x),
         });
-        Assert.True(await RuntimeRun.UntilAsync(() => runtime.Statistics is { ActiveCalls: 1, InFlight: 1, Succeeded: 18, Unsuccessful: 1 }), $"{runtime.Statistics}");
+        Assert.True(
+            await RuntimeRun.UntilAsync(() => runtime.Statistics is { ActiveCalls: 1, InFlight: 1, Succeeded: 18, Unsuccessful: 1 }), $"{runtime.Statistics}");
         gate.Open();
         await call;
         runtime.AssertIdle(19, 1);

@@ -20,7 +20,8 @@ internal static class BaselineCommand
     /// <summary>Creates the command.</summary>
     /// <param name="host">What it touches outside itself.</param>
     /// <param name="run">Runs a command of this program: what a baseline was measured with is run again.</param>
-    public static Command Create(CliHost host, Func<IReadOnlyList<string>, CliHost, Task<int>> run) => new("baseline", "Keeps results under a name, and checks later ones against them.")
+    public static Command Create(CliHost host, Func<IReadOnlyList<string>, CliHost, Task<int>> run) =>
+        new("baseline", "Keeps results under a name, and checks later ones against them.")
     {
         Save(host),
         List(host),
@@ -38,7 +39,8 @@ internal static class BaselineCommand
             ResultFile result = ResultJson.Read(parsed.GetRequiredValue(file));
             if (result.Partial || result.Has(FindingLevel.Invalid))
             {
-                throw new BadInputException($"FILE must be a complete and valid result; '{parsed.GetRequiredValue(file)}' is {(result.Partial ? "partial" : "invalid")}.");
+                throw new BadInputException(
+                    $"FILE must be a complete and valid result; '{parsed.GetRequiredValue(file)}' is {(result.Partial ? "partial" : "invalid")}.");
             }
 
             host.Out.WriteLine($"wrote {directory.Store(parsed).Save(parsed.GetRequiredValue(name), result)}");
@@ -64,7 +66,8 @@ internal static class BaselineCommand
 
             foreach ((string name, ResultFile result) in baselines)
             {
-                host.Out.WriteLine($"{name}  {result.StartedAt:yyyy-MM-dd HH:mm}  weir {string.Join(' ', result.Arguments.Select(ResultMarkdown.Quoted))}  {Numbers.Grouped(result.Arms.Count)} arms, environment {result.Machine.Hash}");
+                host.Out.WriteLine($"{name}  {result.StartedAt:yyyy-MM-dd HH:mm}  weir {string.Join(' ', result.Arguments.Select(ResultMarkdown.Quoted))}  "
+                    + $"{Numbers.Grouped(result.Arms.Count)} arms, environment {result.Machine.Hash}");
             }
 
             return Task.FromResult(ExitCode.Success);
@@ -75,7 +78,8 @@ internal static class BaselineCommand
     private static Command Check(CliHost host, Func<IReadOnlyList<string>, CliHost, Task<int>> run)
     {
         Argument<string> name = new("NAME") { Description = "The baseline" };
-        Argument<string?> file = new("FILE") { Description = "The result to check. Absent: what was measured for the baseline is measured again", Arity = ArgumentArity.ZeroOrOne };
+        Argument<string?> file =
+            new("FILE") { Description = "The result to check. Absent: what was measured for the baseline is measured again", Arity = ArgumentArity.ZeroOrOne };
         CompareOptionSet compare = new();
         BaselineOption directory = new();
         TextOption failOn = TextOption.Of("--fail-on", null, "WHAT", "slower (exit code 2), or inconclusive (exit code 4 as well). Default slower");
@@ -106,13 +110,16 @@ internal static class BaselineCommand
                 throw new BadInputException("--keep is for what is measured now; a stored result is kept with 'weir history add FILE'.");
             }
 
-            ResultFile? after = parsed.GetValue(file) is { } path ? ResultJson.Read(path) : await AgainAsync(before, output, keep.Read(parsed) ? keep.Arguments(parsed) : [], host, run).ConfigureAwait(false);
+            ResultFile? after = parsed.GetValue(file) is { } path
+                ? ResultJson.Read(path)
+                : await AgainAsync(before, output, keep.Read(parsed) ? keep.Arguments(parsed) : [], host, run).ConfigureAwait(false);
             if (after is null)
             {
                 return ExitCode.Interrupted;
             }
 
-            ResultFile result = ResultComparing.Compare(("@" + baseline, before), ("now", after), options, compare.Across(parsed), [.. parsed.Tokens.Select(static t => t.Value)]);
+            ResultFile result = ResultComparing.Compare(
+                ("@" + baseline, before), ("now", after), options, compare.Across(parsed), [.. parsed.Tokens.Select(static t => t.Value)]);
             int code = ResultOutput.Write(result, output with { Strict = false }, host);
             return code != ExitCode.Success ? code
                 : result.Comparisons.Any(static c => c.Verdict == Verdict.Slower) ? ExitCode.Regression
@@ -122,13 +129,16 @@ internal static class BaselineCommand
         return command;
     }
 
-    // By the command itself, with its result taken from a file, so that it is the same measurement in every respect. Nothing when it was stopped before there was anything to compare; it has said so.
-    private static async Task<ResultFile?> AgainAsync(ResultFile before, OutputSettings output, IReadOnlyList<string> keep, CliHost host, Func<IReadOnlyList<string>, CliHost, Task<int>> run)
+    // By the command itself, with its result taken from a file, so that it is the same measurement in every respect. Nothing when it was stopped before there
+    // was anything to compare; it has said so.
+    private static async Task<ResultFile?> AgainAsync(
+        ResultFile before, OutputSettings output, IReadOnlyList<string> keep, CliHost host, Func<IReadOnlyList<string>, CliHost, Task<int>> run)
     {
         string directory = Directory.CreateTempSubdirectory("weir-").FullName;
         try
         {
-            string[] arguments = [.. Without(before.Arguments, ["--export", "--out", "--keep-in"], ["--json", "--quiet", "--strict", "--keep", "--profile"]), .. keep, "--export", "json", "--out", directory, .. output.Quiet ? ["--quiet"] : Array.Empty<string>()];
+            string[] arguments = [.. Without(before.Arguments, ["--export", "--out", "--keep-in"], ["--json", "--quiet", "--strict", "--keep",
+                "--profile"]), .. keep, "--export", "json", "--out", directory, .. output.Quiet ? ["--quiet"] : Array.Empty<string>()];
             int code = await run(arguments, host with { Out = TextWriter.Null, OutIsTerminal = false }).ConfigureAwait(false);
             string path = Path.Combine(directory, $"weir-{before.Command}.json");
             ResultFile? again = File.Exists(path) ? ResultJson.Read(path) : null;

@@ -75,7 +75,9 @@ internal sealed record BenchArguments(IReadOnlyList<string> Remaining, bool Json
     }
 
     private static OptionValue Value(IReadOnlyList<string> arguments, int index, string option, string allowed) =>
-        index < arguments.Count && !arguments[index].StartsWith('-') ? new OptionValue(option, arguments[index]) : throw new BadInputException($"{option} must be {allowed}; it is absent.");
+        index < arguments.Count && !arguments[index].StartsWith('-')
+            ? new OptionValue(option, arguments[index])
+            : throw new BadInputException($"{option} must be {allowed}; it is absent.");
 
     private static string NotTwice(IReadOnlyList<string> arguments, string own, string its, string itsShort) =>
         arguments.Contains(its) || arguments.Contains(itsShort) || arguments.Count(a => a == own) > 1

@@ -20,7 +20,8 @@ internal static class BenchCommand
     {
         Argument<string[]> arguments = new("ARGUMENTS")
         {
-            Description = "As BenchmarkDotNet has them: --list tree, --filter, --job, --exporters ...; besides --workers N,N,..., and of this program --export md,csv,json,html, --out, --json and --quiet",
+            Description = "As BenchmarkDotNet has them: --list tree, --filter, --job, --exporters ...; besides --workers N,N,..., and of this program "
+                + "--export md,csv,json,html, --out, --json and --quiet",
             Arity = ArgumentArity.ZeroOrMore,
         };
         return new Command(Name, "Runs the benchmark suites with BenchmarkDotNet's own arguments; 'weir bench --help' lists them.") { arguments };

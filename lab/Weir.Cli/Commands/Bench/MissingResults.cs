@@ -12,7 +12,9 @@ internal static class MissingResults
     /// <param name="summaries">What was run.</param>
     /// <param name="isStopped">Whether the run was stopped; then those that were not run need no reason.</param>
     public static IEnumerable<string> Of(IReadOnlyList<Summary> summaries, bool isStopped) =>
-        isStopped ? [] : Of(summaries.SelectMany(static s => s.Reports).Where(static r => !r.Success).Select(static r => (r.BenchmarkCase.Descriptor.DisplayInfo, ReasonOf(r))));
+        isStopped ? [] : Of(summaries.SelectMany(static s => s.Reports)
+            .Where(static r => !r.Success)
+            .Select(static r => (r.BenchmarkCase.Descriptor.DisplayInfo, ReasonOf(r))));
 
     internal static IEnumerable<string> Of(IEnumerable<(string Benchmark, string Reason)> missing) => missing
         .GroupBy(static m => m.Reason)
@@ -23,7 +25,8 @@ internal static class MissingResults
     internal static string ReasonOf(BuildResult build)
     {
         string text = build.IsGenerateSuccess ? build.ErrorMessage ?? "" : build.GenerateException?.Message ?? "";
-        string line = text.Split('\n', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries).FirstOrDefault() ?? "BenchmarkDotNet's log says why.";
+        string line =
+            text.Split('\n', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries).FirstOrDefault() ?? "BenchmarkDotNet's log says why.";
         line = line.Length > LongestReason ? line[..LongestReason] + "..." : line;
         string advice = line.Contains("timeout", StringComparison.OrdinalIgnoreCase) ? " A longer time is given with --buildTimeout SECONDS." : "";
         return $"it could not be built: {line}{advice}";

@@ -30,13 +30,15 @@ internal sealed class BaselineStore(string directory)
         if (!File.Exists(path))
         {
             IReadOnlyList<string> names = Names();
-            throw new BadInputException($"There is no baseline '{name}' in '{directory}'{(names.Count > 0 ? $"; there are {string.Join(", ", names)}" : "")}. Keep one with 'weir baseline save {name} FILE'.");
+            throw new BadInputException($"There is no baseline '{name}' in '{directory}'{(names.Count > 0 ? $"; there are {string.Join(", ", names)}" : "")}. "
+                + $"Keep one with 'weir baseline save {name} FILE'.");
         }
 
         return ResultJson.Read(path);
     }
 
-    private string PathOf(string name) => name.Length is > 0 and <= 100 && name.All(static c => char.IsAsciiLetterOrDigit(c) || c is '-' or '_' or '.') && name[0] != '.'
+    private string PathOf(string name) =>
+        name.Length is > 0 and <= 100 && name.All(static c => char.IsAsciiLetterOrDigit(c) || c is '-' or '_' or '.') && name[0] != '.'
         ? Path.Combine(directory, name + ".json")
         : throw new BadInputException($"A baseline's name must be up to 100 letters, digits, '-', '_' and '.'; it is '{name}'.");
 }

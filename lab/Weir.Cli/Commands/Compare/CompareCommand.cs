@@ -23,8 +23,10 @@ internal static class CompareCommand
 
     public static Command Create(CliHost host)
     {
-        Argument<string?> before = new("A") { Description = "What is compared with: a workload as NAME or NAME:grain=TIME,workers=N,gc=wks, a result file, or @BASELINE; absent with --assembly. " + WorkloadArgument.Help, Arity = ArgumentArity.ZeroOrOne };
-        Argument<string?> after = new("B") { Description = "What is compared; absent when methods, builds or values of a parameter are compared", Arity = ArgumentArity.ZeroOrOne };
+        Argument<string?> before = new("A") { Description = "What is compared with: a workload as NAME or NAME:grain=TIME,workers=N,gc=wks, a result file, or "
+            + "@BASELINE; absent with --assembly. " + WorkloadArgument.Help, Arity = ArgumentArity.ZeroOrOne };
+        Argument<string?> after =
+            new("B") { Description = "What is compared; absent when methods, builds or values of a parameter are compared", Arity = ArgumentArity.ZeroOrOne };
         RunOptionSet options = new(isScale: false, rounds: MostRounds, duration: "100ms");
         ProgramOptionSet programs = new(options);
         CompareOptionSet compare = new();
@@ -33,7 +35,8 @@ internal static class CompareCommand
         KeepOption keep = new();
         Command command = new(
             "compare",
-            "Compares B with A: workloads, methods of your own, two builds of them, programs (--command), or stored results. What is measured takes turns in many short rounds (ABBA), until it is decided. Exit code 2 when B is slower.") { before, after };
+            "Compares B with A: workloads, methods of your own, two builds of them, programs (--command), or stored results. What is measured takes turns in "
+                + "many short rounds (ABBA), until it is decided. Exit code 2 when B is slower.") { before, after };
         TextOption against = TextOption.Of("--against", null, "FILE", "Another build of --assembly, which is compared with it");
         TextOption git = TextOption.Of("--git", null, "A..B", "Two commits whose builds of --project are compared, such as main..HEAD");
         TextOption project = TextOption.Of("--project", null, "DIR", "With --git, the project that has the code");
@@ -66,11 +69,14 @@ internal static class CompareCommand
             }
 
             string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
-            ProgramSettings? own = programs.AreGiven(parsed) ? programs.Read(parsed, [.. outputs.Options, .. keep.Options, .. compare.OfTurns, summary.Flag, annotate]) : null;
+            ProgramSettings? own = programs.AreGiven(parsed)
+                ? programs.Read(parsed, [.. outputs.Options, .. keep.Options, .. compare.OfTurns, summary.Flag, annotate])
+                : null;
             ResultFile?[] files = [.. texts.Select(t => t is null ? null : Stored(t, directory.Store(parsed)))];
             if (keep.Read(parsed) && (files.Any(static f => f is not null) || git.Find(parsed, static _ => null) is not null))
             {
-                throw new BadInputException("--keep is for what is measured of this commit: not for stored results, which 'weir history add' keeps, nor for the commits of --git.");
+                throw new BadInputException(
+                    "--keep is for what is measured of this commit: not for stored results, which 'weir history add' keeps, nor for the commits of --git.");
             }
 
             ResultFile result;
@@ -81,13 +87,15 @@ internal static class CompareCommand
                     throw new BadInputException("compare needs two things: several --command, or several values in --param.");
                 }
 
-                result = await RunProgress.RunAsync(host, output.Quiet, p => ProgramArms.MeasureAsync(host, "compare", arguments, own, comparison, p)).ConfigureAwait(false);
+                result = await RunProgress.RunAsync(
+                    host, output.Quiet, p => ProgramArms.MeasureAsync(host, "compare", arguments, own, comparison, p)).ConfigureAwait(false);
             }
             else if (files is [{ } a, { } b])
             {
                 if (options.Subjects.HasAny(parsed))
                 {
-                    throw new BadInputException("Stored results are compared as they are: --assembly, --method, --param, --grain and --gc are for what is measured.");
+                    throw new BadInputException(
+                        "Stored results are compared as they are: --assembly, --method, --param, --grain and --gc are for what is measured.");
                 }
 
                 result = ResultComparing.Compare((NameOf(texts[0]!), a), (NameOf(texts[1]!), b), comparison, compare.Across(parsed), arguments);
@@ -101,9 +109,11 @@ internal static class CompareCommand
 
                 OptionValue? range = git.Find(parsed, static _ => null);
                 OptionValue? source = project.Find(parsed, static _ => null);
-                if (range is null != source is null || (range is not null && (texts[0] is not null || options.Subjects.HasAssembly(parsed) || against.Find(parsed, static _ => null) is not null)))
+                if (range is null != source is null || (range is not null
+                    && (texts[0] is not null || options.Subjects.HasAssembly(parsed) || against.Find(parsed, static _ => null) is not null)))
                 {
-                    throw new BadInputException("--git and --project go together, and bring what is compared: --git main..HEAD --project src/MyLib --method Namespace.Class.Method.");
+                    throw new BadInputException(
+                        "--git and --project go together, and bring what is compared: --git main..HEAD --project src/MyLib --method Namespace.Class.Method.");
                 }
 
                 result = await RunProgress.RunAsync(host, output.Quiet, async p =>
@@ -111,11 +121,14 @@ internal static class CompareCommand
                     GitBuilds? builds = range is null ? null : await GitBuilds.MakeAsync(range, source!, p, host.Stop).ConfigureAwait(false);
                     try
                     {
-                        Sides sides = builds is null ? Sides.Of(parsed, texts, options, against.Find(parsed, static _ => null)) : Sides.Of(parsed, options, builds.Before, builds.After);
+                        Sides sides = builds is null
+                            ? Sides.Of(parsed, texts, options, against.Find(parsed, static _ => null))
+                            : Sides.Of(parsed, options, builds.Before, builds.After);
                         TurnPlan plan = new(
                             processes.Find(parsed, static _ => null)?.WholeNumber(2, 64) ?? Math.Max(2, 2 * MostProcesses / sides.Groups[0].Count),
                             sides.Settings.Rounds,
-                            within.Find(parsed, static _ => null)?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), DefaultWithin) ?? DefaultWithinTime * (sides.Groups[0].Count - 1));
+                            within.Find(parsed, static _ => null)?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), DefaultWithin)
+                                ?? DefaultWithinTime * (sides.Groups[0].Count - 1));
                         return await new InTurns(sides, plan, comparison, host, p).MeasureAsync(arguments).ConfigureAwait(false);
                     }
                     finally
@@ -129,7 +142,8 @@ internal static class CompareCommand
             }
             else
             {
-                throw new BadInputException("A and B must be two workloads, which are then measured in turns, or two stored results; 'weir baseline check' measures a baseline again.");
+                throw new BadInputException(
+                    "A and B must be two workloads, which are then measured in turns, or two stored results; 'weir baseline check' measures a baseline again.");
             }
 
             int code = ResultOutput.Write(result, output, host);

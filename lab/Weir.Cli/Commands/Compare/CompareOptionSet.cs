@@ -11,7 +11,8 @@ internal sealed class CompareOptionSet
     private readonly TextOption _margin = TextOption.Of("--margin", null, "SHARE", "Up to which difference two things count as equal: 3% or 0.03. Default 3%");
     private readonly TextOption _alpha = TextOption.Of("--alpha", null, "SHARE", "How often a difference may be claimed that is none. Default 1%");
 
-    private readonly TextOption _across = TextOption.Of("--across", null, "SETTING,...", "The settings that two stored results may differ in, such as grain; others are refused");
+    private readonly TextOption _across =
+        TextOption.Of("--across", null, "SETTING,...", "The settings that two stored results may differ in, such as grain; others are refused");
 
     /// <summary>The options that go with whatever is measured in turns.</summary>
     public IReadOnlyList<Option> OfTurns => [_margin.Flag, _alpha.Flag];
@@ -33,6 +34,8 @@ internal sealed class CompareOptionSet
     /// <summary>The settings that may differ.</summary>
     /// <exception cref="BadInputException">There is no name.</exception>
     public IReadOnlyList<string> Across(ParseResult parsed) => _across.Find(parsed, static _ => null) is { } given
-        ? given.Text.Split(',', StringSplitOptions.TrimEntries) is var names && names.All(static n => n.Length > 0) ? names : throw given.Bad("names of settings between commas, such as grain,rate")
+        ? given.Text.Split(',', StringSplitOptions.TrimEntries) is var names && names.All(static n => n.Length > 0)
+            ? names
+            : throw given.Bad("names of settings between commas, such as grain,rate")
         : [];
 }

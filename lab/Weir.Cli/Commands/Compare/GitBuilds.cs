@@ -7,7 +7,10 @@ using Weir.Lab.Processes;
 
 namespace Weir.Cli.Commands.Compare;
 
-/// <summary>Two commits of a repository, each checked out in a directory of its own and built there. Nothing of the user's own directory is touched, and the two are removed at the end, however it comes.</summary>
+/// <summary>
+/// Two commits of a repository, each checked out in a directory of its own and built there. Nothing of the user's own directory is touched, and the two are
+/// removed at the end, however it comes.
+/// </summary>
 internal sealed partial class GitBuilds : IAsyncDisposable
 {
     private const int MostErrors = 10;
@@ -47,8 +50,10 @@ internal sealed partial class GitBuilds : IAsyncDisposable
             near = Path.GetDirectoryName(near);
         }
 
-        string root = (await GitAsync(["-C", near ?? ".", "rev-parse", "--show-toplevel"], "--git needs a project in a git repository: ", stop).ConfigureAwait(false)).Trim();
-        string prefix = (await GitAsync(["-C", near ?? ".", "rev-parse", "--show-prefix"], "--git needs a project in a git repository: ", stop).ConfigureAwait(false)).Trim();
+        string root = (await GitAsync(["-C", near ?? ".", "rev-parse", "--show-toplevel"], "--git needs a project in a git repository: ", stop).ConfigureAwait(
+            false)).Trim();
+        string prefix = (await GitAsync(["-C", near ?? ".", "rev-parse", "--show-prefix"], "--git needs a project in a git repository: ", stop).ConfigureAwait(
+            false)).Trim();
         string relative = Path.Combine(prefix, Path.GetRelativePath(near ?? ".", own));
 
         GitBuilds builds = new(root);
@@ -85,29 +90,37 @@ internal sealed partial class GitBuilds : IAsyncDisposable
         await RunAsync("git", ["-C", _root, "worktree", "prune"], CancellationToken.None).ConfigureAwait(false);
     }
 
-    private async Task<(string Name, string Path)> BuildAsync(string revision, string side, string project, OptionValue range, int done, RunProgress progress, CancellationToken stop)
+    private async Task<(string Name, string Path)> BuildAsync(
+        string revision, string side, string project, OptionValue range, int done, RunProgress progress, CancellationToken stop)
     {
-        string commit = (await GitAsync(["-C", _root, "rev-parse", "--verify", "--quiet", revision + "^{commit}"], $"{range.Source} '{range.Text}': there is no commit '{revision}'. ", stop).ConfigureAwait(false)).Trim();
+        string commit = (await GitAsync(["-C", _root, "rev-parse", "--verify", "--quiet", revision + "^{commit}"],
+            $"{range.Source} '{range.Text}': there is no commit '{revision}'. ", stop).ConfigureAwait(false)).Trim();
         string name = commit.StartsWith(revision, StringComparison.Ordinal) ? commit[..7] : $"{revision} {commit[..7]}";
         string tree = Path.Combine(_directory, side);
         progress.Begin($"checking out {name}", done, 2);
         _trees.Add(tree);
         await GitAsync(["-C", _root, "worktree", "add", "--detach", tree, commit], $"{name} cannot be checked out: ", stop).ConfigureAwait(false);
-        string path = ProjectIn(Path.Combine(tree, project)) ?? throw new BadInputException($"--project must be a project, or a directory with one, in both commits; {name} has none at '{project}'.");
+        string path = ProjectIn(Path.Combine(tree, project))
+            ?? throw new BadInputException($"--project must be a project, or a directory with one, in both commits; {name} has none at '{project}'.");
         progress.Begin($"building {name}", done, 2);
         string output = Path.Combine(_directory, "out", side);
 
         // The packages of a library are not put beside it unless one asks for it.
-        (int code, string text) = await RunAsync("dotnet", ["build", path, "-c", "Release", "-o", output, "-v", "q", "-nologo", "-clp:NoSummary", "-p:CopyLocalLockFileAssemblies=true", "-p:UseSharedCompilation=false"], stop).ConfigureAwait(false);
+        (int code, string text) = await RunAsync("dotnet", ["build", path, "-c", "Release", "-o", output, "-v", "q", "-nologo", "-clp:NoSummary",
+            "-p:CopyLocalLockFileAssemblies=true", "-p:UseSharedCompilation=false"], stop).ConfigureAwait(false);
         if (code != 0)
         {
-            string[] errors = [.. text.Split('\n', StringSplitOptions.TrimEntries).Where(static l => Error().IsMatch(l)).Select(l => l.Replace(tree + Path.DirectorySeparatorChar, "", StringComparison.Ordinal)).Distinct()];
+            string[] errors = [.. text.Split('\n', StringSplitOptions.TrimEntries)
+                .Where(static l => Error().IsMatch(l))
+                .Select(l => l.Replace(tree + Path.DirectorySeparatorChar, "", StringComparison.Ordinal))
+                .Distinct()];
             foreach (string error in errors.Take(MostErrors))
             {
                 progress.Say(error);
             }
 
-            throw new BadInputException($"{name} cannot be built: {(errors.Length == 0 ? text.Trim() : $"{errors.Length} {(errors.Length == 1 ? "error" : "errors")}, the first {errors[0]}")}");
+            throw new BadInputException($"{name} cannot be built: "
+                + $"{(errors.Length == 0 ? text.Trim() : $"{errors.Length} {(errors.Length == 1 ? "error" : "errors")}, the first {errors[0]}")}");
         }
 
         (_, string named) = await RunAsync("dotnet", ["msbuild", path, "-getProperty:AssemblyName", "-p:Configuration=Release"], stop).ConfigureAwait(false);
@@ -135,7 +148,10 @@ internal sealed partial class GitBuilds : IAsyncDisposable
         info.Environment["DOTNET_CLI_UI_LANGUAGE"] = "en";
 
         // What a hook of git or "dotnet run" has set for itself would be taken for the other directories too.
-        foreach (string own in new[] { "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "MSBuildSDKsPath", "MSBuildExtensionsPath", "MSBUILD_EXE_PATH" })
+        foreach (string own in new[]
+        {
+            "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "MSBuildSDKsPath", "MSBuildExtensionsPath", "MSBUILD_EXE_PATH",
+        })
         {
             info.Environment.Remove(own);
         }

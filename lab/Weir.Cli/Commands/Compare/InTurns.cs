@@ -16,7 +16,8 @@ namespace Weir.Cli.Commands.Compare;
 /// <param name="progress">Hears of each round.</param>
 internal sealed class InTurns(Sides sides, TurnPlan plan, ComparisonOptions comparison, CliHost host, RunProgress progress)
 {
-    // Bonferroni: so a difference is claimed where there is none no more often than with a single comparison. The rounds of one group cannot be looked at again when the next has shown how many there are to correct.
+    // Bonferroni: so a difference is claimed where there is none no more often than with a single comparison. The rounds of one group cannot be looked at
+    // again when the next has shown how many there are to correct.
     private readonly ComparisonOptions _each = comparison with { Alpha = comparison.Alpha / sides.Comparisons };
 
     /// <summary>Measures and compares.</summary>
@@ -24,7 +25,8 @@ internal sealed class InTurns(Sides sides, TurnPlan plan, ComparisonOptions comp
     public async Task<ResultFile> MeasureAsync(IReadOnlyList<string> arguments)
     {
         long began = Stopwatch.GetTimestamp();
-        WorkerOrder[] orders = [.. sides.Groups.SelectMany(static g => g).Select(s => sides.Settings.Order(s.Workload, s.Workload.Workers ?? sides.Settings.Workers[0], rounds: 1) with { Name = s.Name })];
+        WorkerOrder[] orders = [.. sides.Groups.SelectMany(static g => g)
+            .Select(s => sides.Settings.Order(s.Workload, s.Workload.Workers ?? sides.Settings.Workers[0], rounds: 1) with { Name = s.Name })];
         Turns[] turns = [.. sides.Groups.Select(_ => new Turns(host, plan, _each, progress))];
         ResultFile result = await new WorkerArms(host, "compare", arguments).MeasureInTurnsAsync(
             orders,
@@ -42,7 +44,8 @@ internal sealed class InTurns(Sides sides, TurnPlan plan, ComparisonOptions comp
     }
 
     private Finding[] Missing() => sides.InOneOnly.Count == 0 ? []
-        : [new Finding(FindingLevel.Note, $"In one of the two builds only, and so not compared: {string.Join(", ", sides.InOneOnly)}.", FindingKind.Difference)];
+        : [new Finding(
+            FindingLevel.Note, $"In one of the two builds only, and so not compared: {string.Join(", ", sides.InOneOnly)}.", FindingKind.Difference)];
 
     private IEnumerable<ComparisonRecord> Comparisons(ResultFile result, Turns[] turns)
     {

@@ -5,7 +5,9 @@ using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Compare;
 
-/// <summary>What came of a comparison, for whoever looks through a change: a short text in Markdown, and annotations in the form that GitHub's runners read.</summary>
+/// <summary>
+/// What came of a comparison, for whoever looks through a change: a short text in Markdown, and annotations in the form that GitHub's runners read.
+/// </summary>
 internal static class PullRequestSummary
 {
     private static readonly Verdict[] Order = [Verdict.Slower, Verdict.Inconclusive, Verdict.Faster, Verdict.Equivalent];
@@ -21,7 +23,8 @@ internal static class PullRequestSummary
             text.Append("| verdict | what | against | rate | interval |\n|---|---|---|---:|---:|\n");
             foreach (ComparisonRecord c in comparisons)
             {
-                text.Append(FormattableString.Invariant($"| {VerdictWords.Of(c.Verdict)} | {Escaped(c.Arm)} | {Escaped(c.Against)} | {c.Ratio:0.000}x | {c.Interval} |\n"));
+                text.Append(FormattableString.Invariant(
+                    $"| {VerdictWords.Of(c.Verdict)} | {Escaped(c.Arm)} | {Escaped(c.Against)} | {c.Ratio:0.000}x | {c.Interval} |\n"));
             }
 
             text.Append('\n');
@@ -32,7 +35,8 @@ internal static class PullRequestSummary
             text.Append("- ").Append(finding.Level == FindingLevel.Invalid ? "**invalid**: " : "").Append(Escaped(finding.Text)).Append('\n');
         }
 
-        return text.Append(FormattableString.Invariant($"\n<sub>{Escaped(result.Machine.Cpu)}, {result.Machine.Cores} cores, .NET {result.Machine.Dotnet}; above 1x is faster</sub>\n")).ToString();
+        return text.Append(FormattableString.Invariant(
+            $"\n<sub>{Escaped(result.Machine.Cpu)}, {result.Machine.Cores} cores, .NET {result.Machine.Dotnet}; above 1x is faster</sub>\n")).ToString();
     }
 
     /// <summary>A line for each comparison that needs to be looked at, and one for each finding that makes the result invalid.</summary>
@@ -40,7 +44,8 @@ internal static class PullRequestSummary
     {
         foreach (ComparisonRecord c in result.Comparisons.Where(static c => c.Verdict is Verdict.Slower or Verdict.Inconclusive))
         {
-            yield return FormattableString.Invariant($"::{(c.Verdict == Verdict.Slower ? "error" : "notice")} title={Property(c.Arm)} is {VerdictWords.Of(c.Verdict)}::{Data($"{c.Ratio:0.000}x of {c.Against}, {c.Interval}")}");
+            yield return FormattableString.Invariant($"::{(c.Verdict == Verdict.Slower ? "error" : "notice")} title={Property(c.Arm)} is ")
+                + FormattableString.Invariant($"{VerdictWords.Of(c.Verdict)}::{Data($"{c.Ratio:0.000}x of {c.Against}, {c.Interval}")}");
         }
 
         foreach (Finding finding in result.Findings.Where(static f => f.Level == FindingLevel.Invalid))
@@ -52,12 +57,15 @@ internal static class PullRequestSummary
     private static string Headline(ComparisonRecord[] comparisons, ResultFile result) =>
         result.Has(FindingLevel.Invalid) ? "The measurement is invalid"
         : comparisons.Length == 0 ? "Nothing was compared"
-        : string.Join(", ", comparisons.GroupBy(static c => c.Verdict).Select(static g => $"{Numbers.Grouped(g.Count())} {VerdictWords.Of(g.Key)}")) + (result.Partial ? " (stopped before its end)" : "");
+        : string.Join(", ", comparisons.GroupBy(static c => c.Verdict).Select(static g => $"{Numbers.Grouped(g.Count())} {VerdictWords.Of(g.Key)}"))
+            + (result.Partial ? " (stopped before its end)" : "");
 
-    private static string Escaped(string text) => text.Replace("|", "\\|", StringComparison.Ordinal).Replace("<", "&lt;", StringComparison.Ordinal).Replace("\n", " ", StringComparison.Ordinal);
+    private static string Escaped(string text) =>
+        text.Replace("|", "\\|", StringComparison.Ordinal).Replace("<", "&lt;", StringComparison.Ordinal).Replace("\n", " ", StringComparison.Ordinal);
 
     // As the runner reads them: https://github.com/actions/toolkit, command.ts.
-    private static string Data(string text) => text.Replace("%", "%25", StringComparison.Ordinal).Replace("\r", "%0D", StringComparison.Ordinal).Replace("\n", "%0A", StringComparison.Ordinal);
+    private static string Data(string text) =>
+        text.Replace("%", "%25", StringComparison.Ordinal).Replace("\r", "%0D", StringComparison.Ordinal).Replace("\n", "%0A", StringComparison.Ordinal);
 
     private static string Property(string text) => Data(text).Replace(":", "%3A", StringComparison.Ordinal).Replace(",", "%2C", StringComparison.Ordinal);
 }

@@ -15,7 +15,8 @@ internal static class ResultComparing
     /// <param name="arguments">The arguments that repeat the comparison.</param>
     /// <exception cref="BadInputException">They do not compare.</exception>
     public static ResultFile Compare(
-        (string Name, ResultFile Result) before, (string Name, ResultFile Result) after, ComparisonOptions options, IReadOnlyList<string> across, IReadOnlyList<string> arguments)
+        (string Name, ResultFile Result) before, (string Name, ResultFile Result) after, ComparisonOptions options, IReadOnlyList<string> across,
+        IReadOnlyList<string> arguments)
     {
         try
         {
@@ -23,7 +24,9 @@ internal static class ResultComparing
         }
         catch (IncomparableResultsException e)
         {
-            throw new BadInputException(e.Settings.Count == 0 ? e.Message : $"{e.Message.TrimEnd('.')}: add --across {string.Join(',', e.Settings)} when that is what they are compared for.");
+            throw new BadInputException(e.Settings.Count == 0
+                ? e.Message
+                : $"{e.Message.TrimEnd('.')}: add --across {string.Join(',', e.Settings)} when that is what they are compared for.");
         }
     }
 }

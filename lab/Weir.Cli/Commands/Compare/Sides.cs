@@ -37,7 +37,8 @@ internal sealed record Sides(RunSettings Settings, IReadOnlyList<IReadOnlyList<(
         }
 
         RunSettings first = options.Read(parsed, texts[0], other: against?.Text);
-        Sides sides = against is not null ? Builds(first, against) with { InOneOnly = options.Subjects.InOneOnly(parsed, first.Workload.Assembly!, against.Text) }
+        Sides sides = against is not null
+            ? Builds(first, against) with { InOneOnly = options.Subjects.InOneOnly(parsed, first.Workload.Assembly!, against.Text) }
             : texts[1] is null ? Own(first)
             : Workloads(first, options.Read(parsed, texts[1]), texts!);
         return sides.Groups[0].Count <= Most
@@ -52,7 +53,10 @@ internal sealed record Sides(RunSettings Settings, IReadOnlyList<IReadOnlyList<(
     /// <param name="after">Name and assembly of the other.</param>
     /// <exception cref="BadInputException">What is to be measured is not in both.</exception>
     public static Sides Of(ParseResult parsed, RunOptionSet options, (string Name, string Path) before, (string Name, string Path) after) =>
-        Builds(options.Read(parsed, workload: null, before.Path, after.Path), new OptionValue("--project", after.Path), (before.Name, after.Name)) with { InOneOnly = options.Subjects.InOneOnly(parsed, before.Path, after.Path) };
+        Builds(options.Read(parsed, workload: null, before.Path, after.Path), new OptionValue("--project", after.Path), (before.Name, after.Name)) with
+        {
+            InOneOnly = options.Subjects.InOneOnly(parsed, before.Path, after.Path),
+        };
 
     private static Sides Builds(RunSettings settings, OptionValue against, (string Before, string After)? names = null)
     {
@@ -71,7 +75,8 @@ internal sealed record Sides(RunSettings Settings, IReadOnlyList<IReadOnlyList<(
 
         string path = Path.GetFullPath(against.Text);
         (string before, string after) = names ?? BuildNames(settings.Workload.Assembly!, path);
-        return new Sides(settings, [.. settings.Workloads.Select(w => new[] { ($"{w.Label} ({before})", w), ($"{w.Label} ({after})", w with { Assembly = path }) })]);
+        return new Sides(
+            settings, [.. settings.Workloads.Select(w => new[] { ($"{w.Label} ({before})", w), ($"{w.Label} ({after})", w with { Assembly = path }) })]);
     }
 
     // Several methods with each other, or several values of the parameters of one.
@@ -79,7 +84,8 @@ internal sealed record Sides(RunSettings Settings, IReadOnlyList<IReadOnlyList<(
     {
         IReadOnlyList<IReadOnlyList<WorkloadSpec>> subjects = settings.Subjects;
         return subjects.Count == 1 && subjects[0].Count == 1
-            ? throw new BadInputException("compare needs two things: A and B, several methods in --method, another build in --against, or several values in --param.")
+            ? throw new BadInputException(
+                "compare needs two things: A and B, several methods in --method, another build in --against, or several values in --param.")
             : subjects.Count == 1 ? new Sides(settings, [[.. subjects[0].Select(static w => (w.Label, w))]])
             : new Sides(settings, [.. Enumerable.Range(0, subjects[0].Count).Select(i => subjects.Select(s => (s[i].Label, s[i])).ToArray())]);
     }
@@ -93,7 +99,8 @@ internal sealed record Sides(RunSettings Settings, IReadOnlyList<IReadOnlyList<(
         return new Sides(
             before,
             [
-                .. before.Workloads.Zip(after.Workloads, (a, b) => new[] { (a.Named(names[0]), a with { Workers = a.Workers ?? before.Workers[0] }), (b.Named(names[1]), b with { Workers = b.Workers ?? after.Workers[0] }) }),
+                .. before.Workloads.Zip(after.Workloads, (a, b) => new[] { (a.Named(names[0]), a with { Workers = a.Workers ?? before.Workers[0] }), (
+                    b.Named(names[1]), b with { Workers = b.Workers ?? after.Workers[0] }) }),
             ]);
     }
 

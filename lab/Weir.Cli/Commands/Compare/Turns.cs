@@ -7,7 +7,10 @@ using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Compare;
 
-/// <summary>Measures two workloads or more in many short rounds, by processes that stay and take turns (A B B A, and in the next pair B A A B; of three A B C C B A), until all that is compared with the first is decided.</summary>
+/// <summary>
+/// Measures two workloads or more in many short rounds, by processes that stay and take turns (A B B A, and in the next pair B A A B; of three A B C C B A),
+/// until all that is compared with the first is decided.
+/// </summary>
 internal sealed class Turns(CliHost host, TurnPlan plan, ComparisonOptions options, RunProgress progress)
 {
     private readonly List<(int Side, TurnRound Round)> _rounds = [];
@@ -25,7 +28,8 @@ internal sealed class Turns(CliHost host, TurnPlan plan, ComparisonOptions optio
     /// <param name="began">When the command began.</param>
     /// <returns>The rounds of both in the order in which they were made, and what has to be known about them.</returns>
     /// <exception cref="InvalidOperationException">A process could not measure.</exception>
-    public async Task<(IReadOnlyList<IReadOnlyList<RoundRecord>> Rounds, IReadOnlyList<Finding> Findings)> MeasureAsync(IReadOnlyList<WorkerOrder> orders, long began)
+    public async Task<(IReadOnlyList<IReadOnlyList<RoundRecord>> Rounds, IReadOnlyList<Finding> Findings)> MeasureAsync(
+        IReadOnlyList<WorkerOrder> orders, long began)
     {
         _sides = orders.Count;
         TurnSessions sessions = new(host, orders, plan.Pairs, plan.AllRounds / 2 * orders.Count, progress);
@@ -94,6 +98,7 @@ internal sealed class Turns(CliHost host, TurnPlan plan, ComparisonOptions optio
         Looks++;
         Share = _looks.Take(isLast);
         return Enumerable.Range(1, _sides - 1).All(side =>
-            TurnsComparison.Of([.. _rounds.Where(r => r.Side == 0 || r.Side == side).Select(static r => r.Round)], options, Share).Comparison.Verdict != Verdict.Inconclusive);
+            TurnsComparison.Of([.. _rounds.Where(r => r.Side == 0 || r.Side == side).Select(static r => r.Round)], options, Share).Comparison.Verdict
+                != Verdict.Inconclusive);
     }
 }

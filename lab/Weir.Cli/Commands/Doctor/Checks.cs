@@ -56,7 +56,8 @@ internal static class Checks
     {
         TimeSpan tick = await TimerTick.MeasureAsync(cancellationToken: stop).ConfigureAwait(false);
         return tick > CoarseTick
-            ? new Check("timer tick", $"a delay of 1 ms takes {Numbers.Time(tick)}", FindingLevel.Doubt, "Delays of a few milliseconds are no stand-in for waiting; use the workload io")
+            ? new Check("timer tick", $"a delay of 1 ms takes {Numbers.Time(tick)}", FindingLevel.Doubt,
+                "Delays of a few milliseconds are no stand-in for waiting; use the workload io")
             : new Check("timer tick", $"a delay of 1 ms takes {Numbers.Time(tick)}", FindingLevel.Note);
     }
 
@@ -94,21 +95,25 @@ internal static class Checks
     {
         const string path = "/sys/fs/cgroup/cpu.max";
         string processors = $"{Environment.ProcessorCount} processors";
-        if (!File.Exists(path) || File.ReadAllText(path).Split(' ') is not [var quota, var period] || !double.TryParse(quota, CultureInfo.InvariantCulture, out double time))
+        if (!File.Exists(path) || File.ReadAllText(path).Split(' ') is not [var quota, var period]
+            || !double.TryParse(quota, CultureInfo.InvariantCulture, out double time))
         {
             return new Check("processors", $"{processors}, no quota", FindingLevel.Note);
         }
 
         double allowed = time / double.Parse(period, CultureInfo.InvariantCulture);
         return allowed < Environment.ProcessorCount
-            ? new Check("processors", FormattableString.Invariant($"{processors}, and a quota of {allowed:0.##}"), FindingLevel.Doubt, "The group is stopped when its quota is used up: keep below it")
+            ? new Check("processors", FormattableString.Invariant($"{processors}, and a quota of {allowed:0.##}"), FindingLevel.Doubt,
+                "The group is stopped when its quota is used up: keep below it")
             : new Check("processors", FormattableString.Invariant($"{processors}, and a quota of {allowed:0.##}"), FindingLevel.Note);
     }
 
-    // Two arms that are the same: what they differ by is the machine's doing. Most of its time is what processes take to get warm, so there are few, with several rounds each.
+    // Two arms that are the same: what they differ by is the machine's doing. Most of its time is what processes take to get warm, so there are few, with
+    // several rounds each.
     private static async Task<ResultFile> SameAsync(CliHost host, IReadOnlyList<string> arguments)
     {
-        RunSettings settings = new() { Subjects = [[new WorkloadSpec { Name = "cpu" }]], Workers = [1], Duration = SameDuration, Rounds = SameRounds, Seed = 1 };
+        RunSettings settings =
+            new() { Subjects = [[new WorkloadSpec { Name = "cpu" }]], Workers = [1], Duration = SameDuration, Rounds = SameRounds, Seed = 1 };
         WorkerOrder order = settings.Order(settings.Workload, 1, rounds: SameRounds / SameProcesses);
         ResultFile result = await RunProgress.RunAsync(host, quiet: true, p => new WorkerArms(host, "doctor", arguments).MeasureAsync(
             [order with { Name = "A" }, order with { Name = "B" }], settings, SameProcesses, p)).ConfigureAwait(false);
@@ -123,9 +128,11 @@ internal static class Checks
         }
 
         double floor = Math.Max(same.High - 1, 1 - same.Low);
-        string value = FormattableString.Invariant($"the same thing differs from itself by {(same.Ratio - 1) * 100:+0.0;-0.0;0.0} % [{(same.Low - 1) * 100:+0.0;-0.0}..{(same.High - 1) * 100:+0.0;-0.0} %] over {SameRounds} rounds");
+        string value = FormattableString.Invariant($"the same thing differs from itself by {(same.Ratio - 1) * 100:+0.0;-0.0;0.0} % ")
+            + FormattableString.Invariant($"[{(same.Low - 1) * 100:+0.0;-0.0}..{(same.High - 1) * 100:+0.0;-0.0} %] over {SameRounds} rounds");
         return floor > same.Margin
-            ? new Check("noise floor (A/A)", value, FindingLevel.Doubt, FormattableString.Invariant($"A difference below {floor * 100:0} % cannot be seen with so few rounds: use more, or a quieter machine"))
+            ? new Check("noise floor (A/A)", value, FindingLevel.Doubt,
+                FormattableString.Invariant($"A difference below {floor * 100:0} % cannot be seen with so few rounds: use more, or a quieter machine"))
             : new Check("noise floor (A/A)", value, FindingLevel.Note);
     }
 
@@ -152,8 +159,10 @@ internal static class Checks
             long? read = DeviceReads.Take() - before;
             bool direct = CanReadDirect(path);
             return read >= CacheBytes * 0.99
-                ? new Check(name, $"dropped, and proven by {Numbers.Bytes(read.Value)} read from the device; reads past it {(direct ? "work" : "do not work")}", FindingLevel.Note)
-                : new Check(name, $"dropped, but only {Numbers.Bytes(read ?? 0)} of {Numbers.Bytes(CacheBytes)} came from the device; reads past it {(direct ? "work" : "do not work")}", FindingLevel.Doubt, "The files of this directory may lie in memory");
+                ? new Check(name, $"dropped, and proven by {Numbers.Bytes(read.Value)} read from the device; reads past it {(direct ? "work" : "do not work")}",
+                    FindingLevel.Note)
+                : new Check(name, $"dropped, but only {Numbers.Bytes(read ?? 0)} of {Numbers.Bytes(CacheBytes)} came from the device; reads past it "
+                    + $"{(direct ? "work" : "do not work")}", FindingLevel.Doubt, "The files of this directory may lie in memory");
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException or BadInputException or System.ComponentModel.Win32Exception)
         {

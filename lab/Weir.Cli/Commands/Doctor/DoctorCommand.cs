@@ -13,13 +13,15 @@ internal static class DoctorCommand
     public static Command Create(CliHost host)
     {
         OutputOptionSet outputs = new();
-        Command command = new("doctor", "Looks at the environment, the timer, the noise of the machine and the control over its page cache, before one measures. Takes about 15 seconds, and longer on a busy machine.");
+        Command command = new("doctor", "Looks at the environment, the timer, the noise of the machine and the control over its page cache, before one "
+            + "measures. Takes about 15 seconds, and longer on a busy machine.");
         outputs.AddTo(command);
         command.SetAction(async (parsed, _) =>
         {
             OutputSettings output = outputs.Read(parsed);
             string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
-            (IReadOnlyList<Check> checks, ResultFile same) = await RunProgress.RunAsync(host, output.Quiet, p => Checks.AllAsync(host, arguments, p)).ConfigureAwait(false);
+            (IReadOnlyList<Check> checks, ResultFile same) =
+                await RunProgress.RunAsync(host, output.Quiet, p => Checks.AllAsync(host, arguments, p)).ConfigureAwait(false);
             ResultFile result = Result(checks, same);
             if (output.Json)
             {
@@ -35,7 +37,9 @@ internal static class DoctorCommand
         return command;
     }
 
-    /// <summary>The comparison of the same thing with itself, and with it everything that was looked at: the values as settings, the doubts as findings.</summary>
+    /// <summary>
+    /// The comparison of the same thing with itself, and with it everything that was looked at: the values as settings, the doubts as findings.
+    /// </summary>
     internal static ResultFile Result(IReadOnlyList<Check> checks, ResultFile same) => same with
     {
         Work = "this machine, and the same work against itself",
@@ -43,7 +47,8 @@ internal static class DoctorCommand
         Findings =
         [
             .. same.Findings.Where(static f => f.Level != FindingLevel.Invalid),
-            .. checks.Where(static c => c.Level != FindingLevel.Note).Select(static c => new Finding(c.Level, $"{c.Name}: {c.Value}.{(c.Advice is null ? "" : $" {c.Advice}.")}")),
+            .. checks.Where(static c => c.Level != FindingLevel.Note)
+                .Select(static c => new Finding(c.Level, $"{c.Name}: {c.Value}.{(c.Advice is null ? "" : $" {c.Advice}.")}")),
         ],
     };
 
@@ -58,7 +63,8 @@ internal static class DoctorCommand
         int width = checks.Max(static c => c.Name.Length);
         foreach (Check check in checks)
         {
-            output.WriteLine($"{(check.Level == FindingLevel.Note ? "ok" : "! "),-3}{check.Name.PadRight(width)}  {check.Value}{(check.Advice is null ? "" : $". {check.Advice}")}");
+            output.WriteLine($"{(check.Level == FindingLevel.Note ? "ok" : "! "),-3}{check.Name.PadRight(width)}  "
+                + $"{check.Value}{(check.Advice is null ? "" : $". {check.Advice}")}");
         }
     }
 }

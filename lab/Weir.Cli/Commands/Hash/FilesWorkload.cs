@@ -8,7 +8,9 @@ using Weir.Lab.Workers;
 
 namespace Weir.Cli.Commands.Hash;
 
-/// <summary>A set of files that is hashed once: the workers take paths from one channel until it is empty. Under the library's loop a single operation does them all.</summary>
+/// <summary>
+/// A set of files that is hashed once: the workers take paths from one channel until it is empty. Under the library's loop a single operation does them all.
+/// </summary>
 internal sealed class FilesWorkload(HashOrder order) : IWorkload
 {
     private readonly SemaphoreSlim? _limit = order.InFlight is { } limit ? new SemaphoreSlim(limit, limit) : null;
@@ -63,7 +65,8 @@ internal sealed class FilesWorkload(HashOrder order) : IWorkload
         if (IsLoop)
         {
             return Operation.OfAsync(() => _paths.ForEachParallelAsync(
-                (path, _) => new ValueTask(InSlotAsync(path, context)), new ParallelRunOptions { MaxDegreeOfParallelism = order.Workers }, CancellationToken.None));
+                (path, _) => new ValueTask(InSlotAsync(path, context)), new ParallelRunOptions { MaxDegreeOfParallelism = order.Workers },
+                CancellationToken.None));
         }
 
         (FileHasher hasher, FileTally tally) = (_hashers[context.Worker], Tallies[context.Worker]);

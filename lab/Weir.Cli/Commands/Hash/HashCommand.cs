@@ -15,10 +15,12 @@ internal static class HashCommand
         OutputOptionSet outputs = new();
         Command command = new(
             Name,
-            "Hashes files with N workers, blocking or asynchronously, and reports files per second, how many reads were really in flight, and proof of where the bytes came from.");
+            "Hashes files with N workers, blocking or asynchronously, and reports files per second, how many reads were really in flight, and proof of where "
+                + "the bytes came from.");
         options.AddTo(command);
         outputs.AddTo(command);
-        command.SetAction((parsed, _) => new HashRun(options.Read(parsed), outputs.Read(parsed), [.. parsed.Tokens.Select(static t => t.Value)], host).RunAsync());
+        command.SetAction(
+            (parsed, _) => new HashRun(options.Read(parsed), outputs.Read(parsed), [.. parsed.Tokens.Select(static t => t.Value)], host).RunAsync());
         return command;
     }
 }

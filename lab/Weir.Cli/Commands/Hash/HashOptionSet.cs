@@ -39,12 +39,15 @@ internal sealed class HashOptionSet
     private readonly TextOption _rounds = TextOption.Of("--rounds", null, "N", "Rounds of each arm; each hashes all files. Default 10");
     private readonly TextOption _workers = TextOption.Of("--workers", null, "N,N,...", "How many workers. Default 16");
     private readonly Option<bool> _async = new("--async") { Description = "The asynchronous arm instead of the synchronous one" };
-    private readonly TextOption _arms = TextOption.Of("--arms", null, "ARM,...", "sync, async, direct and foreach (the library's loop), measured in turns. Default sync");
+    private readonly TextOption _arms =
+        TextOption.Of("--arms", null, "ARM,...", "sync, async, direct and foreach (the library's loop), measured in turns. Default sync");
     private readonly TextOption _cache = TextOption.Of("--cache", null, "STATE", "drop (cold page cache), warm, or direct (past it). Default drop");
-    private readonly TextOption _buffer = TextOption.Of("--buffer", null, "SIZE", "Bytes of a read. Default 4096, which is what MD5.HashData reads; 1MiB past the page cache");
+    private readonly TextOption _buffer =
+        TextOption.Of("--buffer", null, "SIZE", "Bytes of a read. Default 4096, which is what MD5.HashData reads; 1MiB past the page cache");
     private readonly TextOption _inFlight = TextOption.Of("--inflight", null, "N", "The most files under way at once. Default: the workers");
     private readonly TextOption _minThreads = TextOption.Of("--min-threads", null, "N", "Threads that the pool makes without waiting. Default: its own choice");
-    private readonly TextOption _isolate = TextOption.Of("--isolate", null, "HOW", "process (a new one for each round), none (one for all rounds of an arm), or auto. Default auto: a process a round when there are several arms");
+    private readonly TextOption _isolate = TextOption.Of("--isolate", null, "HOW",
+        "process (a new one for each round), none (one for all rounds of an arm), or auto. Default auto: a process a round when there are several arms");
 
     public void AddTo(Command command)
     {

@@ -49,7 +49,9 @@ internal static class HashRound
 
         if (device is not { } read)
         {
-            return order.Cache == CacheMode.Warm && !order.IsDirect ? null : "this system does not count the bytes that a process reads from a device, so nothing proves where they came from";
+            return order.Cache == CacheMode.Warm && !order.IsDirect
+                ? null
+                : "this system does not count the bytes that a process reads from a device, so nothing proves where they came from";
         }
 
         long allowed = Math.Max((long)(bytes * Tolerance), Slack);

@@ -88,9 +88,13 @@ internal static class HashVerdicts
         string which = bound.Length == arms.Length ? "CPU-bound" : $"CPU-bound in {bound.Length} of {arms.Length} arms";
         string why = bound.Length <= MostNamed
             ? string.Join("; ", bound.Select(static b => $"{b.Arm.Label}: {b.Why}"))
-            : FormattableString.Invariant($"{bound.Min(static b => b.Arm.Mean(static r => r.Cores)):0.00}..{bound.Max(static b => b.Arm.Mean(static r => r.Cores)):0.00} of {cores} cores by this process, {bound.Average(static b => b.Arm.Mean(static r => r.MachineIdle) ?? 0) * 100:0} % of the machine idle");
+            : FormattableString.Invariant(
+                $"{bound.Min(static b => b.Arm.Mean(static r => r.Cores)):0.00}..{bound.Max(static b => b.Arm.Mean(static r => r.Cores)):0.00} of {cores} ")
+                    + FormattableString.Invariant(
+                        $"cores by this process, {bound.Average(static b => b.Arm.Mean(static r => r.MachineIdle) ?? 0) * 100:0} % of the machine idle");
         string arm = bound.Length == arms.Length || bound.Length <= MostNamed ? "" : $" The arms: {string.Join(", ", bound.Select(static b => b.Arm.Label))}.";
-        return new Finding(FindingLevel.Doubt, $"{which} ({why}). This is no I/O result: it shows what hashing costs, not what the device or the way of waiting gives.{arm}", FindingKind.Bound);
+        return new Finding(FindingLevel.Doubt,
+            $"{which} ({why}). This is no I/O result: it shows what hashing costs, not what the device or the way of waiting gives.{arm}", FindingKind.Bound);
     }
 
     // The number of workers is what one asks for; what the device sees is another thing.
@@ -103,7 +107,9 @@ internal static class HashVerdicts
             {
                 yield return new Finding(
                     FindingLevel.Note,
-                    FormattableString.Invariant($"{arm.Label}: {open:0.0} files were open on average, but {waiting:0.0} reads waited in the kernel (at most {most:0}): the others queued for {arm.Max(static r => r.PoolThreads) ?? 0:0} pool threads or a processor."));
+                    FormattableString.Invariant(
+                        $"{arm.Label}: {open:0.0} files were open on average, but {waiting:0.0} reads waited in the kernel (at most {most:0}): the others ")
+                            + FormattableString.Invariant($"queued for {arm.Max(static r => r.PoolThreads) ?? 0:0} pool threads or a processor."));
             }
         }
     }
@@ -113,7 +119,8 @@ internal static class HashVerdicts
         double slowest = arms.Max(static a => a.Max(static r => r.CanarySlowness) ?? 1);
         if (slowest > NoisyCanary)
         {
-            yield return new Finding(FindingLevel.Doubt, FormattableString.Invariant($"Neighbours were active: the canary took up to {slowest:0.00} times as long as on a quiet machine. Trust the sign of a difference, not its size."), FindingKind.Machine);
+            yield return new Finding(FindingLevel.Doubt, FormattableString.Invariant($"Neighbours were active: the canary took up to {slowest:0.00} times as ")
+                + FormattableString.Invariant($"long as on a quiet machine. Trust the sign of a difference, not its size."), FindingKind.Machine);
         }
 
         (string Label, double Factor)[] wide =
@@ -125,7 +132,8 @@ internal static class HashVerdicts
         ];
         if (wide.Length > 0)
         {
-            yield return new Finding(FindingLevel.Doubt, $"The rounds of one arm differ by up to a factor of {Numbers.Short(wide[0].Factor)}: {string.Join(", ", wide.Select(static w => w.Label))}.", FindingKind.Machine);
+            yield return new Finding(FindingLevel.Doubt, $"The rounds of one arm differ by up to a factor of {Numbers.Short(wide[0].Factor)}: "
+                + $"{string.Join(", ", wide.Select(static w => w.Label))}.", FindingKind.Machine);
         }
     }
 }

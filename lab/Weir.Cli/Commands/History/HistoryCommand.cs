@@ -55,7 +55,13 @@ internal static class HistoryCommand
             (IReadOnlyList<HistorySeries> series, bool isByCommit) = SeriesOfResults.Of(results, SeriesOfResults.Commits(results), options);
             if (series.Count == 0)
             {
-                throw new BadInputException($"None of {Numbers.Counted(all.Count, "result")} is of {string.Join(" and ", new[] { isWithDirty ? null : "a clean tree (--dirty takes the others too)", hash is null ? null : $"the machine '{hash}'", text is null ? null : $"an arm with '{text}' in its name" }.OfType<string>())}.");
+                string?[] asked =
+                [
+                    isWithDirty ? null : "a clean tree (--dirty takes the others too)",
+                    hash is null ? null : $"the machine '{hash}'",
+                    text is null ? null : $"an arm with '{text}' in its name",
+                ];
+                throw new BadInputException($"None of {Numbers.Counted(all.Count, "result")} is of {string.Join(" and ", asked.OfType<string>())}.");
             }
 
             string[] notes = [.. Notes(all, results, series, options, isWithDirty, isByCommit)];
@@ -92,7 +98,8 @@ internal static class HistoryCommand
         Command command = new("add", "Keeps results by the commits that they were measured at.") { files };
         command.SetAction((parsed, _) =>
         {
-            (string File, ResultFile Result)[] results = [.. parsed.GetRequiredValue(files).SelectMany(static f => StoredResults.Read(f), static (f, r) => (f, r))];
+            (string File, ResultFile Result)[] results =
+                [.. parsed.GetRequiredValue(files).SelectMany(static f => StoredResults.Read(f), static (f, r) => (f, r))];
             foreach ((string file, ResultFile result) in results)
             {
                 if (HistoryStore.WhyNot(result) is { } why)
@@ -128,7 +135,8 @@ internal static class HistoryCommand
                 ("arms", static r => $"{r.Result.Arms.Count(static a => a.IsMeasured)}"),
 
                 // The name that the store gives says nothing else.
-                ("file", static r => Path.GetFileName(r.File).StartsWith(HistoryStore.NameOf(r.Result), StringComparison.Ordinal) ? null : Path.GetFileName(r.File)));
+                ("file", static r =>
+                    Path.GetFileName(r.File).StartsWith(HistoryStore.NameOf(r.Result), StringComparison.Ordinal) ? null : Path.GetFileName(r.File)));
             TableText.Write(table, host.Out, host.Style);
             return Task.FromResult(ExitCode.Success);
         });
@@ -137,7 +145,8 @@ internal static class HistoryCommand
 
     private static void Write(IReadOnlyList<HistorySeries> series, string[] notes, int results, CliHost host)
     {
-        host.Out.WriteLine($"weir history   {Numbers.Counted(results, "result")} of {Numbers.Counted(series.SelectMany(static s => s.Points).Select(static p => p.Name).Distinct().Count(), "commit")}");
+        host.Out.WriteLine($"weir history   {Numbers.Counted(results, "result")} of "
+            + $"{Numbers.Counted(series.SelectMany(static s => s.Points).Select(static p => p.Name).Distinct().Count(), "commit")}");
         foreach (HistorySeries[] own in series.GroupBy(static s => s.Machine).Select(static g => g.ToArray()))
         {
             foreach (Table table in new[] { HistoryTables.Arms(own), HistoryTables.Changes(own) }.OfType<Table>())
@@ -160,9 +169,11 @@ internal static class HistoryCommand
         }
     }
 
-    private static IEnumerable<string> Notes(IReadOnlyList<ResultFile> all, ResultFile[] results, IReadOnlyList<HistorySeries> series, ComparisonOptions options, bool isWithDirty, bool isByCommit)
+    private static IEnumerable<string> Notes(
+        IReadOnlyList<ResultFile> all, ResultFile[] results, IReadOnlyList<HistorySeries> series, ComparisonOptions options, bool isWithDirty, bool isByCommit)
     {
-        yield return FormattableString.Invariant($"Without any change one is claimed in at most {options.Alpha * 100:0.##} % of histories{(series.Count > 1 ? $"; {series.Count} series share that" : "")}.");
+        yield return FormattableString.Invariant($"Without any change one is claimed in at most {options.Alpha * 100:0.##} % of ")
+            + FormattableString.Invariant($"histories{(series.Count > 1 ? $"; {series.Count} series share that" : "")}.");
 
         int changed = all.Count(static r => !r.Source!.Clean);
         if (changed > 0)

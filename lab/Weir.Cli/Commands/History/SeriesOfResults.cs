@@ -13,7 +13,8 @@ internal static class SeriesOfResults
     /// <param name="commits">The commits in their order; a commit that is not in it makes the time of measuring the order.</param>
     /// <param name="options">Margin, and the level of all series together.</param>
     /// <returns>The series, those of one machine together; and whether they are in the order of commits.</returns>
-    public static (IReadOnlyList<HistorySeries> Series, bool IsByCommit) Of(IReadOnlyList<ResultFile> results, IReadOnlyList<string> commits, ComparisonOptions options)
+    public static (IReadOnlyList<HistorySeries> Series, bool IsByCommit) Of(
+        IReadOnlyList<ResultFile> results, IReadOnlyList<string> commits, ComparisonOptions options)
     {
         Dictionary<string, int> places = commits.Select(static (c, i) => (c, i)).ToDictionary(static x => x.c, static x => x.i);
         bool isByCommit = results.All(r => places.ContainsKey(r.Source!.Commit));
@@ -43,7 +44,9 @@ internal static class SeriesOfResults
 
     /// <summary>The commits of this repository up to some of them, in their order; none when git does not tell.</summary>
     public static IReadOnlyList<string> Commits(IReadOnlyList<ResultFile> results) =>
-        SourceTree.Order([.. results.Select(static r => r.Source!.Commit).Distinct()]) is { } order ? [.. order.Where(new HashSet<string>(results.Select(static r => r.Source!.Commit)).Contains)] : [];
+        SourceTree.Order([.. results.Select(static r => r.Source!.Commit).Distinct()]) is { } order
+            ? [.. order.Where(new HashSet<string>(results.Select(static r => r.Source!.Commit)).Contains)]
+            : [];
 
     // By the time at which the first result of a commit was measured.
     private static IEnumerable<ResultFile> OfOneCommitTogether(IReadOnlyList<ResultFile> results) => results

@@ -13,7 +13,8 @@ internal static class LoadCommand
         LoadOptionSet options = new();
         Command command = new(
             "load",
-            "Pushes items through a runtime as fast as they go, verifies the results, and reports. Names in brackets are environment variables; a flag wins over them, and an empty one counts as unset.");
+            "Pushes items through a runtime as fast as they go, verifies the results, and reports. Names in brackets are environment variables; a flag wins "
+                + "over them, and an empty one counts as unset.");
         options.AddTo(command);
         OutputOptionSet outputs = new();
         outputs.AddTo(command, hasOwnJson: true);

@@ -51,12 +51,16 @@ internal sealed class LoadRun(LoadSettings settings, OutputSettings output, IRea
         await using (arms.ConfigureAwait(false))
         {
             TrialOptions options = host.Load.Trials with { Trials = settings.Trials };
-            Task<TrialReport> Run(ITrialObserver observer) => new TrialRunner(options, observer).RunAsync([.. arms.Arms.Select(static arm => arm.Arm)], host.Stop);
+            Task<TrialReport> Run(ITrialObserver observer) =>
+                new TrialRunner(options, observer).RunAsync([.. arms.Arms.Select(static arm => arm.Arm)], host.Stop);
             TrialReport trials = await (settings.Watch
                 ? LoadWatch.RunAsync(host, [.. arms.Arms.Select(static arm => arm.Watched!)], Run)
                 : LoadProgress.RunAsync(host, output.Quiet, Run)).ConfigureAwait(false);
 
-            ResultFile result = LoadResults.Of(settings, work.Description, arms.Arms, trials, startedAt, arguments) with { Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds };
+            ResultFile result = LoadResults.Of(settings, work.Description, arms.Arms, trials, startedAt, arguments) with
+            {
+                Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
+            };
             return ResultOutput.Write(result, output, host, result => LoadText.Of(result, settings), result => LoadJson.Write(result, settings));
         }
     }

@@ -16,8 +16,12 @@ internal static class NewCommand
 
     private static Command Workload(CliHost host)
     {
-        Argument<string> directory = new("DIR") { Description = $"Where the project goes, which is called after it. Default {DefaultDirectory}", DefaultValueFactory = static _ => DefaultDirectory };
-        Command command = new("workload", "Writes a project with code to measure: a class with methods, and a workload with set-up, parameter and check.") { directory };
+        Argument<string> directory = new("DIR")
+        {
+            Description = $"Where the project goes, which is called after it. Default {DefaultDirectory}", DefaultValueFactory = static _ => DefaultDirectory,
+        };
+        Command command =
+            new("workload", "Writes a project with code to measure: a class with methods, and a workload with set-up, parameter and check.") { directory };
         command.SetAction((parsed, _) =>
         {
             string path = Path.GetFullPath(parsed.GetRequiredValue(directory));
@@ -68,7 +72,10 @@ internal static class NewCommand
             </Project>
 
             """),
-        .. typeof(NewCommand).Assembly.GetManifestResourceNames().Where(static n => n.StartsWith(Samples, StringComparison.Ordinal)).Order(StringComparer.Ordinal).Select(static n => (n[Samples.Length..], TextOf(n))),
+        .. typeof(NewCommand).Assembly.GetManifestResourceNames()
+            .Where(static n => n.StartsWith(Samples, StringComparison.Ordinal))
+            .Order(StringComparer.Ordinal)
+            .Select(static n => (n[Samples.Length..], TextOf(n))),
     ];
 
     private static string TextOf(string resource)
@@ -82,7 +89,8 @@ internal static class NewCommand
         string name = Path.GetFileName(Path.TrimEndingDirectorySeparator(path));
         return name.Length > 0 && name.All(static c => char.IsAsciiLetterOrDigit(c) || c is '.' or '_' or '-')
             ? name
-            : throw new BadInputException($"DIR must be called with letters, digits, '.', '_' and '-', because the project is called after it; it is '{name}'.");
+            : throw new BadInputException(
+                $"DIR must be called with letters, digits, '.', '_' and '-', because the project is called after it; it is '{name}'.");
     }
 
     private static void Write(string path, string text)

@@ -18,10 +18,14 @@ internal static class ReportCommand
         Argument<string[]> files = new("FILE") { Description = "Result files (--export json), or pages made of them", Arity = ArgumentArity.OneOrMore };
         TextOption output = TextOption.Of("--out", null, "FILE", $"The page. Default {DefaultFile}");
         output.Flag.Aliases.Add("-o");
-        TextOption export = TextOption.Of("--export", null, "FORM,...", "Also write each result beside the page: md, csv, json, html, hgrm (latencies, a file an arm)");
+        TextOption export =
+            TextOption.Of("--export", null, "FORM,...", "Also write each result beside the page: md, csv, json, html, hgrm (latencies, a file an arm)");
         Option<bool> json = new("--json") { Description = "Print the results as a list in JSON, and write no page unless --out names one" };
         Option<bool> quiet = new("--quiet") { Description = "Do not tell which files were written" };
-        Command command = new("report", "Makes one page of result files: verdict, tables and plots, in a single file that needs no network and no script.") { files, output.Flag, export.Flag, json, quiet };
+        Command command = new("report", "Makes one page of result files: verdict, tables and plots, in a single file that needs no network and no script.")
+        {
+            files, output.Flag, export.Flag, json, quiet,
+        };
         command.SetAction((parsed, _) =>
         {
             OptionValue? given = output.Find(parsed, static _ => null);
@@ -44,7 +48,8 @@ internal static class ReportCommand
                 }
             }
 
-            OutputSettings settings = new(isData, forms, Path.GetDirectoryName(path) is { Length: > 0 } directory ? directory : ".", parsed.GetValue(quiet), Strict: false);
+            OutputSettings settings =
+                new(isData, forms, Path.GetDirectoryName(path) is { Length: > 0 } directory ? directory : ".", parsed.GetValue(quiet), Strict: false);
             foreach ((string file, IReadOnlyList<ResultFile> of) in read)
             {
                 for (int i = 0; i < of.Count; i++)

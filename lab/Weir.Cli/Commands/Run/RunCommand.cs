@@ -20,10 +20,14 @@ internal static class RunCommand
         Argument<string?> workload = WorkloadArgument.Create();
         RunOptionSet options = new(isScale: false, rounds: 10, duration: "1.2s");
         ProgramOptionSet programs = new(options);
-        Option<bool> profile = new("--profile") { Description = "After the rounds one more, which counts in no figure: hot methods, allocations by type, and a flame graph on the page" };
+        Option<bool> profile = new("--profile")
+        {
+            Description = "After the rounds one more, which counts in no figure: hot methods, allocations by type, and a flame graph on the page",
+        };
         OutputOptionSet outputs = new();
         KeepOption keep = new();
-        Command command = new("run", "Measures a workload or your own code with N workers: rate, latency percentiles, fairness and cost. With --command any program: its time, processor time and memory.") { workload };
+        Command command = new("run", "Measures a workload or your own code with N workers: rate, latency percentiles, fairness and cost. With --command any "
+            + "program: its time, processor time and memory.") { workload };
         options.AddTo(command);
         command.Add(profile);
         programs.AddTo(command);
@@ -33,7 +37,9 @@ internal static class RunCommand
         {
             string[] arguments = [.. parsed.Tokens.Select(static t => t.Value)];
             ProgramSettings? own = programs.AreGiven(parsed) ? programs.Read(parsed, [.. outputs.Options, .. keep.Options]) : null;
-            RunSettings? settings = own is null ? options.Read(parsed, parsed.GetValue(workload)) with { IsProfiled = IsProfiled(parsed.GetValue(profile), host) } : null;
+            RunSettings? settings = own is null
+                ? options.Read(parsed, parsed.GetValue(workload)) with { IsProfiled = IsProfiled(parsed.GetValue(profile), host) }
+                : null;
             OutputSettings output = outputs.Read(parsed);
             keep.Read(parsed);
             ResultFile result = await RunProgress.RunAsync(host, output.Quiet, p => own is not null

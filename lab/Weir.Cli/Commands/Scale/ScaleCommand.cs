@@ -21,10 +21,12 @@ internal static class ScaleCommand
         Argument<string?> workload = WorkloadArgument.Create();
         RunOptionSet options = new(isScale: true, rounds: 6, duration: "0.3s");
         TextOption fit = TextOption.Of("--fit", null, "LAW", "usl (Universal Scalability Law) or none. Default usl");
-        TextOption within = TextOption.Of("--within", null, "TIME", $"When to end, after two rounds of each number of workers at least. Default {DefaultWithin}; none when --rounds or --duration is given");
+        TextOption within = TextOption.Of("--within", null, "TIME",
+            $"When to end, after two rounds of each number of workers at least. Default {DefaultWithin}; none when --rounds or --duration is given");
         OutputOptionSet outputs = new();
         KeepOption keep = new();
-        Command command = new("scale", "Measures a workload or your own code with several numbers of workers in turns, in processes that stay, and fits the scaling law.") { workload };
+        Command command = new("scale",
+            "Measures a workload or your own code with several numbers of workers in turns, in processes that stay, and fits the scaling law.") { workload };
         options.AddTo(command);
         command.Add(fit.Flag);
         command.Add(within.Flag);
@@ -34,7 +36,8 @@ internal static class ScaleCommand
         {
             RunSettings settings = options.Read(parsed, parsed.GetValue(workload));
             bool fits = fit.Find(parsed, static _ => null)?.OneOf(FitWords) ?? true;
-            OptionValue? end = within.Find(parsed, static _ => null) ?? (parsed.Tokens.Any(static t => t.Value is "--rounds" or "--duration") ? null : new OptionValue("--within", DefaultWithin));
+            OptionValue? end = within.Find(parsed, static _ => null)
+                ?? (parsed.Tokens.Any(static t => t.Value is "--rounds" or "--duration") ? null : new OptionValue("--within", DefaultWithin));
             TimeSpan? limit = end?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), DefaultWithin);
             OutputSettings output = outputs.Read(parsed);
             keep.Read(parsed);
@@ -44,7 +47,8 @@ internal static class ScaleCommand
             ResultFile result = await RunProgress.RunAsync(host, output.Quiet, p => arms.MeasureInTurnsAsync(
                 orders,
                 settings,
-                o => ArmGroups.MeasureAsync(o, series, (i, own) => new ArmTurns(host, settings.Rounds, ScaleTurns.MostProcesses, p, fits ? rates => Peak(settings, i, rates) : null, limit).MeasureAsync(own), host.Stop))).ConfigureAwait(false);
+                o => ArmGroups.MeasureAsync(o, series, (i, own) => new ArmTurns(host, settings.Rounds, ScaleTurns.MostProcesses, p,
+                    fits ? rates => Peak(settings, i, rates) : null, limit).MeasureAsync(own), host.Stop))).ConfigureAwait(false);
             int code = ResultOutput.Write(fits ? ScalingFits.Fitted(result) : result, output, host);
             keep.Keep(parsed, result, host);
             return code;

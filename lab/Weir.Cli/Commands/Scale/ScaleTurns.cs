@@ -16,7 +16,8 @@ internal static class ScaleTurns
         (int workers, IReadOnlyList<double> fewest) = rates.MinBy(static r => r.Workers);
         double[] others = [.. rates.Where(r => r.Workers != workers).SelectMany(static r => r.Rates)];
         return others.Length > 0 && fewest.Count >= ArmTurns.LeastTurns && fewest.Min() > others.Max()
-            ? $"Every round with {workers} {(workers == 1 ? "worker" : "workers")} was faster than any with more (at least {Numbers.Rate(fewest.Min())} against at most {Numbers.Rate(others.Max())} operations/s): the rate only falls, "
+            ? $"Every round with {workers} {(workers == 1 ? "worker" : "workers")} was faster than any with more (at least {Numbers.Rate(fewest.Min())} "
+                + $"against at most {Numbers.Rate(others.Max())} operations/s): the rate only falls, "
                 + $"and a law of scaling has no way up to be fitted to. It was ended after {fewest.Count} rounds each; --fit none measures them all."
             : null;
     }

@@ -129,6 +129,8 @@ internal static class ResultOutput
             return ExitCode.Interrupted;
         }
 
-        return strict && (result.Comparisons.Any(static c => c.Verdict == Verdict.Inconclusive) || result.Has(FindingLevel.Doubt)) ? ExitCode.Inconclusive : ExitCode.Success;
+        return strict && (result.Comparisons.Any(static c => c.Verdict == Verdict.Inconclusive) || result.Has(FindingLevel.Doubt))
+            ? ExitCode.Inconclusive
+            : ExitCode.Success;
     }
 }

@@ -31,16 +31,24 @@ internal static class MethodOperations
         method.TakesToken ? With(method.As<Func<CancellationToken, T>>(), c => Operation.Of(() => c(stop))) : Operation.Of(method.As<Func<T>>());
 
     private static Operation OfTask(Bound method, CancellationToken stop) =>
-        method.TakesToken ? With(method.As<Func<CancellationToken, Task>>(), c => Operation.OfAsync(() => c(stop))) : Operation.OfAsync(method.As<Func<Task>>());
+        method.TakesToken
+            ? With(method.As<Func<CancellationToken, Task>>(), c => Operation.OfAsync(() => c(stop)))
+            : Operation.OfAsync(method.As<Func<Task>>());
 
     private static Operation OfTaskResult<T>(Bound method, CancellationToken stop) =>
-        method.TakesToken ? With(method.As<Func<CancellationToken, Task<T>>>(), c => Operation.OfAsync(() => c(stop))) : Operation.OfAsync(method.As<Func<Task<T>>>());
+        method.TakesToken
+            ? With(method.As<Func<CancellationToken, Task<T>>>(), c => Operation.OfAsync(() => c(stop)))
+            : Operation.OfAsync(method.As<Func<Task<T>>>());
 
     private static Operation OfValueTask(Bound method, CancellationToken stop) =>
-        method.TakesToken ? With(method.As<Func<CancellationToken, ValueTask>>(), c => Operation.OfAsync(() => c(stop))) : Operation.OfAsync(method.As<Func<ValueTask>>());
+        method.TakesToken
+            ? With(method.As<Func<CancellationToken, ValueTask>>(), c => Operation.OfAsync(() => c(stop)))
+            : Operation.OfAsync(method.As<Func<ValueTask>>());
 
     private static Operation OfValueTaskResult<T>(Bound method, CancellationToken stop) =>
-        method.TakesToken ? With(method.As<Func<CancellationToken, ValueTask<T>>>(), c => Operation.OfAsync(() => c(stop))) : Operation.OfAsync(method.As<Func<ValueTask<T>>>());
+        method.TakesToken
+            ? With(method.As<Func<CancellationToken, ValueTask<T>>>(), c => Operation.OfAsync(() => c(stop)))
+            : Operation.OfAsync(method.As<Func<ValueTask<T>>>());
 
     private static Operation With<T>(T call, Func<T, Operation> make) => make(call);
 

@@ -35,7 +35,8 @@ internal sealed class MethodWorkload : IWorkload
     {
         if (_methods.Count > 1 && spec.Groups.FirstOrDefault(g => !_methods.ContainsKey(g.Name)) is { } unknown)
         {
-            throw new BadInputException($"--groups must name the methods, as in {string.Join(',', _methods.Keys.Select(static m => m + ":1"))}; it has '{unknown.Name}'.");
+            throw new BadInputException(
+                $"--groups must name the methods, as in {string.Join(',', _methods.Keys.Select(static m => m + ":1"))}; it has '{unknown.Name}'.");
         }
 
         foreach (((Type type, bool hasObject), UserObject plan) in _plans)
@@ -60,7 +61,8 @@ internal sealed class MethodWorkload : IWorkload
     {
         foreach (object? used in _objects.Values)
         {
-            await UserFailure.CallAsync($"Disposing of {UserMember.NameOf(used!.GetType())}", () => UserFailure.DisposeAsync(used), CancellationToken.None).ConfigureAwait(false);
+            await UserFailure.CallAsync(
+                $"Disposing of {UserMember.NameOf(used!.GetType())}", () => UserFailure.DisposeAsync(used), CancellationToken.None).ConfigureAwait(false);
         }
     }
 }

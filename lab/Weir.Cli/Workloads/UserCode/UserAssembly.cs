@@ -35,7 +35,8 @@ internal sealed class UserAssembly
         try
         {
             Assembly assembly = new UserLoadContext(full).LoadFromAssemblyPath(full);
-            return new UserAssembly(Path.GetFileName(full), [.. TypesOf(assembly).Where(static t => !t.IsDefined(typeof(CompilerGeneratedAttribute), inherit: false))]);
+            return new UserAssembly(
+                Path.GetFileName(full), [.. TypesOf(assembly).Where(static t => !t.IsDefined(typeof(CompilerGeneratedAttribute), inherit: false))]);
         }
         catch (Exception e) when (e is BadImageFormatException or FileLoadException or InvalidOperationException or UnauthorizedAccessException)
         {
@@ -57,7 +58,8 @@ internal sealed class UserAssembly
         string[] owners = [.. methods.Select(static m => UserMember.NameOf(m.Type)).Distinct()];
         if (types.Length > 1 || owners.Length > 1)
         {
-            throw Bad(name, $"is several in {_file}: {string.Join(", ", (types.Length > 1 ? types.Select(UserMember.NameOf) : owners.Select(o => $"{o}.{methods[0].Method.Name}")).Take(MostNames))}; give the whole name");
+            IEnumerable<string> names = types.Length > 1 ? types.Select(UserMember.NameOf) : owners.Select(o => $"{o}.{methods[0].Method.Name}");
+            throw Bad(name, $"is several in {_file}: {string.Join(", ", names.Take(MostNames))}; give the whole name");
         }
 
         if (methods.Length == 0)
@@ -69,7 +71,9 @@ internal sealed class UserAssembly
         return callable.Length switch
         {
             1 => new UserMember(callable[0].Type, callable[0].Method),
-            0 => throw Bad(name, methods.Length == 1 ? WhyNot(methods[0].Type, methods[0].Method)! : $"has {methods.Length} overloads in {_file}, and none is without parameters or with a CancellationToken alone"),
+            0 => throw Bad(name, methods.Length == 1
+                ? WhyNot(methods[0].Type, methods[0].Method)!
+                : $"has {methods.Length} overloads in {_file}, and none is without parameters or with a CancellationToken alone"),
             _ => throw Bad(name, $"has {callable.Length} overloads in {_file} that could be measured; one of them needs another name"),
         };
     }
@@ -80,7 +84,8 @@ internal sealed class UserAssembly
     [
         .. Workloads
             .Concat(Methods()
-                .Where(static m => m.Method.IsPublic && WhyNot(m.Type, m.Method) is null && !IsWorkload(m.Type) && m.Method != m.Type.Assembly.EntryPoint && !Disposing.Contains(m.Method.Name))
+                .Where(static m => m.Method.IsPublic && WhyNot(m.Type, m.Method) is null && !IsWorkload(m.Type) && m.Method != m.Type.Assembly.EntryPoint
+                    && !Disposing.Contains(m.Method.Name))
                 .GroupBy(static m => $"{UserMember.NameOf(m.Type)}.{m.Method.Name}")
                 .Where(static g => g.Count() == 1)
                 .Select(static g => g.Key))
@@ -91,16 +96,25 @@ internal sealed class UserAssembly
     /// <summary>What can be measured, as a part of a sentence.</summary>
     public string Nearest(string name)
     {
-        string[] names = [.. Workloads, .. Methods().Where(static m => WhyNot(m.Type, m.Method) is null && !IsWorkload(m.Type)).Select(static m => $"{UserMember.NameOf(m.Type)}.{m.Method.Name}").Distinct()];
+        string[] names = [.. Workloads, .. Methods().Where(static m => WhyNot(m.Type, m.Method) is null && !IsWorkload(m.Type))
+            .Select(static m => $"{UserMember.NameOf(m.Type)}.{m.Method.Name}")
+            .Distinct()];
         IReadOnlyList<string> near = NearestNames.Of(name, names);
         return near.Count == 0 ? ", nor anything else that can be measured" : $"; the nearest {(near.Count == 1 ? "is" : "are")} {string.Join(", ", near)}";
     }
 
     private IEnumerable<(Type Type, MethodInfo Method)> Methods() => _types
-        .SelectMany(static t => t.GetMethods(All).Where(static m => !m.IsSpecialName && !m.Name.Contains('<') && m.GetBaseDefinition().DeclaringType != typeof(object)), static (t, m) => (t, m));
+        .SelectMany(static t => t.GetMethods(All)
+            .Where(static m => !m.IsSpecialName && !m.Name.Contains('<') && m.GetBaseDefinition().DeclaringType != typeof(object)), static (t, m) => (t, m));
+
+    private string Example(Type type) =>
+        Methods().FirstOrDefault(m => m.Type == type && WhyNot(type, m.Method) is null).Method is { } method
+            ? $", as {UserMember.NameOf(type)}.{method.Name}"
+            : "";
 
     private UserMember Workload(Type type, string name) =>
-        !IsWorkload(type) ? throw Bad(name, $"is a class of {_file} that does not implement {typeof(IWorkload).FullName}; name one of its methods{(Methods().FirstOrDefault(m => m.Type == type && WhyNot(type, m.Method) is null).Method is { } method ? $", as {UserMember.NameOf(type)}.{method.Name}" : "")}")
+        !IsWorkload(type)
+            ? throw Bad(name, $"is a class of {_file} that does not implement {typeof(IWorkload).FullName}; name one of its methods{Example(type)}")
         : WhyNotObject(type) is { } why ? throw Bad(name, why)
         : new UserMember(type, null);
 
@@ -118,9 +132,11 @@ internal sealed class UserAssembly
         method.IsGenericMethod || type.ContainsGenericParameters ? "is generic; give it a method without type parameters that calls it"
         : !method.IsStatic && WhyNotObject(type) is not null ? "is an instance method, and its class " + WhyNotObject(type)
         : method.GetParameters() is { Length: > 0 } parameters && !(parameters.Length == 1 && parameters[0].ParameterType == typeof(CancellationToken))
-            ? $"takes ({string.Join(", ", parameters.Select(static p => UserParameter.NameOf(p.ParameterType)))}); a method that is measured has no parameters, or a CancellationToken: make them properties of its class, and set them with --param"
+            ? $"takes ({string.Join(", ", parameters.Select(static p => UserParameter.NameOf(p.ParameterType)))}); a method that is measured has no "
+                + $"parameters, or a CancellationToken: make them properties of its class, and set them with --param"
         : method.ReturnType.IsByRefLike || method.ReturnType.IsByRef ? "returns a reference, which cannot be kept as a result"
-        : method.ReturnType == typeof(void) && method.IsDefined(typeof(AsyncStateMachineAttribute)) ? "is async void, so nobody can tell when it ends; let it return a Task"
+        : method.ReturnType == typeof(void) && method.IsDefined(typeof(AsyncStateMachineAttribute))
+        ? "is async void, so nobody can tell when it ends; let it return a Task"
         : null;
 
     private static Type[] TypesOf(Assembly assembly)

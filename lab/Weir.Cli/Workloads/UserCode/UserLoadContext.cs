@@ -5,7 +5,10 @@ using Weir.Lab.Workers;
 
 namespace Weir.Cli.Workloads.UserCode;
 
-/// <summary>Where a user's assembly is loaded: it gets the dependencies that lie beside it, whatever versions this program has, and shares only the lab itself, whose types it implements.</summary>
+/// <summary>
+/// Where a user's assembly is loaded: it gets the dependencies that lie beside it, whatever versions this program has, and shares only the lab itself, whose
+/// types it implements.
+/// </summary>
 /// <param name="path">The full path of the assembly.</param>
 internal sealed class UserLoadContext(string path) : AssemblyLoadContext("user code")
 {
@@ -25,7 +28,8 @@ internal sealed class UserLoadContext(string path) : AssemblyLoadContext("user c
     private static string? OfAnotherFramework(AssemblyName name)
     {
         DirectoryInfo own = new(RuntimeEnvironment.GetRuntimeDirectory());
-        if (File.Exists(Path.Combine(own.FullName, name.Name + ".dll")) || own.Parent is not { Parent: { Exists: true } frameworks } || !Version.TryParse(own.Name.Split('-')[0], out Version? version))
+        if (File.Exists(Path.Combine(own.FullName, name.Name + ".dll")) || own.Parent is not { Parent: { Exists: true } frameworks }
+            || !Version.TryParse(own.Name.Split('-')[0], out Version? version))
         {
             return null;
         }

@@ -4,7 +4,10 @@ using Weir.Cli.Options;
 
 namespace Weir.Cli.Workloads.UserCode;
 
-/// <summary>How an object of a user's class is made, or how a class with static methods is set up: which constructor, and which values. It is checked before any of the user's code runs.</summary>
+/// <summary>
+/// How an object of a user's class is made, or how a class with static methods is set up: which constructor, and which values. It is checked before any of
+/// the user's code runs.
+/// </summary>
 internal sealed class UserObject
 {
     private readonly Type _type;
@@ -21,19 +24,26 @@ internal sealed class UserObject
         _type = member.Type;
         MemberInfo[] members = Settable(_type, member.HasObject);
         ConstructorInfo[] constructors = member.HasObject ? [.. _type.GetConstructors().OrderBy(static c => c.GetParameters().Length)] : [];
-        string[] known = [.. constructors.SelectMany(static c => c.GetParameters()).Where(static p => UserParameter.CanRead(p.ParameterType)).Select(static p => p.Name!).Concat(members.Select(static m => m.Name)).Distinct(StringComparer.OrdinalIgnoreCase)];
+        string[] known = [.. constructors.SelectMany(static c => c.GetParameters())
+            .Where(static p => UserParameter.CanRead(p.ParameterType))
+            .Select(static p => p.Name!)
+            .Concat(members.Select(static m => m.Name))
+            .Distinct(StringComparer.OrdinalIgnoreCase)];
         foreach (string name in parameters.Keys.Where(n => !known.Contains(n, StringComparer.OrdinalIgnoreCase)))
         {
-            throw new BadInputException($"--param '{name}': {UserMember.NameOf(_type)} has no such {(member.HasObject ? "" : "static ")}parameter; {Known(name, known, member.HasObject)}.");
+            throw new BadInputException($"--param '{name}': {UserMember.NameOf(_type)} has no such {(member.HasObject ? "" : "static ")}parameter; "
+                + $"{Known(name, known, member.HasObject)}.");
         }
 
         _constructor = constructors.FirstOrDefault(c => Fits(c, parameters) && parameters.Keys.All(n => Takes(c, n) || members.Any(m => Is(m.Name, n))));
         if (member.HasObject && _constructor is null)
         {
-            throw new BadInputException($"--method '{member.Name}': {UserMember.NameOf(_type)} has no public constructor whose parameters all have a default or are set with --param{Missing(constructors, parameters)}.");
+            throw new BadInputException($"--method '{member.Name}': {UserMember.NameOf(_type)} has no public constructor whose parameters all have a default "
+                + $"or are set with --param{Missing(constructors, parameters)}.");
         }
 
-        _arguments = [.. _constructor?.GetParameters().Select(p => Given(parameters, p.Name!) is { } given ? UserParameter.Read(p.ParameterType, given) : p.DefaultValue) ?? []];
+        _arguments = [.. _constructor?.GetParameters().Select(
+            p => Given(parameters, p.Name!) is { } given ? UserParameter.Read(p.ParameterType, given) : p.DefaultValue) ?? []];
         foreach (string name in parameters.Keys.Where(n => _constructor is null || !Takes(_constructor, n)))
         {
             MemberInfo settable = members.First(m => Is(m.Name, name));
@@ -73,7 +83,8 @@ internal sealed class UserObject
         BindingFlags flags = BindingFlags.Public | (hasObject ? BindingFlags.Instance : BindingFlags.Static | BindingFlags.FlattenHierarchy);
         return
         [
-            .. type.GetProperties(flags).Where(static p => p.SetMethod is { IsPublic: true } && p.GetIndexParameters().Length == 0 && UserParameter.CanRead(p.PropertyType)),
+            .. type.GetProperties(flags)
+                .Where(static p => p.SetMethod is { IsPublic: true } && p.GetIndexParameters().Length == 0 && UserParameter.CanRead(p.PropertyType)),
             .. type.GetFields(flags).Where(static f => !f.IsInitOnly && !f.IsLiteral && UserParameter.CanRead(f.FieldType)),
         ];
     }
@@ -91,9 +102,16 @@ internal sealed class UserObject
     private static Type TypeOf(MemberInfo member) => member is PropertyInfo property ? property.PropertyType : ((FieldInfo)member).FieldType;
 
     private static string Known(string name, string[] known, bool hasObject) => known.Length == 0
-        ? hasObject ? "it has none: a parameter is a public property that can be set, or one of the constructor's" : "it has none: of a static method, a parameter is a static property of its class that can be set"
+        ? hasObject
+            ? "it has none: a parameter is a public property that can be set, or one of the constructor's"
+            : "it has none: of a static method, a parameter is a static property of its class that can be set"
         : $"the nearest {(NearestNames.Of(name, known) is var near && near.Count == 1 ? "is" : "are")} {string.Join(", ", near)}";
 
-    private static string Missing(ConstructorInfo[] constructors, IReadOnlyDictionary<string, string> parameters) => constructors.Length == 0 ? "" :
-        $"; the smallest needs {string.Join(", ", constructors[0].GetParameters().Where(p => !p.HasDefaultValue && Given(parameters, p.Name!) is null).Select(static p => $"{p.Name} ({UserParameter.NameOf(p.ParameterType)})"))}";
+    private static string Missing(ConstructorInfo[] constructors, IReadOnlyDictionary<string, string> parameters) =>
+        constructors.Length == 0 ? "" : $"; the smallest needs {string.Join(", ", MissingOf(constructors[0], parameters))}";
+
+    private static IEnumerable<string> MissingOf(ConstructorInfo constructor, IReadOnlyDictionary<string, string> parameters) =>
+        constructor.GetParameters()
+            .Where(p => !p.HasDefaultValue && Given(parameters, p.Name!) is null)
+            .Select(static p => $"{p.Name} ({UserParameter.NameOf(p.ParameterType)})");
 }

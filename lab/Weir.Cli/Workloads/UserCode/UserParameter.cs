@@ -10,8 +10,10 @@ internal static class UserParameter
 {
     private static readonly Dictionary<Type, string> Keywords = new()
     {
-        [typeof(bool)] = "bool", [typeof(byte)] = "byte", [typeof(sbyte)] = "sbyte", [typeof(char)] = "char", [typeof(decimal)] = "decimal", [typeof(double)] = "double", [typeof(float)] = "float",
-        [typeof(int)] = "int", [typeof(uint)] = "uint", [typeof(long)] = "long", [typeof(ulong)] = "ulong", [typeof(short)] = "short", [typeof(ushort)] = "ushort", [typeof(string)] = "string", [typeof(object)] = "object",
+        [typeof(bool)] = "bool", [typeof(byte)] = "byte", [typeof(sbyte)] = "sbyte", [typeof(char)] = "char", [typeof(decimal)] = "decimal",
+        [typeof(double)] = "double", [typeof(float)] = "float",
+        [typeof(int)] = "int", [typeof(uint)] = "uint", [typeof(long)] = "long", [typeof(ulong)] = "ulong", [typeof(short)] = "short",
+        [typeof(ushort)] = "ushort", [typeof(string)] = "string", [typeof(object)] = "object",
     };
 
     /// <summary>The name of a type as one writes it.</summary>
@@ -39,7 +41,9 @@ internal static class UserParameter
 
         if (own.IsEnum)
         {
-            return Enum.TryParse(own, given.Text, ignoreCase: true, out object? value) ? value : throw given.Bad($"one of {string.Join(", ", Enum.GetNames(own))}");
+            return Enum.TryParse(own, given.Text, ignoreCase: true, out object? value)
+                ? value
+                : throw given.Bad($"one of {string.Join(", ", Enum.GetNames(own))}");
         }
 
         // As in all options: 10us, and the platform's 00:00:01 as well.
@@ -58,7 +62,8 @@ internal static class UserParameter
         }
     }
 
-    private static MethodInfo? ParserOf(Type type) => type.GetInterfaces().Any(i => i.IsGenericType && i.GetGenericTypeDefinition() == typeof(IParsable<>) && i.GetGenericArguments()[0] == type)
+    private static MethodInfo? ParserOf(Type type) =>
+        type.GetInterfaces().Any(i => i.IsGenericType && i.GetGenericTypeDefinition() == typeof(IParsable<>) && i.GetGenericArguments()[0] == type)
         ? typeof(UserParameter).GetMethod(nameof(Parse), BindingFlags.NonPublic | BindingFlags.Static)!.MakeGenericMethod(type)
         : null;
 

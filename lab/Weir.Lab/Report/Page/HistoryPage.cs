@@ -43,7 +43,8 @@ internal static class HistoryPage
     private static void Changes(StringBuilder page, IReadOnlyList<HistorySeries> series, IReadOnlyList<string> notes)
     {
         string[] sentences = [.. series.SelectMany(static s => s.Changes, HistoryTables.Sentence)];
-        page.Append("<p class=\"lead\">").Append(HtmlPage.Html(sentences.Length switch { 0 => "No change was found.", 1 => sentences[0], _ => $"{sentences.Length} changes were found. The first: {sentences[0]}" })).Append("</p>\n");
+        page.Append("<p class=\"lead\">").Append(HtmlPage.Html(sentences.Length switch { 0 =>
+            "No change was found.", 1 => sentences[0], _ => $"{sentences.Length} changes were found. The first: {sentences[0]}" })).Append("</p>\n");
         if (notes.Count > 0)
         {
             page.Append("<ul class=\"findings\">\n");

@@ -29,7 +29,11 @@ internal static class HtmlPage
             page.Append("<h1>").Append(Html(title)).Append("</h1>\n<nav aria-label=\"Results\"><ol>\n");
             for (int i = 0; i < results.Count; i++)
             {
-                page.Append("<li><a href=\"#").Append(Prefix(results, i)).Append("verdict\">").Append(Html($"weir {results[i].Command}: {results[i].Work}")).Append("</a></li>\n");
+                page.Append("<li><a href=\"#")
+                    .Append(Prefix(results, i))
+                    .Append("verdict\">")
+                    .Append(Html($"weir {results[i].Command}: {results[i].Work}"))
+                    .Append("</a></li>\n");
             }
 
             page.Append("</ol></nav>\n");
@@ -45,8 +49,13 @@ internal static class HtmlPage
 
     /// <summary>Begins a page.</summary>
     internal static void Begin(StringBuilder page, string title) =>
-        page.Append("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
-            .Append("<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n<title>").Append(Html(title)).Append("</title>\n<style>\n").Append(PageStyle.Css).Append("</style>\n</head>\n<body>\n")
+        page.Append(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
+            .Append("<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n<title>")
+            .Append(Html(title))
+            .Append("</title>\n<style>\n")
+            .Append(PageStyle.Css)
+            .Append("</style>\n</head>\n<body>\n")
             .Append("<a class=\"skip\" href=\"#main\">Skip to the results</a>\n<main id=\"main\">\n");
 
     /// <summary>Ends a page.</summary>
@@ -56,8 +65,15 @@ internal static class HtmlPage
 
     private static void Append(StringBuilder page, ResultFile result, string prefix, int level)
     {
-        page.Append("<article>\n<header>\n<h").Append(level).Append('>').Append(Html($"weir {result.Command}: {result.Work}")).Append("</h").Append(level).Append(">\n<p class=\"quiet\">")
-            .Append(Html(FormattableString.Invariant($"{result.StartedAt:yyyy-MM-dd HH:mm zzz}, {result.Seconds:0} s; {result.Machine.Cores} cores, {result.Machine.Cpu}, .NET {result.Machine.Dotnet}, environment {result.Machine.Hash}")))
+        page.Append("<article>\n<header>\n<h")
+            .Append(level)
+            .Append('>')
+            .Append(Html($"weir {result.Command}: {result.Work}"))
+            .Append("</h")
+            .Append(level)
+            .Append(">\n<p class=\"quiet\">")
+            .Append(Html(FormattableString.Invariant($"{result.StartedAt:yyyy-MM-dd HH:mm zzz}, {result.Seconds:0} s; {result.Machine.Cores} cores, ")
+                + FormattableString.Invariant($"{result.Machine.Cpu}, .NET {result.Machine.Dotnet}, environment {result.Machine.Hash}")))
             .Append("</p>\n</header>\n");
         Section(page, $"{prefix}verdict", "Verdict", level + 1, () => Verdict(page, result));
         foreach (object? part in Parts(result))
@@ -88,15 +104,29 @@ internal static class HtmlPage
     private static IEnumerable<object?> Parts(ResultFile result) => result.Arms.Any(static a => a.IsMeasured)
         ?
         [
-            RatioFigure.Make(result), ResultTables.Comparisons(result), ResultTables.Arms(result), ResultTables.Programs(result), RatesFigure.Make(result), ResultTables.Modes(result), ResultTables.Fits(result),
-            .. ParameterFigure.All(result), ThroughputFigure.Make(result), DepthFigure.Make(result), DistributionFigure.Make(result), SpectrumFigure.Make(result), ResultTables.Latency(result), ResultTables.Cost(result),
+            RatioFigure.Make(result), ResultTables.Comparisons(result), ResultTables.Arms(result), ResultTables.Programs(result), RatesFigure.Make(result),
+            ResultTables.Modes(result), ResultTables.Fits(result),
+            .. ParameterFigure.All(result), ThroughputFigure.Make(result), DepthFigure.Make(result), DistributionFigure.Make(result),
+            SpectrumFigure.Make(result), ResultTables.Latency(result), ResultTables.Cost(result),
             RoundsFigure.Make(result), TimelineFigure.Make(result), WorkersFigure.Make(result),
         ]
         : [];
 
     internal static void Section(StringBuilder page, string id, string title, int level, Action content)
     {
-        page.Append("<section id=\"").Append(id).Append("\" aria-labelledby=\"").Append(id).Append("-h\">\n<h").Append(level).Append(" id=\"").Append(id).Append("-h\">").Append(Html(title)).Append("</h").Append(level).Append(">\n");
+        page.Append("<section id=\"")
+            .Append(id)
+            .Append("\" aria-labelledby=\"")
+            .Append(id)
+            .Append("-h\">\n<h")
+            .Append(level)
+            .Append(" id=\"")
+            .Append(id)
+            .Append("-h\">")
+            .Append(Html(title))
+            .Append("</h")
+            .Append(level)
+            .Append(">\n");
         content();
         page.Append("</section>\n");
     }
@@ -147,11 +177,19 @@ internal static class HtmlPage
             string title = panel.Title.Length > 0 ? $"{figure.Title}, {panel.Title}" : figure.Title;
             foreach ((string kind, int width) in new[] { ("wide", Wide), ("narrow", Narrow) })
             {
-                page.Append("<div class=\"plot ").Append(kind).Append("\">").Append(panel.Draw(width).Svg($"{prefix}{figure.Id}-{i}-{kind}", title, $"{figure.Caption} The figures are in the table below the plot.")).Append("</div>\n");
+                page.Append("<div class=\"plot ")
+                    .Append(kind)
+                    .Append("\">")
+                    .Append(panel.Draw(width).Svg($"{prefix}{figure.Id}-{i}-{kind}", title, $"{figure.Caption} The figures are in the table below the plot."))
+                    .Append("</div>\n");
             }
         }
 
-        page.Append("<figcaption>").Append(Html(figure.Caption)).Append("</figcaption>\n</figure>\n<details><summary>").Append(Html($"{figure.Title}: the figures as a table")).Append("</summary>\n");
+        page.Append("<figcaption>")
+            .Append(Html(figure.Caption))
+            .Append("</figcaption>\n</figure>\n<details><summary>")
+            .Append(Html($"{figure.Title}: the figures as a table"))
+            .Append("</summary>\n");
         Append(page, figure.Data, caption: true);
         page.Append("</details>\n");
     }
@@ -177,7 +215,9 @@ internal static class HtmlPage
             for (int i = 0; i < row.Count; i++)
             {
                 string verdict = VerdictWords.Find(row[i]) is { } found ? $" {found.ToString().ToLowerInvariant()}" : "";
-                page.Append(i == 0 ? "<th scope=\"row\">" : i < table.Labels ? "<td>" : $"<td class=\"n{verdict}\">").Append(Html(row[i])).Append(i == 0 ? "</th>" : "</td>");
+                page.Append(i == 0 ? "<th scope=\"row\">" : i < table.Labels ? "<td>" : $"<td class=\"n{verdict}\">")
+                    .Append(Html(row[i]))
+                    .Append(i == 0 ? "</th>" : "</td>");
             }
 
             page.Append("</tr>\n");
@@ -191,7 +231,9 @@ internal static class HtmlPage
         MachineRecord machine = result.Machine;
         if (result.Arguments.Count > 0)
         {
-            page.Append("<p>To repeat it:</p>\n<pre class=\"command\" tabindex=\"0\">weir ").Append(Html(string.Join(' ', result.Arguments.Select(ResultMarkdown.Quoted)))).Append("</pre>\n");
+            page.Append("<p>To repeat it:</p>\n<pre class=\"command\" tabindex=\"0\">weir ")
+                .Append(Html(string.Join(' ', result.Arguments.Select(ResultMarkdown.Quoted))))
+                .Append("</pre>\n");
         }
 
         page.Append("<dl>\n");
@@ -216,12 +258,15 @@ internal static class HtmlPage
 
     // In a script element nothing is executed or shown; only what would end the element has to be escaped.
     private static void Raw(StringBuilder page, ResultFile result, string prefix) => page
-        .Append("<p>Everything above, unrounded and with the latency histograms, is embedded in this page as JSON, in the element <code>").Append(prefix).Append("result</code>. <code>weir report</code> and <code>weir compare</code> read it from the page as from a result file.</p>\n")
+        .Append("<p>Everything above, unrounded and with the latency histograms, is embedded in this page as JSON, in the element <code>")
+        .Append(prefix)
+        .Append("result</code>. <code>weir report</code> and <code>weir compare</code> read it from the page as from a result file.</p>\n")
         .Append("<script type=\"application/json\" id=\"").Append(prefix).Append("result\">")
         .Append(JsonSerializer.Serialize(result, ResultJson.Line).Replace("<", "\\u003c", StringComparison.Ordinal))
         .Append("</script>\n");
 
-    private static string Slug(string title) => new([.. title.ToLowerInvariant().Where(static c => char.IsAsciiLetter(c) || c == ' ').Select(static c => c == ' ' ? '-' : c)]);
+    private static string Slug(string title) =>
+        new([.. title.ToLowerInvariant().Where(static c => char.IsAsciiLetter(c) || c == ' ').Select(static c => c == ' ' ? '-' : c)]);
 
     internal static string Html(string text) => WebUtility.HtmlEncode(text);
 }

@@ -75,7 +75,8 @@ internal static class PageStyle
         .zone{fill:var(--plainbg)}
         .dot{fill:currentColor;stroke:var(--card)}
         .bar{fill:currentColor}
-        .s0{color:var(--c0)}.s1{color:var(--c1)}.s2{color:var(--c2)}.s3{color:var(--c3)}.s4{color:var(--c4)}.s5{color:var(--c5)}.s6{color:var(--c6)}.s7{color:var(--c7)}
+        .s0{color:var(--c0)}.s1{color:var(--c1)}.s2{color:var(--c2)}.s3{color:var(--c3)}
+        .s4{color:var(--c4)}.s5{color:var(--c5)}.s6{color:var(--c6)}.s7{color:var(--c7)}
         .flame{margin:.6rem 0}
         .flame rect{fill:currentColor;fill-opacity:.3;stroke:var(--card);stroke-width:1}
         .flame text{fill:var(--text)}

@@ -37,7 +37,8 @@ internal static class PageVerdict
     {
         ComparisonRecord first = comparisons.FirstOrDefault(static c => c.Verdict == Verdict.Inconclusive) ?? comparisons[0];
         string what = first.HasInterval
-            ? FormattableString.Invariant($"{first.Arm} does {first.Low:0.000} to {first.High:0.000} times as much per second as {first.Against} (most likely {first.Ratio:0.000}), which does not decide whether they differ by more than {first.Margin * 100:0.#} %.")
+            ? FormattableString.Invariant($"{first.Arm} does {first.Low:0.000} to {first.High:0.000} times as much per second as {first.Against} (most likely ")
+                + FormattableString.Invariant($"{first.Ratio:0.000}), which does not decide whether they differ by more than {first.Margin * 100:0.#} %.")
             : $"{first.Arm} and {first.Against} have too few {(first.Pairs is null ? "rounds" : "pairs of processes")} for an interval of their ratio.";
         return comparisons.Count == 1 ? what : $"{what} All {comparisons.Count} comparisons are below.";
     }
@@ -52,8 +53,11 @@ internal static class PageVerdict
 
         ArmRecord best = arms.MaxBy(static a => a.Rate().Median)!;
         MedianInterval rate = best.RateInterval();
-        string sure = ResultTables.Interval(rate) is { } interval ? $"the median of {best.Counted.Count} rounds, with the interval {interval}" : "in a single round, which has no interval";
-        return best.IsProgram ? $"{best.Name} took {(arms.Length == 1 ? "" : "the least, ")}{Numbers.Nanoseconds(1e9 / rate.Median)} a run, {Numbers.Rate(rate.Median)} {result.Unit} per second: {sure}."
+        string sure = ResultTables.Interval(rate) is { } interval
+            ? $"the median of {best.Counted.Count} rounds, with the interval {interval}"
+            : "in a single round, which has no interval";
+        return best.IsProgram ? $"{best.Name} took {(arms.Length == 1 ? "" : "the least, ")}{Numbers.Nanoseconds(1e9 / rate.Median)} a run, "
+            + $"{Numbers.Rate(rate.Median)} {result.Unit} per second: {sure}."
             : $"{best.Label} did {(arms.Length == 1 ? "" : "the most, ")}{Numbers.Rate(rate.Median)} {result.Unit} per second: {sure}.";
     }
 
@@ -82,7 +86,8 @@ internal static class PageVerdict
 
         foreach (IGrouping<Verdict, ComparisonRecord> verdict in result.Comparisons.GroupBy(static c => c.Verdict))
         {
-            yield return (verdict.Key switch { Verdict.Faster => "good", Verdict.Slower => "bad", Verdict.Inconclusive => "doubt", _ => "plain" }, verdict.Count() == 1 ? VerdictWords.Of(verdict.Key) : $"{verdict.Count()} x {VerdictWords.Of(verdict.Key)}");
+            yield return (verdict.Key switch { Verdict.Faster => "good", Verdict.Slower => "bad", Verdict.Inconclusive => "doubt", _ => "plain" },
+                verdict.Count() == 1 ? VerdictWords.Of(verdict.Key) : $"{verdict.Count()} x {VerdictWords.Of(verdict.Key)}");
         }
     }
 }

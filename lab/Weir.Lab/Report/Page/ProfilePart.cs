@@ -13,15 +13,21 @@ internal static class ProfilePart
     public static void Append(StringBuilder page, ArmRecord arm, ProfileRecord profile, string id)
     {
         page.Append("<p class=\"quiet\">").Append(HtmlPage.Html(
-            "From one more round after the others, which is in no other figure. Each millisecond, or less often on a busy machine, it is looked where the threads are; those that wait do not count. A method that the compiler inlined counts for its caller."))
+            "From one more round after the others, which is in no other figure. Each millisecond, or less often on a busy machine, it is looked where the "
+                + "threads are; those that wait do not count. A method that the compiler inlined counts for its caller."))
             .Append("</p>\n");
         if (profile.Samples > 0)
         {
-            page.Append("<div class=\"scroll flame\" tabindex=\"0\" role=\"region\" aria-label=\"Flame graph\">\n").Append(FlameGraph.Svg(profile, $"{id}-flame", $"Flame graph of {arm.Label}"))
-                .Append("\n</div>\n<p class=\"quiet\">A method stands below its caller, and is as wide as the share of the samples in it and in what it called. The whole name and the share appear under the pointer.</p>\n");
+            page.Append("<div class=\"scroll flame\" tabindex=\"0\" role=\"region\" aria-label=\"Flame graph\">\n")
+                .Append(FlameGraph.Svg(profile, $"{id}-flame", $"Flame graph of {arm.Label}"))
+                .Append("\n</div>\n<p class=\"quiet\">A method stands below its caller, and is as wide as the share of the samples in it and in what it "
+                    + "called. The whole name and the share appear under the pointer.</p>\n");
         }
 
-        foreach (Table table in new[] { ProfileTables.Methods(arm, profile, LongestName), ProfileTables.Allocations(arm, profile, LongestName) }.OfType<Table>())
+        foreach (Table table in new[]
+        {
+            ProfileTables.Methods(arm, profile, LongestName), ProfileTables.Allocations(arm, profile, LongestName),
+        }.OfType<Table>())
         {
             HtmlPage.Append(page, table, caption: true);
         }

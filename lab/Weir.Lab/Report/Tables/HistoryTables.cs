@@ -31,12 +31,16 @@ internal static class HistoryTables
             ("since", static x => x.Change.Commit),
             ("before", static x => x.Change.Before),
             ("ratio", static x => FormattableString.Invariant($"{x.Change.Ratio:0.000}")),
-            ("interval", static x => double.IsFinite(x.Change.High) ? FormattableString.Invariant($"{x.Change.Low:0.000}..{x.Change.High:0.000}") : "too few results"),
+            ("interval",
+                static x => double.IsFinite(x.Change.High) ? FormattableString.Invariant($"{x.Change.Low:0.000}..{x.Change.High:0.000}") : "too few results"),
             ("p", static x => Numbers.Short(x.Change.P)),
             ("verdict", static x => VerdictWords.Of(x.Change.Verdict)));
     }
 
     /// <summary>A change as a sentence.</summary>
-    public static string Sentence(HistorySeries series, HistoryChange change) => FormattableString.Invariant(
-        $"{series.Name} is {VerdictWords.Of(change.Verdict)} {(change.Verdict == Statistics.Verdict.Equivalent ? "within the margin, though not the same," : "")} from {change.Commit} on: {change.Ratio:0.000}x, p = {Numbers.Short(change.P)}; measured last before it: {change.Before}.").Replace("  ", " ", StringComparison.Ordinal);
+    public static string Sentence(HistorySeries series, HistoryChange change) =>
+        $"{series.Name} is {VerdictWords.Of(change.Verdict)}"
+        + (change.Verdict == Statistics.Verdict.Equivalent ? " within the margin, though not the same," : "")
+        + FormattableString.Invariant($" from {change.Commit} on: {change.Ratio:0.000}x, p = {Numbers.Short(change.P)}; ")
+        + $"measured last before it: {change.Before}.";
 }

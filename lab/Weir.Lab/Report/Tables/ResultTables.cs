@@ -10,7 +10,10 @@ internal static class ResultTables
 {
     /// <summary>All tables but those of the rounds.</summary>
     public static IReadOnlyList<Table> Summary(ResultFile result) =>
-        [.. new[] { Arms(result), Programs(result), Cost(result), Modes(result), Latency(result), Comparisons(result), Fits(result) }.OfType<Table>(), .. ProfileTables.All(result)];
+        [.. new[]
+        {
+            Arms(result), Programs(result), Cost(result), Modes(result), Latency(result), Comparisons(result), Fits(result),
+        }.OfType<Table>(), .. ProfileTables.All(result)];
 
     /// <summary>What each arm reached and what it cost.</summary>
     public static Table? Arms(ResultFile result)
@@ -42,14 +45,18 @@ internal static class ResultTables
             arms,
             ("program", static a => a.Name),
             ("time", static a => Seconds(1 / a.RateInterval().Median)),
-            ("interval", static a => a.RateInterval() is { Level: > 0 } rate ? FormattableString.Invariant($"{Seconds(1 / rate.High)}..{Seconds(1 / rate.Low)} ({rate.Level * 100:0} %)") : null),
+            ("interval", static a => a.RateInterval() is { Level: > 0 } rate
+                ? FormattableString.Invariant($"{Seconds(1 / rate.High)}..{Seconds(1 / rate.Low)} ({rate.Level * 100:0} %)")
+                : null),
             ("shortest..longest", static a => $"{Seconds(1 / a.Rate().Max)}..{Seconds(1 / a.Rate().Min)}"),
             ("user", static a => Seconds(Spread.Of(a.Counted.Select(static r => r.CpuUserSeconds)).Median)),
             ("system", static a => Seconds(Spread.Of(a.Counted.Select(static r => r.CpuSystemSeconds)).Median)),
             ("peak memory", static a => a.Max(static r => r.PeakResidentBytes) is { } most ? Numbers.Bytes(most) : null),
             ("rounds", static a => Numbers.Grouped(a.Counted.Count)),
             ($"{result.Unit}/s", static a => Numbers.Rate(a.Rate().Median)),
-            ("shell", static a => a.Mean(static r => r.OverheadNs) is { } overhead ? $"{Numbers.Nanoseconds(overhead)} {(a.Counted.Any(static r => r.OverheadSubtracted) ? "subtracted" : "included")}" : null));
+            ("shell", static a => a.Mean(static r => r.OverheadNs) is { } overhead
+                ? $"{Numbers.Nanoseconds(overhead)} {(a.Counted.Any(static r => r.OverheadSubtracted) ? "subtracted" : "included")}"
+                : null));
     }
 
     /// <summary>How deep each arm worked, and what it cost.</summary>
@@ -69,7 +76,9 @@ internal static class ResultTables
             ("cores", static a => FormattableString.Invariant($"{a.Mean(static r => r.Cores):0.00}")),
             (bytes ? "B/file" : "B/op", static a => PerOperation(a)),
             ("overhead", static a => Overhead(a)),
-            ("from device", static a => a.Mean(static r => r.Bytes > 0 ? r.DeviceBytes / (double)r.Bytes : null) is { } share ? FormattableString.Invariant($"{share * 100:0.0} %") : null));
+            ("from device", static a => a.Mean(static r => r.Bytes > 0 ? r.DeviceBytes / (double)r.Bytes : null) is { } share
+                ? FormattableString.Invariant($"{share * 100:0.0} %")
+                : null));
     }
 
     /// <summary>The rates of synchronous and asynchronous workers beside each other; only where both were measured.</summary>
@@ -117,10 +126,15 @@ internal static class ResultTables
                 ("arm", static r => r.Arm.Name),
                 (Table.Workers, static r => Numbers.Grouped(r.Arm.Workers)),
                 ("from", static r => r.From),
-                .. KnownPercentile.Usual.Select(p => (FormattableString.Invariant($"p{p:0.##}"), (Func<(ArmRecord Arm, string From, LatencyHistogram Latency), string?>)(r => Percentile(r.Latency, p, result.Machine.ClockNs)))),
+                .. KnownPercentile.Usual.Select(p => (FormattableString.Invariant($"p{p:0.##}"),
+                    (Func<(ArmRecord Arm, string From, LatencyHistogram Latency), string?>)(r => Percentile(r.Latency, p, result.Machine.ClockNs)))),
                 ("max", static r => Numbers.Nanoseconds(r.Latency.Max)),
-                ("late starts", static r => r.Arm.Counted.Sum(static x => x.LateStarts) is { } late && r.Arm.Counted.Any(static x => x.LateStarts is not null) ? Numbers.Grouped(late) : null),
-                ("dropped", static r => r.Arm.Counted.Sum(static x => x.Dropped) is { } dropped && r.Arm.Counted.Any(static x => x.Dropped is not null) ? Numbers.Grouped(dropped) : null),
+                ("late starts", static r => r.Arm.Counted.Sum(static x => x.LateStarts) is { } late && r.Arm.Counted.Any(static x => x.LateStarts is not null)
+                    ? Numbers.Grouped(late)
+                    : null),
+                ("dropped", static r => r.Arm.Counted.Sum(static x => x.Dropped) is { } dropped && r.Arm.Counted.Any(static x => x.Dropped is not null)
+                    ? Numbers.Grouped(dropped)
+                    : null),
             ]);
     }
 
@@ -179,7 +193,8 @@ internal static class ResultTables
             ("cores", static x => FormattableString.Invariant($"{x.Round.Cores:0.00}")),
             ("pool threads", static x => x.Round.PoolThreads is { } threads ? Numbers.Grouped(threads) : null),
             ("GC 0/1/2", static x => x.Round.Gen0 is null ? null : $"{x.Round.Gen0}/{x.Round.Gen1}/{x.Round.Gen2}"),
-            ("canary", static x => x.Round.CanarySlowness is { } slow ? FormattableString.Invariant($"{slow:0.00}x +-{x.Round.CanaryVariation * 100:0} %") : null),
+            ("canary",
+                static x => x.Round.CanarySlowness is { } slow ? FormattableString.Invariant($"{slow:0.00}x +-{x.Round.CanaryVariation * 100:0} %") : null),
             ("state", static x => x.Round.Partial ? "partial" : x.Round.Problem ?? "ok"));
     }
 
@@ -189,7 +204,8 @@ internal static class ResultTables
 
     private static string? Fairness(ArmRecord arm) =>
         arm.Mean(static r => Jain(r.PerWorker)) is { } jain
-            ? FormattableString.Invariant($"{jain:0.00} ({arm.Counted.Min(static r => r.PerWorker.Count > 0 ? r.PerWorker.Min() : 0):#,0}..{arm.Counted.Max(static r => r.PerWorker.Count > 0 ? r.PerWorker.Max() : 0):#,0})")
+            ? FormattableString.Invariant($"{jain:0.00} ({arm.Counted.Min(static r => r.PerWorker.DefaultIfEmpty().Min()):#,0}")
+                + FormattableString.Invariant($"..{arm.Counted.Max(static r => r.PerWorker.DefaultIfEmpty().Max()):#,0})")
             : null;
 
     private static string PerOperation(ArmRecord arm) =>

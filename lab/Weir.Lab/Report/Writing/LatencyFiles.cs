@@ -3,7 +3,10 @@ using Weir.Lab.Results;
 
 namespace Weir.Lab.Report.Writing;
 
-/// <summary>Writes the latencies of a result for the plotters of HdrHistogram: a <c>.hgrm</c> file for each arm, and with a rate a second one that counts from the intended start.</summary>
+/// <summary>
+/// Writes the latencies of a result for the plotters of HdrHistogram: a <c>.hgrm</c> file for each arm, and with a rate a second one that counts from the
+/// intended start.
+/// </summary>
 internal static class LatencyFiles
 {
     /// <summary>The form, as one asks for it, and the ending of the files.</summary>

@@ -93,9 +93,14 @@ internal static class ResultCsv
         IEnumerable<object?> latencies = new[] { round.Service, round.Response }.SelectMany(text =>
         {
             LatencyHistogram? latency = text is null ? null : HistogramCodec.Decode(text);
-            return KnownPercentile.Usual.Select(p => (object?)(latency is null ? null : KnownPercentile.Of(latency, p, result.Machine.ClockNs)?.Nanoseconds)).Prepend(latency?.Count);
+            return KnownPercentile.Usual.Select(p => (object?)(latency is null ? null : KnownPercentile.Of(latency, p, result.Machine.ClockNs)?.Nanoseconds))
+                .Prepend(latency?.Count);
         });
-        return [.. OfRound.Select(c => c.Value(arm, round)), rate?.Median, rate?.Low, rate?.High, rate?.Level, .. latencies, result.Source?.Commit, result.Source is { } source ? source.Clean ? "true" : "false" : null];
+        return
+        [
+            .. OfRound.Select(c => c.Value(arm, round)), rate?.Median, rate?.Low, rate?.High, rate?.Level, .. latencies, result.Source?.Commit,
+            result.Source is { } source ? source.Clean ? "true" : "false" : null,
+        ];
     }
 
     // p99.9 as p99_9, because a point is no part of a name in most programs.

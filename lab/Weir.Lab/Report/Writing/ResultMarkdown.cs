@@ -47,7 +47,8 @@ internal static class ResultMarkdown
     }
 
     /// <summary>An argument as one types it.</summary>
-    public static string Quoted(string argument) => argument.Length > 0 && argument.All(static c => char.IsAsciiLetterOrDigit(c) || "-_.,:/=@%".Contains(c, StringComparison.Ordinal))
+    public static string Quoted(string argument) =>
+        argument.Length > 0 && argument.All(static c => char.IsAsciiLetterOrDigit(c) || "-_.,:/=@%".Contains(c, StringComparison.Ordinal))
         ? argument
         : $"'{argument.Replace("'", "'\\''", StringComparison.Ordinal)}'";
 

@@ -60,7 +60,8 @@ internal static class ResultText
 
     /// <summary>A comparison as a sentence.</summary>
     public static string Sentence(ComparisonRecord c) => FormattableString.Invariant(
-        $"{c.Arm} {Verb(c.Verdict)} {c.Against}: {c.Ratio:0.000}x [{c.Interval}], p = {Numbers.Short(c.P)} ({(1 - c.Alpha) * 100:0.##} % interval, margin {c.Margin * 100:0.#} %, alpha {c.Alpha * 100:0.#} %)")
+        $"{c.Arm} {Verb(c.Verdict)} {c.Against}: {c.Ratio:0.000}x [{c.Interval}], p = {Numbers.Short(c.P)} ({(1 - c.Alpha) * 100:0.##} % interval, margin ")
+            + FormattableString.Invariant($"{c.Margin * 100:0.#} %, alpha {c.Alpha * 100:0.#} %)")
         + (c.Note is null ? "" : "; " + c.Note);
 
     private static string Text(MachineRecord machine) =>

@@ -191,7 +191,8 @@ public sealed class AutoRuntime : IExecutionRuntime
         }
 
         OutcomeCompletion<TResult> completion = new(count);
-        AutoCall<TItem, TResult> call = new AutoArrayCall<TItem, TResult>(completion, _calls, PilotOf(processor, count, options, keys is not null), processor, _profiles, _ended);
+        AutoCall<TItem, TResult> call =
+            new AutoArrayCall<TItem, TResult>(completion, _calls, PilotOf(processor, count, options, keys is not null), processor, _profiles, _ended);
         pilot = call.Pilot;
         Source<TItem> source = RuntimeSource.Of(items, count);
         Start(keys is null ? source : keys(source), call, options, cancellationToken, default);
@@ -265,7 +266,8 @@ public sealed class AutoRuntime : IExecutionRuntime
             TimeProvider = _options.TimeProvider,
             Executor = call.Pilot.Executor,
         };
-        Pump pump = new Pump<ItemRange<TItem, TResult>, ItemRange<TItem, TResult>, RangePending<TItem, TResult>, RangeCall<TItem, TResult>, RangeSink<TItem, TResult>>(
+        Pump pump =
+            new Pump<ItemRange<TItem, TResult>, ItemRange<TItem, TResult>, RangePending<TItem, TResult>, RangeCall<TItem, TResult>, RangeSink<TItem, TResult>>(
             source, default, new RangeSink<TItem, TResult>(call), settings);
         _budget.Enter();
         try

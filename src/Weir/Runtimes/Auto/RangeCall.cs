@@ -9,8 +9,10 @@ internal readonly struct RangeCall<TItem, TResult> : ICall<ItemRange<TItem, TRes
     public bool InvokesInPlace => false;
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public RangePending<TItem, TResult> Invoke(ItemRange<TItem, TResult> item, long index, bool isFirst, CancellationToken cancellationToken) => item.Run(cancellationToken);
+    public RangePending<TItem, TResult> Invoke(ItemRange<TItem, TResult> item, long index, bool isFirst, CancellationToken cancellationToken) =>
+        item.Run(cancellationToken);
 
-    public void InvokeInPlace(ItemRange<TItem, TResult> item, long index, bool isFirst, CancellationToken cancellationToken, ref RangePending<TItem, TResult> pending) =>
+    public void InvokeInPlace(
+        ItemRange<TItem, TResult> item, long index, bool isFirst, CancellationToken cancellationToken, ref RangePending<TItem, TResult> pending) =>
         pending = Invoke(item, index, isFirst, cancellationToken);
 }

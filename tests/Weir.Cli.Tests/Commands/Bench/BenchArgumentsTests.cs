@@ -63,7 +63,8 @@ public class BenchArgumentsTests
     [Fact]
     public void MissingResults_BuildThatTookTooLong_SaysSoOnceForAll()
     {
-        string reason = MissingResults.ReasonOf(BuildResult.Failure(GenerateResult.Success(ArtifactsPaths.Empty, []), "The configured timeout 00:02:00 was reached!\nMore."));
+        string reason = MissingResults.ReasonOf(
+            BuildResult.Failure(GenerateResult.Success(ArtifactsPaths.Empty, []), "The configured timeout 00:02:00 was reached!\nMore."));
 
         Assert.Equal("it could not be built: The configured timeout 00:02:00 was reached! A longer time is given with --buildTimeout SECONDS.", reason);
         Assert.Equal(

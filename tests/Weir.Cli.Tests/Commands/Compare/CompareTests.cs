@@ -113,7 +113,10 @@ public class CompareTests
     public async Task BaselineCheck_IsStopped_EndsAsInterrupted(string? stopsAt)
     {
         using TemporaryDirectory directory = new();
-        ResultFile baseline = Result(1) with { Command = "run", Arguments = [.. "run yield --workers 4 --rounds 5000 --duration 20ms".Split(' ')], Settings = new Dictionary<string, string>() };
+        ResultFile baseline = Result(1) with
+        {
+            Command = "run", Arguments = [.. "run yield --workers 4 --rounds 5000 --duration 20ms".Split(' ')], Settings = new Dictionary<string, string>(),
+        };
         await File.WriteAllTextAsync(directory.File("a.json"), ResultJson.Write(baseline), TestContext.Current.CancellationToken);
         await new CliUnderTest().RunAsync($"baseline save y {directory.File("a.json")} --dir {directory.File("store")}");
         CliUnderTest cli = new() { UseProcesses = true, StopsAt = stopsAt, Stop = new CancellationToken(stopsAt is null) };
@@ -130,14 +133,17 @@ public class CompareTests
         LoadResult result = await new CliUnderTest().RunAsync("compare yield yield --rounds 4 --duration 20ms --quiet --json");
 
         ResultFile compared = ResultJson.Parse(result.Out, "output");
-        string[] order = [.. compared.Arms.SelectMany(static a => a.Rounds, static (a, r) => (a.Name, r.Order)).OrderBy(static x => x.Order).Select(static x => x.Name[..1])];
+        string[] order = [.. compared.Arms.SelectMany(static a => a.Rounds, static (a, r) => (a.Name, r.Order))
+            .OrderBy(static x => x.Order)
+            .Select(static x => x.Name[..1])];
         Assert.Equal(["A", "B", "B", "A", "B", "A", "A", "B"], order);
     }
 
     [Fact(Timeout = 120_000)]
     public async Task Compare_TwoWorkloads_AreMeasuredByProcessesThatStay()
     {
-        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync("compare yield yield --rounds 8 --processes 2 --duration 20ms --within 90s --json");
+        LoadResult result =
+            await new CliUnderTest { UseProcesses = true }.RunAsync("compare yield yield --rounds 8 --processes 2 --duration 20ms --within 90s --json");
 
         ResultFile compared = ResultJson.Parse(result.Out, "output");
         Assert.All(compared.Arms, static a => Assert.Equal([1, 2], a.Rounds.Select(static r => r.Process!.Value).Distinct().Order()));
@@ -182,7 +188,8 @@ public class CompareTests
         ResultFile a = Result(1);
         ResultFile compared = ResultComparing.Compare(("a", a), ("b", a with { Machine = a.Machine with { Hash = "other" } }), new ComparisonOptions(), [], []);
 
-        Assert.Contains(compared.Findings, static f => f.Level == FindingLevel.Doubt && f.Text.Contains("different environments (abc123 and other)", StringComparison.Ordinal));
+        Assert.Contains(compared.Findings,
+            static f => f.Level == FindingLevel.Doubt && f.Text.Contains("different environments (abc123 and other)", StringComparison.Ordinal));
     }
 
     [Fact]
@@ -211,7 +218,8 @@ public class CompareTests
         ResultFile a = Result(1);
         ResultFile b = a with { Arms = [a.Arms[0] with { Name = "other" }, a.Arms[0] with { Name = "third" }] };
 
-        Assert.Contains("no arm in common", Assert.Throws<BadInputException>(() => ResultComparing.Compare(("a", a), ("b", b), new ComparisonOptions(), [], [])).Message, StringComparison.Ordinal);
+        Assert.Contains("no arm in common", Assert.Throws<BadInputException>(
+            () => ResultComparing.Compare(("a", a), ("b", b), new ComparisonOptions(), [], [])).Message, StringComparison.Ordinal);
     }
 
     private static void Write(string path, double factor, int rounds = 10) => File.WriteAllText(path, ResultJson.Write(Result(factor, rounds)));
@@ -227,7 +235,8 @@ public class CompareTests
             {
                 Name = "work",
                 Workers = 4,
-                Rounds = [.. Enumerable.Range(1, rounds).Select(i => new RoundRecord { Order = i, Operations = 1000, Seconds = 1, Rate = factor * (1000 + i) })],
+                Rounds =
+                    [.. Enumerable.Range(1, rounds).Select(i => new RoundRecord { Order = i, Operations = 1000, Seconds = 1, Rate = factor * (1000 + i) })],
             },
         ],
     };

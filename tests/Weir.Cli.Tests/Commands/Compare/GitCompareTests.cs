@@ -16,7 +16,8 @@ public class GitCompareTests
         using TemporaryDirectory directory = new();
         Repository(directory, "1", "2");
 
-        LoadResult result = await RunAsync(directory, "main~1..main", $"--workers 1 --rounds 2 --duration 10ms --summary {directory.File("summary.md")} --annotate --json");
+        LoadResult result =
+            await RunAsync(directory, "main~1..main", $"--workers 1 --rounds 2 --duration 10ms --summary {directory.File("summary.md")} --annotate --json");
 
         // The second commit gives another result than is expected, so that one sees which build it was.
         Assert.True(result.ExitCode == 3, result.Error);
@@ -25,7 +26,8 @@ public class GitCompareTests
         Assert.Matches("^M \\(main [0-9a-f]{7}\\)$", compared.Arms[1].Name);
         Assert.All(compared.Arms[0].Rounds, static r => Assert.True(r.Problem is null || r.Disturbed, r.Problem));
         Assert.All(compared.Arms[1].Rounds, static r => Assert.Contains("It is 2.", r.Problem, StringComparison.Ordinal));
-        Assert.StartsWith("### The measurement is invalid", await File.ReadAllTextAsync(directory.File("summary.md"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
+        Assert.StartsWith("### The measurement is invalid", await File.ReadAllTextAsync(directory.File("summary.md"), TestContext.Current.CancellationToken),
+            StringComparison.Ordinal);
         Assert.Contains("::error title=The measurement is invalid::", result.Error, StringComparison.Ordinal);
         AssertNothingIsLeft(directory);
     }
@@ -75,9 +77,11 @@ public class GitCompareTests
     public async Task Compare_Filter_ComparesWhatMatchesInBothCommits()
     {
         using TemporaryDirectory directory = new();
-        Repository(directory, ("1", "public static int Max() => 1; public static int Old() => 1;"), ("1", "public static int Max() => 2; public static int MaxOfNew() => 1;"));
+        Repository(directory, ("1", "public static int Max() => 1; public static int Old() => 1;"),
+            ("1", "public static int Max() => 2; public static int MaxOfNew() => 1;"));
 
-        LoadResult result = await RunAsync(directory, "main~1..main", $"--workers 1 --rounds 2 --duration 10ms --summary {directory.File("summary.md")} --json", code: "--filter *C.M*");
+        LoadResult result = await RunAsync(
+            directory, "main~1..main", $"--workers 1 --rounds 2 --duration 10ms --summary {directory.File("summary.md")} --json", code: "--filter *C.M*");
 
         ResultFile compared = ResultJson.Parse(result.Out, "output");
         Assert.Equal(["M (main~1)", "M (main)", "Max (main~1)", "Max (main)"], compared.Arms.Select(static a => a.Name[..a.Name.LastIndexOf(' ')] + ")"));
@@ -114,14 +118,17 @@ public class GitCompareTests
     {
         LoadResult result = await new CliUnderTest().RunAsync("compare --git a..b --method N.C.M");
 
-        Assert.Equal((1, "weir: --git and --project go together, and bring what is compared: --git main..HEAD --project src/MyLib --method Namespace.Class.Method.\n"), (result.ExitCode, result.Error));
+        Assert.Equal((1, "weir: --git and --project go together, and bring what is compared: --git main..HEAD --project src/MyLib --method "
+            + "Namespace.Class.Method.\n"), (result.ExitCode, result.Error));
     }
 
     [Fact]
     public void Summary_OfComparisons_HasWhatIsSlowerFirst()
     {
-        ComparisonRecord one = new() { Arm = "a|b (new) x 1", Against = "a|b (old) x 1", Ratio = 0.8, Low = 0.7, High = 0.9, P = 0.001, Margin = 0.03, Alpha = 0.01, Verdict = Lab.Statistics.Verdict.Slower };
-        ResultFile result = SampleResults.Scaling() with { Findings = [], Comparisons = [one with { Verdict = Lab.Statistics.Verdict.Equivalent, Arm = "c" }, one] };
+        ComparisonRecord one = new() { Arm = "a|b (new) x 1", Against =
+            "a|b (old) x 1", Ratio = 0.8, Low = 0.7, High = 0.9, P = 0.001, Margin = 0.03, Alpha = 0.01, Verdict = Lab.Statistics.Verdict.Slower };
+        ResultFile result =
+            SampleResults.Scaling() with { Findings = [], Comparisons = [one with { Verdict = Lab.Statistics.Verdict.Equivalent, Arm = "c" }, one] };
 
         string[] lines = PullRequestSummary.Markdown(result).Split('\n');
 
@@ -130,8 +137,10 @@ public class GitCompareTests
         Assert.Equal(["::error title=a|b (new) x 1 is SLOWER::0.800x of a|b (old) x 1, 0.700..0.900"], PullRequestSummary.Annotations(result));
     }
 
-    private static Task<LoadResult> RunAsync(TemporaryDirectory directory, string range, string options, string? stopsAt = null, string project = "lib", string code = "--method N.C.M") =>
-        new CliUnderTest { UseProcesses = true, StopsAt = stopsAt }.RunAsync($"compare --git {range} --project {Path.Combine(directory.File("repository"), project)} {code} {options}");
+    private static Task<LoadResult> RunAsync(
+        TemporaryDirectory directory, string range, string options, string? stopsAt = null, string project = "lib", string code = "--method N.C.M") =>
+        new CliUnderTest { UseProcesses = true, StopsAt = stopsAt }.RunAsync(
+            $"compare --git {range} --project {Path.Combine(directory.File("repository"), project)} {code} {options}");
 
     private static void Repository(TemporaryDirectory directory, params string[] values) => Repository(directory, [.. values.Select(static v => (v, ""))]);
 
@@ -141,10 +150,12 @@ public class GitCompareTests
         Directory.CreateDirectory(Path.Combine(root, "lib"));
         Git(root, "init", "-q", "-b", "main");
         File.WriteAllText(Path.Combine(root, "Directory.Build.props"), "<Project />");
-        File.WriteAllText(Path.Combine(root, "lib", "Lib.csproj"), $"<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><TargetFramework>net{Environment.Version.Major}.0</TargetFramework></PropertyGroup></Project>");
+        File.WriteAllText(Path.Combine(root, "lib", "Lib.csproj"),
+            $"<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><TargetFramework>net{Environment.Version.Major}.0</TargetFramework></PropertyGroup></Project>");
         foreach ((string value, string members) in commits)
         {
-            File.WriteAllText(Path.Combine(root, "lib", "C.cs"), $"namespace N {{ public static class C {{ public static int M() => {value} == 1 ? 1 : throw new System.Exception(\"It is \" + {value} + \".\"); {members} }} }}");
+            File.WriteAllText(Path.Combine(root, "lib", "C.cs"), $"namespace N {{ public static class C {{ public static int M() => {value} == 1 ? 1 : throw "
+                + $"new System.Exception(\"It is \" + {value} + \".\"); {members} }} }}");
             Git(root, "add", "-A");
             Git(root, "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "c");
         }

@@ -18,7 +18,8 @@ public class DoctorTests
 
         Assert.Contains(result.ExitCode, FineOrDoubtful);
         ResultFile looked = ResultJson.Parse(result.Out, "output");
-        Assert.Superset(new HashSet<string> { "build", "processors", "timer tick", "clock", "canary", "noise floor (A/A)", "page cache", "depth of reads" }, looked.Settings.Keys.ToHashSet());
+        Assert.Superset(new HashSet<string> { "build", "processors", "timer tick", "clock", "canary", "noise floor (A/A)", "page cache", "depth of reads" },
+            looked.Settings.Keys.ToHashSet());
         Assert.Equal(["A", "B"], looked.Arms.Select(static a => a.Name));
         Assert.Equal(looked.Has(FindingLevel.Doubt) ? 4 : 0, result.ExitCode);
         Assert.Equal(

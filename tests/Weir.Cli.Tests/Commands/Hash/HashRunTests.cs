@@ -54,7 +54,8 @@ public class HashRunTests
 
         ResultFile result = await RunAsync(directory, "--arms sync,async --workers 1,2 --rounds 2");
 
-        string[] order = [.. result.Arms.SelectMany(static a => a.Rounds, static (a, r) => (a.Label, r.Order)).OrderBy(static x => x.Order).Select(static x => x.Label)];
+        string[] order =
+            [.. result.Arms.SelectMany(static a => a.Rounds, static (a, r) => (a.Label, r.Order)).OrderBy(static x => x.Order).Select(static x => x.Label)];
         Assert.Equal(["sync x 1", "async x 1", "sync x 2", "async x 2", "async x 2", "sync x 2", "async x 1", "sync x 1"], order);
     }
 
@@ -80,7 +81,8 @@ public class HashRunTests
     {
         using TemporaryDirectory directory = new();
 
-        LoadResult result = await new CliUnderTest().RunAsync($"hash --input {directory.Path} --files 6 --size 1MiB --cache warm --quiet --arms sync,async --workers 2 --rounds 2");
+        LoadResult result = await new CliUnderTest().RunAsync(
+            $"hash --input {directory.Path} --files 6 --size 1MiB --cache warm --quiet --arms sync,async --workers 2 --rounds 2");
 
         // Rates above 10,000 are shortened; files of a megabyte do not come near that.
         Assert.Equal(0, result.ExitCode);
@@ -96,12 +98,15 @@ public class HashRunTests
         using TemporaryDirectory directory = new();
         string output = directory.File("out");
 
-        LoadResult result = await new CliUnderTest().RunAsync($"hash --input {directory.File("in")} {Small} --workers 2 --rounds 2 --export md,csv,json,html --out {output}");
+        LoadResult result =
+            await new CliUnderTest().RunAsync($"hash --input {directory.File("in")} {Small} --workers 2 --rounds 2 --export md,csv,json,html --out {output}");
 
         Assert.Equal(0, result.ExitCode);
         Assert.Equal(3, (await File.ReadAllLinesAsync(Path.Combine(output, "weir-hash.csv"), TestContext.Current.CancellationToken)).Length);
-        Assert.StartsWith("# weir hash", await File.ReadAllTextAsync(Path.Combine(output, "weir-hash.md"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
-        Assert.StartsWith("<!doctype html>", await File.ReadAllTextAsync(Path.Combine(output, "weir-hash.html"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
+        Assert.StartsWith(
+            "# weir hash", await File.ReadAllTextAsync(Path.Combine(output, "weir-hash.md"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
+        Assert.StartsWith("<!doctype html>", await File.ReadAllTextAsync(Path.Combine(output, "weir-hash.html"), TestContext.Current.CancellationToken),
+            StringComparison.Ordinal);
         Assert.Equal(2, ResultJson.Read(Path.Combine(output, "weir-hash.json")).Arms[0].Rounds.Count);
     }
 
@@ -150,7 +155,8 @@ public class HashRunTests
 
     private static async Task<ResultFile> RunAsync(TemporaryDirectory directory, string options)
     {
-        LoadResult result = await new CliUnderTest().RunAsync($"hash --input {directory.Path} {(options.Contains("--files", StringComparison.Ordinal) ? "--cache warm --quiet" : Small)} {options} --json");
+        LoadResult result = await new CliUnderTest().RunAsync(
+            $"hash --input {directory.Path} {(options.Contains("--files", StringComparison.Ordinal) ? "--cache warm --quiet" : Small)} {options} --json");
         Assert.Equal("", result.Error);
         Assert.Equal(0, result.ExitCode);
         Assert.Equal(JsonValueKind.Object, result.Json.ValueKind);

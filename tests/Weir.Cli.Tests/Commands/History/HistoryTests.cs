@@ -23,7 +23,8 @@ public class HistoryTests
 
         JsonElement series = Assert.Single(json.Json.EnumerateArray());
         JsonElement change = Assert.Single(series.GetProperty("changes").EnumerateArray());
-        Assert.Equal((Short(14), Short(13), "SLOWER"), (change.GetProperty("commit").GetString(), change.GetProperty("before").GetString(), change.GetProperty("verdict").GetString()));
+        Assert.Equal((Short(14), Short(13), "SLOWER"),
+            (change.GetProperty("commit").GetString(), change.GetProperty("before").GetString(), change.GetProperty("verdict").GetString()));
         Assert.InRange(change.GetProperty("ratio").GetDouble(), 0.86, 0.90);
         Assert.Equal(24, series.GetProperty("points").GetArrayLength());
         Assert.Contains($"CHANGE   channel x 8 is SLOWER from {Short(14)} on: 0.8", text.Out, StringComparison.Ordinal);
@@ -43,7 +44,8 @@ public class HistoryTests
 
         Assert.Contains("weir history   6 results of 6 commits", without.Out, StringComparison.Ordinal);
         Assert.Contains("1 result of a tree with changes is left out; --dirty takes it", without.Out, StringComparison.Ordinal);
-        Assert.Equal([Short(5), Short(5) + "+"], with.Json[0].GetProperty("points").EnumerateArray().Select(static p => p.GetProperty("name").GetString()).TakeLast(2));
+        Assert.Equal(
+            [Short(5), Short(5) + "+"], with.Json[0].GetProperty("points").EnumerateArray().Select(static p => p.GetProperty("name").GetString()).TakeLast(2));
     }
 
     [Fact(Timeout = 60_000)]
@@ -56,7 +58,8 @@ public class HistoryTests
         LoadResult one = await RunAsync(directory, "--machine bbbbbb --json");
         LoadResult text = await RunAsync(directory, "");
 
-        Assert.Equal([("aaaaaa", 10, 0), ("bbbbbb", 10, 0)], both.Json.EnumerateArray().Select(static s => (s.GetProperty("machine").GetString()!, s.GetProperty("points").GetArrayLength(), s.GetProperty("changes").GetArrayLength())));
+        Assert.Equal([("aaaaaa", 10, 0), ("bbbbbb", 10, 0)], both.Json.EnumerateArray()
+            .Select(static s => (s.GetProperty("machine").GetString()!, s.GetProperty("points").GetArrayLength(), s.GetProperty("changes").GetArrayLength())));
         Assert.Equal("bbbbbb", Assert.Single(one.Json.EnumerateArray()).GetProperty("machine").GetString());
         Assert.Contains("The results are of 2 machines or environments: each has its own series", text.Out, StringComparison.Ordinal);
     }
@@ -65,7 +68,9 @@ public class HistoryTests
     public async Task History_OfAnArmWithOtherSettings_IsAnotherSeries()
     {
         using TemporaryDirectory directory = new();
-        Fill(directory, Enumerable.Range(0, 20).Select(static i => Result(i, 100_000)).Select(static (r, i) => i < 10 ? r : r with { Settings = new Dictionary<string, string>(r.Settings) { ["rate"] = "5/s" } }));
+        Fill(directory, Enumerable.Range(0, 20)
+            .Select(static i => Result(i, 100_000))
+            .Select(static (r, i) => i < 10 ? r : r with { Settings = new Dictionary<string, string>(r.Settings) { ["rate"] = "5/s" } }));
 
         LoadResult ran = await RunAsync(directory, "--json");
 
@@ -91,7 +96,8 @@ public class HistoryTests
     {
         using TemporaryDirectory directory = new();
         Fill(directory, [Result(0, 1000)]);
-        await File.WriteAllTextAsync(Path.Combine(directory.File("history"), "mine.json"), ResultJson.Write(Result(1, 1000)), TestContext.Current.CancellationToken);
+        await File.WriteAllTextAsync(
+            Path.Combine(directory.File("history"), "mine.json"), ResultJson.Write(Result(1, 1000)), TestContext.Current.CancellationToken);
 
         LoadResult ran = await RunAsync(directory, "list");
 
@@ -136,7 +142,8 @@ public class HistoryTests
         using TemporaryDirectory directory = new();
         string file = directory.File("result.json");
         ResultFile result = Result(3, 1000);
-        result = kind switch { "partial" => result with { Partial = true }, "nowhere" => result with { Source = null }, _ => result with { Findings = [new Finding(FindingLevel.Invalid, "It is wrong.")] } };
+        result = kind switch { "partial" => result with { Partial = true }, "nowhere" =>
+            result with { Source = null }, _ => result with { Findings = [new Finding(FindingLevel.Invalid, "It is wrong.")] } };
         await File.WriteAllTextAsync(file, ResultJson.Write(result), TestContext.Current.CancellationToken);
 
         LoadResult ran = await RunAsync(directory, $"add {file}");
@@ -161,8 +168,10 @@ public class HistoryTests
         Assert.SkipWhen(SourceTree.Read() is null, "These tests run outside a repository.");
         using TemporaryDirectory directory = new();
 
-        LoadResult ran = await new CliUnderTest().RunAsync(["run", "--command", "git --version", "--rounds", "2", "--quiet", "--keep-in", directory.File("history")]);
-        LoadResult failed = await new CliUnderTest().RunAsync(["run", "--command", "git nonsense", "--rounds", "2", "--quiet", "--keep-in", directory.File("history")]);
+        LoadResult ran =
+            await new CliUnderTest().RunAsync(["run", "--command", "git --version", "--rounds", "2", "--quiet", "--keep-in", directory.File("history")]);
+        LoadResult failed =
+            await new CliUnderTest().RunAsync(["run", "--command", "git nonsense", "--rounds", "2", "--quiet", "--keep-in", directory.File("history")]);
 
         Assert.True(ran.ExitCode == 0, ran.Error);
         Assert.StartsWith("kept ", ran.Error, StringComparison.Ordinal);
@@ -182,12 +191,15 @@ public class HistoryTests
             await File.WriteAllTextAsync(directory.File(name), ResultJson.Write(Result(1, 1000)), TestContext.Current.CancellationToken);
         }
 
-        LoadResult ran = await new CliUnderTest().RunAsync(arguments.Replace("a.json b.json", $"{directory.File("a.json")} {directory.File("b.json")}", StringComparison.Ordinal).Replace("--keep", $"--keep-in {directory.File("h")}", StringComparison.Ordinal));
+        LoadResult ran = await new CliUnderTest().RunAsync(arguments.Replace("a.json b.json", $"{directory.File("a.json")} {directory.File("b.json")}",
+            StringComparison.Ordinal).Replace("--keep", $"--keep-in {directory.File("h")}", StringComparison.Ordinal));
 
-        Assert.Equal((1, "weir: --keep is for what is measured of this commit: not for stored results, which 'weir history add' keeps, nor for the commits of --git.\n"), (ran.ExitCode, ran.Error));
+        Assert.Equal((1, "weir: --keep is for what is measured of this commit: not for stored results, which 'weir history add' keeps, nor for the commits of "
+            + "--git.\n"), (ran.ExitCode, ran.Error));
     }
 
-    private static Task<LoadResult> RunAsync(TemporaryDirectory directory, string arguments) => new CliUnderTest().RunAsync($"history {arguments} --dir {directory.File("history")}");
+    private static Task<LoadResult> RunAsync(TemporaryDirectory directory, string arguments) =>
+        new CliUnderTest().RunAsync($"history {arguments} --dir {directory.File("history")}");
 
     private static void Fill(TemporaryDirectory directory, IEnumerable<ResultFile> results)
     {
@@ -213,7 +225,8 @@ public class HistoryTests
             Findings = [],
             Source = new SourceRecord(Commit(number), clean),
             Machine = result.Machine with { Hash = machine },
-            Arms = [.. result.Arms.Select(a => a with { Rounds = [.. a.Rounds.Select(r => r with { Rate = rate * (1 + (0.01 * (random.NextDouble() - 0.5))) })] })],
+            Arms = [.. result.Arms.Select(
+                a => a with { Rounds = [.. a.Rounds.Select(r => r with { Rate = rate * (1 + (0.01 * (random.NextDouble() - 0.5))) })] })],
         };
     }
 }

@@ -4,7 +4,9 @@ using Weir.Lab.Results;
 
 namespace Weir.Cli.Tests.Commands.Load;
 
-/// <summary>The files of the <c>load</c> command: the same as those of the other commands, so that its results can be compared, kept and shown like theirs.</summary>
+/// <summary>
+/// The files of the <c>load</c> command: the same as those of the other commands, so that its results can be compared, kept and shown like theirs.
+/// </summary>
 public class LoadExportTests
 {
     private const string Small = "load --count 100 --warmup 0 --trials 3 --quiet";
@@ -30,8 +32,10 @@ public class LoadExportTests
         Assert.Equal(file.Arms.Count - 1, file.Comparisons.Count);
         Assert.All(file.Comparisons, static c => Assert.Equal("direct x 1", c.Against));
         Assert.Equal("100", file.Settings["count"]);
-        Assert.StartsWith("# weir load", await File.ReadAllTextAsync(directory.File("weir-load.md"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
-        Assert.StartsWith("<!doctype html>", await File.ReadAllTextAsync(directory.File("weir-load.html"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
+        Assert.StartsWith(
+            "# weir load", await File.ReadAllTextAsync(directory.File("weir-load.md"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
+        Assert.StartsWith(
+            "<!doctype html>", await File.ReadAllTextAsync(directory.File("weir-load.html"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
         Assert.Equal(1 + (file.Arms.Count * 3), (await File.ReadAllLinesAsync(directory.File("weir-load.csv"), TestContext.Current.CancellationToken)).Length);
     }
 
@@ -43,7 +47,8 @@ public class LoadExportTests
         LoadResult result = await new CliUnderTest().RunAsync($"{Small} --fail-rate 0.2 --json --export json,csv,md --out {directory.Path}");
 
         ResultFile file = ResultJson.Read(directory.File("weir-load.json"));
-        Assert.Equal(file.Arms.Select(static a => Math.Round(a.Rate().Median)), result.Results.Values.Select(static r => r.GetProperty("throughput_per_second").GetDouble()));
+        Assert.Equal(file.Arms.Select(static a => Math.Round(a.Rate().Median)),
+            result.Results.Values.Select(static r => r.GetProperty("throughput_per_second").GetDouble()));
         foreach ((ArmRecord arm, JsonElement view) in file.Arms.Zip(result.Results.Values))
         {
             Assert.All(arm.Rounds, r => Assert.Equal((view.GetProperty("checksum").GetString(), 1, 0), (r.Checksum, r.Passes, r.TimedOut)));
@@ -53,7 +58,8 @@ public class LoadExportTests
         JsonElement[] decisions = [.. result.Results["auto"].GetProperty("decisions").EnumerateArray()];
         Assert.NotEmpty(decisions);
         Assert.Equal(file.Arms[^1].Decisions.Select(static d => d.Reason), decisions.Select(static d => d.GetProperty("reason").GetString()));
-        Assert.Equal(["call", "at_seconds", "items", "from", "to", "threads", "in_flight", "reason"], decisions[0].EnumerateObject().Select(static p => p.Name));
+        Assert.Equal(
+            ["call", "at_seconds", "items", "from", "to", "threads", "in_flight", "reason"], decisions[0].EnumerateObject().Select(static p => p.Name));
         Assert.All(["cdc_concurrency", "cdc_parallel_size", "warmup", "runtime"], name => Assert.Contains(name, file.Settings.Keys));
     }
 
@@ -64,7 +70,8 @@ public class LoadExportTests
         await new CliUnderTest().RunAsync($"{Small} --runtime direct --export json --out {directory.File("a")}");
         await new CliUnderTest().RunAsync($"{Small} --runtime direct --concurrency 7 --parallel-size 3 --export json --out {directory.File("b")}");
 
-        LoadResult compared = await new CliUnderTest().RunAsync($"compare {Path.Combine(directory.File("a"), "weir-load.json")} {Path.Combine(directory.File("b"), "weir-load.json")} --json");
+        LoadResult compared = await new CliUnderTest().RunAsync(
+            $"compare {Path.Combine(directory.File("a"), "weir-load.json")} {Path.Combine(directory.File("b"), "weir-load.json")} --json");
 
         Assert.Single(ResultJson.Parse(compared.Out, "output").Comparisons);
     }
@@ -75,7 +82,8 @@ public class LoadExportTests
         using TemporaryDirectory directory = new();
         await new CliUnderTest().RunAsync($"{Small} --runtime direct --export json --out {directory.File("a")}");
         await new CliUnderTest().RunAsync($"{Small} --runtime direct --export json --out {directory.File("b")}");
-        await new CliUnderTest().RunAsync($"{Small} --runtime direct --count 50 --export json --out {directory.File("c")}".Replace("--count 100 ", "", StringComparison.Ordinal));
+        await new CliUnderTest().RunAsync(
+            $"{Small} --runtime direct --count 50 --export json --out {directory.File("c")}".Replace("--count 100 ", "", StringComparison.Ordinal));
         string before = Path.Combine(directory.File("a"), "weir-load.json");
 
         LoadResult same = await new CliUnderTest().RunAsync($"compare {before} {Path.Combine(directory.File("b"), "weir-load.json")} --json");

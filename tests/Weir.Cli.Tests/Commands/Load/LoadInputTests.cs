@@ -44,7 +44,8 @@ public class LoadInputTests
     [Fact(Timeout = 30_000)]
     public async Task Load_EmptyVariable_CountsAsUnset()
     {
-        LoadResult result = await new CliUnderTest { Variables = { ["COUNT"] = "", ["JSON"] = "", ["CDC_TIMEOUT"] = "" } }.RunAsync("load --runtime direct --trials 1");
+        LoadResult result =
+            await new CliUnderTest { Variables = { ["COUNT"] = "", ["JSON"] = "", ["CDC_TIMEOUT"] = "" } }.RunAsync("load --runtime direct --trials 1");
 
         Assert.Equal("500,000", result.Value("count"));
         Assert.Equal("none", result.Value("timeout"));
@@ -66,7 +67,8 @@ public class LoadInputTests
     [InlineData("--preserve-order perhaps", "--preserve-order must be true or false; it is 'perhaps'.")]
     [InlineData("--warmup -1", "--warmup must be a whole number from 0 to 2,147,483,647; it is '-1'.")]
     [InlineData("--trials 0", "--trials must be a whole number from 1 to 1,000; it is '0'.")]
-    [InlineData("--workload sleep", "--workload must be noop, cpu, io, delay, yield, mixed, halves, heavy-tail, alloc, channel, lock, hash, http, dataflow or dataflow-inbox; it is 'sleep'.")]
+    [InlineData("--workload sleep", "--workload must be noop, cpu, io, delay, yield, mixed, halves, heavy-tail, alloc, channel, lock, hash, http, dataflow or "
+        + "dataflow-inbox; it is 'sleep'.")]
     [InlineData("--workload cpu --grain 1", "--grain must be a time from 100 ns to 10 s such as 10us for this workload; it is '1'.")]
     [InlineData("--workload cpu --grain 1KB", "--grain must be a time from 100 ns to 10 s such as 10us for this workload; it is '1KB'.")]
     [InlineData("--workload io --grain 1us", "--grain must be a time from 100 us to 10 s such as 1ms for this workload; it is '1us'.")]

@@ -8,7 +8,8 @@ public class LoadJsonTests
     [Fact(Timeout = 30_000)]
     public async Task Load_Json_HasTheFieldsOfTheReferenceForEachRuntime()
     {
-        LoadResult result = await CliUnderTest.LoadAsync("--json --count 5000 --batch-size 500 --timeout 60 --warmup 77 --concurrency 9 --parallel-size 2 --trials 3");
+        LoadResult result =
+            await CliUnderTest.LoadAsync("--json --count 5000 --batch-size 500 --timeout 60 --warmup 77 --concurrency 9 --parallel-size 2 --trials 3");
 
         Assert.Equal(0, result.ExitCode);
         Assert.Equal(["direct", "concurrent", "parallel", "auto"], result.Results.Keys);

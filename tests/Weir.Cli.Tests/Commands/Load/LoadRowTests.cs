@@ -30,7 +30,8 @@ public class LoadRowTests
     [Fact]
     public void Of_RoundsOfSeveralPasses_GivesTheFiguresOfOne()
     {
-        RoundRecord round = Round(0.1) with { Passes = 4, Operations = 40, Failures = 20, TimedOut = 8, Gen0 = 3, Gen1 = 2, Gen2 = 1, AllocatedBytes = 400, CpuUserSeconds = 0.03, CpuSystemSeconds = 0.01 };
+        RoundRecord round = Round(0.1) with { Passes = 4, Operations =
+            40, Failures = 20, TimedOut = 8, Gen0 = 3, Gen1 = 2, Gen2 = 1, AllocatedBytes = 400, CpuUserSeconds = 0.03, CpuSystemSeconds = 0.01 };
 
         LoadRow row = LoadRow.Of(ResultOf(new ArmRecord { Name = "direct", Workers = 1, Rounds = [round, round, round] }), _settings)[0];
 

@@ -56,7 +56,8 @@ public class LoadTextTests
     {
         LoadResult result = await CliUnderTest.LoadAsync("--count 1000");
 
-        string header = Assert.Single(result.Lines, static line => line.Contains("items/s ", StringComparison.Ordinal) && line.Contains("ns/item", StringComparison.Ordinal));
+        string header = Assert.Single(
+            result.Lines, static line => line.Contains("items/s ", StringComparison.Ordinal) && line.Contains("ns/item", StringComparison.Ordinal));
         string[] columns = ["runtime", "items/s", "[min..max]", "ns/item", "above direct", "B/item", "CPU s/M", "GC 0/1/2 per M"];
         Assert.All(columns, column => Assert.Contains(column, header, StringComparison.Ordinal));
         Assert.DoesNotContain("x loop", result.Out, StringComparison.Ordinal);
@@ -103,7 +104,8 @@ public class LoadTextTests
         LoadResult result = await CliUnderTest.LoadAsync("--count 2000 --batch-size 300 --peers --trials 2");
 
         Assert.Equal(0, result.ExitCode);
-        Assert.Contains(result.Lines, static line => line.Contains("x loop", StringComparison.Ordinal) && line.EndsWith("x ForEachAsync", StringComparison.Ordinal));
+        Assert.Contains(
+            result.Lines, static line => line.Contains("x loop", StringComparison.Ordinal) && line.EndsWith("x ForEachAsync", StringComparison.Ordinal));
         string[] peers = ["loop", "Parallel.ForEachAsync", "channel + workers", "ActionBlock", "Weir ActionBlock", "WhenAll + semaphore"];
         Assert.All(peers, peer => Assert.Single(result.Lines, line => line.StartsWith($"  {peer} ", StringComparison.Ordinal)));
 

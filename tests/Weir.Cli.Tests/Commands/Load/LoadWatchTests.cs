@@ -16,7 +16,8 @@ public class LoadWatchTests
         Assert.Equal(0, result.ExitCode);
         string[] lines = [.. result.Error.Split('\n').Where(static l => l.Contains("p99", StringComparison.Ordinal))];
         Assert.Equal(2 * 10, lines.Length);
-        Assert.All(lines, static l => Assert.Matches(@"^[^,]+, [12] of 2 done: [0-9.]+( [kMG])?/s, p50 \S+ [num]?s, p99 \S+ [num]?s, max \S+ [num]?s, errors [1-9][0-9,]*\r?$", l));
+        Assert.All(lines, static l =>
+            Assert.Matches(@"^[^,]+, [12] of 2 done: [0-9.]+( [kMG])?/s, p50 \S+ [num]?s, p99 \S+ [num]?s, max \S+ [num]?s, errors [1-9][0-9,]*\r?$", l));
         Assert.Contains("watched=true", result.Out, StringComparison.Ordinal);
     }
 
@@ -67,7 +68,9 @@ public class LoadWatchTests
         running.Look();
         string text = Text(LoadWatch.TableOf([running, new WatchedArm("direct", 1, new WatchMeter())]));
         Assert.Contains("round 2 of 5", text, StringComparison.Ordinal);
-        string[] cells = [.. text.Split('\n').First(static l => l.Contains("direct", StringComparison.Ordinal)).Split('│', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries)];
+        string[] cells = [.. text.Split('\n')
+            .First(static l => l.Contains("direct", StringComparison.Ordinal))
+            .Split('│', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries)];
         Assert.Equal(["direct", "waiting", "-", "-", "1", "-", "-", "-", "-"], cells);
     }
 

@@ -30,7 +30,8 @@ public class LoadWorkTests
     [InlineData("dataflow-inbox", 500)]
     public async Task Load_Workload_GivesTheSameVerifiedResultEverywhere(string workload, int count)
     {
-        LoadResult result = await CliUnderTest.LoadAsync($"--workload {workload} --count {count} --batch-size {count / 3} --concurrency 4 --peers --trials 1 --json");
+        LoadResult result =
+            await CliUnderTest.LoadAsync($"--workload {workload} --count {count} --batch-size {count / 3} --concurrency 4 --peers --trials 1 --json");
 
         Assert.Equal(0, result.ExitCode);
         Assert.Equal(workload.Split(' ')[0], result.Json.GetProperty("workload").GetString());

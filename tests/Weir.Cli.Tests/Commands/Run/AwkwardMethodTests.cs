@@ -53,7 +53,8 @@ public class AwkwardMethodTests
 
         Assert.Equal(130, result.ExitCode);
         Assert.Equal(
-            "weir: Hanging x 2: waiting for a worker to end its first operation; it is given up at --timeout.\nweir: stopped before anything was measured.\n", result.Error);
+            "weir: Hanging x 2: waiting for a worker to end its first operation; it is given up at --timeout.\nweir: stopped before anything was measured.\n",
+            result.Error);
     }
 
     [Fact(Timeout = 90_000)]
@@ -73,6 +74,8 @@ public class AwkwardMethodTests
         Assert.True(FineOrUnfit.Contains(result.ExitCode), result.Error);
     }
 
-    private static Task<LoadResult> RunAsync(string method, string options, string? stopsAt = null) => new CliUnderTest { UseProcesses = true, StopsAt = stopsAt }
-        .RunAsync($"run --assembly {typeof(AwkwardMethods).Assembly.Location} --method Weir.Cli.Tests.Commands.Run.AwkwardMethods.{method} --workers 2 {options}");
+    private static Task<LoadResult> RunAsync(string method, string options, string? stopsAt = null) =>
+        new CliUnderTest { UseProcesses = true, StopsAt = stopsAt }
+        .RunAsync(
+            $"run --assembly {typeof(AwkwardMethods).Assembly.Location} --method Weir.Cli.Tests.Commands.Run.AwkwardMethods.{method} --workers 2 {options}");
 }

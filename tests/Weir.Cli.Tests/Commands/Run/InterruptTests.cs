@@ -28,7 +28,8 @@ public partial class InterruptTests
         Assert.True(partial.Partial);
         Assert.InRange(partial.Arms.Sum(static a => a.Rounds.Count), 1, rounds - 1);
         Assert.True(ResultJson.Read(Directory.EnumerateFiles(directory.File("out"), "*.json").Single()).Partial);
-        Assert.Contains("**Partial", await File.ReadAllTextAsync(Directory.EnumerateFiles(directory.File("out"), "*.md").Single(), TestContext.Current.CancellationToken), StringComparison.Ordinal);
+        Assert.Contains("**Partial", await File.ReadAllTextAsync(
+            Directory.EnumerateFiles(directory.File("out"), "*.md").Single(), TestContext.Current.CancellationToken), StringComparison.Ordinal);
 
         // Conditions that were not fit to measure in are said first.
         if (!partial.Has(FindingLevel.Invalid))
@@ -42,13 +43,15 @@ public partial class InterruptTests
     public async Task Program_GetsTheSignal_ReportsAndEnds()
     {
         Assert.SkipWhen(OperatingSystem.IsWindows(), "Signals of this kind are not sent between processes on Windows.");
-        using Process program = Process.Start(new ProcessStartInfo("dotnet", [typeof(WeirApp).Assembly.Location, .. "run noop --workers 2 --rounds 5000 --duration 50ms --json".Split(' ')])
+        using Process program = Process.Start(
+            new ProcessStartInfo("dotnet", [typeof(WeirApp).Assembly.Location, .. "run noop --workers 2 --rounds 5000 --duration 50ms --json".Split(' ')])
         {
             RedirectStandardOutput = true,
             RedirectStandardError = true,
         })!;
         Task<string> output = program.StandardOutput.ReadToEndAsync(TestContext.Current.CancellationToken);
-        while (await program.StandardError.ReadLineAsync(TestContext.Current.CancellationToken) is { } line && !line.StartsWith("[1/", StringComparison.Ordinal))
+        while (await program.StandardError.ReadLineAsync(TestContext.Current.CancellationToken) is { } line
+            && !line.StartsWith("[1/", StringComparison.Ordinal))
         {
         }
 

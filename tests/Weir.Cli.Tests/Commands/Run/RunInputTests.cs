@@ -4,7 +4,8 @@ namespace Weir.Cli.Tests.Commands.Run;
 
 public class RunInputTests
 {
-    private const string Names = "noop, cpu, io, delay, yield, mixed, halves, heavy-tail, alloc, channel, lock, hash, http, dataflow or dataflow-inbox, or a method with --assembly and --method";
+    private const string Names = "noop, cpu, io, delay, yield, mixed, halves, heavy-tail, alloc, channel, lock, hash, http, dataflow or dataflow-inbox, or a "
+        + "method with --assembly and --method";
 
     [Theory(Timeout = 30_000)]
     [InlineData("run", $"WORKLOAD must be {Names}.")]
@@ -23,8 +24,10 @@ public class RunInputTests
     [InlineData("run noop --max-inflight 5", "--max-inflight needs --rate.")]
     [InlineData("run noop --groups a:1", "--groups needs the workload channel, or several methods of an assembly; all workers of the others do the same.")]
     [InlineData("run channel --groups producers:1,eaters:1", "--groups of channel must be producers:N,consumers:M.")]
-    [InlineData("run channel --groups producers", "--groups must be different names with a number of workers each, such as producers:1,consumers:7; it is 'producers'.")]
-    [InlineData("run channel --groups producers:1,consumers:1 --workers 2", "--workers and --groups cannot be used together; the groups have their own numbers.")]
+    [InlineData("run channel --groups producers",
+        "--groups must be different names with a number of workers each, such as producers:1,consumers:7; it is 'producers'.")]
+    [InlineData(
+        "run channel --groups producers:1,consumers:1 --workers 2", "--workers and --groups cannot be used together; the groups have their own numbers.")]
     [InlineData("run channel --groups producers:1,consumers:1 --rate 5", "--rate needs workers that all do the same, so it cannot be used with --groups.")]
     [InlineData("run --assembly x.dll", "--assembly and --method go together: --assembly X.dll --method Namespace.Class.Method.")]
     [InlineData("run --assembly /no/such.dll --method A.B", "--assembly must be an assembly that exists; it is '/no/such.dll'.")]
@@ -52,8 +55,10 @@ public class RunInputTests
 
     [Theory(Timeout = 30_000)]
     [InlineData("Weir.Cli.Tests.Commands.Run.SampleMethods.Missing", "is not in Weir.Cli.Tests.dll; the nearest are .*SampleMethods.*")]
-    [InlineData("Weir.Cli.Tests.Commands.Run.SampleMethods.Overloaded", "has 2 overloads in Weir.Cli.Tests.dll that could be measured; one of them needs another name")]
-    [InlineData("Weir.Cli.Tests.Commands.Run.SampleMethods.WithArgument", @"takes \(int\); a method that is measured has no parameters, or a CancellationToken: make them properties of its class, and set them with --param")]
+    [InlineData(
+        "Weir.Cli.Tests.Commands.Run.SampleMethods.Overloaded", "has 2 overloads in Weir.Cli.Tests.dll that could be measured; one of them needs another name")]
+    [InlineData("Weir.Cli.Tests.Commands.Run.SampleMethods.WithArgument",
+        @"takes \(int\); a method that is measured has no parameters, or a CancellationToken: make them properties of its class, and set them with --param")]
     public async Task Run_MethodThatCannotBeMeasured_IsOneClearLine(string method, string why)
     {
         LoadResult result = await new CliUnderTest().RunAsync($"run --assembly {typeof(SampleMethods).Assembly.Location} --method {method}");

@@ -50,7 +50,8 @@ public class RunTests
     [InlineData("Stoppable")]
     public async Task Run_MethodOfAnyShape_IsMeasured(string method)
     {
-        ResultFile result = await RunAsync($"run --assembly {typeof(SampleMethods).Assembly.Location} --method Weir.Cli.Tests.Commands.Run.SampleMethods.{method} --workers 2 {Short}");
+        ResultFile result = await RunAsync(
+            $"run --assembly {typeof(SampleMethods).Assembly.Location} --method Weir.Cli.Tests.Commands.Run.SampleMethods.{method} --workers 2 {Short}");
 
         RoundRecord round = Assert.Single(Assert.Single(result.Arms).Rounds);
         Assert.True(round.Problem is null || round.Disturbed, round.Problem);
@@ -62,7 +63,8 @@ public class RunTests
     {
         string name = "Weir.Cli.Tests.Commands.Run.SampleMethods.";
 
-        ResultFile result = await RunAsync($"run --assembly {typeof(SampleMethods).Assembly.Location} --method {name}Number,{name}Nothing --groups Number:1,Nothing:2 {Short}");
+        ResultFile result =
+            await RunAsync($"run --assembly {typeof(SampleMethods).Assembly.Location} --method {name}Number,{name}Nothing --groups Number:1,Nothing:2 {Short}");
 
         Assert.Equal(3, Assert.Single(Assert.Single(result.Arms).Rounds).PerWorker.Count);
     }
@@ -70,7 +72,8 @@ public class RunTests
     [Fact(Timeout = 90_000)]
     public async Task Run_MethodThatThrows_IsInvalid()
     {
-        LoadResult result = await new CliUnderTest().RunAsync($"run --assembly {typeof(SampleMethods).Assembly.Location} --method Weir.Cli.Tests.Commands.Run.SampleMethods.Throwing --workers 1 {Short}");
+        LoadResult result = await new CliUnderTest().RunAsync(
+            $"run --assembly {typeof(SampleMethods).Assembly.Location} --method Weir.Cli.Tests.Commands.Run.SampleMethods.Throwing --workers 1 {Short}");
 
         Assert.Equal(3, result.ExitCode);
         Assert.Contains("It is broken.", result.Error, StringComparison.Ordinal);
@@ -110,7 +113,8 @@ public class RunTests
     [Fact(Timeout = 120_000)]
     public async Task Scale_InProcessesThatStay_MeasuresEachNumberAsOften()
     {
-        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync("scale yield --workers 1,3 --rounds 2 --duration 20ms --fit none --quiet --json");
+        LoadResult result =
+            await new CliUnderTest { UseProcesses = true }.RunAsync("scale yield --workers 1,3 --rounds 2 --duration 20ms --fit none --quiet --json");
 
         Assert.True(FineOrUnfit.Contains(result.ExitCode), result.Error);
         ResultFile scaled = ResultJson.Parse(result.Out, "output");
@@ -124,7 +128,8 @@ public class RunTests
         string? Peak(params double[][] rates) => ScaleTurns.PeakAtFewest([.. rates.Select(static (r, i) => (1 << i, (IReadOnlyList<double>)r))]);
 
         Assert.Equal(
-            "Every round with 1 worker was faster than any with more (at least 44.0 M against at most 23.0 M operations/s): the rate only falls, and a law of scaling has no way up to be fitted to. "
+            "Every round with 1 worker was faster than any with more (at least 44.0 M against at most 23.0 M operations/s): the rate only falls, and a law of "
+            + "scaling has no way up to be fitted to. "
             + "It was ended after 2 rounds each; --fit none measures them all.",
             Peak([45e6, 44e6], [23e6, 15e6], [12e6, 11e6]));
         Assert.Null(Peak([45e6], [23e6]));
@@ -139,7 +144,8 @@ public class RunTests
         {
             Name = "x",
             Workers = n,
-            Rounds = [.. new[] { 0.999, 1, 1.001 }.Select(f => new RoundRecord { Operations = 1, Seconds = 1, Rate = f * 1000 * n / (1 + (0.02 * (n - 1)) + (0.001 * n * (n - 1))) })],
+            Rounds = [.. new[] { 0.999, 1, 1.001 }.Select(
+                f => new RoundRecord { Operations = 1, Seconds = 1, Rate = f * 1000 * n / (1 + (0.02 * (n - 1)) + (0.001 * n * (n - 1))) })],
         })];
 
         ResultFile fitted = ScalingFits.Fitted(SampleResults.Scaling() with { Arms = arms, Fits = [], Findings = [] });

@@ -22,7 +22,8 @@ public partial class HtmlPageTests
 
     [Fact]
     public void Page_OfAResult_SaysTheCommitAndThatItWasChanged() =>
-        Assert.Contains("<dt>commit</dt><dd>0123456789abcdef0123456789abcdef01234567 with changes</dd>", HtmlPage.Write([SampleResults.Scaling()]), StringComparison.Ordinal);
+        Assert.Contains("<dt>commit</dt><dd>0123456789abcdef0123456789abcdef01234567 with changes</dd>", HtmlPage.Write([SampleResults.Scaling()]),
+            StringComparison.Ordinal);
 
     [Fact]
     public void Page_TextWithMarkup_IsEscaped()
@@ -82,7 +83,8 @@ public partial class HtmlPageTests
 
     [Fact]
     public void Page_NothingMeasured_StillSaysSo() =>
-        Assert.Contains("Nothing was measured to its end.", HtmlPage.Write([SampleResults.Scaling() with { Arms = [], Comparisons = [], Fits = [], Findings = [] }]), StringComparison.Ordinal);
+        Assert.Contains("Nothing was measured to its end.",
+            HtmlPage.Write([SampleResults.Scaling() with { Arms = [], Comparisons = [], Fits = [], Findings = [] }]), StringComparison.Ordinal);
 
     [Theory]
     [InlineData(new[] { 1.0, 7, 93 }, 100, 6)]

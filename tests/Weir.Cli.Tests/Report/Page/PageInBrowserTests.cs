@@ -8,7 +8,8 @@ public class PageInBrowserTests(Browser browser) : IClassFixture<Browser>
 {
     private static readonly string[] Sections =
     [
-        "verdict", "ratio", "comparisons", "arms-operations-per-second", "universal-scalability-law", "throughput", "depth", "distribution", "spectrum", "latency", "in-flight-and-cost",
+        "verdict", "ratio", "comparisons", "arms-operations-per-second", "universal-scalability-law", "throughput", "depth", "distribution", "spectrum",
+        "latency", "in-flight-and-cost",
         "rounds", "timeline", "workers", "environment", "data",
     ];
 
@@ -33,7 +34,10 @@ public class PageInBrowserTests(Browser browser) : IClassFixture<Browser>
         };
 
         await page.GotoAsync("file://" + file.Path);
-        await page.ScreenshotAsync(new PageScreenshotOptions { Path = Path.Combine(Browser.Screenshots, $"report-{width}-{colours.ToString().ToLowerInvariant()}.png"), FullPage = true });
+        await page.ScreenshotAsync(new PageScreenshotOptions
+        {
+            Path = Path.Combine(Browser.Screenshots, $"report-{width}-{colours.ToString().ToLowerInvariant()}.png"), FullPage = true,
+        });
 
         Assert.Empty(troubles);
         double bottom = 0;
@@ -100,8 +104,10 @@ public class PageInBrowserTests(Browser browser) : IClassFixture<Browser>
         }
 
         // Each drawing is named by elements that are there.
-        Assert.Equal(0, await page.EvaluateAsync<int>("[...document.querySelectorAll('[aria-labelledby]')].filter(e => e.getAttribute('aria-labelledby').split(' ').some(i => !document.getElementById(i))).length"));
-        Assert.Equal(0, await page.EvaluateAsync<int>("[...document.querySelectorAll('[id]')].filter((e, _, all) => all.filter(o => o.id === e.id).length > 1).length"));
+        Assert.Equal(0, await page.EvaluateAsync<int>("[...document.querySelectorAll('[aria-labelledby]')].filter(e => "
+            + "e.getAttribute('aria-labelledby').split(' ').some(i => !document.getElementById(i))).length"));
+        Assert.Equal(
+            0, await page.EvaluateAsync<int>("[...document.querySelectorAll('[id]')].filter((e, _, all) => all.filter(o => o.id === e.id).length > 1).length"));
         await page.CloseAsync();
     }
 
@@ -115,7 +121,10 @@ public class PageInBrowserTests(Browser browser) : IClassFixture<Browser>
         using TemporaryFile file = new(HtmlPage.Write([which == "single" ? SampleResults.Single() : SampleResults.Undecided()]), ".html");
         IPage page = await browser.OpenAsync(width, colours);
         await page.GotoAsync("file://" + file.Path);
-        await page.ScreenshotAsync(new PageScreenshotOptions { Path = Path.Combine(Browser.Screenshots, $"report-{which}-{width}-{colours.ToString().ToLowerInvariant()}.png"), FullPage = true });
+        await page.ScreenshotAsync(new PageScreenshotOptions
+        {
+            Path = Path.Combine(Browser.Screenshots, $"report-{which}-{width}-{colours.ToString().ToLowerInvariant()}.png"), FullPage = true,
+        });
 
         LocatorBoundingBoxResult? lead = await page.Locator(".lead").BoundingBoxAsync();
         Assert.True(lead!.Y + lead.Height < 844, $"The verdict ends at {lead.Y + lead.Height}, below the first screen of a phone.");
@@ -136,7 +145,10 @@ public class PageInBrowserTests(Browser browser) : IClassFixture<Browser>
         using TemporaryFile file = new(HtmlPage.Write([Profiling.ProfileReportTests.Result()]), ".html");
         IPage page = await browser.OpenAsync(width, colours);
         await page.GotoAsync("file://" + file.Path);
-        await page.ScreenshotAsync(new PageScreenshotOptions { Path = Path.Combine(Browser.Screenshots, $"report-profile-{width}-{colours.ToString().ToLowerInvariant()}.png"), FullPage = true });
+        await page.ScreenshotAsync(new PageScreenshotOptions
+        {
+            Path = Path.Combine(Browser.Screenshots, $"report-profile-{width}-{colours.ToString().ToLowerInvariant()}.png"), FullPage = true,
+        });
 
         Assert.Equal(5, await page.Locator("#profile-1 .flame rect:visible").CountAsync());
         Assert.Equal(width < 640, await page.EvaluateAsync<bool>("(e => e.scrollWidth > e.clientWidth)(document.querySelector('#profile-1 .flame'))"));

@@ -31,8 +31,10 @@ internal static class SampleResults
             ],
             Findings =
             [
-                new Finding(FindingLevel.Doubt, "Neighbours were active: the canary took up to 1.40 times as long as on a quiet machine. Trust the sign of a difference, not its size."),
-                new Finding(FindingLevel.Note, "A note with <b>markup</b> & an ampersand, and a_very_long_word_that_has_no_place_to_break_in_" + new string('x', 80)),
+                new Finding(FindingLevel.Doubt,
+                    "Neighbours were active: the canary took up to 1.40 times as long as on a quiet machine. Trust the sign of a difference, not its size."),
+                new Finding(
+                    FindingLevel.Note, "A note with <b>markup</b> & an ampersand, and a_very_long_word_that_has_no_place_to_break_in_" + new string('x', 80)),
             ],
         };
     }
@@ -57,7 +59,8 @@ internal static class SampleResults
     }
 
     /// <summary>A run that was stopped and is invalid, with a single arm and little else.</summary>
-    public static ResultFile Invalid() => Frame("hash", [new ArmRecord { Name = "sync", Workers = 64, Rounds = [Round(1, 64, 20, 0.1) with { Problem = "the cache was not cold" }] }]) with
+    public static ResultFile Invalid() =>
+        Frame("hash", [new ArmRecord { Name = "sync", Workers = 64, Rounds = [Round(1, 64, 20, 0.1) with { Problem = "the cache was not cold" }] }]) with
     {
         Partial = true,
         Findings = [new Finding(FindingLevel.Invalid, "sync x 64: the cache was not cold: 0 B of 1 GB came from the device (1 of 1 rounds).")],

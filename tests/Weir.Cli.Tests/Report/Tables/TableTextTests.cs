@@ -9,7 +9,8 @@ public class TableTextTests
     private static readonly Table Wide = new(
         "Figures",
         ["arm", Table.Workers, .. Enumerable.Range(0, 12).Select(static i => $"figure {i}")],
-        [.. new[] { "first", "second [x]" }.Select(static name => (IReadOnlyList<string>)[name, "4", .. Enumerable.Range(0, 12).Select(static i => $"{i},000.00")])]);
+        [.. new[] { "first", "second [x]" }.Select(
+            static name => (IReadOnlyList<string>)[name, "4", .. Enumerable.Range(0, 12).Select(static i => $"{i},000.00")])]);
 
     [Theory]
     [InlineData(40)]
@@ -54,7 +55,8 @@ public class TableTextTests
     {
         using StringWriter output = new();
 
-        ResultText.Write(SampleResults.Scaling() with { Findings = [], Comparisons = [], Settings = new Dictionary<string, string>() }, output, new TextStyle(width));
+        ResultText.Write(
+            SampleResults.Scaling() with { Findings = [], Comparisons = [], Settings = new Dictionary<string, string>() }, output, new TextStyle(width));
 
         Assert.All(output.ToString().Split('\n').Skip(2), line => Assert.InRange(line.Length, 0, width));
     }

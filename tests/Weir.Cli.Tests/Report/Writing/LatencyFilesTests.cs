@@ -22,7 +22,12 @@ public class LatencyFilesTests
         ResultFile result = SampleResults.Scaling();
         Lab.Latency.LatencyHistogram latency = result.Arms[0].Latency(static r => r.Service)!;
 
-        string[][] rows = [.. LatencyFiles.Of(result, "x").First().Text.Split('\n').Skip(2).Where(static l => l.Length > 0 && l[0] != '#').Select(static l => l.Split(' ', StringSplitOptions.RemoveEmptyEntries))];
+        string[][] rows = [.. LatencyFiles.Of(result, "x")
+            .First().Text
+            .Split('\n')
+            .Skip(2)
+            .Where(static l => l.Length > 0 && l[0] != '#')
+            .Select(static l => l.Split(' ', StringSplitOptions.RemoveEmptyEntries))];
 
         Assert.Equal(0, Number(rows[0][1]));
         Assert.Equal(1, Number(rows[^1][1]));

@@ -73,7 +73,8 @@ public class AdaptiveControllerTests
     [Fact]
     public void Record_OneCallThatHangs_DoesNotDecideAlone()
     {
-        AdaptiveController controller = Controller(initial: 40, AdaptiveConcurrencyStrategy.Gradient, static s => s with { Increase = AdaptiveConcurrencyStrategy.AIMD });
+        AdaptiveController controller =
+            Controller(initial: 40, AdaptiveConcurrencyStrategy.Gradient, static s => s with { Increase = AdaptiveConcurrencyStrategy.AIMD });
         Feed(controller, 20);
         int limit = controller.Limit;
         Feed(controller, 80);

@@ -146,7 +146,8 @@ public class AdaptiveRunTests
             new ListSink<int>(completion),
             new PumpSettings
             {
-                Limit = controller.Limit, Adaptive = controller, ErrorMode = ErrorMode.BestEffort, Executor = _executor, TimeProvider = _clock, PerItemTimeout = timeout,
+                Limit = controller.Limit, Adaptive = controller, ErrorMode = ErrorMode.BestEffort, Executor = _executor, TimeProvider = _clock,
+                PerItemTimeout = timeout,
             });
         ManualExecutor.Start(pump, cancellationToken);
         _executor.RunAll();

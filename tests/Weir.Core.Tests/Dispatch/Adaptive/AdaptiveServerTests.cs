@@ -206,7 +206,8 @@ public class AdaptiveServerTests(ITestOutputHelper output)
         ManualTimeProvider clock = new();
         SimulatedClient client = new(new AdaptiveController(Settings(clock) with
         {
-            Initial = 16, Max = 16, TargetLatency = TimeSpan.FromMilliseconds(30), Decrease = AdaptiveConcurrencyStrategy.AIMD, Increase = AdaptiveConcurrencyStrategy.AIMD,
+            Initial = 16, Max = 16, TargetLatency = TimeSpan.FromMilliseconds(30), Decrease = AdaptiveConcurrencyStrategy.AIMD,
+            Increase = AdaptiveConcurrencyStrategy.AIMD,
         })) { Items = 1500 };
         SimulatedServer server = new SimulatedServer(clock, 1000, 1) { Service = static _ => 2 }.Add(client);
         server.Run();

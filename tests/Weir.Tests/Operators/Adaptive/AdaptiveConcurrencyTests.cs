@@ -73,7 +73,8 @@ public class AdaptiveConcurrencyTests
             Assert.Equal(expected, await items.Where(static _ => true).SelectParallelAsync(AddOneAsync, options));
             Assert.Equal(expected, await items.ToAsyncEnumerable().SelectParallelStreamAsync(AddOneAsync, options).ToArrayAsync());
             Assert.Equal(expected, (await items.SelectParallelOutcomesAsync(AddOneAsync, options)).Select(static o => o.Value));
-            Assert.Equal(expected, (await items.BatchParallelAsync(7, static (batch, _) => new ValueTask<int[]>([.. batch.Select(static x => x + 1)]), options)).SelectMany(static b => b));
+            Assert.Equal(expected, (await items.BatchParallelAsync(7, static (batch, _) => new ValueTask<int[]>([.. batch.Select(static x => x + 1)]), options))
+                .SelectMany(static b => b));
             int sum = 0;
             await items.ForEachParallelAsync(async (x, token) => Interlocked.Add(ref sum, await AddOneAsync(x, token)), options);
             Assert.Equal(expected.Sum(), sum);

@@ -29,7 +29,8 @@ public class CollectTests
     public async Task Failures_OfAllItems_LeaveNoResults(OperatorFamily family, SourceKind kind)
     {
         Task<List<int>> running = family.RunAsync(
-            TestSource.Of(kind, 50), static (item, _) => Selectors.ThrowHere(item), new() { MaxDegreeOfParallelism = 3, ErrorMode = ErrorMode.CollectAndContinue });
+            TestSource.Of(kind, 50), static (item, _) => Selectors.ThrowHere(item),
+            new() { MaxDegreeOfParallelism = 3, ErrorMode = ErrorMode.CollectAndContinue });
         ItemsFailedException e = await Assert.ThrowsAnyAsync<ItemsFailedException>(() => running.WithinAsync());
         Assert.Equal(50, e.Failures.Count);
         Assert.Equal("50 items failed.", e.Message.Split(" (")[0]);
@@ -42,7 +43,8 @@ public class CollectTests
     [Theory(Timeout = Selectors.Timeout)]
     [MemberData(nameof(Cases.AllThrowing), MemberType = typeof(Cases))]
     public async Task Failures_None_GivesAllResults(OperatorFamily family, SourceKind kind) =>
-        Assert.Equal(20, (await family.RunAsync(TestSource.Of(kind, 20), Selectors.Twice, new() { ErrorMode = ErrorMode.CollectAndContinue }).WithinAsync()).Count);
+        Assert.Equal(
+            20, (await family.RunAsync(TestSource.Of(kind, 20), Selectors.Twice, new() { ErrorMode = ErrorMode.CollectAndContinue }).WithinAsync()).Count);
 
     private static async Task AssertCollectedAsync(OperatorFamily family, SourceKind kind, Func<int, CancellationToken, ValueTask<int>> selector)
     {

@@ -30,7 +30,8 @@ public class CovariantSourceTests
         Assert.Equal(items, await OperatorRunner.GatherAsync(source.SelectParallelStreamAsync(selector, Options with { OrderedOutput = true })).WithinAsync());
         Assert.Equal(batches, await source.BatchParallelAsync(7, ofBatch, Options).WithinAsync());
         Assert.Equal(batches, await source.BatchParallelAsync(7, ofBatch, static batch => batch.Count, Options).WithinAsync());
-        Assert.Equal(batches, await OperatorRunner.GatherAsync(source.BatchParallelStreamAsync(7, ofBatch, Options with { OrderedOutput = true })).WithinAsync());
+        Assert.Equal(
+            batches, await OperatorRunner.GatherAsync(source.BatchParallelStreamAsync(7, ofBatch, Options with { OrderedOutput = true })).WithinAsync());
         int calls = 0;
         await source.ForEachParallelAsync((_, _) => { Interlocked.Increment(ref calls); return default; }, Options).WithinAsync();
         Assert.Equal(items.Length, calls);
@@ -45,7 +46,8 @@ public class CovariantSourceTests
         foreach (string kind in Kinds)
         {
             var source = (IReadOnlyList<object>)Of(kind, items);
-            ItemOutcome<string>[] outcomes = await RuntimeRun.Start(form, runtime, source, static (item, _) => new ValueTask<string>((string)item)).WithinAsync(kind);
+            ItemOutcome<string>[] outcomes =
+                await RuntimeRun.Start(form, runtime, source, static (item, _) => new ValueTask<string>((string)item)).WithinAsync(kind);
             Assert.Equal(items, outcomes.Select(static o => o.Value));
         }
     }

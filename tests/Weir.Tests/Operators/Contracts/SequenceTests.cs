@@ -62,11 +62,15 @@ public class SequenceTests
     [InlineData(10, 0)]
     public async Task Count_ThatIsWrong_FailsTheRun(int count, int items)
     {
-        foreach (OperatorFamily family in new[] { OperatorFamily.List, OperatorFamily.Stream, OperatorFamily.OrderedStream, OperatorFamily.ForEach, OperatorFamily.Outcomes })
+        foreach (OperatorFamily family in new[]
+        {
+            OperatorFamily.List, OperatorFamily.Stream, OperatorFamily.OrderedStream, OperatorFamily.ForEach, OperatorFamily.Outcomes,
+        })
         {
             TestSource Source() => TestSource.Over(new Miscounted(count, items));
             Task plain = family.RunAsync(Source(), Selectors.Twice);
-            Assert.Contains("changed while the run was reading it", (await Assert.ThrowsAsync<InvalidOperationException>(() => plain.WithinAsync())).Message, StringComparison.Ordinal);
+            Assert.Contains("changed while the run was reading it", (await Assert.ThrowsAsync<InvalidOperationException>(() => plain.WithinAsync())).Message,
+                StringComparison.Ordinal);
             Task keyed = family.RunKeyedAsync(Source(), Selectors.Twice, static x => x);
             await Assert.ThrowsAsync<InvalidOperationException>(() => keyed.WithinAsync());
         }

@@ -36,7 +36,8 @@ public class OutcomeTests
 
                 Assert.Equal((ItemStatus.Failed, $"item {i}"), (outcome.Status, outcome.Error?.Message));
                 Assert.Throws<InvalidOperationException>(() => outcome.Value);
-                Assert.Contains(nameof(Selectors.ThrowHere), Assert.Throws<TestException>(() => outcome.GetValueOrThrow()).StackTrace, StringComparison.Ordinal);
+                Assert.Contains(
+                    nameof(Selectors.ThrowHere), Assert.Throws<TestException>(() => outcome.GetValueOrThrow()).StackTrace, StringComparison.Ordinal);
             }
         }
     }

@@ -18,7 +18,8 @@ public class StreamCancellationTests
             using CancellationTokenSource stop = new();
             TestSource source = TestSource.Of(kind, 1_000);
             await CancelsAsync(
-                family.Open(source, Selectors.Twice, new() { MaxDegreeOfParallelism = 2 }, enumeration ? default : stop.Token), at, stop, enumeration).WithinAsync();
+                family.Open(source, Selectors.Twice, new() { MaxDegreeOfParallelism = 2 }, enumeration ? default : stop.Token), at, stop, enumeration)
+                    .WithinAsync();
             source.AssertUsedWell();
         }
     }
@@ -34,9 +35,11 @@ public class StreamCancellationTests
             {
                 using CancellationTokenSource stop = new();
                 CancellationToken call = enumeration ? default : stop.Token;
-                await CancelsAsync(runtime.ProcessManyStreamAsync(RuntimeRun.Count(1_000), Selectors.Twice, ordered, null, call), at, stop, enumeration).WithinAsync();
                 await CancelsAsync(
-                    runtime.ProcessManyStreamAsync(RuntimeRun.Count(1_000), Selectors.Twice, static x => x % 9, ordered, null, call), at, stop, enumeration, isCancelled: true).WithinAsync();
+                    runtime.ProcessManyStreamAsync(RuntimeRun.Count(1_000), Selectors.Twice, ordered, null, call), at, stop, enumeration).WithinAsync();
+                await CancelsAsync(
+                    runtime.ProcessManyStreamAsync(RuntimeRun.Count(1_000), Selectors.Twice, static x => x % 9, ordered, null, call), at, stop, enumeration,
+                    isCancelled: true).WithinAsync();
             }
         }
     }

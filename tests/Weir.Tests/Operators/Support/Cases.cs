@@ -13,7 +13,8 @@ public static class Cases
     public static readonly SourceKind[] Kinds = Enum.GetValues<SourceKind>();
 
     /// <summary>The sources that count what is done to them.</summary>
-    public static readonly SourceKind[] Recorded = [SourceKind.Collection, SourceKind.Lazy, SourceKind.AsyncImmediate, SourceKind.AsyncSuspending, SourceKind.Channel];
+    public static readonly SourceKind[] Recorded =
+        [SourceKind.Collection, SourceKind.Lazy, SourceKind.AsyncImmediate, SourceKind.AsyncSuspending, SourceKind.Channel];
 
     public static readonly SourceKind[] Few = [SourceKind.Array, SourceKind.Lazy, SourceKind.Channel];
 

@@ -29,7 +29,8 @@ internal static class Clocks
     /// <param name="task">The task.</param>
     /// <param name="step">By how much the clock moves at once.</param>
     /// <param name="begun">
-    /// What has to happen before the clock moves at all. A limit's timer is armed before the call that it limits begins, and the clock moves faster than a thread that is held up.
+    /// What has to happen before the clock moves at all. A limit's timer is armed before the call that it limits begins, and the clock moves faster than a
+    /// thread that is held up.
     /// </param>
     public static async Task DriveAsync(this ManualTimeProvider clock, Task task, TimeSpan step, Func<bool>? begun = null)
     {

@@ -70,7 +70,8 @@ internal static class OperatorRunner
         ?? source.Channel!.SelectParallelStreamAsync(selector, options, token);
 
     public static Task<List<T>> BatchListAsync<T>(
-        this TestSource source, int size, Func<IReadOnlyList<int>, CancellationToken, ValueTask<T>> selector, ParallelRunOptions? options = null, CancellationToken token = default) =>
+        this TestSource source, int size, Func<IReadOnlyList<int>, CancellationToken, ValueTask<T>> selector, ParallelRunOptions? options = null,
+        CancellationToken token = default) =>
         source.Sequence?.BatchParallelAsync(size, selector, options, token)
         ?? source.AsyncSequence?.BatchParallelAsync(size, selector, options, token)
         ?? source.Channel!.BatchParallelAsync(size, selector, options, token);

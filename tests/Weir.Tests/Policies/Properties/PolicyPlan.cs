@@ -134,7 +134,8 @@ internal sealed record PolicyPlan
 
     public override string ToString() =>
         $"{Family} over {Kind}, {End} at {EndAt}, step {StepMilliseconds} ms{(ItemHooks ? ", item hooks" : "")}{(FallsBack ? ", fallback" : "")}, "
-        + $"{Keys} keys; {Options}; {Items.Length} items: {string.Join(' ', Items.SelectMany(static a => a).GroupBy(static a => a).Select(static g => $"{g.Key} x{g.Count()}"))}";
+        + $"{Keys} keys; {Options}; {Items.Length} items: "
+        + $"{string.Join(' ', Items.SelectMany(static a => a).GroupBy(static a => a).Select(static g => $"{g.Key} x{g.Count()}"))}";
 
     private static ParallelRunOptions SomeRetries(Random random) => new()
     {

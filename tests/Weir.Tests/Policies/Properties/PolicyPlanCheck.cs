@@ -103,7 +103,8 @@ internal static class PolicyPlanCheck
             Assert.InRange(outcomes.Length, plan.End == PolicyEnd.None || plan.Kind == SourceKind.Array ? plan.Items.Length : 0, plan.Items.Length);
             for (int i = 0; i < outcomes.Length; i++)
             {
-                Assert.True(outcomes[i].IsSuccess || plan.End != PolicyEnd.None || run.Hooked.Any(h => h.Index == i), $"Item {i} was lost: {outcomes[i].Status}");
+                Assert.True(
+                    outcomes[i].IsSuccess || plan.End != PolicyEnd.None || run.Hooked.Any(h => h.Index == i), $"Item {i} was lost: {outcomes[i].Status}");
                 Assert.True(!outcomes[i].IsSuccess || PolicyPlanRun.ItemOf(outcomes[i].Value).Item == i, $"Item {i} has the result of another.");
             }
         }

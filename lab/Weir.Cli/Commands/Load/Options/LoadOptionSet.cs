@@ -26,23 +26,29 @@ internal sealed class LoadOptionSet
         ["all"] = [RuntimeKind.Direct, RuntimeKind.Concurrent, RuntimeKind.Parallel, RuntimeKind.Auto],
     };
 
-    private readonly TextOption _count = TextOption.Of("--count", "COUNT", "N", "Items of a pass. Default 500,000, or fewer when their work takes more than about a second in sum; the lines of --input");
+    private readonly TextOption _count = TextOption.Of(
+        "--count", "COUNT", "N", "Items of a pass. Default 500,000, or fewer when their work takes more than about a second in sum; the lines of --input");
     private readonly TextOption _batchSize = TextOption.Of("--batch-size", "BATCH_SIZE", "N", "Items of a call. Default: all");
     private readonly TextOption _runtime = TextOption.Of("--runtime", "RUNTIME", "KIND", "direct, concurrent, parallel, auto or all. Default all");
-    private readonly TextOption _concurrency = TextOption.Of("--concurrency", "CDC_CONCURRENCY", "N", "Items in flight of the concurrent runtime, and the most of the auto runtime. Default 100");
-    private readonly TextOption _parallelSize = TextOption.Of("--parallel-size", "CDC_PARALLEL_SIZE", "N", "Threads of the parallel runtime. Default: one less than processors, at least 1");
+    private readonly TextOption _concurrency =
+        TextOption.Of("--concurrency", "CDC_CONCURRENCY", "N", "Items in flight of the concurrent runtime, and the most of the auto runtime. Default 100");
+    private readonly TextOption _parallelSize =
+        TextOption.Of("--parallel-size", "CDC_PARALLEL_SIZE", "N", "Threads of the parallel runtime. Default: one less than processors, at least 1");
     private readonly TextOption _timeout = TextOption.Of("--timeout", "CDC_TIMEOUT", "SECONDS", "Time limit of an item. Default: none");
-    private readonly TextOption _preserveOrder = TextOption.Of("--preserve-order", "PRESERVE_ORDER", "BOOL", "Outcomes as an array in input order (true), or as a stream as items end (false). Default true");
+    private readonly TextOption _preserveOrder = TextOption.Of(
+        "--preserve-order", "PRESERVE_ORDER", "BOOL", "Outcomes as an array in input order (true), or as a stream as items end (false). Default true");
     private readonly TextOption _warmup = TextOption.Of("--warmup", "WARMUP", "N", "Items of a warm-up pass. Default: a fiftieth of the count, at most 10,000");
     private readonly TextOption _json = TextOption.Of("--json", "JSON", "BOOL", "Print JSON and nothing else");
     private readonly TextOption _trials = TextOption.Of("--trials", null, "N", "Windows of at least a second that are measured of each. Default 5");
     private readonly TextOption _workload = TextOption.Of("--workload", null, "KIND", $"The work of an item: {BuiltIns.Names}. Default noop");
-    private readonly TextOption _grain = TextOption.Of("--grain", null, "SIZE", "How much work: a time such as 10us or 1ms, or bytes such as 1KB for alloc and hash. Default 10us; io and delay 1ms; alloc 1KB; hash 64KB");
+    private readonly TextOption _grain = TextOption.Of("--grain", null, "SIZE",
+        "How much work: a time such as 10us or 1ms, or bytes such as 1KB for alloc and hash. Default 10us; io and delay 1ms; alloc 1KB; hash 64KB");
     private readonly TextOption _failRate = TextOption.Of("--fail-rate", null, "SHARE", "The share of items that fail, from 0 to 1. Default 0");
     private readonly TextOption _sweep = TextOption.Of("--sweep", null, "N,N,...", "Several parallel sizes and concurrencies in one run");
     private readonly TextOption _input = TextOption.Of("--input", null, "FILE", "Take the lines of a file as items; their SHA-256 is the work");
     private readonly Option<bool> _peers = new("--peers") { Description = "Measure in the same run what one would write without Weir" };
-    private readonly Option<bool> _watch = new("--watch") { Description = "Show throughput, items in flight, limit, percentiles and errors while it runs; takes the time of each item" };
+    private readonly Option<bool> _watch =
+        new("--watch") { Description = "Show throughput, items in flight, limit, percentiles and errors while it runs; takes the time of each item" };
 
     public LoadOptionSet()
     {
@@ -143,11 +149,13 @@ internal sealed class LoadOptionSet
     {
         { Grain: { } grain } => (given?.Time(grain.Least, grain.Most, $"{TextOf(grain.Usual)} for this workload") ?? grain.Usual, 0),
         { Parameter: { IsBytes: true } size } => (TimeSpan.Zero, (int)(given?.Bytes(size.Least, size.Most, $"1KB for --workload {row.Name}") ?? size.Usual)),
-        _ when given is not null => throw new BadInputException($"--grain needs --workload {BuiltIns.NamesOf(BuiltIns.All.Where(static w => w.Grain is not null || w.Parameter is { IsBytes: true }))}."),
+        _ when given is not null => throw new BadInputException(
+            $"--grain needs --workload {BuiltIns.NamesOf(BuiltIns.All.Where(static w => w.Grain is not null || w.Parameter is { IsBytes: true }))}."),
         _ => (TimeSpan.Zero, 0),
     };
 
-    private static string TextOf(TimeSpan time) => FormattableString.Invariant($"{(time < TimeSpan.FromMilliseconds(1) ? time.TotalMicroseconds : time.TotalMilliseconds)}{(time < TimeSpan.FromMilliseconds(1) ? "us" : "ms")}");
+    private static string TextOf(TimeSpan time) => FormattableString.Invariant(
+        $"{(time < TimeSpan.FromMilliseconds(1) ? time.TotalMicroseconds : time.TotalMilliseconds)}{(time < TimeSpan.FromMilliseconds(1) ? "us" : "ms")}");
 
     // Half a million items of a millisecond would take the direct runtime eight minutes a pass.
     private static int CountOf(TimeSpan item)

@@ -18,7 +18,8 @@ internal static class LoadResults
     /// <param name="trials">The windows of each.</param>
     /// <param name="startedAt">When the run began.</param>
     /// <param name="arguments">The arguments that repeat it.</param>
-    public static ResultFile Of(LoadSettings settings, string work, IReadOnlyList<LoadArm> arms, TrialReport trials, DateTimeOffset startedAt, IReadOnlyList<string> arguments)
+    public static ResultFile Of(
+        LoadSettings settings, string work, IReadOnlyList<LoadArm> arms, TrialReport trials, DateTimeOffset startedAt, IReadOnlyList<string> arguments)
     {
         ArmRecord[] records = [.. arms.Zip(trials.Arms).Select((arm, i) => Arm(settings, arm.First, arm.Second, arms.Count, i))];
         return new ResultFile
@@ -92,7 +93,9 @@ internal static class LoadResults
             yield return new Finding(FindingLevel.Note, "Each item was counted and timed for --watch, which is part of the figures.");
         }
 
-        string[] compiled = [.. trials.Arms.Select(static a => (a.Name, Methods: a.Counted.Sum(static w => w.Resources.CompiledMethods))).Where(static a => a.Methods > 0).Select(static a => $"{a.Name} {Numbers.Grouped(a.Methods)}")];
+        string[] compiled = [.. trials.Arms.Select(static a => (a.Name, Methods: a.Counted.Sum(static w => w.Resources.CompiledMethods)))
+            .Where(static a => a.Methods > 0)
+            .Select(static a => $"{a.Name} {Numbers.Grouped(a.Methods)}")];
         if (compiled.Length > 0)
         {
             yield return new Finding(FindingLevel.Note, $"Methods were still compiled in the measured windows: {string.Join(", ", compiled)}.");

@@ -28,7 +28,8 @@ internal static class LoadTable
                 Column("CPU s/M", static row => Numbers.Short(row.CpuSecondsPerMillion)),
                 Column("GC 0/1/2 per M", static row => $"{Per(row, static r => r.Gen0)}/{Per(row, static r => r.Gen1)}/{Per(row, static r => r.Gen2)}"),
                 .. settings.Peers
-                    ? [Column("x loop", static row => Optional(row.ToLoop, Numbers.Short)), Column("x ForEachAsync", static row => Optional(row.ToForEachAsync, Numbers.Short))]
+                    ? [Column("x loop", static row => Optional(row.ToLoop, Numbers.Short)), Column(
+                        "x ForEachAsync", static row => Optional(row.ToForEachAsync, Numbers.Short))]
                     : Array.Empty<(string, Func<LoadRow, string?>)>(),
             ]);
     }
@@ -42,7 +43,8 @@ internal static class LoadTable
         if (settings.Peers)
         {
             yield return "x             times as many items/s as the plain loop, as Parallel.ForEachAsync";
-            yield return $"peers         up to {Numbers.Grouped(settings.PeerDegree)} items under way; each result stored in an array in input order, as the runtimes do";
+            yield return $"peers         up to {Numbers.Grouped(settings.PeerDegree)} items under way; each result stored in an array in input order, as the "
+                + $"runtimes do";
         }
     }
 

@@ -17,12 +17,14 @@ internal static class LoadText
         {
             Groups = [Settings(result), .. runtimes.Select(row => Figures(row, settings, isOneOfMany: runtimes.Length > 1))],
             Tables = [LoadTable.Of(rows, settings)],
-            Lines = [.. LoadTable.Legend(result, settings), .. ResultText.Sentences(result.Findings), "", $"peak_rss={Numbers.Bytes(PeakResidentBytes(result))}"],
+            Lines =
+                [.. LoadTable.Legend(result, settings), .. ResultText.Sentences(result.Findings), "", $"peak_rss={Numbers.Bytes(PeakResidentBytes(result))}"],
         };
     }
 
     /// <summary>The most memory that the process had resident, over all arms.</summary>
-    public static long PeakResidentBytes(ResultFile result) => result.Arms.SelectMany(static arm => arm.Rounds).Max(static round => round.PeakResidentBytes) ?? 0;
+    public static long PeakResidentBytes(ResultFile result) =>
+        result.Arms.SelectMany(static arm => arm.Rounds).Max(static round => round.PeakResidentBytes) ?? 0;
 
     private static (string, string)[] Settings(ResultFile result) =>
     [

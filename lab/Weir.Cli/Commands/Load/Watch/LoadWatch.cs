@@ -130,7 +130,8 @@ internal sealed class LoadWatch : ITrialObserver, IDisposable
         {
             string inFlight = arm.IsRunning ? $"in flight {Numbers.Grouped(r.InFlight)} of {Numbers.Grouped(arm.Limit)}, " : "";
             _output.WriteLine(
-                $"{arm.Name}, {arm.State}: {Numbers.Scaled(r.Rate)}/s, {inFlight}p50 {Numbers.Time(r.P50)}, p99 {Numbers.Time(r.P99)}, max {Numbers.Time(r.Max)}, errors {Numbers.Grouped(r.Errors)}");
+                $"{arm.Name}, {arm.State}: {Numbers.Scaled(r.Rate)}/s, {inFlight}p50 {Numbers.Time(r.P50)}, p99 {Numbers.Time(r.P99)}, max "
+                    + $"{Numbers.Time(r.Max)}, errors {Numbers.Grouped(r.Errors)}");
         }
     }
 }

@@ -22,7 +22,10 @@ internal static class DistributionFigure
         bool corrected = result.Arms.Any(static a => a.Counted.Any(static r => r.Response is not null));
         Curve[] curves =
         [
-            .. result.Arms.SelectMany(a => new[] { (Arm: a, Dashed: corrected, Latency: a.Latency(static r => r.Service)), (Arm: a, Dashed: false, Latency: a.Latency(static r => r.Response)) })
+            .. result.Arms.SelectMany(a => new[]
+            {
+                (Arm: a, Dashed: corrected, Latency: a.Latency(static r => r.Service)), (Arm: a, Dashed: false, Latency: a.Latency(static r => r.Response)),
+            })
                 .Where(static c => c.Latency is { Count: > 1 }).Select(static c => new Curve(c.Arm, c.Dashed, c.Latency!)),
         ];
         if (curves.Length == 0)
@@ -35,7 +38,8 @@ internal static class DistributionFigure
             "distribution",
             "Distribution of the latencies",
             (corrected ? "Solid: from the time at which an operation should have started. Dashed: from the time at which it did start. " : "")
-                + "The height is the share of the operations that took about so long, the highest being full height; the mark stands at the median. The slowest operation in 10,000 is where it ends."
+                + "The height is the share of the operations that took about so long, the highest being full height; the mark stands at the median. The "
+                + "slowest operation in 10,000 is where it ends."
                 + (workers.Length > MostPanels ? $" The {MostPanels} most workers are drawn; the table has all." : ""),
             SpectrumFigure.Legend(names, corrected),
             [.. workers.OrderDescending().Take(MostPanels).Order().Select(n => Panel(n, [.. curves.Where(c => c.Arm.Workers == n)], names))],
@@ -58,7 +62,9 @@ internal static class DistributionFigure
         double low = Math.Max(1, curves.Min(static c => c.Latency.Min));
         double high = Math.Max(low + 1, curves.Max(static c => c.Latency.ValueAtPercentile(99.99)));
         bool wide = high / low > WideRange;
-        Scale latency = wide ? Scale.Logarithmic([low, high], Formatting.Numbers.Nanoseconds) : Scale.Linear([low, high], static v => v == 0 ? "0" : Formatting.Numbers.Nanoseconds(v), from: low);
+        Scale latency = wide
+            ? Scale.Logarithmic([low, high], Formatting.Numbers.Nanoseconds)
+            : Scale.Linear([low, high], static v => v == 0 ? "0" : Formatting.Numbers.Nanoseconds(v), from: low);
         double[] edges = Edges(latency, wide);
         (Curve Curve, (double X, double Y)[] Points)[] drawn = [.. curves.Select(c => (c, Density(c.Latency, edges, latency)))];
         double most = drawn.Max(static d => d.Points.Max(static p => p.Y));

@@ -28,7 +28,8 @@ internal static class FlameGraph
         FlameFrame[] frames = [.. FlameLayout.Of(profile.Stacks).Where(f => f.Samples * scale >= Narrowest)];
         int height = (frames.Max(static f => f.Depth) + 1) * RowHeight;
         StringBuilder svg = new();
-        svg.Append(CultureInfo.InvariantCulture, $"<svg viewBox=\"0 0 {Width} {height}\" width=\"{Width}\" height=\"{height}\" role=\"img\" aria-labelledby=\"{id}-t\"><title id=\"{id}-t\">{WebUtility.HtmlEncode(title)}</title>\n");
+        svg.Append(CultureInfo.InvariantCulture, $"<svg viewBox=\"0 0 {Width} {height}\" width=\"{Width}\" height=\"{height}\" role=\"img\" "
+            + $"aria-labelledby=\"{id}-t\"><title id=\"{id}-t\">{WebUtility.HtmlEncode(title)}</title>\n");
         foreach (FlameFrame frame in frames)
         {
             Append(svg, frame, scale, profile.Samples);
@@ -42,13 +43,15 @@ internal static class FlameGraph
         double x = frame.Start * scale;
         double width = frame.Samples * scale;
         int y = frame.Depth * RowHeight;
-        svg.Append(CultureInfo.InvariantCulture, $"<g class=\"s{ColourOf(frame.Name)}\"><title>{WebUtility.HtmlEncode(frame.Name)}: {ProfileTables.Share(frame.Samples, all)}, {frame.Samples:#,0} samples</title>")
+        svg.Append(CultureInfo.InvariantCulture, $"<g class=\"s{ColourOf(frame.Name)}\"><title>{WebUtility.HtmlEncode(frame.Name)}: "
+            + $"{ProfileTables.Share(frame.Samples, all)}, {frame.Samples:#,0} samples</title>")
             .Append(CultureInfo.InvariantCulture, $"<rect x=\"{x:0.##}\" y=\"{y}\" width=\"{width:0.##}\" height=\"{RowHeight}\"/>");
         if (width >= NarrowestText)
         {
             // An inner drawing clips what is still too wide.
             string text = Fitting(frame.Name, (int)((width - 8) / Character));
-            svg.Append(CultureInfo.InvariantCulture, $"<svg x=\"{x:0.##}\" y=\"{y}\" width=\"{width - 3:0.##}\" height=\"{RowHeight}\"><text x=\"4\" y=\"14\">{WebUtility.HtmlEncode(text)}</text></svg>");
+            svg.Append(CultureInfo.InvariantCulture, $"<svg x=\"{x:0.##}\" y=\"{y}\" width=\"{width - 3:0.##}\" height=\"{RowHeight}\"><text x=\"4\" "
+                + $"y=\"14\">{WebUtility.HtmlEncode(text)}</text></svg>");
         }
 
         svg.Append("</g>\n");

@@ -22,7 +22,8 @@ internal static class HistoryFigure
         return new Figure(
             id,
             title,
-            "A point is the median of one result's rounds, the whisker the interval of that median. A line from top to bottom stands at the first commit with a new rate. A plus sign marks a tree with changes.",
+            "A point is the median of one result's rounds, the whisker the interval of that median. A line from top to bottom stands at the first commit with "
+                + "a new rate. A plus sign marks a tree with changes.",
             [],
             [.. series.Select((s, i) => new Panel($"{s.Name}, {s.Unit}/s", width => Draw(s, i, width)))],
             Table.Of(
@@ -42,7 +43,8 @@ internal static class HistoryFigure
     {
         IReadOnlyList<HistoryPoint> points = series.Points;
         int every = Math.Max(1, (int)Math.Ceiling(points.Count / Math.Max(1.0, (width - RoomOfTheAxis) / RoomOfALabel)));
-        Scale commits = Scale.Numbered(-0.5, points.Count - 0.5, [.. Enumerable.Range(0, points.Count).Where(i => i % every == 0).Select(i => ((double)i, points[i].Name))]);
+        Scale commits = Scale.Numbered(
+            -0.5, points.Count - 0.5, [.. Enumerable.Range(0, points.Count).Where(i => i % every == 0).Select(i => ((double)i, points[i].Name))]);
         Scale rates = Scale.Linear(points.SelectMany(static p => new[] { p.Low, p.High }), Scale.Compact, from: points.Min(static p => p.Low));
         PlotFrame plot = new(width, Height, commits, rates, "commit", $"{series.Unit}/s");
         foreach (HistoryChange change in series.Changes)

@@ -25,7 +25,8 @@ internal static class ParameterFigure
         ArmRecord[] arms = [.. result.Arms.Where(static a => a.IsMeasured)];
         foreach (string name in arms.SelectMany(static a => a.Varied.Keys).Distinct())
         {
-            (ArmRecord Arm, string Text, double Value)[] points = [.. arms.Where(a => a.Varied.ContainsKey(name)).Select(a => (a, a.Varied[name], ValueOf(a.Varied[name])))];
+            (ArmRecord Arm, string Text, double Value)[] points =
+                [.. arms.Where(a => a.Varied.ContainsKey(name)).Select(a => (a, a.Varied[name], ValueOf(a.Varied[name])))];
             if (points.All(static p => double.IsFinite(p.Value)) && points.Select(static p => p.Value).Distinct().Count() >= LeastValues)
             {
                 yield return Make(result, name, points);
@@ -37,7 +38,8 @@ internal static class ParameterFigure
     internal static double ValueOf(string text)
     {
         int digits = text.AsSpan().LastIndexOfAnyInRange('0', '9') + 1;
-        return Units.TryGetValue(text[digits..].Trim(), out double unit) && double.TryParse(text.AsSpan(0, digits), NumberStyles.Float, CultureInfo.InvariantCulture, out double value) ? value * unit : double.NaN;
+        return Units.TryGetValue(text[digits..].Trim(), out double unit)
+            && double.TryParse(text.AsSpan(0, digits), NumberStyles.Float, CultureInfo.InvariantCulture, out double value) ? value * unit : double.NaN;
     }
 
     private static Figure Make(ResultFile result, string name, (ArmRecord Arm, string Text, double Value)[] points)

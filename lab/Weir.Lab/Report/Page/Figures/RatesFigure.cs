@@ -28,7 +28,9 @@ internal static class RatesFigure
             return null;
         }
 
-        Scale rate = values.Max() / values.Min() > WideRange ? Scale.Logarithmic(values, Scale.Compact) : Scale.Linear(values, Scale.Compact, from: values.Min());
+        Scale rate = values.Max() / values.Min() > WideRange
+            ? Scale.Logarithmic(values, Scale.Compact)
+            : Scale.Linear(values, Scale.Compact, from: values.Min());
 
         PlotFrame Draw(int width)
         {
@@ -53,7 +55,8 @@ internal static class RatesFigure
         return new Figure(
             "rates",
             "Rates of the rounds",
-            "A ring is a round, the filled mark the median. The line is the median's interval: between two of the rounds, at least 95 % sure from six rounds on.",
+            "A ring is a round, the filled mark the median. The line is the median's interval: between two of the rounds, at least 95 % sure from six "
+                + "rounds on.",
             [],
             [new Panel("", Draw)],
             Table.Of(

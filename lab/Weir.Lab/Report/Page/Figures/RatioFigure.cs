@@ -20,7 +20,8 @@ internal static class RatioFigure
 
         ComparisonRecord[] rows = [.. result.Comparisons.Take(MostRows)];
         double margin = rows.Max(static c => c.Margin);
-        double[] values = [.. rows.SelectMany(static c => c.HasInterval ? new[] { c.Ratio, c.Low, c.High } : [c.Ratio]).Where(static v => double.IsFinite(v) && v > 0), 1 / (1 + margin), 1 + margin];
+        double[] values = [.. rows.SelectMany(static c => c.HasInterval ? new[] { c.Ratio, c.Low, c.High } : [c.Ratio])
+            .Where(static v => double.IsFinite(v) && v > 0), 1 / (1 + margin), 1 + margin];
         Scale ratio = values.Max() / values.Min() > WideRange
             ? Scale.Logarithmic(values, static v => FormattableString.Invariant($"{v:0.##}x"))
             : Scale.Linear(values, static v => FormattableString.Invariant($"{v:0.###}x"), from: values.Min());
@@ -44,7 +45,10 @@ internal static class RatioFigure
         return new Figure(
             "ratio",
             "Ratio with its interval",
-            FormattableString.Invariant($"How many times as much per second: the point is the estimate, the line its {(1 - rows[0].Alpha) * 100:0.#} % interval. Within the shaded zone ({margin * 100:0.#} % either way) two things count as equal; a line that leaves it on both sides of an edge leaves the question open.")
+            FormattableString.Invariant(
+                $"How many times as much per second: the point is the estimate, the line its {(1 - rows[0].Alpha) * 100:0.#} % interval. Within the shaded ")
+                    + FormattableString.Invariant($"zone ({margin * 100:0.#} % either way) two things count as equal; a line that leaves it on both sides of ")
+                    + FormattableString.Invariant($"an edge leaves the question open.")
                 + (result.Comparisons.Count > MostRows ? $" The first {MostRows} are drawn; the table has all." : ""),
             [],
             [new Panel("", Draw)],

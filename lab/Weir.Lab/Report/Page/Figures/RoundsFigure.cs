@@ -18,7 +18,8 @@ internal static class RoundsFigure
                 .SelectMany(static a => a.Rounds.Where(static r => !r.Partial), static (a, r) => (a, r, r.Rate / a.Rate().Median))
                 .OrderBy(static x => x.r.Order),
         ];
-        (int Order, double Speed)[] canary = [.. rounds.Where(static x => x.Round.CanarySlowness > 0).Select(static x => (x.Round.Order, 1 / x.Round.CanarySlowness!.Value))];
+        (int Order, double Speed)[] canary =
+            [.. rounds.Where(static x => x.Round.CanarySlowness > 0).Select(static x => (x.Round.Order, 1 / x.Round.CanarySlowness!.Value))];
         int last = rounds.Length > 0 ? rounds.Max(static x => x.Round.Order) : 1;
         int step = Math.Max(1, last / 12);
         Scale order = Scale.Numbered(0.5, last + 0.5, Enumerable.Range(1, last).Where(i => i % step == 0 || i == 1).Select(static i => ((double)i, $"{i}")));
@@ -43,7 +44,8 @@ internal static class RoundsFigure
             "rounds",
             "Rounds in order",
             canary.Length > 0
-                ? "Each round's rate, relative to the median of its arm. The dashed line is the canary: how fast work that is always the same ran just before the round, 1 being an undisturbed machine. Where both fall together, the machine was disturbed."
+                ? "Each round's rate, relative to the median of its arm. The dashed line is the canary: how fast work that is always the same ran just before "
+                    + "the round, 1 being an undisturbed machine. Where both fall together, the machine was disturbed."
                 : "Each round's rate, relative to the median of its arm.",
             [.. names.Select(static (n, i) => (i, n, false)), .. canary.Length > 0 ? [(names.Length, "canary", true)] : Array.Empty<(int, string, bool)>()],
             [new Panel("", Draw)],

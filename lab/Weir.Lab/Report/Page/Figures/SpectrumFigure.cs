@@ -48,7 +48,8 @@ internal static class SpectrumFigure
             foreach ((ArmRecord arm, bool isCorrected, _, IReadOnlyList<PercentileLine> spectrum) in lines)
             {
                 int series = Array.IndexOf(names, arm.Name);
-                (double X, double Y)[] points = [.. spectrum.Select(l => (double.IsFinite(l.Inverse) ? l.Inverse : share.High, (double)Math.Max(1, l.Nanoseconds)))];
+                (double X, double Y)[] points =
+                    [.. spectrum.Select(l => (double.IsFinite(l.Inverse) ? l.Inverse : share.High, (double)Math.Max(1, l.Nanoseconds)))];
                 plot.Line(points, series, dashed: corrected && !isCorrected);
                 plot.Point(points[^1].X, points[^1].Y, series);
             }
@@ -60,8 +61,10 @@ internal static class SpectrumFigure
             "spectrum",
             "Latency by percentile",
             corrected
-                ? "Solid: from the time at which an operation should have started. Dashed: from the time at which it did start, which hides what waited behind a stall. The last point is the slowest operation."
-                : "From the start of an operation to its end (service time); the time that it waited to be started is not in it. The last point is the slowest operation.",
+                ? "Solid: from the time at which an operation should have started. Dashed: from the time at which it did start, which hides what waited "
+                    + "behind a stall. The last point is the slowest operation."
+                : "From the start of an operation to its end (service time); the time that it waited to be started is not in it. The last point is the "
+                    + "slowest operation.",
             Legend(names, corrected),
             [.. all.GroupBy(static s => s.Arm.Workers).Select(g => new Panel(g.Key == 1 ? "1 worker" : $"{g.Key} workers", width => Draw(g, width)))],
             Table.Of(

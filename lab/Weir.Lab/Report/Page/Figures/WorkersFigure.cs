@@ -15,7 +15,8 @@ internal static class WorkersFigure
     public static Figure? Make(ResultFile result)
     {
         string[] names = [.. result.Names()];
-        (ArmRecord Arm, double[] Shares)[] arms = [.. result.Arms.Where(static a => a.IsMeasured).Select(static a => (a, Shares(a))).Where(static x => x.Item2.Length > 1)];
+        (ArmRecord Arm, double[] Shares)[] arms =
+            [.. result.Arms.Where(static a => a.IsMeasured).Select(static a => (a, Shares(a))).Where(static x => x.Item2.Length > 1)];
         if (arms.Length == 0)
         {
             return null;
@@ -25,7 +26,8 @@ internal static class WorkersFigure
         PlotFrame Draw(ArmRecord arm, double[] shares, int width)
         {
             int step = (shares.Length + MostTicks - 1) / MostTicks;
-            Scale workers = Scale.Numbered(0, shares.Length, Enumerable.Range(0, shares.Length).Where(i => i % step == 0).Select(static i => (i + 0.5, $"{i + 1}")));
+            Scale workers =
+                Scale.Numbered(0, shares.Length, Enumerable.Range(0, shares.Length).Where(i => i % step == 0).Select(static i => (i + 0.5, $"{i + 1}")));
             PlotFrame plot = new(width, Height, workers, share, "", $"{arm.Label}: share of each worker, 1x being its due");
             for (int i = 0; i < shares.Length; i++)
             {
@@ -39,7 +41,8 @@ internal static class WorkersFigure
         return new Figure(
             "workers",
             "Work of each worker",
-            "What each worker did in all rounds together, 1x being an equal share." + (arms.Length > MostPanels ? $" The {MostPanels} arms with the most workers are drawn; the table has all." : ""),
+            "What each worker did in all rounds together, 1x being an equal share."
+                + (arms.Length > MostPanels ? $" The {MostPanels} arms with the most workers are drawn; the table has all." : ""),
             [.. names.Select(static (n, i) => (i, n, false)).Where(x => arms.Any(a => a.Arm.Name == x.n))],
             [.. arms.OrderByDescending(static x => x.Arm.Workers).Take(MostPanels).Select(x => new Panel("", width => Draw(x.Arm, x.Shares, width)))],
             Table.Of(
@@ -50,7 +53,8 @@ internal static class WorkersFigure
                 ("workers", static x => Numbers.Grouped(x.Arm.Workers)),
                 ("least", static x => FormattableString.Invariant($"{x.Shares.Min():0.000}x")),
                 ("most", static x => FormattableString.Invariant($"{x.Shares.Max():0.000}x")),
-                ("Jain's index", static x => x.Arm.Mean(static r => ResultTables.Jain(r.PerWorker)) is { } jain ? FormattableString.Invariant($"{jain:0.000}") : null),
+                ("Jain's index",
+                    static x => x.Arm.Mean(static r => ResultTables.Jain(r.PerWorker)) is { } jain ? FormattableString.Invariant($"{jain:0.000}") : null),
                 ("longest gap", static x => x.Arm.Max(static r => r.LongestGapSeconds) is { } gap ? Numbers.Nanoseconds(gap * 1e9) : null),
                 ("each worker", static x => string.Join(" ", x.Shares.Select(static s => FormattableString.Invariant($"{s:0.00}"))))));
     }

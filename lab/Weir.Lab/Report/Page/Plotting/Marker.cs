@@ -26,5 +26,6 @@ internal static class Marker
 
     /// <summary>A shape beside the name of its series.</summary>
     public static string Legend(int series, bool dashed = false) =>
-        $"<svg class=\"key\" viewBox=\"0 0 26 14\" width=\"26\" height=\"14\" aria-hidden=\"true\"><path class=\"line {PlotFrame.Series(series)}{(dashed ? " dashed" : "")}\" d=\"M0 7H26\"/>{(dashed ? "" : Svg(13, 7, series))}</svg>";
+        $"<svg class=\"key\" viewBox=\"0 0 26 14\" width=\"26\" height=\"14\" aria-hidden=\"true\"><path class=\"line "
+            + $"{PlotFrame.Series(series)}{(dashed ? " dashed" : "")}\" d=\"M0 7H26\"/>{(dashed ? "" : Svg(13, 7, series))}</svg>";
 }

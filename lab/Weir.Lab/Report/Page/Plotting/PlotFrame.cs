@@ -46,7 +46,8 @@ internal sealed class PlotFrame
     /// <param name="rows">How many.</param>
     /// <param name="x">The axis along the bottom.</param>
     /// <param name="xTitle">What it shows.</param>
-    public static PlotFrame OfRows(int width, int rows, Scale x, string xTitle) => new(width, (rows * RowHeight) + Top + 42, x, Scale.Numbered(-rows, 0, []), xTitle, "");
+    public static PlotFrame OfRows(int width, int rows, Scale x, string xTitle) =>
+        new(width, (rows * RowHeight) + Top + 42, x, Scale.Numbered(-rows, 0, []), xTitle, "");
 
     /// <summary>The name of a row, cut where the plot ends.</summary>
     public void Row(int row, string name)
@@ -56,18 +57,21 @@ internal sealed class PlotFrame
 
     /// <summary>An interval in a row.</summary>
     public void Span(int row, double low, double high, int series) =>
-        _drawn.Append(CultureInfo.InvariantCulture, $"<path class=\"whisker thick {Series(series)}\" d=\"M{Number(X(low))} {Number(Middle(row))}H{Number(X(high))}M{Number(X(low))} {Number(Middle(row) - 6)}v12M{Number(X(high))} {Number(Middle(row) - 6)}v12\"/>");
+        _drawn.Append(CultureInfo.InvariantCulture, $"<path class=\"whisker thick {Series(series)}\" d=\"M{Number(X(low))} "
+            + $"{Number(Middle(row))}H{Number(X(high))}M{Number(X(low))} {Number(Middle(row) - 6)}v12M{Number(X(high))} {Number(Middle(row) - 6)}v12\"/>");
 
     /// <summary>One of many values in a row.</summary>
     public void Dot(int row, double value, int series) =>
-        _drawn.Append(CultureInfo.InvariantCulture, $"<circle class=\"ring {Series(series)}\" cx=\"{Number(X(value))}\" cy=\"{Number(Middle(row))}\" r=\"4\"/>");
+        _drawn.Append(
+            CultureInfo.InvariantCulture, $"<circle class=\"ring {Series(series)}\" cx=\"{Number(X(value))}\" cy=\"{Number(Middle(row))}\" r=\"4\"/>");
 
     /// <summary>The value of a row.</summary>
     public void Mark(int row, double value, int series) => _drawn.Append(Marker.Svg(X(value), Middle(row), series));
 
     /// <summary>A part of the axis along the bottom, shaded from top to bottom.</summary>
     public void Zone(double from, double to) =>
-        _drawn.Append(CultureInfo.InvariantCulture, $"<rect class=\"zone\" x=\"{Number(X(from))}\" y=\"{Top}\" width=\"{Number(X(to) - X(from))}\" height=\"{_height - _bottom - Top}\"/>");
+        _drawn.Append(CultureInfo.InvariantCulture,
+            $"<rect class=\"zone\" x=\"{Number(X(from))}\" y=\"{Top}\" width=\"{Number(X(to) - X(from))}\" height=\"{_height - _bottom - Top}\"/>");
 
     /// <summary>A line through points with the area below it shaded.</summary>
     public void Area(IReadOnlyList<(double X, double Y)> points, int series, bool dashed = false)
@@ -76,7 +80,8 @@ internal sealed class PlotFrame
         {
             string path = string.Join(' ', points.Select((p, i) => $"{(i == 0 ? 'M' : 'L')}{Number(X(p.X))} {Number(Y(p.Y))}"));
             string floor = Number(Y(_y.Low));
-            _drawn.Append(CultureInfo.InvariantCulture, $"<path class=\"area {Series(series)}\" d=\"{path} L{Number(X(points[^1].X))} {floor} L{Number(X(points[0].X))} {floor}Z\"/>");
+            _drawn.Append(CultureInfo.InvariantCulture,
+                $"<path class=\"area {Series(series)}\" d=\"{path} L{Number(X(points[^1].X))} {floor} L{Number(X(points[0].X))} {floor}Z\"/>");
             Line(points, series, dashed);
         }
     }
@@ -84,7 +89,8 @@ internal sealed class PlotFrame
     /// <summary>A line through points, of a series.</summary>
     public void Line(IEnumerable<(double X, double Y)> points, int series, bool dashed = false)
     {
-        string path = string.Join(' ', points.Where(static p => double.IsFinite(p.X) && double.IsFinite(p.Y)).Select((p, i) => $"{(i == 0 ? 'M' : 'L')}{Number(X(p.X))} {Number(Y(p.Y))}"));
+        string path = string.Join(' ', points.Where(static p => double.IsFinite(p.X) && double.IsFinite(p.Y))
+            .Select((p, i) => $"{(i == 0 ? 'M' : 'L')}{Number(X(p.X))} {Number(Y(p.Y))}"));
         if (path.Length > 0)
         {
             _drawn.Append(CultureInfo.InvariantCulture, $"<path class=\"line {Series(series)}{(dashed ? " dashed" : "")}\" d=\"{path}\"/>");
@@ -97,7 +103,8 @@ internal sealed class PlotFrame
         double at = X(x) + shift;
         if (low is { } l && high is { } h)
         {
-            _drawn.Append(CultureInfo.InvariantCulture, $"<path class=\"whisker {Series(series)}\" d=\"M{Number(at)} {Number(Y(l))}V{Number(Y(h))}M{Number(at - 4)} {Number(Y(l))}h8M{Number(at - 4)} {Number(Y(h))}h8\"/>");
+            _drawn.Append(CultureInfo.InvariantCulture, $"<path class=\"whisker {Series(series)}\" d=\"M{Number(at)} "
+                + $"{Number(Y(l))}V{Number(Y(h))}M{Number(at - 4)} {Number(Y(l))}h8M{Number(at - 4)} {Number(Y(h))}h8\"/>");
         }
 
         _drawn.Append(Marker.Svg(at, Y(y), series));
@@ -109,7 +116,8 @@ internal sealed class PlotFrame
         double at = X(x);
         bool right = at > _width * 0.65;
         _drawn.Append(CultureInfo.InvariantCulture, $"<path class=\"mark\" d=\"M{Number(at)} {Top}V{_height - _bottom}\"/>")
-            .Append(CultureInfo.InvariantCulture, $"<text class=\"label\" x=\"{Number(at + (right ? -5 : 5))}\" y=\"{Top + 12}\" text-anchor=\"{(right ? "end" : "start")}\">{WebUtility.HtmlEncode(label)}</text>");
+            .Append(CultureInfo.InvariantCulture, $"<text class=\"label\" x=\"{Number(at + (right ? -5 : 5))}\" y=\"{Top + 12}\" "
+                + $"text-anchor=\"{(right ? "end" : "start")}\">{WebUtility.HtmlEncode(label)}</text>");
     }
 
     /// <summary>A line from left to right.</summary>
@@ -120,7 +128,8 @@ internal sealed class PlotFrame
     {
         double left = X(from);
         double top = Math.Min(Y(y), Y(_y.Low));
-        _drawn.Append(CultureInfo.InvariantCulture, $"<rect class=\"bar {Series(series)}\" x=\"{Number(left)}\" y=\"{Number(top)}\" width=\"{Number(Math.Max(0.5, X(to) - left))}\" height=\"{Number(Y(_y.Low) - top)}\"/>");
+        _drawn.Append(CultureInfo.InvariantCulture, $"<rect class=\"bar {Series(series)}\" x=\"{Number(left)}\" y=\"{Number(top)}\" "
+            + $"width=\"{Number(Math.Max(0.5, X(to) - left))}\" height=\"{Number(Y(_y.Low) - top)}\"/>");
     }
 
     /// <summary>The plot.</summary>
@@ -157,7 +166,8 @@ internal sealed class PlotFrame
         foreach ((double value, string label) in _y.Ticks)
         {
             _drawn.Append(CultureInfo.InvariantCulture, $"<path class=\"grid\" d=\"M{_left} {Number(Y(value))}H{_width - Right}\"/>")
-                .Append(CultureInfo.InvariantCulture, $"<text class=\"tick\" x=\"{_left - 6}\" y=\"{Number(Y(value) + 4)}\" text-anchor=\"end\">{WebUtility.HtmlEncode(label)}</text>");
+                .Append(CultureInfo.InvariantCulture,
+                    $"<text class=\"tick\" x=\"{_left - 6}\" y=\"{Number(Y(value) + 4)}\" text-anchor=\"end\">{WebUtility.HtmlEncode(label)}</text>");
         }
 
         double free = double.NegativeInfinity;
@@ -170,7 +180,8 @@ internal sealed class PlotFrame
             // Labels that would run into each other are left out.
             if (at - half >= free)
             {
-                _drawn.Append(CultureInfo.InvariantCulture, $"<text class=\"tick\" x=\"{Number(Math.Clamp(at, half, _width - half))}\" y=\"{_height - _bottom + Tick + 9}\" text-anchor=\"middle\">{WebUtility.HtmlEncode(label)}</text>");
+                _drawn.Append(CultureInfo.InvariantCulture, $"<text class=\"tick\" x=\"{Number(Math.Clamp(at, half, _width - half))}\" "
+                    + $"y=\"{_height - _bottom + Tick + 9}\" text-anchor=\"middle\">{WebUtility.HtmlEncode(label)}</text>");
                 free = at + half;
             }
         }
@@ -179,7 +190,8 @@ internal sealed class PlotFrame
             .Append(CultureInfo.InvariantCulture, $"<text class=\"title\" x=\"2\" y=\"13\">{WebUtility.HtmlEncode(Cut(yTitle))}</text>");
         if (xTitle.Length > 0)
         {
-            _drawn.Append(CultureInfo.InvariantCulture, $"<text class=\"title\" x=\"{_width - Right}\" y=\"{_height - 5}\" text-anchor=\"end\">{WebUtility.HtmlEncode(xTitle)}</text>");
+            _drawn.Append(CultureInfo.InvariantCulture,
+                $"<text class=\"title\" x=\"{_width - Right}\" y=\"{_height - 5}\" text-anchor=\"end\">{WebUtility.HtmlEncode(xTitle)}</text>");
         }
     }
 }

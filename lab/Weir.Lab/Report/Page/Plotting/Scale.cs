@@ -119,7 +119,8 @@ internal sealed class Scale
     public double Place(double value) => (_shape(value) - _low) / (_high - _low);
 
     // 1, 2, 5, 10, 20, 50 ... are counted as 0, 1, 2, 3, 4, 5 ...
-    private static double At(int position) => Steps[((position % Steps.Length) + Steps.Length) % Steps.Length] * Math.Pow(10, Math.Floor(position / (double)Steps.Length));
+    private static double At(int position) =>
+        Steps[((position % Steps.Length) + Steps.Length) % Steps.Length] * Math.Pow(10, Math.Floor(position / (double)Steps.Length));
 
     private static double Position(double value)
     {
