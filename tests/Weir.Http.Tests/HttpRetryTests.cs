@@ -78,7 +78,8 @@ public class HttpRetryTests
     {
         HttpStatusException e = new(HttpStatusCode.Forbidden, "Forbidden", HttpMethod.Put, new Uri("https://me:word@example.org:8443/a/b?sig=x#y"));
         Assert.Equal("PUT https://example.org:8443/a/b was answered with 403 (Forbidden).", e.Message);
-        Assert.Equal("The request a/b was answered with 500.", new HttpStatusException((HttpStatusCode)500, "", null, new Uri("a/b?k", UriKind.Relative)).Message);
+        Assert.Equal(
+            "The request a/b was answered with 500.", new HttpStatusException((HttpStatusCode)500, "", null, new Uri("a/b?k", UriKind.Relative)).Message);
         Assert.Equal(HttpStatusCode.Forbidden, e.StatusCode);
         Assert.Contains("sig=x", e.Address!.Query, StringComparison.Ordinal);
     }

@@ -6,7 +6,9 @@ using Weir.Resilience;
 
 namespace Weir.Http;
 
-/// <summary>Downloads files over connections that break: each attempt continues where the one before it ended, also after the program was started again.</summary>
+/// <summary>
+/// Downloads files over connections that break: each attempt continues where the one before it ended, also after the program was started again.
+/// </summary>
 /// <remarks>
 /// <para>
 /// The bytes go to <c>PATH.part</c>, and <c>PATH.part.txt</c> says what they are a part of. Only a complete file gets the name itself, in one step. After a

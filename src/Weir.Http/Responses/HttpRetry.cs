@@ -6,8 +6,8 @@ namespace Weir.Http;
 /// <summary>Which failures of HTTP calls are worth another attempt, and when: functions for <c>IsTransient</c> and <c>DelayHint</c>.</summary>
 /// <remarks>
 /// <para>
-/// The functions know nothing about the request. A call that changes something, such as a POST, may have had its effect although the response was lost. Retry it
-/// only if the server recognises repetitions, for example by an idempotency key.
+/// The functions know nothing about the request. A call that changes something, such as a POST, may have had its effect although the response was lost. Retry
+/// it only if the server recognises repetitions, for example by an idempotency key.
 /// </para>
 /// <para>All methods are thread-safe.</para>
 /// </remarks>
@@ -16,8 +16,9 @@ public static class HttpRetry
     /// <summary>Whether a status means that the same request may succeed later.</summary>
     /// <param name="status">The status of a response.</param>
     /// <returns>
-    /// <see langword="true"/> for 408 (request timeout), 425 (too early), 429 (too many requests), and every 5xx except 501 (not implemented), 505 (HTTP version
-    /// not supported), 506 (variant also negotiates), 508 (loop detected), 510 (not extended) and 511 (network authentication required), which do not go away.
+    /// <see langword="true"/> for 408 (request timeout), 425 (too early), 429 (too many requests), and every 5xx except 501 (not implemented), 505 (HTTP
+    /// version not supported), 506 (variant also negotiates), 508 (loop detected), 510 (not extended) and 511 (network authentication required), which do not
+    /// go away.
     /// </returns>
     /// <remarks>The statuses are those of RFC 9110, RFC 6585 and RFC 8470.</remarks>
     public static bool IsTransient(HttpStatusCode status) => (int)status switch
@@ -41,8 +42,8 @@ public static class HttpRetry
     /// <summary>The delay that the server asked for with <c>Retry-After</c>. Set it as <see cref="RetryOptions.DelayHint"/>.</summary>
     /// <param name="exception">A call's exception.</param>
     /// <returns>
-    /// The delay of an <see cref="HttpStatusException"/>; <see langword="null"/> if the server stated none, or if the exception is of another type. The platform's
-    /// own <see cref="HttpRequestException"/> does not keep the header: use <see cref="HttpStatusHandler"/> or
+    /// The delay of an <see cref="HttpStatusException"/>; <see langword="null"/> if the server stated none, or if the exception is of another type. The
+    /// platform's own <see cref="HttpRequestException"/> does not keep the header: use <see cref="HttpStatusHandler"/> or
     /// <see cref="HttpResponses.EnsureSuccess"/>.
     /// </returns>
     public static TimeSpan? RetryAfter(Exception exception) => (exception as HttpStatusException)?.RetryAfter;

@@ -9,7 +9,9 @@ public sealed class HttpStatusException : HttpRequestException
     /// <param name="statusCode">The status of the response.</param>
     /// <param name="reason">The reason phrase of the response, if any.</param>
     /// <param name="method">The method of the request, if known.</param>
-    /// <param name="address">The address of the request, if known. The message leaves out its user information, query and fragment, which may be secret.</param>
+    /// <param name="address">
+    /// The address of the request, if known. The message leaves out its user information, query and fragment, which may be secret.
+    /// </param>
     /// <param name="retryAfter">How long the server asks to wait; <see langword="null"/> if it did not say.</param>
     public HttpStatusException(
         HttpStatusCode statusCode, string? reason = null, HttpMethod? method = null, Uri? address = null, TimeSpan? retryAfter = null)
