@@ -31,7 +31,7 @@ internal sealed class CodeYouth(TimeProvider time)
     private long _period;
 
     /// <summary>Whether the code is no longer young.</summary>
-    public bool IsOver { get; private set; }
+    public bool IsOver;
 
     /// <summary>Whether this call is for learning. Ask once per call, while the code is young.</summary>
     public bool IsTurnToLearn()

@@ -5,7 +5,7 @@ namespace Weir.Core.Dispatch;
 /// <summary>The thread pool, and spare threads while all of its own are stuck.</summary>
 internal sealed class PoolExecutor : Executor
 {
-    public static PoolExecutor Instance { get; } = new();
+    public static readonly PoolExecutor Instance = new();
 
     public override int Threads => Environment.ProcessorCount;
 

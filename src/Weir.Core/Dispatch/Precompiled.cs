@@ -8,10 +8,36 @@ namespace Weir.Core.Dispatch;
 /// This is only possible here, because the code of generic types is compiled ahead with the assembly of these types, for arguments that it knows: references,
 /// which share their code, and numbers. All others are compiled as the process runs.
 /// </summary>
+/// <remarks>
+/// A call brings in what it calls, but not what is called through a base class. The name of a type brings in all of its methods, if the type is exact: not in a
+/// method whose own type arguments are references. So the types are listed one by one.
+/// </remarks>
 internal static class Precompiled
 {
+    private static readonly Type[] Types =
+    [
+        typeof(Source<object>), typeof(Source<int>), typeof(Source<long>),
+        typeof(ArraySource<object>), typeof(ListSource<object>), typeof(CollectionSource<object>), typeof(LazySource<object>), typeof(AsyncSource<object>),
+        typeof(BatchSource<object>),
+        typeof(StreamOutput<object>), typeof(StreamOutput<int>), typeof(UnorderedOutput<object>), typeof(OrderedOutput<object>),
+        typeof(PumpWorker<object, object, PendingResult<object>, SelectorCall<object, object>, ListSink<object>>),
+        typeof(PumpWorker<object, object, PendingResult<object>, SelectorCall<object, object>, GrowingListSink<object>>),
+        typeof(PumpWorker<object, object, PendingResult<object>, SelectorCall<object, object>, OutcomeSink<object>>),
+        typeof(PumpWorker<object, object, PendingResult<object>, SelectorCall<object, object>, StreamSink<object>>),
+        typeof(PumpWorker<object, int, PendingResult<int>, SelectorCall<object, int>, ListSink<int>>),
+        typeof(PumpWorker<object, int, PendingResult<int>, SelectorCall<object, int>, GrowingListSink<int>>),
+        typeof(PumpWorker<object, int, PendingResult<int>, SelectorCall<object, int>, OutcomeSink<int>>),
+        typeof(PumpWorker<object, int, PendingResult<int>, SelectorCall<object, int>, StreamSink<int>>),
+        typeof(PumpWorker<int, object, PendingResult<object>, SelectorCall<int, object>, ListSink<object>>),
+        typeof(PumpWorker<int, object, PendingResult<object>, SelectorCall<int, object>, GrowingListSink<object>>),
+        typeof(PumpWorker<int, object, PendingResult<object>, SelectorCall<int, object>, OutcomeSink<object>>),
+        typeof(PumpWorker<int, object, PendingResult<object>, SelectorCall<int, object>, StreamSink<object>>),
+        typeof(PumpWorker<object, Nothing, PendingNothing, ActionCall<object>, DiscardSink>),
+    ];
+
     public static void All(object[] objects, int[] numbers, PumpSettings settings)
     {
+        _ = Types;
         Runs<object, object>(objects, settings);
         Runs<object, int>(objects, settings);
         Runs<int, object>(numbers, settings);
@@ -22,31 +48,24 @@ internal static class Precompiled
 
     private static void Runs<TItem, TResult>(TItem[] items, PumpSettings settings)
     {
-        SelectorCall<TItem, TResult> call = new(static (_, _) => default);
+        Func<TItem, CancellationToken, ValueTask<TResult>> call = static (_, _) => default;
+        Source<TItem> source = SourceOf.Enumerable(items);
+        _ = Batches.Enumerable(items, 1);
         ListCompletion<TResult> completion = new(items.Length);
-        Start<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, ListSink<TResult>>(items, call, new(completion), settings);
-        Start<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, GrowingListSink<TResult>>(items, call, new(completion), settings);
         OutcomeCompletion<TResult> outcomes = new(items.Length);
-        Start<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, OutcomeSink<TResult>>(items, call, new(outcomes), settings);
         UnorderedOutput<TResult> unordered = new(1, 0, null!);
         OrderedOutput<TResult> ordered = new(1, 0, null!);
-        Start<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, StreamSink<TResult>>(items, call, new(unordered), settings);
+        PlainRun.Make(source, call, new ListSink<TResult>(completion), settings, null).Start(1, default);
+        PlainRun.Make(source, call, new GrowingListSink<TResult>(completion), settings, null).Start(1, default);
+        PlainRun.Make(source, call, new OutcomeSink<TResult>(outcomes), settings, null).Start(1, default);
+        PlainRun.Make(source, call, new StreamSink<TResult>(unordered), settings, null).Start(1, default);
         _ = unordered.MoveNextAsync().AsTask();
         _ = ordered.MoveNextAsync().AsTask();
     }
 
     private static void Actions<TItem>(TItem[] items, PumpSettings settings)
     {
-        ActionCall<TItem> call = new(static (_, _) => default);
-        Start<TItem, Nothing, PendingNothing, ActionCall<TItem>, DiscardSink>(items, call, new(new TaskCompletionSource()), settings);
-    }
-
-    private static void Start<TItem, TResult, TPending, TCall, TSink>(TItem[] items, TCall call, TSink sink, PumpSettings settings)
-        where TPending : struct, IPending<TResult>
-        where TCall : struct, ICall<TItem, TPending>
-        where TSink : struct, ISink<TResult>
-    {
-        Pump<TItem, TResult, TPending, TCall, TSink> pump = new(SourceOf.Enumerable(items), call, sink, settings);
-        pump.Start(1, default);
+        Func<TItem, CancellationToken, ValueTask> action = static (_, _) => default;
+        PlainRun.MakeDiscard(SourceOf.Enumerable(items), action, new TaskCompletionSource(), settings, null).Start(1, default);
     }
 }

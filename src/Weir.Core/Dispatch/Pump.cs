@@ -20,7 +20,6 @@ namespace Weir.Core.Dispatch;
 internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
 {
     private readonly Lock _gate = new();
-    private readonly PumpSettings _settings;
     private readonly CancellationTokenSource _stopped = new();
     private CancellationTokenRegistration _callerToken;
     private CancellationTokenRegistration _otherCallerToken;
@@ -40,7 +39,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     protected Pump(PumpSettings settings, bool guarded = false)
     {
         Debug.Assert(settings.Limit >= 1, "Limits are validated by the public API.");
-        _settings = settings;
+        Settings = settings;
         _limit = settings.Limit;
         IsGuarded = guarded || settings.Guarded || settings.PerItemTimeout is not null;
         Token = _stopped.Token;
@@ -49,25 +48,25 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     }
 
     /// <summary>The token that this run's user code gets. It is cancelled when the run stops for any reason.</summary>
-    public CancellationToken Token { get; }
+    public readonly CancellationToken Token;
 
     /// <summary>The caller's context, under which user code runs. Null when the caller suppressed its flow.</summary>
-    public ExecutionContext? Context { get; }
+    public readonly ExecutionContext? Context;
 
     /// <summary>Whether the run was stopped before its end. Then no further item starts.</summary>
     public bool IsOver => _over;
 
     /// <summary>Whether items can be given up while they run.</summary>
-    public bool IsGuarded { get; }
+    public readonly bool IsGuarded;
 
     /// <summary>
     /// Whether the stall watch determines when an item that lasts for a while began: within one of its periods, by the run's own clock. Set before the start;
     /// for a clock that is not the system's, only by tests.
     /// </summary>
-    public bool SeesStarts { get; set; }
+    public bool SeesStarts;
 
-    /// <summary>Whether workers take turns to read.</summary>
-    public bool TakesTurns { get; protected init; }
+    /// <summary>Whether workers take turns to read. Set by the constructor.</summary>
+    public bool TakesTurns;
 
     /// <summary>How many items may be in flight at once. A worker above the limit leaves when its item ends.</summary>
     public int Limit => Volatile.Read(ref _limit);
@@ -78,7 +77,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     /// <summary>Whether there are more workers than the limit allows. One more is allowed while a reader's place is lent to it.</summary>
     public bool HasTooMany => Volatile.Read(ref _live) - Volatile.Read(ref _limit) is var over && over > 0 && !(over == 1 && IsLent);
 
-    public PumpSettings Settings => _settings;
+    public readonly PumpSettings Settings;
 
     private ref RunSample Past => ref (_pastOrNone ??= new StrongBox<RunSample>()).Value;
 
@@ -125,9 +124,9 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
             _queued = 1;
         }
 
-        if ((_limit > 1 || IsGuarded || _settings.Adaptive is not null) && KnownCount != 1)
+        if ((_limit > 1 || IsGuarded || Settings.Adaptive is not null) && KnownCount != 1)
         {
-            SeesStarts |= _settings.TimeProvider == TimeProvider.System;
+            SeesStarts |= Settings.TimeProvider == TimeProvider.System;
             // Before the tokens: a cancelled one ends the run immediately, and the end removes the run from the watch.
             StallWatch.Add(this);
         }
@@ -152,7 +151,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
             }
         }
 
-        _settings.Executor.QueueNext(first);
+        Settings.Executor.QueueNext(first);
         for (int i = 1; i < eager; i++)
         {
             AddQueued();
@@ -222,7 +221,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
 
         if (worker is not null)
         {
-            _settings.Executor.Queue(worker);
+            Settings.Executor.Queue(worker);
         }
     }
 

@@ -53,11 +53,11 @@ internal abstract partial class Pump
     {
         if (urgent)
         {
-            _settings.Executor.QueueUrgently(worker);
+            Settings.Executor.QueueUrgently(worker);
         }
         else
         {
-            _settings.Executor.Queue(worker);
+            Settings.Executor.Queue(worker);
         }
     }
 

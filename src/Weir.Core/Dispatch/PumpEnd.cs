@@ -13,7 +13,7 @@ internal abstract partial class Pump
         {
             using (_gate.Hold())
             {
-                return _failures ??= new FailureLog(_settings.ErrorMode);
+                return _failures ??= new FailureLog(Settings.ErrorMode);
             }
         }
     }
@@ -114,7 +114,7 @@ internal abstract partial class Pump
     {
         if (Context is { } context)
         {
-            ExecutionContext.Run(context, static pump => ((Pump)pump!).Finish(), this);
+            ExecutionContext.Run(context, Finish, this);
         }
         else
         {
@@ -128,6 +128,8 @@ internal abstract partial class Pump
         _callerToken.Unregister();
         _otherCallerToken.Unregister();
     }
+
+    private static void Finish(object? pump) => ((Pump)pump!).Finish();
 
     /// <summary>Ends the run. Never throws: whatever goes wrong here reaches the code that waits for the run.</summary>
     private void Finish()
@@ -193,13 +195,18 @@ internal abstract partial class Pump
     {
         try
         {
-            CloseDelays();
-            for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
+            try
             {
-                worker.Retire();
+                CloseDelays();
+                for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
+                {
+                    worker.Retire();
+                }
             }
-
-            _settings.OnEnd?.Invoke();
+            finally
+            {
+                Settings.OnEnd?.Invoke();
+            }
         }
         catch (Exception e)
         {
@@ -209,7 +216,7 @@ internal abstract partial class Pump
 
         // The awaiting code may run right here. A pool thread that was started for this run and has nothing left to do can afford that.
         // A dedicated thread cannot.
-        if (_settings.Executor.MayRunHere || SpareThreads.IsCurrent)
+        if (Settings.Executor.MayRunHere || SpareThreads.IsCurrent)
         {
             CompleteRun();
         }

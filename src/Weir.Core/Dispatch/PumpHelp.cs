@@ -21,7 +21,7 @@ internal abstract partial class Pump
     public bool HasWaitingForTurn => Volatile.Read(ref _waitingForTurn) > 0;
 
     /// <summary>The run's index in the stall watch's list, or -1 if it is not in the list. Guarded by the watch's lock.</summary>
-    public int WatchIndex { get; set; } = -1;
+    public int WatchIndex = -1;
 
     /// <summary>Called by a worker that has given up the turn and is about to run what it read. One of the workers that wait for the turn takes it.</summary>
     public void CallWaitingForTurn()
@@ -41,7 +41,7 @@ internal abstract partial class Pump
 
         if (worker is not null)
         {
-            _settings.Executor.QueueNext(worker);
+            Settings.Executor.QueueNext(worker);
         }
     }
 
@@ -86,7 +86,7 @@ internal abstract partial class Pump
         }
 
         Volatile.Write(ref _nextHelp, now + Volatile.Read(ref _helpPause));
-        if (CountExecuting() < _settings.Executor.Threads)
+        if (CountExecuting() < Settings.Executor.Threads)
         {
             AddQueued();
         }
@@ -122,7 +122,7 @@ internal abstract partial class Pump
         }
 
         bool stalled = claims == Interlocked.Exchange(ref _claimsSeen, claims) && executing > 0;
-        if (!stalled || _over || (saturated && executing >= _settings.Executor.Threads))
+        if (!stalled || _over || (saturated && executing >= Settings.Executor.Threads))
         {
             return;
         }

@@ -48,7 +48,7 @@ internal abstract partial class Pump
             _queued++;
         }
 
-        _settings.Executor.Queue(worker);
+        Settings.Executor.Queue(worker);
     }
 
     /// <summary>Whether the run of a queued worker still exists.</summary>

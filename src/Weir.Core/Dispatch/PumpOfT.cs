@@ -20,13 +20,13 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     /// <summary>The source, if a worker may keep the turn over many tiny items. Then nothing is ever given back, and there are no pauses.</summary>
     public readonly OneByOneSource<TItem>? Keepable;
 
-    private readonly DelayQueue<TItem>? _delays;
+    // Created for the first item that waits, because most runs with retries need none.
+    private DelayQueue<TItem>? _delays;
 
     public Pump(Source<TItem> source, TCall call, TSink sink, PumpSettings settings, IRecovery<TResult>? recovery = null)
         : base(settings, guarded: recovery?.AttemptTimeout is not null)
     {
         Recovery = recovery;
-        _delays = recovery is null ? null : new DelayQueue<TItem>(source, settings.TimeProvider, OnDue);
         Source = source;
         TakesTurns = source.TakesTurns;
         Keepable = IsGuarded || recovery is not null || WatchesPauses || call.InvokesInPlace ? null : source as OneByOneSource<TItem>;
@@ -83,13 +83,25 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
         // Counted first, so that the run does not end while no worker and no queue has the item.
         CountDelayed();
-        if (_delays!.TryAdd(chunk, dueAt, until))
+        if (Delays().TryAdd(chunk, dueAt, until))
         {
             return true;
         }
 
         OnDue(1);
         return false;
+    }
+
+    // A worker that asks for the queue is in the run, so the run cannot end meanwhile and leave the queue open.
+    private DelayQueue<TItem> Delays()
+    {
+        if (Volatile.Read(ref _delays) is { } delays)
+        {
+            return delays;
+        }
+
+        DelayQueue<TItem> made = new(Source, Settings.TimeProvider, OnDue);
+        return Interlocked.CompareExchange(ref _delays, made, null) ?? made;
     }
 
     protected override void AddTo(ref RunSample sample)
@@ -103,24 +115,34 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
     protected override void CloseDelays()
     {
-        if (_delays is null)
+        if (Recovery is not null)
         {
-            return;
+            CloseDelaysForGood();
         }
+    }
 
+    // Separate, so that runs without a recovery do not compile it.
+    private void CloseDelaysForGood()
+    {
         // Waiting items, and due items that no worker has claimed. For both, only one thing matters: whether the item was ever attempted.
         int waited = 0;
-        foreach (Chunk<TItem> item in _delays.Close())
+        if (_delays is not null)
         {
-            Source.GiveBack(item);
-            waited++;
+            foreach (Chunk<TItem> item in _delays.Close())
+            {
+                Source.GiveBack(item);
+                waited++;
+            }
         }
 
         int attempted = 0;
-        foreach (long index in Source.TakeAttempted())
+        if (Source.HasStash)
         {
-            Sink.Unsuccessful(index, StoppedAs, StoppedError);
-            attempted++;
+            foreach (long index in Source.TakeAttempted())
+            {
+                Sink.Unsuccessful(index, StoppedAs, StoppedError);
+                attempted++;
+            }
         }
 
         if (waited + attempted > 0)

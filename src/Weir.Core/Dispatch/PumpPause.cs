@@ -9,7 +9,7 @@ internal abstract partial class Pump
     private long _throttles;
     private long _drains;
 
-    protected bool WatchesPauses => _settings.CountsPauses || _settings.OnThrottle is not null || _settings.OnDrain is not null;
+    protected bool WatchesPauses => Settings.CountsPauses || Settings.OnThrottle is not null || Settings.OnDrain is not null;
 
     /// <summary>Records that reading pauses.</summary>
     /// <returns>The hook's call, once for each pause; otherwise null.</returns>
@@ -30,7 +30,7 @@ internal abstract partial class Pump
             _paused = true;
             _throttles++;
             _pausedAt = NextIndex;
-            return _settings.OnThrottle is { } hook ? CallInTurnNeedsLock(hook) : null;
+            return Settings.OnThrottle is { } hook ? CallInTurnNeedsLock(hook) : null;
         }
     }
 
@@ -52,7 +52,7 @@ internal abstract partial class Pump
 
             _paused = false;
             _drains++;
-            return _settings.OnDrain is { } hook ? CallInTurnNeedsLock(hook) : null;
+            return Settings.OnDrain is { } hook ? CallInTurnNeedsLock(hook) : null;
         }
     }
 

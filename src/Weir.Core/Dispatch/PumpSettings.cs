@@ -2,39 +2,40 @@ using Weir.Core.Sinks;
 
 namespace Weir.Core.Dispatch;
 
-/// <summary>The settings of a run.</summary>
+/// <summary>The settings of a run. Set when they are made, and never after that.</summary>
+/// <remarks>Fields, here and in the engine's other inner types: each accessor is one more method that the first run of a process compiles.</remarks>
 internal sealed record PumpSettings
 {
     /// <summary>How many items may be in flight at once.</summary>
-    public required int Limit { get; init; }
+    public required int Limit;
 
     /// <summary>Moves the limit during the run, or null.</summary>
-    public AdaptiveController? Adaptive { get; init; }
+    public AdaptiveController? Adaptive;
 
-    public required ErrorMode ErrorMode { get; init; }
+    public required ErrorMode ErrorMode;
 
     /// <summary>How long one item may take, or null.</summary>
-    public TimeSpan? PerItemTimeout { get; init; }
+    public TimeSpan? PerItemTimeout;
 
     /// <summary>The user's hook for a failed item: false stops the run.</summary>
-    public Func<long, Exception, ValueTask<bool>>? OnError { get; init; }
+    public Func<long, Exception, ValueTask<bool>>? OnError;
 
     /// <summary>The user's hook for when reading pauses because the consumer is behind.</summary>
-    public Func<long, ValueTask>? OnThrottle { get; init; }
+    public Func<long, ValueTask>? OnThrottle;
 
     /// <summary>The user's hook for when reading resumes after a pause.</summary>
-    public Func<long, ValueTask>? OnDrain { get; init; }
+    public Func<long, ValueTask>? OnDrain;
 
     /// <summary>Whether pauses are counted even though there is no hook for them.</summary>
-    public bool CountsPauses { get; init; }
+    public bool CountsPauses;
 
     /// <summary>Whether running items can be given up, which costs one atomic operation per item. Always true with an item timeout.</summary>
-    public bool Guarded { get; init; }
+    public bool Guarded;
 
     /// <summary>Called once when all items of the run have ended, before the run itself ends.</summary>
-    public Action? OnEnd { get; init; }
+    public Action? OnEnd;
 
-    public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
+    public TimeProvider TimeProvider = TimeProvider.System;
 
-    public Executor Executor { get; init; } = PoolExecutor.Instance;
+    public Executor Executor = PoolExecutor.Instance;
 }

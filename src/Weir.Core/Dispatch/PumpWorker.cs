@@ -13,19 +13,19 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
     private Action? _continuation;
 
     /// <summary>The next in the list of all workers of the run.</summary>
-    public PumpWorker? NextCreated { get; set; }
+    public PumpWorker? NextCreated;
 
     /// <summary>The next in the list of workers without work.</summary>
-    public PumpWorker? NextIdle { get; set; }
+    public PumpWorker? NextIdle;
 
     /// <summary>Whether the worker waits for a thread. Then it holds no item.</summary>
-    public bool IsQueued { get; set; }
+    public bool IsQueued;
 
     /// <summary>Whether a thread is inside this worker. A hint for the stall watch, which reads it without a lock.</summary>
-    public bool IsExecuting { get; private set; }
+    public bool IsExecuting;
 
     /// <summary>Whether the thread inside this worker was started for the run, rather than having come to complete an item.</summary>
-    public bool IsOnOwnThread { get; private set; }
+    public bool IsOnOwnThread;
 
     /// <summary>How often the worker claimed. Written by the worker alone.</summary>
     public abstract long Claims { get; }
@@ -96,12 +96,13 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
         }
         else
         {
-            ExecutionContext.Run(context, static worker => Drive((PumpWorker)worker!), this);
+            ExecutionContext.Run(context, Drive, this);
         }
     }
 
-    private static void Drive(PumpWorker worker)
+    private static void Drive(object? state)
     {
+        var worker = (PumpWorker)state!;
         Pump run = worker.Run;
         bool ownThread = worker.IsOnOwnThread;
         for (PumpWorker? current = worker; current is not null;)

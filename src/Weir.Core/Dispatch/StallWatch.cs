@@ -18,7 +18,7 @@ internal static class StallWatch
     private static readonly List<Pump> Runs = [];
 
     // Threads and their stalls are real, so this clock is the system's, not the run's.
-    private static readonly WatchTimer Timer = new(static _ => Tick(), null);
+    private static readonly WatchTimer Timer = new(Tick, null);
     private static bool _ticking;
     private static int _idle;
     private static TimeSpan _cpu;
@@ -59,7 +59,7 @@ internal static class StallWatch
         }
     }
 
-    private static void Tick()
+    private static void Tick(object? state)
     {
         Pump[] runs;
         using (Gate.Hold())

@@ -14,7 +14,8 @@ internal sealed class ListCompletion<TResult> : TaskCompletionSource<List<TResul
         CollectionsMarshal.SetCount(List, count);
     }
 
-    public List<TResult> List { get; private set; }
+    /// <summary>The results; after the completion, those that the caller gets.</summary>
+    public List<TResult> List;
 
     /// <summary>Records that an item has no result.</summary>
     public void Skip(long index)
@@ -49,7 +50,11 @@ internal sealed class ListCompletion<TResult> : TaskCompletionSource<List<TResul
         else
         {
             List = segments?.ToList((int)end.Claimed) ?? List;
-            CloseGaps(end);
+            if (_skipped is not null || end.Claimed != List.Count || !ReferenceEquals(end.LeftOver, NothingLeft.Ranges))
+            {
+                CloseGaps(end);
+            }
+
             if (result == RunResult.FailedInPart)
             {
                 TrySetException(new ItemsFailedException<TResult>(end.Failures!.Collected!, List));
@@ -63,11 +68,6 @@ internal sealed class ListCompletion<TResult> : TaskCompletionSource<List<TResul
 
     private void CloseGaps(RunEnd end)
     {
-        if (_skipped is null && end.Claimed == List.Count && ReferenceEquals(end.LeftOver, NothingLeft.Ranges))
-        {
-            return;
-        }
-
         List<long> gaps = _skipped ?? [];
         foreach ((long first, int count) in end.LeftOver)
         {

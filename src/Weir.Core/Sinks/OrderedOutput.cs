@@ -9,23 +9,21 @@ namespace Weir.Core.Sinks;
 internal sealed class OrderedOutput<TResult>(int limit, int capacity, Func<StreamOutput<TResult>, IRunHandle> start)
     : StreamOutput<TResult>(limit, capacity, start)
 {
+    // What a slot holds. Bytes, whose pool is compiled with .NET itself, and no type of our own.
+    private const byte Empty = 0;
+    private const byte Result = 1;
+    private const byte Skipped = 2;
+
     private TResult[] _results = [];
-    private Slot[] _slots = [];
+    private byte[] _slots = [];
     private int _mask = -1;
     private long _head;
-
-    private enum Slot : byte
-    {
-        Empty = 0,
-        Result,
-        Skipped,
-    }
 
     protected override bool AddNeedsLock(long index, TResult result)
     {
         int slot = SlotNeedsLock(index);
         _results[slot] = result;
-        _slots[slot] = Slot.Result;
+        _slots[slot] = Result;
         return index == _head;
     }
 
@@ -33,20 +31,20 @@ internal sealed class OrderedOutput<TResult>(int limit, int capacity, Func<Strea
     {
         // In two steps: finding the slot may replace the array.
         int slot = SlotNeedsLock(index);
-        _slots[slot] = Slot.Skipped;
+        _slots[slot] = Skipped;
         if (index != _head)
         {
             return false;
         }
 
         PassSkippedNeedsLock();
-        return _slots[(int)(_head & _mask)] == Slot.Result;
+        return _slots[(int)(_head & _mask)] == Result;
     }
 
     protected override int TakeNeedsLock(ref TResult[] buffer)
     {
         int count = 0;
-        while (_mask >= 0 && _slots[(int)(_head & _mask)] == Slot.Result)
+        while (_mask >= 0 && _slots[(int)(_head & _mask)] == Result)
         {
             if (count == buffer.Length)
             {
@@ -56,7 +54,7 @@ internal sealed class OrderedOutput<TResult>(int limit, int capacity, Func<Strea
             int slot = (int)(_head & _mask);
             buffer[count++] = _results[slot];
             _results[slot] = default!;
-            _slots[slot] = Slot.Empty;
+            _slots[slot] = Empty;
             _head++;
             PassSkippedNeedsLock();
         }
@@ -68,7 +66,7 @@ internal sealed class OrderedOutput<TResult>(int limit, int capacity, Func<Strea
     {
         buffer = buffer.Length == 0 ? Grow(buffer, 1, Window) : buffer;
         int count = 0;
-        while (count < buffer.Length && _head < missing.Count && (_mask < 0 || _slots[(int)(_head & _mask)] != Slot.Result))
+        while (count < buffer.Length && _head < missing.Count && (_mask < 0 || _slots[(int)(_head & _mask)] != Result))
         {
             buffer[count++] = missing.Make(_head++);
         }
@@ -87,9 +85,9 @@ internal sealed class OrderedOutput<TResult>(int limit, int capacity, Func<Strea
 
     private void PassSkippedNeedsLock()
     {
-        while (_slots[(int)(_head & _mask)] == Slot.Skipped)
+        while (_slots[(int)(_head & _mask)] == Skipped)
         {
-            _slots[(int)(_head & _mask)] = Slot.Empty;
+            _slots[(int)(_head & _mask)] = Empty;
             _head++;
             ReleaseNeedsLock(1);
         }
@@ -104,7 +102,7 @@ internal sealed class OrderedOutput<TResult>(int limit, int capacity, Func<Strea
         }
 
         int slot = (int)(index & _mask);
-        Debug.Assert(_slots[slot] == Slot.Empty, "The window keeps items that share a slot apart.");
+        Debug.Assert(_slots[slot] == Empty, "The window keeps items that share a slot apart.");
         return slot;
     }
 
@@ -117,7 +115,7 @@ internal sealed class OrderedOutput<TResult>(int limit, int capacity, Func<Strea
         }
 
         TResult[] results = System.Buffers.ArrayPool<TResult>.Shared.Rent(size);
-        Slot[] slots = System.Buffers.ArrayPool<Slot>.Shared.Rent(size);
+        byte[] slots = System.Buffers.ArrayPool<byte>.Shared.Rent(size);
         Array.Clear(slots);
         for (long i = _head; i <= _head + _mask; i++)
         {

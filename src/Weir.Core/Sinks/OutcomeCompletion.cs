@@ -3,7 +3,7 @@ namespace Weir.Core.Sinks;
 /// <summary>The end of a run whose caller gets each outcome. An item's failure is not thrown, but a failure of the source is.</summary>
 internal sealed class OutcomeCompletion<TResult>(int count) : TaskCompletionSource<ItemOutcome<TResult>[]>
 {
-    public ItemOutcome<TResult>[] Outcomes { get; private set; } = count > 0 ? new ItemOutcome<TResult>[count] : [];
+    public ItemOutcome<TResult>[] Outcomes = count > 0 ? new ItemOutcome<TResult>[count] : [];
 
     /// <summary>Completes with outcomes that are stored elsewhere. They are collected only if they are returned.</summary>
     public void Complete<TState>(RunEnd end, TState state, Func<RunEnd, TState, ItemOutcome<TResult>[]> gather)

@@ -11,6 +11,12 @@ internal readonly record struct RunEnd(
     long Claimed,
     IEnumerable<(long First, int Count)> LeftOver)
 {
+    // Fields, like the engine's other inner data.
+    public readonly CancellationToken? Cancelled = Cancelled;
+    public readonly FailureLog? Failures = Failures;
+    public readonly long Claimed = Claimed;
+    public readonly IEnumerable<(long First, int Count)> LeftOver = LeftOver;
+
     /// <summary>
     /// What the caller gets. It is decided here and nowhere else: a cancellation by the caller comes first, then the one exception that is thrown as it is,
     /// then all those that were collected.

@@ -30,7 +30,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     private long _consumed;
     private long _ceiling;
     private bool _waiting;
-    private StrongBox<RunEnd>? _end;
+    private Ending? _end;
     private bool _tailed;
     private bool _toldEnd;
 
@@ -114,7 +114,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         bool wake;
         using (Gate.Hold())
         {
-            _end ??= new StrongBox<RunEnd>(end);
+            _end ??= new Ending(end);
             wake = TakeWaiterNeedsLock();
         }
 
@@ -157,11 +157,11 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     }
 
     /// <summary>Stops the run if it is still active, and waits until nothing of it is left.</summary>
-    public async ValueTask DisposeAsync()
+    public ValueTask DisposeAsync()
     {
         if (_disposed)
         {
-            return;
+            return default;
         }
 
         _disposed = true;
@@ -169,19 +169,17 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         _start = null;
         if (_run is null)
         {
-            return;
+            return default;
         }
 
         _run.Abandon();
-        await _ended.Task.ConfigureAwait(false);
-        ReturnBuffer(_taken);
-        _taken = [];
-        _takenCount = 0;
-        _takenNext = 0;
-        using (Gate.Hold())
+        if (!_ended.Task.IsCompleted)
         {
-            DropNeedsLock();
+            return new ValueTask(DropLaterAsync());
         }
+
+        Drop();
+        return default;
     }
 
     bool IValueTaskSource<bool>.GetResult(short token)
@@ -190,7 +188,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         _signal.Reset();
 
         // The thread that woke us left a result or the end, so there is an answer, and it is complete.
-        return Step()!.Value.GetAwaiter().GetResult();
+        return Step().GetValueOrDefault().GetAwaiter().GetResult();
     }
 
     ValueTaskSourceStatus IValueTaskSource<bool>.GetStatus(short token) => _signal.GetStatus(token);
@@ -247,7 +245,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
             return ValueTask.FromCanceled<bool>(token);
         }
 
-        StrongBox<RunEnd>? end;
+        Ending? end;
         using (Gate.Hold())
         {
             AssertInvariants();
@@ -312,6 +310,25 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         _run!.Release();
     }
 
+    // Separate, because nearly all streams have ended when they are disposed.
+    private async Task DropLaterAsync()
+    {
+        await _ended.Task.ConfigureAwait(false);
+        Drop();
+    }
+
+    private void Drop()
+    {
+        ReturnBuffer(_taken);
+        _taken = [];
+        _takenCount = 0;
+        _takenNext = 0;
+        using (Gate.Hold())
+        {
+            DropNeedsLock();
+        }
+    }
+
     private bool TakeWaiterNeedsLock()
     {
         bool waiting = _waiting;
@@ -332,5 +349,11 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     {
         Debug.Assert(Gate.IsHeldByCurrentThread, "The buffers are shared under the gate.");
         Debug.Assert(_ceiling == _consumed + _window, "The ceiling follows what was consumed.");
+    }
+
+    /// <summary>The end of the run in an object of its own, which exists once there is an end.</summary>
+    private sealed class Ending(RunEnd value)
+    {
+        public readonly RunEnd Value = value;
     }
 }

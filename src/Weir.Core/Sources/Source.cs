@@ -128,7 +128,7 @@ internal abstract class Source<T>
     /// The index ranges, in order, of the items that were claimed and given back, or lost by a claim that threw. For the end of a stopped run.
     /// </summary>
     /// <returns><see cref="NothingLeft.Ranges"/> itself at the end of nearly all runs.</returns>
-    public virtual IEnumerable<(long First, int Count)> LeftOver() => _stash is null && _lost is null ? NothingLeft.Ranges : StashedAndLost();
+    public virtual IEnumerable<(long First, int Count)> LeftOver() => !_hasStash && _lost is null ? NothingLeft.Ranges : StashedAndLost();
 
     /// <summary>
     /// Removes the items that came back for another attempt and never got it. They were attempted, so they must not count as items that never ran. For the end

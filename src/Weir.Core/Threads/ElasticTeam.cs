@@ -20,6 +20,9 @@ internal sealed class ElasticTeam(int most, string name) : IDisposable
     private long _replaced;
     private bool _closed;
 
+    /// <summary>Whether the current thread is one of any team.</summary>
+    public static bool IsAnyCurrent => _current is not null;
+
     public object? CurrentHost => _current?.Team == this ? _current : null;
 
     /// <summary>How many threads were abandoned because they were stuck or died.</summary>

@@ -9,7 +9,7 @@ internal static class SpareThreads
     private static readonly ElasticTeam Team = new(int.MaxValue, "Weir spare");
 
     /// <summary>Whether the current thread is a spare thread.</summary>
-    public static bool IsCurrent => Team.CurrentHost is not null;
+    public static bool IsCurrent => ElasticTeam.IsAnyCurrent && Team.CurrentHost is not null;
 
     public static void Queue(IThreadPoolWorkItem work) => Team.Queue(work);
 }

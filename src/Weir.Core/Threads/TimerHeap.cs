@@ -5,7 +5,7 @@ internal sealed class TimerHeap
 {
     private WatchTimer[] _timers = new WatchTimer[16];
 
-    public int Count { get; private set; }
+    public int Count;
 
     /// <summary>The earliest timer. Only valid while there are any.</summary>
     public WatchTimer First => _timers[0];

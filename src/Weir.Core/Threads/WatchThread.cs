@@ -19,7 +19,7 @@ internal sealed class WatchThread(TimeSpan grace)
     private long _wakesAt = long.MinValue;
 
     /// <summary>The process's instance. It stays for two seconds while no timer is set.</summary>
-    public static WatchThread Shared { get; } = new(TimeSpan.FromSeconds(2));
+    public static readonly WatchThread Shared = new(TimeSpan.FromSeconds(2));
 
     /// <summary>Whether the thread exists.</summary>
     public bool IsRunning

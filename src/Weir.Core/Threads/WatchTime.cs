@@ -3,7 +3,7 @@ namespace Weir.Core.Threads;
 /// <summary>The system's clock with the watch's timers, which fire even while no pool thread is free.</summary>
 internal sealed class WatchTime : TimeProvider
 {
-    public static WatchTime Instance { get; } = new();
+    public static readonly WatchTime Instance = new();
 
     /// <summary>The provider for the engine's own timers: the run's clock, unless that is the system's.</summary>
     public static TimeProvider For(TimeProvider time) => time == System ? Instance : time;

@@ -11,15 +11,15 @@ internal sealed class WatchTimer(WatchThread watch, TimerCallback callback, obje
     }
 
     /// <summary>When it fires, as a Stopwatch timestamp. Guarded by the watch's lock, like everything below.</summary>
-    public long Due { get; set; }
+    public long Due;
 
     /// <summary>The interval, in Stopwatch ticks; 0 if it fires only once.</summary>
-    public long Period { get; set; }
+    public long Period;
 
     /// <summary>The position in the watch's heap; -1 while it is not armed.</summary>
-    public int Place { get; set; } = -1;
+    public int Place = -1;
 
-    public bool IsDisposed { get; set; }
+    public bool IsDisposed;
 
     public void Fire() => callback(state);
 

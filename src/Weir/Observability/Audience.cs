@@ -28,7 +28,7 @@ internal sealed class Audience(string assembly, Action prepare, TimeProvider tim
     private int _state;
 
     /// <summary>The audience of the process.</summary>
-    public static Audience Shared { get; } =
+    public static readonly Audience Shared =
         new("System.Diagnostics.DiagnosticSource", static () => _ = RunTrace.HasListeners | WeirMeter.HasListeners, TimeProvider.System);
 
     /// <summary>Whether a run must ask the sources for listeners. False only until there may be one.</summary>

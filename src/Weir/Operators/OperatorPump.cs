@@ -31,25 +31,12 @@ internal static class OperatorPump
                 source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery, trace);
     }
 
+    /// <summary>Creates the run of an action under an adaptive limit and without other policies around an attempt.</summary>
     public static Pump MakeDiscard<TItem, TSink>(
-        Source<TItem> source, Func<TItem, CancellationToken, ValueTask> action, TSink sink, ParallelRunOptions options, PumpSettings settings)
-        where TSink : struct, ISink<Nothing>
-    {
-        if (CallPolicies.Of(options, settings.Adaptive) is not null)
-        {
-            return Make(source, AsSelector(action), sink, options, settings, null);
-        }
-
-        RunRecovery<Nothing>? recovery = RunRecovery<Nothing>.Of(options, null);
-        if (settings.Adaptive is { } adaptive)
-        {
-            return new Pump<TItem, Nothing, AdaptivePendingNothing, AdaptiveActionCall<TItem>, TSink>(
-                source, new AdaptiveActionCall<TItem>(action, adaptive), sink, settings, recovery);
-        }
-
-        return new Pump<TItem, Nothing, PendingNothing, ActionCall<TItem>, TSink>(
-            source, new ActionCall<TItem>(action), sink, settings, recovery);
-    }
+        Source<TItem> source, Func<TItem, CancellationToken, ValueTask> action, TSink sink, ParallelRunOptions options, PumpSettings settings, AdaptiveController adaptive)
+        where TSink : struct, ISink<Nothing> =>
+        new Pump<TItem, Nothing, AdaptivePendingNothing, AdaptiveActionCall<TItem>, TSink>(
+            source, new AdaptiveActionCall<TItem>(action, adaptive), sink, settings, RunRecovery<Nothing>.Of(options, null));
 
     /// <summary>Turns an action into a selector without a result.</summary>
     public static Func<TItem, CancellationToken, ValueTask<Nothing>> AsSelector<TItem>(Func<TItem, CancellationToken, ValueTask> action) =>

@@ -3,6 +3,7 @@ using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
 using Weir.Observability;
+using Weir.Policies;
 
 namespace Weir.Operators;
 
@@ -16,7 +17,7 @@ internal static class OperatorRun
         CancellationToken cancellationToken,
         [CallerMemberName] string operation = "")
     {
-        Fallback.For<TResult>(options.OnFallback);
+        Fallback.Check<TResult>(options.OnFallback);
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled<List<TResult>>(cancellationToken);
@@ -50,8 +51,17 @@ internal static class OperatorRun
         ParallelRunOptions options,
         PumpSettings settings,
         string operation,
-        CancellationToken cancellationToken) =>
-        Start(source, selector, new ListSink<TResult>(completion), options, settings, operation, cancellationToken);
+        CancellationToken cancellationToken)
+    {
+        if (IsPlain(options, settings))
+        {
+            PlainRun.Make(source, selector, new ListSink<TResult>(completion), settings, RunRecovery<TResult>.Of(options, null)).Start(1, cancellationToken);
+        }
+        else
+        {
+            Start(source, selector, new ListSink<TResult>(completion), options, settings, operation, cancellationToken);
+        }
+    }
 
     private static void StartGrowing<TItem, TResult>(
         Source<TItem> source,
@@ -60,8 +70,17 @@ internal static class OperatorRun
         ParallelRunOptions options,
         PumpSettings settings,
         string operation,
-        CancellationToken cancellationToken) =>
-        Start(source, selector, new GrowingListSink<TResult>(completion), options, settings, operation, cancellationToken);
+        CancellationToken cancellationToken)
+    {
+        if (IsPlain(options, settings))
+        {
+            PlainRun.Make(source, selector, new GrowingListSink<TResult>(completion), settings, RunRecovery<TResult>.Of(options, null)).Start(1, cancellationToken);
+        }
+        else
+        {
+            Start(source, selector, new GrowingListSink<TResult>(completion), options, settings, operation, cancellationToken);
+        }
+    }
 
     public static Task<ItemOutcome<TResult>[]> Outcomes<TItem, TResult>(
         Source<TItem> source,
@@ -70,7 +89,7 @@ internal static class OperatorRun
         CancellationToken cancellationToken,
         [CallerMemberName] string operation = "")
     {
-        Fallback.For<TResult>(options.OnFallback);
+        Fallback.Check<TResult>(options.OnFallback);
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
@@ -87,14 +106,52 @@ internal static class OperatorRun
         PumpSettings settings = Settings(options, ErrorMode.BestEffort);
         if (source.KnownCount > 0)
         {
+            StartKnown(source, selector, completion, options, settings, operation, cancellationToken);
+        }
+        else
+        {
+            StartGrowing(source, selector, completion, options, settings, operation, cancellationToken);
+        }
+
+        return completion.Task;
+    }
+
+    private static void StartKnown<TItem, TResult>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        OutcomeCompletion<TResult> completion,
+        ParallelRunOptions options,
+        PumpSettings settings,
+        string operation,
+        CancellationToken cancellationToken)
+    {
+        if (IsPlain(options, settings))
+        {
+            PlainRun.Make(source, selector, new OutcomeSink<TResult>(completion), settings, RunRecovery<TResult>.Of(options, null)).Start(1, cancellationToken);
+        }
+        else
+        {
             Start(source, selector, new OutcomeSink<TResult>(completion), options, settings, operation, cancellationToken);
+        }
+    }
+
+    private static void StartGrowing<TItem, TResult>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        OutcomeCompletion<TResult> completion,
+        ParallelRunOptions options,
+        PumpSettings settings,
+        string operation,
+        CancellationToken cancellationToken)
+    {
+        if (IsPlain(options, settings))
+        {
+            PlainRun.Make(source, selector, new GrowingOutcomeSink<TResult>(completion), settings, RunRecovery<TResult>.Of(options, null)).Start(1, cancellationToken);
         }
         else
         {
             Start(source, selector, new GrowingOutcomeSink<TResult>(completion), options, settings, operation, cancellationToken);
         }
-
-        return completion.Task;
     }
 
     public static Task Discard<TItem>(
@@ -117,18 +174,37 @@ internal static class OperatorRun
 
         TaskCompletionSource completion = new();
         PumpSettings settings = Settings(options, options.ErrorMode);
-        DiscardSink sink = new(completion);
-        if (RunObservation.IsWanted(options))
+        if (IsPlain(options, settings))
+        {
+            PlainRun.MakeDiscard(source, action, completion, settings, RunRecovery<Nothing>.Of(options, null)).Start(1, cancellationToken);
+        }
+        else
+        {
+            StartDiscard(source, action, new DiscardSink(completion), options, settings, operation, cancellationToken);
+        }
+
+        return completion.Task;
+    }
+
+    private static void StartDiscard<TItem>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask> action,
+        DiscardSink sink,
+        ParallelRunOptions options,
+        PumpSettings settings,
+        string operation,
+        CancellationToken cancellationToken)
+    {
+        if (settings.Adaptive is null || CallPolicies.AreIn(options) || RunObservation.IsWanted(options))
         {
             Start(source, OperatorPump.AsSelector(action), sink, options, settings, operation, cancellationToken);
-            return completion.Task;
+            return;
         }
 
         Pump pump = source is ILanes lanes
-            ? OperatorPump.MakeDiscard(source, action, new LaneSink<Nothing, DiscardSink>(sink, lanes), options, settings)
-            : OperatorPump.MakeDiscard(source, action, sink, options, settings);
+            ? OperatorPump.MakeDiscard(source, action, new LaneSink<Nothing, DiscardSink>(sink, lanes), options, settings, settings.Adaptive)
+            : OperatorPump.MakeDiscard(source, action, sink, options, settings, settings.Adaptive);
         pump.Start(1, cancellationToken);
-        return completion.Task;
     }
 
     public static IAsyncEnumerable<TResult> Stream<TItem, TResult>(
@@ -138,23 +214,38 @@ internal static class OperatorRun
         CancellationToken cancellationToken,
         [CallerMemberName] string operation = "")
     {
-        Fallback.For<TResult>(options.OnFallback);
+        Fallback.Check<TResult>(options.OnFallback);
         return new PumpStream<TResult>(
             options.AdaptiveConcurrency?.MaxConcurrency ?? options.MaxDegreeOfParallelism,
             options.ChannelCapacity,
             options.OrderedOutput,
-            (output, enumeratorToken) =>
-                Start(
-                    source(),
-                    selector,
-                    new StreamSink<TResult>(output),
-                    options,
-                    Settings(options, options.ErrorMode),
-                    operation,
-                    cancellationToken,
-                    enumeratorToken),
+            (output, enumeratorToken) => StartStream(source(), selector, output, options, operation, cancellationToken, enumeratorToken),
             cancellationToken);
     }
+
+    private static Pump StartStream<TItem, TResult>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        StreamOutput<TResult> output,
+        ParallelRunOptions options,
+        string operation,
+        CancellationToken cancellationToken,
+        CancellationToken enumeratorToken)
+    {
+        PumpSettings settings = Settings(options, options.ErrorMode);
+        if (!IsPlain(options, settings))
+        {
+            return Start(source, selector, new StreamSink<TResult>(output), options, settings, operation, cancellationToken, enumeratorToken);
+        }
+
+        Pump pump = PlainRun.Make(source, selector, new StreamSink<TResult>(output), settings, RunRecovery<TResult>.Of(options, null));
+        pump.Start(1, cancellationToken, enumeratorToken);
+        return pump;
+    }
+
+    /// <summary>Whether nothing but the user's call is called for an item, and nobody observes the run.</summary>
+    private static bool IsPlain(ParallelRunOptions options, PumpSettings settings) =>
+        settings.Adaptive is null && !CallPolicies.AreIn(options) && !RunObservation.IsWanted(options);
 
     private static Pump Start<TItem, TResult, TSink>(
         Source<TItem> source,

@@ -1,3 +1,6 @@
+using Weir.Core.Sinks;
+using Weir.Policies;
+
 namespace Weir.Operators;
 
 /// <summary>
@@ -6,8 +9,14 @@ namespace Weir.Operators;
 /// </summary>
 internal static class Precompiled
 {
+    private static readonly Type[] Types =
+    [
+        typeof(RunRecovery<object>), typeof(RunRecovery<int>), typeof(RunRecovery<Nothing>),
+    ];
+
     public static void All(object[] objects, int[] numbers, ParallelRunOptions options)
     {
+        _ = Types;
         Calls<object, object>(objects, options);
         Calls<object, int>(objects, options);
         Calls<int, object>(numbers, options);

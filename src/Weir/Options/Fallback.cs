@@ -43,6 +43,15 @@ public abstract class Fallback
 
     /// <summary>The fallback for results of a given type.</summary>
     /// <exception cref="ArgumentException">The fallback returns results of another type.</exception>
+    /// <summary>Refuses a fallback of another type of results.</summary>
+    internal static void Check<TResult>(Fallback? fallback)
+    {
+        if (fallback is not null)
+        {
+            For<TResult>(fallback);
+        }
+    }
+
     internal static TypedFallback<TResult>? For<TResult>(Fallback? fallback) => fallback switch
     {
         null => null,

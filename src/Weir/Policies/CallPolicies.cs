@@ -51,12 +51,13 @@ internal sealed class CallPolicies
 
     public AdaptiveController? Adaptive { get; }
 
+    /// <summary>Whether the options have policies that wrap an attempt.</summary>
+    public static bool AreIn(ParallelRunOptions options) =>
+        options.CircuitBreaker is not null || options.SharedCircuitBreaker is not null || options.RateLimit is not null || options.SharedRateLimit is not null
+        || options.HasItemHooks;
+
     /// <summary>The policies of the options, or null if none wraps an attempt.</summary>
-    public static CallPolicies? Of(ParallelRunOptions options, AdaptiveController? adaptive) =>
-        options.CircuitBreaker is null && options.SharedCircuitBreaker is null && options.RateLimit is null && options.SharedRateLimit is null
-        && !options.HasItemHooks
-            ? null
-            : new CallPolicies(options, adaptive);
+    public static CallPolicies? Of(ParallelRunOptions options, AdaptiveController? adaptive) => AreIn(options) ? new CallPolicies(options, adaptive) : null;
 
     /// <summary>
     /// The limit of one attempt, inside the other policies: its time starts when the rate limit has admitted the attempt, and the circuit breaker learns of it.

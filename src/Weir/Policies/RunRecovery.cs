@@ -26,7 +26,7 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
     /// <summary>The recovery for the options, or null if a failure needs none.</summary>
     public static RunRecovery<TResult>? Of(ParallelRunOptions options, CallPolicies? policies)
     {
-        TypedFallback<TResult>? fallback = Fallback.For<TResult>(options.OnFallback);
+        TypedFallback<TResult>? fallback = options.OnFallback is { } set ? Fallback.For<TResult>(set) : null;
         bool waits = policies?.Guard.Breaker is not null && options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen;
         return options.MaxRetries > 0 || (options.AttemptTimeout is not null && policies is null) || fallback is not null || waits
             ? new RunRecovery<TResult>(options, policies, fallback)

@@ -36,7 +36,9 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         }
 
         OutcomeCompletion<TResult> completion = new(count);
-        Start(RuntimeSource.Of(items, count), count, processor, new OutcomeSink<TResult>(completion), processOptions, cancellationToken, default);
+        CallEnd end = new(_calls);
+        Pump run = PlainRun.Make(RuntimeSource.Of(items, count), processor, new OutcomeSink<TResult>(completion), Settings(processOptions, end), null);
+        Start(run, end, count, processOptions, cancellationToken, default);
         return completion.Task;
     }
 
@@ -65,14 +67,9 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         // The items are already in memory, so any number of them may wait for their key, and no key ever stops another.
         KeyedSource<TItem, TKey> source = new(RuntimeSource.Of(items, count), partitionBy, null, processOptions.MaxPerPartition, count);
         OutcomeCompletion<TResult> completion = new(count);
-        Start(
-            source,
-            count,
-            processor,
-            new LaneSink<TResult, OutcomeSink<TResult>>(new OutcomeSink<TResult>(completion), source),
-            processOptions,
-            cancellationToken,
-            default);
+        CallEnd end = new(_calls);
+        Pump run = PlainRun.Make(source, processor, new OutcomeSink<TResult>(completion), Settings(processOptions, end), null);
+        Start(run, end, count, processOptions, cancellationToken, default);
         return completion.Task;
     }
 
@@ -90,8 +87,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
             limit,
             StreamCapacity,
             orderedOutput,
-            (output, enumeratorToken) => Start(
-                RuntimeSource.Of(items, count), count, processor, new OutcomeStreamSink<TResult>(output), processOptions, cancellationToken, enumeratorToken),
+            (output, enumeratorToken) => StartStream(RuntimeSource.Of(items, count), count, processor, output, processOptions, cancellationToken, enumeratorToken),
             cancellationToken)
         {
             Missing = (count, static index => ((int)index, default)),
@@ -118,8 +114,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
             (output, enumeratorToken) =>
             {
                 KeyedSource<TItem, TKey> source = new(RuntimeSource.Of(items, count), partitionBy, null, processOptions.MaxPerPartition, count);
-                LaneSink<TResult, OutcomeStreamSink<TResult>> sink = new(new OutcomeStreamSink<TResult>(output), source);
-                return Start(source, count, processor, sink, processOptions, cancellationToken, enumeratorToken);
+                return StartStream(source, count, processor, output, processOptions, cancellationToken, enumeratorToken);
             },
             cancellationToken)
         {
@@ -139,30 +134,36 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         return processOptions;
     }
 
-    private Pump Start<TItem, TResult, TSink>(
+    private Pump StartStream<TItem, TResult>(
         Source<TItem> source,
         int count,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
-        TSink sink,
+        StreamOutput<(int Index, ItemOutcome<TResult> Outcome)> output,
         ProcessManyOptions processOptions,
         CancellationToken cancellationToken,
-        CancellationToken otherToken)
-        where TSink : struct, ISink<TResult>
+        CancellationToken enumeratorToken)
     {
-        PumpSettings settings = new()
-        {
-            Limit = limit,
-            ErrorMode = ErrorMode.BestEffort,
-            PerItemTimeout = processOptions.PerItemTimeout,
-            Guarded = true,
-            TimeProvider = options.TimeProvider,
-            Executor = executor,
-        };
         CallEnd end = new(_calls);
-        Pump pump = new Pump<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, RuntimeSink<TResult, TSink>>(
-            source, new SelectorCall<TItem, TResult>(processor), new RuntimeSink<TResult, TSink>(sink, end), settings);
-        end.Begin(pump, processOptions.BatchTimeout, options.TimeProvider);
-        pump.Start(eager ? Math.Min(limit, count) : 1, cancellationToken, otherToken);
-        return pump;
+        Pump run = PlainRun.Make(source, processor, new OutcomeStreamSink<TResult>(output), Settings(processOptions, end), null);
+        Start(run, end, count, processOptions, cancellationToken, enumeratorToken);
+        return run;
+    }
+
+    private PumpSettings Settings(ProcessManyOptions processOptions, CallEnd end) => new()
+    {
+        Limit = limit,
+        ErrorMode = ErrorMode.BestEffort,
+        PerItemTimeout = processOptions.PerItemTimeout,
+        Guarded = true,
+        TimeProvider = options.TimeProvider,
+        Executor = executor,
+        OnEnd = end.Set,
+    };
+
+    private void Start(
+        Pump run, CallEnd end, int count, ProcessManyOptions processOptions, CancellationToken cancellationToken, CancellationToken otherToken)
+    {
+        end.Begin(run, processOptions.BatchTimeout, options.TimeProvider);
+        run.Start(eager ? Math.Min(limit, count) : 1, cancellationToken, otherToken);
     }
 }

@@ -22,7 +22,10 @@ internal sealed class RangeSource<TItem, TResult>(Source<TItem> inner, AutoCall<
     protected override bool IsDrained => inner.IsExhausted;
 
     public override IEnumerable<(long First, int Count)> LeftOver() =>
-        base.LeftOver().Select(range => (range.First, call.At(range.First).Count)).Concat(inner.LeftOver()).Order();
+        base.LeftOver() is var own && own == NothingLeft.Ranges ? inner.LeftOver() : LeftOver(own);
+
+    private IEnumerable<(long First, int Count)> LeftOver(IEnumerable<(long First, int Count)> own) =>
+        own.Select(range => (range.First, call.At(range.First).Count)).Concat(inner.LeftOver()).Order();
 
     public override ValueTask DisposeAsync() => inner.DisposeAsync();
 

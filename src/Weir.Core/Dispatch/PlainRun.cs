@@ -1,0 +1,49 @@
+using Weir.Core.Sinks;
+using Weir.Core.Sources;
+
+namespace Weir.Core.Dispatch;
+
+/// <summary>Makes runs that call nothing but the user's delegate for an item.</summary>
+/// <remarks>
+/// They are made here because the code of generic types and methods is compiled ahead of time only within one assembly: that of the type and of all its arguments.
+/// See <see cref="Precompiled"/>.
+/// </remarks>
+internal static class PlainRun
+{
+    public static Pump Make<TItem, TResult, TSink>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        TSink sink,
+        PumpSettings settings,
+        IRecovery<TResult>? recovery)
+        where TSink : struct, ISink<TResult> =>
+        source is ILanes lanes
+            ? MakeInLanes(source, selector, new LaneSink<TResult, TSink>(sink, lanes), settings, recovery)
+            : new Pump<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, TSink>(
+                source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery);
+
+    public static Pump MakeDiscard<TItem>(
+        Source<TItem> source, Func<TItem, CancellationToken, ValueTask> action, TaskCompletionSource completion, PumpSettings settings, IRecovery<Nothing>? recovery) =>
+        source is ILanes lanes
+            ? MakeDiscardInLanes(source, action, new LaneSink<Nothing, DiscardSink>(new DiscardSink(completion), lanes), settings, recovery)
+            : new Pump<TItem, Nothing, PendingNothing, ActionCall<TItem>, DiscardSink>(
+                source, new ActionCall<TItem>(action), new DiscardSink(completion), settings, recovery);
+
+    // Separate: what a method names is loaded when it is compiled, also what its first call does not use.
+    private static Pump<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, LaneSink<TResult, TSink>> MakeInLanes<TItem, TResult, TSink>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        LaneSink<TResult, TSink> sink,
+        PumpSettings settings,
+        IRecovery<TResult>? recovery)
+        where TSink : struct, ISink<TResult> =>
+        new(source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery);
+
+    private static Pump<TItem, Nothing, PendingNothing, ActionCall<TItem>, LaneSink<Nothing, DiscardSink>> MakeDiscardInLanes<TItem>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask> action,
+        LaneSink<Nothing, DiscardSink> sink,
+        PumpSettings settings,
+        IRecovery<Nothing>? recovery) =>
+        new(source, new ActionCall<TItem>(action), sink, settings, recovery);
+}
