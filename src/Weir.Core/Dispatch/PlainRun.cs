@@ -5,8 +5,8 @@ namespace Weir.Core.Dispatch;
 
 /// <summary>Makes runs that call nothing but the user's delegate for an item.</summary>
 /// <remarks>
-/// They are made here because the code of generic types and methods is compiled ahead of time only within one assembly: that of the type and of all its arguments.
-/// See <see cref="Precompiled"/>.
+/// They are made here because the code of generic types and methods is compiled ahead of time only within one assembly: that of the type and of all its
+/// arguments. See <see cref="Precompiled"/>.
 /// </remarks>
 internal static class PlainRun
 {
@@ -23,7 +23,11 @@ internal static class PlainRun
                 source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery);
 
     public static Pump MakeDiscard<TItem>(
-        Source<TItem> source, Func<TItem, CancellationToken, ValueTask> action, TaskCompletionSource completion, PumpSettings settings, IRecovery<Nothing>? recovery) =>
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask> action,
+        TaskCompletionSource completion,
+        PumpSettings settings,
+        IRecovery<Nothing>? recovery) =>
         source is ILanes lanes
             ? MakeDiscardInLanes(source, action, new LaneSink<Nothing, DiscardSink>(new DiscardSink(completion), lanes), settings, recovery)
             : new Pump<TItem, Nothing, PendingNothing, ActionCall<TItem>, DiscardSink>(

@@ -33,7 +33,12 @@ internal static class OperatorPump
 
     /// <summary>Creates the run of an action under an adaptive limit and without other policies around an attempt.</summary>
     public static Pump MakeDiscard<TItem, TSink>(
-        Source<TItem> source, Func<TItem, CancellationToken, ValueTask> action, TSink sink, ParallelRunOptions options, PumpSettings settings, AdaptiveController adaptive)
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask> action,
+        TSink sink,
+        ParallelRunOptions options,
+        PumpSettings settings,
+        AdaptiveController adaptive)
         where TSink : struct, ISink<Nothing> =>
         new Pump<TItem, Nothing, AdaptivePendingNothing, AdaptiveActionCall<TItem>, TSink>(
             source, new AdaptiveActionCall<TItem>(action, adaptive), sink, settings, RunRecovery<Nothing>.Of(options, null));

@@ -55,7 +55,8 @@ internal static class OperatorRun
     {
         if (IsPlain(options, settings))
         {
-            PlainRun.Make(source, selector, new ListSink<TResult>(completion), settings, RunRecovery<TResult>.Of(options, null)).Start(1, cancellationToken);
+            RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, null);
+            PlainRun.Make(source, selector, new ListSink<TResult>(completion), settings, recovery).Start(1, cancellationToken);
         }
         else
         {
@@ -74,7 +75,8 @@ internal static class OperatorRun
     {
         if (IsPlain(options, settings))
         {
-            PlainRun.Make(source, selector, new GrowingListSink<TResult>(completion), settings, RunRecovery<TResult>.Of(options, null)).Start(1, cancellationToken);
+            RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, null);
+            PlainRun.Make(source, selector, new GrowingListSink<TResult>(completion), settings, recovery).Start(1, cancellationToken);
         }
         else
         {
@@ -127,7 +129,8 @@ internal static class OperatorRun
     {
         if (IsPlain(options, settings))
         {
-            PlainRun.Make(source, selector, new OutcomeSink<TResult>(completion), settings, RunRecovery<TResult>.Of(options, null)).Start(1, cancellationToken);
+            RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, null);
+            PlainRun.Make(source, selector, new OutcomeSink<TResult>(completion), settings, recovery).Start(1, cancellationToken);
         }
         else
         {
@@ -146,7 +149,8 @@ internal static class OperatorRun
     {
         if (IsPlain(options, settings))
         {
-            PlainRun.Make(source, selector, new GrowingOutcomeSink<TResult>(completion), settings, RunRecovery<TResult>.Of(options, null)).Start(1, cancellationToken);
+            RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, null);
+            PlainRun.Make(source, selector, new GrowingOutcomeSink<TResult>(completion), settings, recovery).Start(1, cancellationToken);
         }
         else
         {

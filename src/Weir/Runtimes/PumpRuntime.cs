@@ -87,7 +87,8 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
             limit,
             StreamCapacity,
             orderedOutput,
-            (output, enumeratorToken) => StartStream(RuntimeSource.Of(items, count), count, processor, output, processOptions, cancellationToken, enumeratorToken),
+            (output, enumeratorToken) => StartStream(
+                RuntimeSource.Of(items, count), count, processor, output, processOptions, cancellationToken, enumeratorToken),
             cancellationToken)
         {
             Missing = (count, static index => ((int)index, default)),
