@@ -1,3 +1,5 @@
+// Written by OverloadTextTests from the overloads for calls that return a ValueTask: change those, and run it with WEIR_ACCEPT_OVERLOADS=1.
+using System.Reflection;
 using System.Runtime.CompilerServices;
 using System.Threading.Channels;
 using Weir.Operators;
@@ -9,43 +11,46 @@ public static partial class ParallelOperators
 {
     /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
     ///     ValueTask{TResult}}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
-    [OverloadResolutionPriority(Priority.Task)]
+    [OverloadResolutionPriority(Priority.Synchronous + Priority.Rank)]
     public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult>(
         this IEnumerable<TSource> source,
         int batchSize,
         Func<IReadOnlyList<TSource>, CancellationToken, Task<TResult>> batchSelector,
         ParallelRunOptions? options = null,
         TimeSpan? batchTimeout = null,
-        CancellationToken cancellationToken = default) =>
+        CancellationToken cancellationToken = default,
+        params Missing[] none) =>
         source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), options, batchTimeout, cancellationToken);
 
     /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult}(IAsyncEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
     ///     ValueTask{TResult}}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
-    [OverloadResolutionPriority(Priority.TaskAsynchronous)]
+    [OverloadResolutionPriority(Priority.Asynchronous + Priority.Rank)]
     public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult>(
         this IAsyncEnumerable<TSource> source,
         int batchSize,
         Func<IReadOnlyList<TSource>, CancellationToken, Task<TResult>> batchSelector,
         ParallelRunOptions? options = null,
         TimeSpan? batchTimeout = null,
-        CancellationToken cancellationToken = default) =>
+        CancellationToken cancellationToken = default,
+        params Missing[] none) =>
         source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), options, batchTimeout, cancellationToken);
 
     /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult}(ChannelReader{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
     ///     ValueTask{TResult}}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
-    [OverloadResolutionPriority(Priority.Task)]
+    [OverloadResolutionPriority(Priority.Synchronous + Priority.Rank)]
     public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult>(
         this ChannelReader<TSource> source,
         int batchSize,
         Func<IReadOnlyList<TSource>, CancellationToken, Task<TResult>> batchSelector,
         ParallelRunOptions? options = null,
         TimeSpan? batchTimeout = null,
-        CancellationToken cancellationToken = default) =>
+        CancellationToken cancellationToken = default,
+        params Missing[] none) =>
         source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), options, batchTimeout, cancellationToken);
 
     /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult, TKey}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
     ///     ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
-    [OverloadResolutionPriority(Priority.Task)]
+    [OverloadResolutionPriority(Priority.Synchronous + Priority.Rank)]
     public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult, TKey>(
         this IEnumerable<TSource> source,
         int batchSize,
@@ -53,13 +58,14 @@ public static partial class ParallelOperators
         Func<IReadOnlyList<TSource>, TKey> partitionBy,
         ParallelRunOptions? options = null,
         TimeSpan? batchTimeout = null,
-        CancellationToken cancellationToken = default)
+        CancellationToken cancellationToken = default,
+        params Missing[] none)
         where TKey : notnull =>
         source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), partitionBy, options, batchTimeout, cancellationToken);
 
     /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult, TKey}(IAsyncEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
     ///     ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
-    [OverloadResolutionPriority(Priority.TaskAsynchronous)]
+    [OverloadResolutionPriority(Priority.Asynchronous + Priority.Rank)]
     public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult, TKey>(
         this IAsyncEnumerable<TSource> source,
         int batchSize,
@@ -67,13 +73,14 @@ public static partial class ParallelOperators
         Func<IReadOnlyList<TSource>, TKey> partitionBy,
         ParallelRunOptions? options = null,
         TimeSpan? batchTimeout = null,
-        CancellationToken cancellationToken = default)
+        CancellationToken cancellationToken = default,
+        params Missing[] none)
         where TKey : notnull =>
         source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), partitionBy, options, batchTimeout, cancellationToken);
 
     /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult, TKey}(ChannelReader{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
     ///     ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
-    [OverloadResolutionPriority(Priority.Task)]
+    [OverloadResolutionPriority(Priority.Synchronous + Priority.Rank)]
     public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult, TKey>(
         this ChannelReader<TSource> source,
         int batchSize,
@@ -81,7 +88,8 @@ public static partial class ParallelOperators
         Func<IReadOnlyList<TSource>, TKey> partitionBy,
         ParallelRunOptions? options = null,
         TimeSpan? batchTimeout = null,
-        CancellationToken cancellationToken = default)
+        CancellationToken cancellationToken = default,
+        params Missing[] none)
         where TKey : notnull =>
         source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), partitionBy, options, batchTimeout, cancellationToken);
 }

@@ -1,3 +1,5 @@
+// Written by OverloadTextTests from the overloads for calls that return a ValueTask: change those, and run it with WEIR_ACCEPT_OVERLOADS=1.
+using System.Reflection;
 using System.Runtime.CompilerServices;
 using System.Threading.Channels;
 using Weir.Operators;
@@ -9,67 +11,73 @@ public static partial class ParallelOperators
 {
     /// <inheritdoc cref="ForEachParallelAsync{TSource}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions,
     ///     CancellationToken)"/>
-    [OverloadResolutionPriority(Priority.Task)]
+    [OverloadResolutionPriority(Priority.Synchronous + Priority.Rank)]
     public static Task ForEachParallelAsync<TSource>(
         this IEnumerable<TSource> source,
         Func<TSource, CancellationToken, Task> action,
         ParallelRunOptions? options = null,
-        CancellationToken cancellationToken = default) =>
+        CancellationToken cancellationToken = default,
+        params Missing[] none) =>
         source.ForEachParallelAsync(TaskCalls.Action(action), options, cancellationToken);
 
     /// <inheritdoc cref="ForEachParallelAsync{TSource}(IAsyncEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions,
     ///     CancellationToken)"/>
-    [OverloadResolutionPriority(Priority.TaskAsynchronous)]
+    [OverloadResolutionPriority(Priority.Asynchronous + Priority.Rank)]
     public static Task ForEachParallelAsync<TSource>(
         this IAsyncEnumerable<TSource> source,
         Func<TSource, CancellationToken, Task> action,
         ParallelRunOptions? options = null,
-        CancellationToken cancellationToken = default) =>
+        CancellationToken cancellationToken = default,
+        params Missing[] none) =>
         source.ForEachParallelAsync(TaskCalls.Action(action), options, cancellationToken);
 
     /// <inheritdoc cref="ForEachParallelAsync{TSource}(ChannelReader{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions,
     ///     CancellationToken)"/>
-    [OverloadResolutionPriority(Priority.Task)]
+    [OverloadResolutionPriority(Priority.Synchronous + Priority.Rank)]
     public static Task ForEachParallelAsync<TSource>(
         this ChannelReader<TSource> source,
         Func<TSource, CancellationToken, Task> action,
         ParallelRunOptions? options = null,
-        CancellationToken cancellationToken = default) =>
+        CancellationToken cancellationToken = default,
+        params Missing[] none) =>
         source.ForEachParallelAsync(TaskCalls.Action(action), options, cancellationToken);
 
     /// <inheritdoc cref="ForEachParallelAsync{TSource, TKey}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, Func{TSource, TKey},
     ///     ParallelRunOptions, CancellationToken)"/>
-    [OverloadResolutionPriority(Priority.Task)]
+    [OverloadResolutionPriority(Priority.Synchronous + Priority.Rank)]
     public static Task ForEachParallelAsync<TSource, TKey>(
         this IEnumerable<TSource> source,
         Func<TSource, CancellationToken, Task> action,
         Func<TSource, TKey> partitionBy,
         ParallelRunOptions? options = null,
-        CancellationToken cancellationToken = default)
+        CancellationToken cancellationToken = default,
+        params Missing[] none)
         where TKey : notnull =>
         source.ForEachParallelAsync(TaskCalls.Action(action), partitionBy, options, cancellationToken);
 
     /// <inheritdoc cref="ForEachParallelAsync{TSource, TKey}(IAsyncEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, Func{TSource, TKey},
     ///     ParallelRunOptions, CancellationToken)"/>
-    [OverloadResolutionPriority(Priority.TaskAsynchronous)]
+    [OverloadResolutionPriority(Priority.Asynchronous + Priority.Rank)]
     public static Task ForEachParallelAsync<TSource, TKey>(
         this IAsyncEnumerable<TSource> source,
         Func<TSource, CancellationToken, Task> action,
         Func<TSource, TKey> partitionBy,
         ParallelRunOptions? options = null,
-        CancellationToken cancellationToken = default)
+        CancellationToken cancellationToken = default,
+        params Missing[] none)
         where TKey : notnull =>
         source.ForEachParallelAsync(TaskCalls.Action(action), partitionBy, options, cancellationToken);
 
     /// <inheritdoc cref="ForEachParallelAsync{TSource, TKey}(ChannelReader{TSource}, Func{TSource, CancellationToken, ValueTask}, Func{TSource, TKey},
     ///     ParallelRunOptions, CancellationToken)"/>
-    [OverloadResolutionPriority(Priority.Task)]
+    [OverloadResolutionPriority(Priority.Synchronous + Priority.Rank)]
     public static Task ForEachParallelAsync<TSource, TKey>(
         this ChannelReader<TSource> source,
         Func<TSource, CancellationToken, Task> action,
         Func<TSource, TKey> partitionBy,
         ParallelRunOptions? options = null,
-        CancellationToken cancellationToken = default)
+        CancellationToken cancellationToken = default,
+        params Missing[] none)
         where TKey : notnull =>
         source.ForEachParallelAsync(TaskCalls.Action(action), partitionBy, options, cancellationToken);
 }

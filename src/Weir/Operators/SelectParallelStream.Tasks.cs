@@ -1,3 +1,5 @@
+// Written by OverloadTextTests from the overloads for calls that return a ValueTask: change those, and run it with WEIR_ACCEPT_OVERLOADS=1.
+using System.Reflection;
 using System.Runtime.CompilerServices;
 using System.Threading.Channels;
 using Weir.Operators;
@@ -9,67 +11,73 @@ public static partial class ParallelOperators
 {
     /// <inheritdoc cref="SelectParallelStreamAsync{TSource, TResult}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
     ///     ParallelRunOptions, CancellationToken)"/>
-    [OverloadResolutionPriority(Priority.Task)]
+    [OverloadResolutionPriority(Priority.Synchronous + Priority.Rank)]
     public static IAsyncEnumerable<TResult> SelectParallelStreamAsync<TSource, TResult>(
         this IEnumerable<TSource> source,
         Func<TSource, CancellationToken, Task<TResult>> selector,
         ParallelRunOptions? options = null,
-        CancellationToken cancellationToken = default) =>
+        CancellationToken cancellationToken = default,
+        params Missing[] none) =>
         source.SelectParallelStreamAsync(TaskCalls.Selector(selector), options, cancellationToken);
 
     /// <inheritdoc cref="SelectParallelStreamAsync{TSource, TResult}(IAsyncEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
     ///     ParallelRunOptions, CancellationToken)"/>
-    [OverloadResolutionPriority(Priority.TaskAsynchronous)]
+    [OverloadResolutionPriority(Priority.Asynchronous + Priority.Rank)]
     public static IAsyncEnumerable<TResult> SelectParallelStreamAsync<TSource, TResult>(
         this IAsyncEnumerable<TSource> source,
         Func<TSource, CancellationToken, Task<TResult>> selector,
         ParallelRunOptions? options = null,
-        CancellationToken cancellationToken = default) =>
+        CancellationToken cancellationToken = default,
+        params Missing[] none) =>
         source.SelectParallelStreamAsync(TaskCalls.Selector(selector), options, cancellationToken);
 
     /// <inheritdoc cref="SelectParallelStreamAsync{TSource, TResult}(ChannelReader{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
     ///     ParallelRunOptions, CancellationToken)"/>
-    [OverloadResolutionPriority(Priority.Task)]
+    [OverloadResolutionPriority(Priority.Synchronous + Priority.Rank)]
     public static IAsyncEnumerable<TResult> SelectParallelStreamAsync<TSource, TResult>(
         this ChannelReader<TSource> source,
         Func<TSource, CancellationToken, Task<TResult>> selector,
         ParallelRunOptions? options = null,
-        CancellationToken cancellationToken = default) =>
+        CancellationToken cancellationToken = default,
+        params Missing[] none) =>
         source.SelectParallelStreamAsync(TaskCalls.Selector(selector), options, cancellationToken);
 
     /// <inheritdoc cref="SelectParallelStreamAsync{TSource, TResult, TKey}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
     ///     Func{TSource, TKey}, ParallelRunOptions, CancellationToken)"/>
-    [OverloadResolutionPriority(Priority.Task)]
+    [OverloadResolutionPriority(Priority.Synchronous + Priority.Rank)]
     public static IAsyncEnumerable<TResult> SelectParallelStreamAsync<TSource, TResult, TKey>(
         this IEnumerable<TSource> source,
         Func<TSource, CancellationToken, Task<TResult>> selector,
         Func<TSource, TKey> partitionBy,
         ParallelRunOptions? options = null,
-        CancellationToken cancellationToken = default)
+        CancellationToken cancellationToken = default,
+        params Missing[] none)
         where TKey : notnull =>
         source.SelectParallelStreamAsync(TaskCalls.Selector(selector), partitionBy, options, cancellationToken);
 
     /// <inheritdoc cref="SelectParallelStreamAsync{TSource, TResult, TKey}(IAsyncEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
     ///     Func{TSource, TKey}, ParallelRunOptions, CancellationToken)"/>
-    [OverloadResolutionPriority(Priority.TaskAsynchronous)]
+    [OverloadResolutionPriority(Priority.Asynchronous + Priority.Rank)]
     public static IAsyncEnumerable<TResult> SelectParallelStreamAsync<TSource, TResult, TKey>(
         this IAsyncEnumerable<TSource> source,
         Func<TSource, CancellationToken, Task<TResult>> selector,
         Func<TSource, TKey> partitionBy,
         ParallelRunOptions? options = null,
-        CancellationToken cancellationToken = default)
+        CancellationToken cancellationToken = default,
+        params Missing[] none)
         where TKey : notnull =>
         source.SelectParallelStreamAsync(TaskCalls.Selector(selector), partitionBy, options, cancellationToken);
 
     /// <inheritdoc cref="SelectParallelStreamAsync{TSource, TResult, TKey}(ChannelReader{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
     ///     Func{TSource, TKey}, ParallelRunOptions, CancellationToken)"/>
-    [OverloadResolutionPriority(Priority.Task)]
+    [OverloadResolutionPriority(Priority.Synchronous + Priority.Rank)]
     public static IAsyncEnumerable<TResult> SelectParallelStreamAsync<TSource, TResult, TKey>(
         this ChannelReader<TSource> source,
         Func<TSource, CancellationToken, Task<TResult>> selector,
         Func<TSource, TKey> partitionBy,
         ParallelRunOptions? options = null,
-        CancellationToken cancellationToken = default)
+        CancellationToken cancellationToken = default,
+        params Missing[] none)
         where TKey : notnull =>
         source.SelectParallelStreamAsync(TaskCalls.Selector(selector), partitionBy, options, cancellationToken);
 }

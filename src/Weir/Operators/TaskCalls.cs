@@ -2,7 +2,10 @@ using System.Runtime.CompilerServices;
 
 namespace Weir.Operators;
 
-/// <summary>Adapts calls that return a <see cref="Task"/> to calls that return a <see cref="ValueTask"/>, which the runs use.</summary>
+/// <summary>
+/// Adapts calls of other shapes to calls that take a token and return a <see cref="ValueTask"/>, which the runs use. It makes an object or two a run, none an
+/// item.
+/// </summary>
 internal static class TaskCalls
 {
     public static Func<TItem, CancellationToken, ValueTask<TResult>> Selector<TItem, TResult>(
@@ -12,6 +15,33 @@ internal static class TaskCalls
         return new TaskSelector<TItem, TResult>(selector).Invoke;
     }
 
+    public static Func<TItem, CancellationToken, ValueTask<TResult>> Selector<TItem, TResult>(
+        Func<TItem, ValueTask<TResult>> selector, [CallerArgumentExpression(nameof(selector))] string? name = null)
+    {
+        ArgumentNullException.ThrowIfNull(selector, name);
+        return new ValueSelectorWithoutToken<TItem, TResult>(selector).Invoke;
+    }
+
+    public static Func<TItem, CancellationToken, ValueTask<TResult>> Selector<TItem, TResult>(
+        Func<TItem, Task<TResult>> selector, [CallerArgumentExpression(nameof(selector))] string? name = null)
+    {
+        ArgumentNullException.ThrowIfNull(selector, name);
+        return new TaskSelectorWithoutToken<TItem, TResult>(selector).Invoke;
+    }
+
+    /// <exception cref="ArgumentException">What is returned is a task, which nobody would await.</exception>
+    public static Func<TItem, CancellationToken, ValueTask<TResult>> Synchronous<TItem, TResult>(
+        Func<TItem, TResult> selector, [CallerArgumentExpression(nameof(selector))] string? name = null)
+    {
+        ArgumentNullException.ThrowIfNull(selector, name);
+        if (typeof(Task).IsAssignableFrom(typeof(TResult)) || typeof(TResult) == typeof(ValueTask))
+        {
+            throw new ArgumentException("The call returns a task without a result, which nobody would await: return one, or use ForEachParallelAsync.", name);
+        }
+
+        return new SynchronousSelector<TItem, TResult>(selector).Invoke;
+    }
+
     public static Func<TItem, CancellationToken, ValueTask> Action<TItem>(
         Func<TItem, CancellationToken, Task> action, [CallerArgumentExpression(nameof(action))] string? name = null)
     {
@@ -19,8 +49,59 @@ internal static class TaskCalls
         return (item, cancellationToken) => new ValueTask(action(item, cancellationToken) ?? throw NoTask());
     }
 
+    public static Func<TItem, CancellationToken, ValueTask> Action<TItem>(
+        Func<TItem, ValueTask> action, [CallerArgumentExpression(nameof(action))] string? name = null)
+    {
+        ArgumentNullException.ThrowIfNull(action, name);
+        return (item, _) => action(item);
+    }
+
+    public static Func<TItem, CancellationToken, ValueTask> Action<TItem>(
+        Func<TItem, Task> action, [CallerArgumentExpression(nameof(action))] string? name = null)
+    {
+        ArgumentNullException.ThrowIfNull(action, name);
+        return (item, _) => new ValueTask(action(item) ?? throw NoTask());
+    }
+
+    public static Func<TItem, CancellationToken, ValueTask> Action<TItem, TResult>(
+        Func<TItem, CancellationToken, ValueTask<TResult>> action, [CallerArgumentExpression(nameof(action))] string? name = null)
+    {
+        ArgumentNullException.ThrowIfNull(action, name);
+        return (item, cancellationToken) => WithoutResult(action(item, cancellationToken));
+    }
+
+    public static Func<TItem, CancellationToken, ValueTask> Action<TItem, TResult>(
+        Func<TItem, ValueTask<TResult>> action, [CallerArgumentExpression(nameof(action))] string? name = null)
+    {
+        ArgumentNullException.ThrowIfNull(action, name);
+        return (item, _) => WithoutResult(action(item));
+    }
+
+    public static Func<TItem, CancellationToken, ValueTask> Synchronous<TItem>(
+        Action<TItem> action, [CallerArgumentExpression(nameof(action))] string? name = null)
+    {
+        ArgumentNullException.ThrowIfNull(action, name);
+        return (item, _) =>
+        {
+            action(item);
+            return default;
+        };
+    }
+
     /// <summary>The user's own delegate, for code that remembers something about it.</summary>
     public static Delegate Inner(Delegate call) => call.Target is IWrapped wrapped ? wrapped.Call : call;
+
+    private static ValueTask WithoutResult<TResult>(ValueTask<TResult> call)
+    {
+        static async ValueTask Wait(ValueTask<TResult> call) => await call.ConfigureAwait(false);
+        if (!call.IsCompletedSuccessfully)
+        {
+            return Wait(call);
+        }
+
+        _ = call.Result;
+        return default;
+    }
 
     private static InvalidOperationException NoTask() => new("The call returned null in place of a task.");
 
@@ -34,5 +115,26 @@ internal static class TaskCalls
         public Delegate Call => selector;
 
         public ValueTask<TResult> Invoke(TItem item, CancellationToken cancellationToken) => new(selector(item, cancellationToken) ?? throw NoTask());
+    }
+
+    private sealed class ValueSelectorWithoutToken<TItem, TResult>(Func<TItem, ValueTask<TResult>> selector) : IWrapped
+    {
+        public Delegate Call => selector;
+
+        public ValueTask<TResult> Invoke(TItem item, CancellationToken cancellationToken) => selector(item);
+    }
+
+    private sealed class TaskSelectorWithoutToken<TItem, TResult>(Func<TItem, Task<TResult>> selector) : IWrapped
+    {
+        public Delegate Call => selector;
+
+        public ValueTask<TResult> Invoke(TItem item, CancellationToken cancellationToken) => new(selector(item) ?? throw NoTask());
+    }
+
+    private sealed class SynchronousSelector<TItem, TResult>(Func<TItem, TResult> selector) : IWrapped
+    {
+        public Delegate Call => selector;
+
+        public ValueTask<TResult> Invoke(TItem item, CancellationToken cancellationToken) => new(selector(item));
     }
 }

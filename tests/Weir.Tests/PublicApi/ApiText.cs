@@ -108,8 +108,10 @@ internal static class ApiText
     }
 
     private static string Parameters(MethodBase method) => string.Join(", ", method.GetParameters().Select(static p =>
-        $"{(p.IsOut ? "out " : p.ParameterType.IsByRef ? p.IsIn ? "in " : "ref " : "")}{TypeNames.Of(Nullability.Create(p))} {p.Name}"
+        $"{(IsParams(p) ? "params " : p.IsOut ? "out " : p.ParameterType.IsByRef ? p.IsIn ? "in " : "ref " : "")}{TypeNames.Of(Nullability.Create(p))} {p.Name}"
         + (p.HasDefaultValue ? $" = {Default(p)}" : "")));
+
+    private static bool IsParams(ParameterInfo p) => p.IsDefined(typeof(ParamArrayAttribute)) || p.IsDefined(typeof(ParamCollectionAttribute));
 
     private static string Default(ParameterInfo p) =>
         p.DefaultValue is null && p.ParameterType.IsValueType && Nullable.GetUnderlyingType(p.ParameterType) is null ? "default" : Literal(p.DefaultValue);

@@ -1,0 +1,179 @@
+// Written by OverloadTextTests from the overloads for calls that return a ValueTask: change those, and run it with WEIR_ACCEPT_OVERLOADS=1.
+using System.Reflection;
+using System.Runtime.CompilerServices;
+using System.Threading.Channels;
+using Weir.Operators;
+
+namespace Weir;
+
+/// <content>Results of batches as a stream, of calls that take no token.</content>
+public static partial class ParallelOperators
+{
+    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Synchronous + (3 * Priority.Rank))]
+    public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult>(
+        this IEnumerable<TSource> source,
+        int batchSize,
+        Func<IReadOnlyList<TSource>, ValueTask<TResult>> batchSelector,
+        ParallelRunOptions? options = null,
+        TimeSpan? batchTimeout = null,
+        CancellationToken cancellationToken = default,
+        params ReadOnlySpan<Missing> none) =>
+        source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), options, batchTimeout, cancellationToken);
+
+    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult}(IAsyncEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Asynchronous + (3 * Priority.Rank))]
+    public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult>(
+        this IAsyncEnumerable<TSource> source,
+        int batchSize,
+        Func<IReadOnlyList<TSource>, ValueTask<TResult>> batchSelector,
+        ParallelRunOptions? options = null,
+        TimeSpan? batchTimeout = null,
+        CancellationToken cancellationToken = default,
+        params ReadOnlySpan<Missing> none) =>
+        source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), options, batchTimeout, cancellationToken);
+
+    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult}(ChannelReader{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Synchronous + (3 * Priority.Rank))]
+    public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult>(
+        this ChannelReader<TSource> source,
+        int batchSize,
+        Func<IReadOnlyList<TSource>, ValueTask<TResult>> batchSelector,
+        ParallelRunOptions? options = null,
+        TimeSpan? batchTimeout = null,
+        CancellationToken cancellationToken = default,
+        params ReadOnlySpan<Missing> none) =>
+        source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), options, batchTimeout, cancellationToken);
+
+    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult, TKey}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Synchronous + (3 * Priority.Rank))]
+    public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult, TKey>(
+        this IEnumerable<TSource> source,
+        int batchSize,
+        Func<IReadOnlyList<TSource>, ValueTask<TResult>> batchSelector,
+        Func<IReadOnlyList<TSource>, TKey> partitionBy,
+        ParallelRunOptions? options = null,
+        TimeSpan? batchTimeout = null,
+        CancellationToken cancellationToken = default,
+        params ReadOnlySpan<Missing> none)
+        where TKey : notnull =>
+        source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), partitionBy, options, batchTimeout, cancellationToken);
+
+    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult, TKey}(IAsyncEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Asynchronous + (3 * Priority.Rank))]
+    public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult, TKey>(
+        this IAsyncEnumerable<TSource> source,
+        int batchSize,
+        Func<IReadOnlyList<TSource>, ValueTask<TResult>> batchSelector,
+        Func<IReadOnlyList<TSource>, TKey> partitionBy,
+        ParallelRunOptions? options = null,
+        TimeSpan? batchTimeout = null,
+        CancellationToken cancellationToken = default,
+        params ReadOnlySpan<Missing> none)
+        where TKey : notnull =>
+        source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), partitionBy, options, batchTimeout, cancellationToken);
+
+    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult, TKey}(ChannelReader{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Synchronous + (3 * Priority.Rank))]
+    public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult, TKey>(
+        this ChannelReader<TSource> source,
+        int batchSize,
+        Func<IReadOnlyList<TSource>, ValueTask<TResult>> batchSelector,
+        Func<IReadOnlyList<TSource>, TKey> partitionBy,
+        ParallelRunOptions? options = null,
+        TimeSpan? batchTimeout = null,
+        CancellationToken cancellationToken = default,
+        params ReadOnlySpan<Missing> none)
+        where TKey : notnull =>
+        source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), partitionBy, options, batchTimeout, cancellationToken);
+
+    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Synchronous + (4 * Priority.Rank))]
+    public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult>(
+        this IEnumerable<TSource> source,
+        int batchSize,
+        Func<IReadOnlyList<TSource>, Task<TResult>> batchSelector,
+        ParallelRunOptions? options = null,
+        TimeSpan? batchTimeout = null,
+        CancellationToken cancellationToken = default,
+        params ReadOnlySpan<Missing> none) =>
+        source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), options, batchTimeout, cancellationToken);
+
+    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult}(IAsyncEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Asynchronous + (4 * Priority.Rank))]
+    public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult>(
+        this IAsyncEnumerable<TSource> source,
+        int batchSize,
+        Func<IReadOnlyList<TSource>, Task<TResult>> batchSelector,
+        ParallelRunOptions? options = null,
+        TimeSpan? batchTimeout = null,
+        CancellationToken cancellationToken = default,
+        params ReadOnlySpan<Missing> none) =>
+        source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), options, batchTimeout, cancellationToken);
+
+    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult}(ChannelReader{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Synchronous + (4 * Priority.Rank))]
+    public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult>(
+        this ChannelReader<TSource> source,
+        int batchSize,
+        Func<IReadOnlyList<TSource>, Task<TResult>> batchSelector,
+        ParallelRunOptions? options = null,
+        TimeSpan? batchTimeout = null,
+        CancellationToken cancellationToken = default,
+        params ReadOnlySpan<Missing> none) =>
+        source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), options, batchTimeout, cancellationToken);
+
+    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult, TKey}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Synchronous + (4 * Priority.Rank))]
+    public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult, TKey>(
+        this IEnumerable<TSource> source,
+        int batchSize,
+        Func<IReadOnlyList<TSource>, Task<TResult>> batchSelector,
+        Func<IReadOnlyList<TSource>, TKey> partitionBy,
+        ParallelRunOptions? options = null,
+        TimeSpan? batchTimeout = null,
+        CancellationToken cancellationToken = default,
+        params ReadOnlySpan<Missing> none)
+        where TKey : notnull =>
+        source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), partitionBy, options, batchTimeout, cancellationToken);
+
+    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult, TKey}(IAsyncEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Asynchronous + (4 * Priority.Rank))]
+    public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult, TKey>(
+        this IAsyncEnumerable<TSource> source,
+        int batchSize,
+        Func<IReadOnlyList<TSource>, Task<TResult>> batchSelector,
+        Func<IReadOnlyList<TSource>, TKey> partitionBy,
+        ParallelRunOptions? options = null,
+        TimeSpan? batchTimeout = null,
+        CancellationToken cancellationToken = default,
+        params ReadOnlySpan<Missing> none)
+        where TKey : notnull =>
+        source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), partitionBy, options, batchTimeout, cancellationToken);
+
+    /// <inheritdoc cref="BatchParallelStreamAsync{TSource, TResult, TKey}(ChannelReader{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken,
+    ///     ValueTask{TResult}}, Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Synchronous + (4 * Priority.Rank))]
+    public static IAsyncEnumerable<TResult> BatchParallelStreamAsync<TSource, TResult, TKey>(
+        this ChannelReader<TSource> source,
+        int batchSize,
+        Func<IReadOnlyList<TSource>, Task<TResult>> batchSelector,
+        Func<IReadOnlyList<TSource>, TKey> partitionBy,
+        ParallelRunOptions? options = null,
+        TimeSpan? batchTimeout = null,
+        CancellationToken cancellationToken = default,
+        params ReadOnlySpan<Missing> none)
+        where TKey : notnull =>
+        source.BatchParallelStreamAsync(batchSize, TaskCalls.Selector(batchSelector), partitionBy, options, batchTimeout, cancellationToken);
+}
