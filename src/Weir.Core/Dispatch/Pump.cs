@@ -238,6 +238,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
 
             sample.Delayed = _delayed;
             sample.Cancelled = Volatile.Read(ref _cancelledItems);
+            sample.TimedOut = Volatile.Read(ref _timedOutItems);
             sample.Limit = _limit;
             sample.Throttles = _throttles;
             sample.Drains = _drains;

@@ -5,6 +5,7 @@ internal abstract partial class Pump
 {
     private int _delayed;
     private int _cancelledItems;
+    private int _timedOutItems;
 
     /// <summary>Whether so many items wait for another attempt that no new item starts, because waiting items are kept in memory.</summary>
     protected bool HasBacklog => Volatile.Read(ref _delayed) >= 1024 + (4 * (long)Limit);
@@ -21,6 +22,9 @@ internal abstract partial class Pump
 
     /// <summary>Counts an item that ended because the run was stopped. It is cancelled and has not failed.</summary>
     public void CountStopped() => CountStopped(1);
+
+    /// <summary>Counts an item that passed its time limit, or that of the run.</summary>
+    public void CountTimedOut() => Interlocked.Increment(ref _timedOutItems);
 
     private void CountStopped(int count)
     {

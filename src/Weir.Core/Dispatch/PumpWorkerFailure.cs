@@ -117,14 +117,20 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// <summary>Records an item that ended because the run was stopped.</summary>
     private void EndAsStopped(long index)
     {
-        _unsuccessful++;
+        // Before the item counts as unsuccessful: whoever reads meanwhile must not take it for a failed one.
         run.CountStopped();
+        _unsuccessful++;
         run.Sink.Unsuccessful(index, run.StoppedAs, run.StoppedError);
     }
 
     /// <summary>Records an item that ended without a result, and calls the hook for it.</summary>
     private Task? FailForGood(long index, ItemStatus status, Exception error)
     {
+        if (status == ItemStatus.TimedOut)
+        {
+            run.CountTimedOut();
+        }
+
         _unsuccessful++;
 
         // Read before the failure is kept. If several items fail at once, the hook gets the failure that is thrown, whichever of them stops the run.

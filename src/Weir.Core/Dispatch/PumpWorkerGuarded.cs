@@ -50,6 +50,11 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return false;
         }
 
+        if (status == ItemStatus.TimedOut || (word & ItemGuard.StateMask) == ItemGuard.Handed)
+        {
+            run.CountTimedOut();
+        }
+
         _unsuccessful++;
         return true;
     }

@@ -15,6 +15,9 @@ internal record struct RunSample
     /// <summary>The unsuccessful items that were cancelled because the run was stopped.</summary>
     public long Cancelled { get; set; }
 
+    /// <summary>The unsuccessful items that passed a time limit of the run.</summary>
+    public long TimedOut { get; set; }
+
     /// <summary>Items claimed from the source and not yet ended.</summary>
     public int InFlight { get; set; }
 

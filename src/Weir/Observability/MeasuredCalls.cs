@@ -6,7 +6,7 @@ namespace Weir.Observability;
 internal static class MeasuredCalls
 {
     public static Func<TItem, CancellationToken, ValueTask<TResult>> Of<TItem, TResult>(
-        string operation, Func<TItem, CancellationToken, ValueTask<TResult>> selector) =>
+        RunLabel label, Func<TItem, CancellationToken, ValueTask<TResult>> selector) =>
         async (item, cancellationToken) =>
         {
             long started = Stopwatch.GetTimestamp();
@@ -22,7 +22,7 @@ internal static class MeasuredCalls
             }
             finally
             {
-                WeirMeter.Call(operation, Stopwatch.GetElapsedTime(started), failure);
+                WeirMeter.Call(label, Stopwatch.GetElapsedTime(started), failure);
             }
         };
 }

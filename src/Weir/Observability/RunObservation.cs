@@ -7,7 +7,7 @@ using Weir.Core.Sinks;
 namespace Weir.Observability;
 
 /// <summary>Everything that observes one run. A run that nobody observes has none. It only reads counts that the workers keep anyway.</summary>
-internal sealed class RunObservation
+internal sealed class RunObservation : IMeasuredRun
 {
     private readonly TimeProvider _time;
     private readonly int? _total;
@@ -21,7 +21,7 @@ internal sealed class RunObservation
 
     private RunObservation(ParallelRunOptions options, string operation, int total)
     {
-        Operation = operation;
+        Label = RunLabel.Of(operation, options);
         _time = options.TimeProvider;
         _total = total >= 0 ? total : null;
         (_isMetered, MeasuresCalls) = Audience.Shared.IsPossible ? AskMeter() : default;
@@ -38,8 +38,8 @@ internal sealed class RunObservation
         }
     }
 
-    /// <summary>The name of the operator.</summary>
-    public string Operation { get; }
+    /// <summary>What tells the run apart from others.</summary>
+    public RunLabel Label { get; }
 
     /// <summary>The spans, if the run is sampled.</summary>
     public RunTrace? Trace { get; private set; }
@@ -121,7 +121,7 @@ internal sealed class RunObservation
         {
             _isTraced = true;
             _outer = Activity.Current;
-            Trace = RunTrace.Start(Operation, options, total);
+            Trace = RunTrace.Start(Label, options, total);
         }
     }
 
@@ -171,6 +171,7 @@ internal sealed class RunObservation
         RunSample sample = Sample();
         return new ProgressSnapshot
         {
+            OperationName = Label.Name,
             ItemsStarted = StartedOf(sample),
             ItemsCompleted = sample.Succeeded,
             ErrorCount = sample.Unsuccessful - sample.Cancelled,
@@ -185,6 +186,7 @@ internal sealed class RunObservation
         RunSample sample = Sample();
         return new MetricsSnapshot
         {
+            OperationName = Label.Name,
             ActiveWorkers = sample.InFlight,
             ConcurrencyLimit = sample.Limit,
             QueueDepth = QueueDepth(sample),

@@ -22,16 +22,16 @@ internal sealed class RunTrace
 
     /// <summary>Starts the span of a run, as a child of the caller's current one, if anybody listens.</summary>
     /// <remarks>The new span is then the current one; the caller restores the previous one.</remarks>
-    public static RunTrace? Start(string operation, ParallelRunOptions options, int total)
+    public static RunTrace? Start(RunLabel label, ParallelRunOptions options, int total)
     {
-        Activity? run = Quietly.Get(static operation => Source?.StartActivity(operation), operation);
+        Activity? run = Quietly.Get(
+            static label => Source?.StartActivity(label.Name ?? label.Operation, ActivityKind.Internal, parentContext: default, label.Tags), label);
         if (run is not { IsAllDataRequested: true })
         {
             Stop(run);
             return null;
         }
 
-        run.SetTag("weir.operation", operation);
         run.SetTag("weir.concurrency.limit", options.AdaptiveConcurrency?.MaxConcurrency ?? options.MaxDegreeOfParallelism);
         if (total >= 0)
         {

@@ -9,12 +9,18 @@ namespace Weir.Observability;
 /// </summary>
 internal static class WeirMeter
 {
-    private const string Operation = "weir.operation";
     private const string Outcome = "weir.outcome";
 
-    private static readonly Lock Lock = new();
-    private static readonly HashSet<RunObservation> Running = [];
-    private static readonly Dictionary<string, RunSample> Ended = [];
+    // From a microsecond to five minutes, three a decade: the platform's own buckets begin at 5 ms.
+    private static readonly InstrumentAdvice<double> Buckets = new()
+    {
+        HistogramBucketBoundaries =
+        [
+            1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300,
+        ],
+    };
+
+    private static readonly RunTotals Totals = new(mostLabels: 1000);
 
     private static readonly Meter Meter = new(WeirDiagnostics.MeterName, WeirDiagnostics.Version);
 
@@ -39,11 +45,11 @@ internal static class WeirMeter
     ];
 
     private static readonly Histogram<double>? RunDuration =
-        Make(static () => Meter.CreateHistogram<double>("weir.run.duration", "s", "The duration of runs."));
+        Make(static () => Meter.CreateHistogram("weir.run.duration", "s", "The duration of runs.", advice: Buckets));
 
     /// <summary>The duration of the user's calls: of each attempt by itself, without hooks and waits.</summary>
     private static readonly Histogram<double>? CallDuration =
-        Make(static () => Meter.CreateHistogram<double>("weir.call.duration", "s", "The duration of the calls for single items, for each attempt."));
+        Make(static () => Meter.CreateHistogram("weir.call.duration", "s", "The duration of the calls for single items, for each attempt.", advice: Buckets));
 
     public static bool HasListeners
     {
@@ -64,54 +70,25 @@ internal static class WeirMeter
     /// <summary>Whether somebody wants the duration of each call.</summary>
     public static bool MeasuresCalls => CallDuration is { Enabled: true };
 
-    public static void Begin(RunObservation run)
+    public static void Begin(IMeasuredRun run) => Totals.Begin(run);
+
+    public static void End(IMeasuredRun run, in RunSample sample, TimeSpan elapsed, string outcome)
     {
-        lock (Lock)
+        if (Totals.End(run, sample) is { } label)
         {
-            Running.Add(run);
+            Quietly.Do(
+                static end => RunDuration?.Record(end.Seconds, end.Label.With(new KeyValuePair<string, object?>(Outcome, end.Outcome))),
+                (Seconds: elapsed.TotalSeconds, Label: label, Outcome: outcome));
         }
     }
 
-    public static void End(RunObservation run, in RunSample sample, TimeSpan elapsed, string outcome)
-    {
-        lock (Lock)
-        {
-            // In one step, so that a counter never decreases.
-            if (!Running.Remove(run))
-            {
-                return;
-            }
-
-            RunSample sum = Ended.GetValueOrDefault(run.Operation);
-            sum.Succeeded += sample.Succeeded;
-            sum.Unsuccessful += sample.Unsuccessful;
-            sum.Retries += sample.Retries;
-            sum.Throttles += sample.Throttles;
-            sum.Drains += sample.Drains;
-            Ended[run.Operation] = sum;
-        }
-
-        Quietly.Do(
-            static end => RunDuration?.Record(end.Seconds, new(Operation, end.Run), new(Outcome, end.Outcome)),
-            (Seconds: elapsed.TotalSeconds, Run: run.Operation, Outcome: outcome));
-    }
-
-    public static void Call(string operation, TimeSpan elapsed, Exception? error)
+    public static void Call(RunLabel label, TimeSpan elapsed, Exception? error)
     {
         Quietly.Do(
-            static call =>
-            {
-                KeyValuePair<string, object?> operation = new(Operation, call.Operation);
-                if (call.Error is null)
-                {
-                    CallDuration?.Record(call.Seconds, operation);
-                }
-                else
-                {
-                    CallDuration?.Record(call.Seconds, operation, new("error.type", call.Error.GetType().FullName));
-                }
-            },
-            (Operation: operation, Seconds: elapsed.TotalSeconds, Error: error));
+            static call => CallDuration?.Record(
+                call.Seconds,
+                call.Error is null ? call.Label.Tags : call.Label.With(new KeyValuePair<string, object?>("error.type", call.Error.GetType().FullName))),
+            (Label: label, Seconds: elapsed.TotalSeconds, Error: error));
     }
 
     // Null if a listener threw when it was notified of the instrument.
@@ -122,35 +99,19 @@ internal static class WeirMeter
     private static List<Measurement<long>> MeasureItems() =>
     [
         .. Measure(static s => s.Succeeded, new KeyValuePair<string, object?>(Outcome, "succeeded")),
-        .. Measure(static s => s.Unsuccessful, new KeyValuePair<string, object?>(Outcome, "unsuccessful")),
+        .. Measure(static s => Math.Max(0, s.Unsuccessful - s.Cancelled - s.TimedOut), new KeyValuePair<string, object?>(Outcome, "failed")),
+        .. Measure(static s => s.TimedOut, new KeyValuePair<string, object?>(Outcome, "timedout")),
+        .. Measure(static s => s.Cancelled, new KeyValuePair<string, object?>(Outcome, "cancelled")),
     ];
 
     private static List<Measurement<long>> Measure(Func<RunSample, long> read, bool onlyRunning) => Measure(read, null, onlyRunning);
 
     private static List<Measurement<long>> Measure(Func<RunSample, long> read, KeyValuePair<string, object?>? tag = null, bool onlyRunning = false)
     {
-        Dictionary<string, long> sums = [];
-        lock (Lock)
-        {
-            if (!onlyRunning)
-            {
-                foreach ((string operation, RunSample sample) in Ended)
-                {
-                    sums[operation] = read(sample);
-                }
-            }
-
-            foreach (RunObservation run in Running)
-            {
-                sums[run.Operation] = sums.GetValueOrDefault(run.Operation) + read(run.Sample());
-            }
-        }
-
         List<Measurement<long>> measurements = [];
-        foreach ((string operation, long sum) in sums)
+        foreach ((RunLabel label, long sum) in Totals.Sum(read, onlyRunning))
         {
-            KeyValuePair<string, object?> name = new(Operation, operation);
-            measurements.Add(tag is { } extra ? new Measurement<long>(sum, name, extra) : new Measurement<long>(sum, name));
+            measurements.Add(new Measurement<long>(sum, tag is { } extra ? label.With(extra) : label.Tags));
         }
 
         return measurements;

@@ -289,7 +289,7 @@ internal static class OperatorRun
         {
             Pump pump = Make(
                 source,
-                observation.MeasuresCalls ? MeasuredCalls.Of(operation, selector) : selector,
+                observation.MeasuresCalls ? MeasuredCalls.Of(observation.Label, selector) : selector,
                 new ObservedSink<TResult, TSink>(sink, observation),
                 options,
                 settings with { CountsPauses = true },

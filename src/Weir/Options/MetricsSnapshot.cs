@@ -6,6 +6,9 @@ namespace Weir;
 /// </summary>
 public sealed record MetricsSnapshot
 {
+    /// <summary>The <see cref="ParallelRunOptions.OperationName"/> of the run; <see langword="null"/> if it has none.</summary>
+    public string? OperationName { get; init; }
+
     /// <summary>Items inside their call at this moment.</summary>
     public required int ActiveWorkers { get; init; }
 

@@ -144,6 +144,18 @@ public sealed record ParallelRunOptions
     /// <summary>A rate limit that is shared with other runs and calls. It replaces <see cref="RateLimit"/>; you cannot set both.</summary>
     public IRateGate? SharedRateLimit { get; init; }
 
+    /// <summary>Your own name for what the run does, such as <c>import.orders</c>: it tells the run apart from others of the same operator.</summary>
+    /// <value>Any text but an empty one; <see langword="null"/>, the default, for none.</value>
+    /// <remarks>
+    /// It is the tag <c>weir.operation.name</c> of all metrics, the name of the run's span, and part of each progress report and metrics sample. Use few names:
+    /// each is a time series of its own. Above 1,000 combinations of name and <see cref="Tags"/> in a process, metrics of further ones are counted together.
+    /// </remarks>
+    public string? OperationName { get; init; }
+
+    /// <summary>Your own tags for the metrics and the span of the run, in addition to the library's.</summary>
+    /// <value><see langword="null"/>, the default, for none. Keys must not be empty. Values other than text, numbers and booleans become text.</value>
+    public IReadOnlyList<KeyValuePair<string, object?>>? Tags { get; init; }
+
     /// <summary>Progress reports.</summary>
     /// <value><see langword="null"/>, the default, for none.</value>
     public ProgressOptions? Progress { get; init; }
@@ -169,6 +181,7 @@ public sealed record ParallelRunOptions
         Require.Timeout(AttemptTimeout, nameof(AttemptTimeout));
         Require.Defined(ErrorMode, nameof(ErrorMode));
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
+        RunNames.Validate(OperationName, nameof(OperationName), Tags, nameof(Tags));
         Progress?.Validate();
         Metrics?.Validate();
         RetryOptions.Validate(MaxRetries, BaseDelay, MaxDelay, BackoffStrategy);

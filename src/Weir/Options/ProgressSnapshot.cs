@@ -6,6 +6,9 @@ namespace Weir;
 /// </summary>
 public sealed record ProgressSnapshot
 {
+    /// <summary>The <see cref="ParallelRunOptions.OperationName"/> of the run; <see langword="null"/> if it has none.</summary>
+    public string? OperationName { get; init; }
+
     /// <summary>Items whose call has started, including those that have ended or wait for another attempt.</summary>
     public required long ItemsStarted { get; init; }
 

@@ -63,9 +63,11 @@ public sealed class MeterTests : IDisposable
         Assert.Equal(8, (await run).Count);
 
         Dictionary<string, double> after = Observe();
-        Assert.DoesNotContain("weir.runs.active|weir.operation=SelectParallelAsync", after);
+        Assert.Equal(0, after["weir.runs.active|weir.operation=SelectParallelAsync"]);
+        Assert.Equal(0, after["weir.items.active|weir.operation=SelectParallelAsync"]);
+        Assert.Equal(0, after["weir.concurrency.limit|weir.operation=SelectParallelAsync"]);
         Assert.Equal(8, Grown("weir.items|weir.operation=SelectParallelAsync,weir.outcome=succeeded"));
-        Assert.Equal(2, Grown("weir.items|weir.operation=SelectParallelAsync,weir.outcome=unsuccessful"));
+        Assert.Equal(2, Grown("weir.items|weir.operation=SelectParallelAsync,weir.outcome=failed"));
         Assert.Equal(13, _measured.Count(static m => m.Name == "weir.call.duration"));
         Assert.Equal(2, _measured.Count(static m => m is ("weir.call.duration", _, "weir.operation=SelectParallelAsync,error.type=System.FormatException")));
         Assert.Equal(2, _measured.Count(static m => m is ("weir.run.duration", _, "weir.operation=SelectParallelAsync,weir.outcome=completed")));
@@ -100,6 +102,110 @@ public sealed class MeterTests : IDisposable
         Assert.InRange(Grown("weir.drains|weir.operation=SelectParallelStreamAsync"), 1, 100);
 
         double Grown(string name) => after[name] - before.GetValueOrDefault(name);
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task Items_FailedTimedOutAndCancelled_AreToldApart()
+    {
+        ManualTimeProvider time = new();
+        using CancellationTokenSource caller = new();
+        using Gate never = new();
+        ConcurrentBag<int> inside = [];
+        ParallelRunOptions options = new()
+        {
+            OperationName = "four.ends",
+            MaxDegreeOfParallelism = 8,
+            ErrorMode = ErrorMode.BestEffort,
+            PerItemTimeout = TimeSpan.FromSeconds(1),
+            TimeProvider = time,
+        };
+        ManualTimeProvider still = new();
+
+        // Two results, three failures, one item that times out.
+        Task<List<int>> first = Enumerable.Range(0, 6).SelectParallelAsync(
+            async (x, token) =>
+            {
+                if (x == 5)
+                {
+                    inside.Add(x);
+                    await never.WaitAsync(token);
+                }
+
+                return x < 3 ? throw new FormatException() : x;
+            },
+            options);
+        await Guard.UntilAsync(() => !inside.IsEmpty, "the item that hangs");
+        while (!first.IsCompleted)
+        {
+            time.Advance(TimeSpan.FromSeconds(1));
+            await Task.Yield();
+        }
+
+        Assert.Equal([3, 4], (await first).Order());
+
+        // Two items that the caller cancels.
+        inside.Clear();
+        Task second = Enumerable.Range(0, 2).ForEachParallelAsync(
+            async (x, token) =>
+            {
+                inside.Add(x);
+                await never.WaitAsync(token);
+            },
+            options with { TimeProvider = still },
+            caller.Token);
+        await Guard.UntilAsync(() => inside.Count == 2, "the items to cancel");
+        await caller.CancelAsync();
+        await second.EndsAsync();
+
+        Dictionary<string, double> after = Observe();
+        Assert.Equal((2, 3, 1, 0), Ends("SelectParallelAsync"));
+        Assert.Equal((0, 0, 0, 2), Ends("ForEachParallelAsync"));
+
+        (double, double, double, double) Ends(string operation) =>
+            (Of(operation, "succeeded"), Of(operation, "failed"), Of(operation, "timedout"), Of(operation, "cancelled"));
+        double Of(string operation, string outcome) =>
+            after[$"weir.items|weir.operation={operation},weir.operation.name=four.ends,weir.outcome={outcome}"];
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task NameAndTags_OfARun_AreOnEachMeasurement()
+    {
+        ParallelRunOptions options = new() { OperationName = "import", Tags = [new("tenant", 7), new("source", new Uri("http://localhost/x")), new("none", null)] };
+        await new[] { 1, 2 }.ForEachParallelAsync(static (_, _) => default, options);
+        await new[] { 1, 2, 3 }.ForEachParallelAsync(static (_, _) => default, options with { Tags = [.. options.Tags] });
+        await new[] { 1 }.ForEachParallelAsync(static (_, _) => default, options with { Tags = [new("tenant", "7")] });
+
+        const string Own = "weir.operation=ForEachParallelAsync,weir.operation.name=import,tenant=7";
+        const string All = $"{Own},source=http://localhost/x,none=";
+        Observe();
+        Assert.Equal(5, Last($"weir.items|{All},weir.outcome=succeeded"));
+        Assert.Equal(1, Last($"weir.items|{Own},weir.outcome=succeeded"));
+        Assert.Equal(2, _measured.Count(static m => m is ("weir.run.duration", _, $"{All},weir.outcome=completed")));
+        Assert.Equal(5, _measured.Count(static m => m is ("weir.call.duration", _, All)));
+
+        double Last(string name) => _measured.Last(m => $"{m.Name}|{m.Tags}" == name).Value;
+    }
+
+    [Fact]
+    public void Histograms_Buckets_ReachFromAMicrosecondToFiveMinutes()
+    {
+        List<Histogram<double>> histograms = [];
+        using MeterListener listener = new();
+        listener.InstrumentPublished = (instrument, _) =>
+        {
+            if (instrument.Meter.Name == WeirDiagnostics.MeterName && instrument is Histogram<double> histogram)
+            {
+                histograms.Add(histogram);
+            }
+        };
+        listener.Start();
+        Assert.Equal(2, histograms.Count);
+        Assert.All(histograms, static h =>
+        {
+            IReadOnlyList<double> bounds = h.Advice!.HistogramBucketBoundaries!;
+            Assert.Equal((1e-6, 300), (bounds[0], bounds[^1]));
+            Assert.Equal(bounds.Order().Distinct(), bounds);
+        });
     }
 
     [Fact]

@@ -31,6 +31,17 @@ public sealed class TracingTests : IDisposable
     public void Dispose() => _listener.Dispose();
 
     [Fact(Timeout = 90_000)]
+    public async Task Span_OfARunWithANameAndTags_HasThem()
+    {
+        await new[] { 1 }.ForEachParallelAsync(static (_, _) => default, new ParallelRunOptions { OperationName = "import", Tags = [new("tenant", 7)] });
+
+        Activity span = Assert.Single(Spans("import"));
+        Assert.Equal(
+            ("ForEachParallelAsync", "import", 7),
+            (span.GetTagItem("weir.operation"), span.GetTagItem("weir.operation.name"), span.GetTagItem("tenant")));
+    }
+
+    [Fact(Timeout = 90_000)]
     public async Task Spans_OfARun_AreOneForItAndOneAnItemUnderIt()
     {
         using Activity? outer = Own.StartActivity("outer");
