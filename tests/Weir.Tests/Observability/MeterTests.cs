@@ -170,7 +170,11 @@ public sealed class MeterTests : IDisposable
     [Fact(Timeout = 90_000)]
     public async Task NameAndTags_OfARun_AreOnEachMeasurement()
     {
-        ParallelRunOptions options = new() { OperationName = "import", Tags = [new("tenant", 7), new("source", new Uri("http://localhost/x")), new("none", null)] };
+        ParallelRunOptions options = new()
+        {
+            OperationName = "import",
+            Tags = [new("tenant", 7), new("source", new Uri("http://localhost/x")), new("none", null)],
+        };
         await new[] { 1, 2 }.ForEachParallelAsync(static (_, _) => default, options);
         await new[] { 1, 2, 3 }.ForEachParallelAsync(static (_, _) => default, options with { Tags = [.. options.Tags] });
         await new[] { 1 }.ForEachParallelAsync(static (_, _) => default, options with { Tags = [new("tenant", "7")] });
