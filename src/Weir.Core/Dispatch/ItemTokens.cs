@@ -16,9 +16,10 @@ internal sealed class ItemTokens
 {
     private const int FewestBlocks = 16;
 
-    private readonly Lock _lock = new();
-    private readonly List<WeakReference<Block>> _ended = [];
-    private Block _block = new();
+    // The blocks before this one, created with the second. In a small fan-out, most workers have one item, so the first block holds
+    // one source, and each later one four times as many as the one before.
+    private List<WeakReference<Block>>? _ended;
+    private Block _block = new([]);
     private int _count;
     private int _pruneAt = FewestBlocks;
     private bool _stopped;
@@ -31,9 +32,9 @@ internal sealed class ItemTokens
     {
         get
         {
-            using (_lock.Hold())
+            using (LockHold.HoldMonitor(this))
             {
-                return _ended.Count;
+                return _ended?.Count ?? 0;
             }
         }
     }
@@ -41,13 +42,14 @@ internal sealed class ItemTokens
     /// <summary>Creates the source of the next item. Only for the worker.</summary>
     public CancellationTokenSource Next()
     {
-        if (_count == Block.Size)
+        if (_count > _block.More.Length)
         {
             Begin();
         }
 
         Source source = new(_block);
-        Volatile.Write(ref _block.Sources[_count++], source);
+        Volatile.Write(ref _count == 0 ? ref _block.First : ref _block.More[_count - 1], source);
+        _count++;
 
         // In this order; see StopAll.
         if (Volatile.Read(ref _stopped))
@@ -60,8 +62,9 @@ internal sealed class ItemTokens
 
     private void Begin()
     {
-        using (_lock.Hold())
+        using (LockHold.HoldMonitor(this))
         {
+            _ended ??= [];
             if (_ended.Count >= _pruneAt)
             {
                 _ended.RemoveAll(static block => !block.TryGetTarget(out _));
@@ -69,7 +72,7 @@ internal sealed class ItemTokens
             }
 
             _ended.Add(new WeakReference<Block>(_block));
-            _block = new Block();
+            _block = new Block(new Source?[Math.Min(Block.Most, 4 * (_block.More.Length + 1)) - 1]);
             _count = 0;
         }
     }
@@ -81,10 +84,10 @@ internal sealed class ItemTokens
         Volatile.Write(ref _stopped, true);
         Interlocked.MemoryBarrierProcessWide();
         List<Block> blocks;
-        using (_lock.Hold())
+        using (LockHold.HoldMonitor(this))
         {
             blocks = [_block];
-            foreach (WeakReference<Block> ended in _ended)
+            foreach (WeakReference<Block> ended in _ended ?? [])
             {
                 if (ended.TryGetTarget(out Block? block))
                 {
@@ -95,23 +98,30 @@ internal sealed class ItemTokens
 
         foreach (Block block in blocks)
         {
-            foreach (ref Source? source in block.Sources.AsSpan())
+            Cancel(ref block.First);
+            foreach (ref Source? source in block.More.AsSpan())
             {
-                if (Volatile.Read(ref source) is { } made)
-                {
-                    QuietCancel.Now(made);
-                }
+                Cancel(ref source);
             }
         }
     }
 
+    private static void Cancel(ref Source? source)
+    {
+        if (Volatile.Read(ref source) is { } made)
+        {
+            QuietCancel.Now(made);
+        }
+    }
+
     /// <summary>Sources that are kept alive as long as any of their tokens.</summary>
-    private sealed class Block
+    private sealed class Block(Source?[] more)
     {
         // So many that a weak reference costs an item almost nothing, and so few that a token in use keeps little alive.
-        public const int Size = 32;
+        public const int Most = 32;
 
-        public Source?[] Sources { get; } = new Source?[Size];
+        public readonly Source?[] More = more;
+        public Source? First;
     }
 
     [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",

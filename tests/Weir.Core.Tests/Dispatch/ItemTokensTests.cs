@@ -47,6 +47,21 @@ public class ItemTokensTests
     }
 
     [Fact]
+    public void Next_OneItem_TakesLittleMoreThanItsSource()
+    {
+        using CancellationTokenSource run = new();
+        GC.KeepAlive(new ItemTokens(run.Token).Next());
+
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        for (int i = 0; i < 100; i++)
+        {
+            GC.KeepAlive(new ItemTokens(run.Token).Next());
+        }
+
+        Assert.InRange((GC.GetAllocatedBytesForCurrentThread() - before) / 100, 1, 300);
+    }
+
+    [Fact]
     public async Task Stop_WhileTokensAreMade_CancelsEachOfThem()
     {
         for (int round = 0; round < 200; round++)
