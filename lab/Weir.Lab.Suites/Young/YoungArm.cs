@@ -10,6 +10,9 @@ internal sealed record YoungArm(string Work, string Name, int Items, Func<Func<T
     /// <summary>The arm's name among all.</summary>
     public string Key => $"{Work}/{Name}";
 
+    /// <summary>The same arm, measured in a program whose Weir is compiled ahead of time.</summary>
+    public YoungArm InCopy => this with { Work = $"{Work}, Weir compiled ahead" };
+
     /// <summary>What it is compared with; <see langword="null"/> for what the others of its work are compared with.</summary>
     public string? Baseline { get; init; }
 

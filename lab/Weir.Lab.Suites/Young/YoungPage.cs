@@ -24,6 +24,9 @@ internal static class YoungPage
         page.Append("and a round is one of each arm. A value is the time of a call, results added up, the mean over the first so many calls of the process; "
             + "ratios are medians of those within a round.\n");
         page.Append("The steady state is on the other pages.\n\n");
+        page.Append("Each work is measured twice: as plain IL, all of which is compiled as the process runs, and in a copy of the program in which Weir's "
+            + "assemblies hold\n");
+        page.Append("machine code beside theirs, as in an application that is published with `PublishReadyToRun`.\n\n");
         page.Append(provenance).Append("\n\n").Append(YoungNotes.Of(before));
         foreach (IGrouping<string, YoungArm> work in arms.GroupBy(static arm => arm.Work))
         {
