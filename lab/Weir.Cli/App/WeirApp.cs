@@ -31,8 +31,7 @@ internal static class WeirApp
                 return BenchCommand.Run([.. args.Skip(1)], host);
             }
 
-            // A name after an at sign is a baseline, not a file of arguments.
-            ParseResult parsed = Root(host).Parse(args, new ParserConfiguration { ResponseFileTokenReplacer = null });
+            ParseResult parsed = Parse(args, host);
             if (parsed.Errors.Count > 0)
             {
                 throw new BadInputException($"{parsed.Errors[0].Message.TrimEnd('.')}. See 'weir {parsed.CommandResult.Command.Name} --help'."
@@ -63,6 +62,11 @@ internal static class WeirApp
             return Fail(host, e, ExitCode.Failure);
         }
     }
+
+    /// <summary>What the arguments say, without doing it.</summary>
+    public static ParseResult Parse(IReadOnlyList<string> args, CliHost host) =>
+        // A name after an at sign is a baseline, not a file of arguments.
+        Root(host).Parse(args, new ParserConfiguration { ResponseFileTokenReplacer = null });
 
     // Not a RootCommand: that would be called after the executable's file.
     private static Command Root(CliHost host)

@@ -1,0 +1,31 @@
+using System.Text.RegularExpressions;
+
+namespace Weir.Docs.Tests;
+
+/// <summary>The pages of the repository: README and what is in docs, without the measured results, which programs write.</summary>
+internal static partial class DocPages
+{
+    /// <summary>All of them, by their paths in the repository.</summary>
+    public static IEnumerable<string> All() =>
+        Directory.EnumerateFiles(Path.Combine(Repository.Root, "docs"), "*.md", SearchOption.AllDirectories)
+            .Select(static f => Path.GetRelativePath(Repository.Root, f).Replace(Path.DirectorySeparatorChar, '/'))
+            .Where(static f => !f.StartsWith("docs/results/", StringComparison.Ordinal))
+            .Prepend("README.md")
+            .Order(StringComparer.Ordinal);
+
+    public static string Read(string page) => File.ReadAllText(Path.Combine(Repository.Root, page)).ReplaceLineEndings("\n");
+
+    /// <summary>Its blocks of C#, in order.</summary>
+    public static string[] Examples(string page) => [.. Fenced().Matches(Read(page)).Select(static m => m.Groups[1].Value)];
+
+    /// <summary>Its lines of code that call the <c>weir</c> command, without what comes before the verb.</summary>
+    public static IEnumerable<string> Commands(string page) =>
+        Read(page).Split('\n').Select(static line => Command().Match(line)).Where(static m => m.Success).Select(static m => m.Groups[1].Value);
+
+    [GeneratedRegex("^```csharp\n(.*?)^```", RegexOptions.Singleline | RegexOptions.Multiline)]
+    private static partial Regex Fenced();
+
+    // In a block of its own: indented, with or without a prompt.
+    [GeneratedRegex(@"^ {4}(?:\$ )?(?:weir|dotnet run .*--project lab/Weir\.Cli --) +(.*)$")]
+    private static partial Regex Command();
+}

@@ -1,0 +1,63 @@
+using Weir.Runtimes;
+
+namespace Weir.Docs.Tests;
+
+/// <summary>Is every example of README and docs a program that compiles, and runs where it needs nothing from outside?</summary>
+[Collection(nameof(Console))]
+public class ExampleTests
+{
+    /// <summary>Pages whose examples are compiled and not run, with the reason.</summary>
+    private static readonly Dictionary<string, string> NotRun = new()
+    {
+        ["docs/http.md"] = "needs a network",
+        ["docs/measuring.md"] = "measures for a quarter of a minute",
+    };
+
+    /// <summary>What the examples of a page write.</summary>
+    private static readonly Dictionary<string, string[]> Written = new()
+    {
+        ["docs/migrating-from-dataflow.md"] = ["42\n"],
+        ["docs/resilience.md"] = ["page /prices"],
+        ["docs/measuring-from-code.md"] = ["weir run   split", "split with 2 workers: ", "\n8 rounds"],
+        ["docs/operators/select-parallel-stream.md"] = ["http://localhost/a\nhttp://localhost/b\n"],
+    };
+
+    public static TheoryData<string> Pages() => [.. DocPages.All().Where(static p => DocPages.Examples(p).Length > 0)];
+
+    [Theory(Timeout = 300_000)]
+    [MemberData(nameof(Pages))]
+    public async Task Page_Examples_CompileAndRun(string page)
+    {
+        PageProgram program = PageProgram.Of(page);
+        string[] errors = program.Compile(out byte[] compiled);
+        Assert.True(errors.Length == 0, $"{string.Join('\n', errors)}\nWhat examples take for granted is in Given.cs.\n{program.Code}");
+        if (program.IsRunnable && !NotRun.ContainsKey(page))
+        {
+            string output = (await PageProgram.RunAsync(compiled, TimeSpan.FromMinutes(4))).ReplaceLineEndings("\n");
+            Assert.All(Written.GetValueOrDefault(page, []), text => Assert.Contains(text, output, StringComparison.Ordinal));
+        }
+    }
+
+    [Fact]
+    public void Pages_NotRunOrWithOutput_AreThere()
+    {
+        string[] pages = [.. Pages().Select(static p => p.Data)];
+        Assert.Subset(pages.ToHashSet(), NotRun.Keys.Concat(Written.Keys).ToHashSet());
+        Assert.InRange(pages.Length, 15, int.MaxValue);
+    }
+
+    [Fact]
+    public void Readme_TableOfHooks_HasEachHook()
+    {
+        string readme = DocPages.Read("README.md");
+        Type[] options =
+        [
+            typeof(ParallelRunOptions), typeof(AdaptiveConcurrencyOptions), typeof(ProgressOptions), typeof(MetricsOptions),
+            typeof(Resilience.CircuitBreakerOptions), typeof(ProcessManyOptions), typeof(RuntimeOptions),
+        ];
+        string[] hooks = [.. options.SelectMany(static o => o.GetProperties())
+            .Where(static p => typeof(Delegate).IsAssignableFrom(p.PropertyType) || p.PropertyType == typeof(Fallback)).Select(static p => p.Name).Distinct()];
+        Assert.NotEmpty(hooks);
+        Assert.All(hooks, hook => Assert.Matches($@"(?m)^\|.*`(\w+\.)?{hook}`.*\|.*`.*=>.*\|$", readme));
+    }
+}

@@ -1,0 +1,98 @@
+using Weir.Resilience;
+using Weir.Runtimes;
+
+namespace Weir.Docs.Tests;
+
+/// <summary>What the examples of the pages take for granted, all in one place: each is compiled with <c>using static</c> of it.</summary>
+public static class Given
+{
+    public static string[] urls { get; } = ["http://localhost/a", "http://localhost/b"];
+
+    public static string[] files { get; } = ["a", "b"];
+
+    public static string[] lines { get; } = ["1", "2", "3"];
+
+    public static string[] rows { get; } = ["1", "2", "3"];
+
+    public static Order[] orders { get; } = [new(1), new(2)];
+
+    public static Request[] requests { get; } = [new(1), new(2)];
+
+    public static Change[] changes { get; } = [new(7), new(8), new(7)];
+
+    public static IAsyncEnumerable<string> events => EventsAsync();
+
+    public static Backend client { get; } = new();
+
+    public static IExecutionRuntime runtime { get; } = new ConcurrentRuntime();
+
+    public static CancellationToken cancellationToken => CancellationToken.None;
+
+    public static TimeProvider time => TimeProvider.System;
+
+    public static RetryPolicy policy { get; } = new(new RetryOptions { MaxRetries = 1 });
+
+    public static string path => "/prices";
+
+    public static object gate { get; } = new();
+
+    public static long counter { get; set; }
+
+    public static int total { get; set; }
+
+    public static ValueTask<Page> FetchAsync(string url, CancellationToken token) => new(new Page(url));
+
+    public static ValueTask<string> LoadAsync(string path, CancellationToken token) => new("page " + path);
+
+    public static Task StoreAsync(Order order, CancellationToken token) => Task.CompletedTask;
+
+    public static Task SaveAsync(string row, CancellationToken token) => Task.CompletedTask;
+
+    public static ValueTask<int> InsertAsync(IReadOnlyList<string> batch, CancellationToken token) => new(batch.Count);
+
+    public static async Task<Receipt> SendAsync(Order order, CancellationToken token)
+    {
+        await Task.Yield();
+        return new(order.Number);
+    }
+
+    public static Task<Receipt> ApplyAsync(Change change, CancellationToken token) => Task.FromResult(new Receipt(change.CustomerId));
+
+    public static ValueTask<Hash> HashAsync(string file, CancellationToken token) => new(new Hash(file));
+
+    public static void Show(Page page) => Console.WriteLine(page.Text);
+
+    private static async IAsyncEnumerable<string> EventsAsync()
+    {
+        for (int i = 0; i < 3; i++)
+        {
+            await Task.Yield();
+            yield return $"event {i}";
+        }
+    }
+
+    public sealed record Page(string Text)
+    {
+        public static Page Missing { get; } = new("");
+    }
+
+    public sealed record Order(int Number);
+
+    public sealed record Receipt(int Number);
+
+    public sealed record Request(int Number);
+
+    public sealed record Reply(int Number);
+
+    public sealed record Change(int CustomerId);
+
+    public sealed record Hash(string File);
+
+    public sealed class Backend
+    {
+        private int _calls;
+
+        public Task<Reply> SendAsync(Request request, CancellationToken token) =>
+            Task.FromResult(new Reply(Interlocked.Increment(ref _calls) + request.Number));
+    }
+}
