@@ -3,8 +3,9 @@
 
     tests/Faults/run.py tests/Faults/blocks.txt [--only 3,7] [--tree DIR] [--minutes 3]
 
-The copy is a worktree of the last commit (--tree keeps it for the next time), so nothing here is touched. A fault is caught when a test fails, or when the tests
-do not end within the time. One that no longer applies, or does not build, is an error: the list has to follow the code. Ends with 1 if one was not caught.
+The copy is a worktree of the last commit (--tree keeps it, and brings it to that commit the next time), so nothing here is touched. A fault is caught
+when a test fails, or when the tests do not end within the time. One that no longer applies, or does not build, is an error: the list has to follow
+the code. Ends with 1 if one was not caught.
 
 A list has for each fault a title, the file, the tests to run (patterns of classes, in a test project), the text as it is, and the text with the fault:
 
@@ -85,12 +86,17 @@ def main():
     parser.add_argument("--minutes", type=float, default=3)
     options = parser.parse_args()
     with open(options.list, encoding="utf-8") as text:
-        faults = [match.groups() for match in FAULT.finditer(text.read())]
+        written = text.read()
+    faults = [match.groups() for match in FAULT.finditer(written)]
+    if len(faults) != len(re.findall(r"^= ", written, re.M)):
+        parser.error(f"{options.list}: not every fault has the form that is described at the top of this script")
     wanted = [int(number) for number in options.only.split(",")] if options.only else range(1, len(faults) + 1)
     root = subprocess.run(["git", "rev-parse", "--show-toplevel"], capture_output=True, text=True, check=True).stdout.strip()
     tree = os.path.abspath(options.tree or tempfile.mkdtemp(prefix="faults-"))
     if not os.path.exists(os.path.join(tree, ".git")):
         subprocess.run(["git", "worktree", "add", "--detach", "--force", tree, "HEAD"], cwd=root, check=True, capture_output=True)
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=True).stdout.strip()
+    subprocess.run(["git", "checkout", "--force", "--detach", "--quiet", head], cwd=tree, check=True)
     uncaught = 0
     try:
         for number in wanted:

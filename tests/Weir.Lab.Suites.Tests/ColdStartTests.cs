@@ -10,7 +10,7 @@ public class ColdStartTests
 
     public static TheoryData<string> Arms => [.. ColdArms.All.Select(static arm => arm.Key)];
 
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [MemberData(nameof(Arms))]
     public async Task Call_AnyArm_GivesTheSumOfAllResults(string key) => Assert.Equal(ColdArms.Sum, await ColdArms.Find(key)!.Call());
 
@@ -26,7 +26,7 @@ public class ColdStartTests
     public void Project_InsideOfTheRepository_IsThatOfTheArms() =>
         Assert.EndsWith(typeof(ColdArms).Assembly.GetName().Name + ".csproj", ColdBuilds.Project(), StringComparison.Ordinal);
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Program_AnArm_PrintsItsReading()
     {
         (int code, string line) =

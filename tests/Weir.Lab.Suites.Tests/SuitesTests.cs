@@ -17,7 +17,7 @@ public class SuitesTests
 
     public static TheoryData<string> Names => [.. SuiteCatalog.Suites.Select(static suite => suite.Name)];
 
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [MemberData(nameof(Names))]
     public async Task Setup_EachParameterSetWithFewItems_FindsEqualWorkAndLeavesRunnableArms(string name)
     {
@@ -38,7 +38,7 @@ public class SuitesTests
         }
     }
 
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [MemberData(nameof(Names))]
     public async Task Goals_OfEachParameterSet_AreJudgedInOneOfItsCases(string name)
     {
@@ -57,7 +57,7 @@ public class SuitesTests
         }
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public Task BenchmarkDotNet_DryInProcess_GivesAResultForEachArm() => Task.Run(static () =>
     {
         IConfig config = ManualConfig.CreateEmpty()

@@ -6,7 +6,7 @@ public class YoungTests
 {
     public static TheoryData<string> Arms => [.. YoungArms.All.Select(static arm => arm.Key)];
 
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [MemberData(nameof(Arms))]
     public async Task Prepare_AnyArm_GivesTheSumOfAllResults(string key)
     {

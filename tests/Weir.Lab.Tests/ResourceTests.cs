@@ -44,7 +44,7 @@ public class ResourceTests
         Assert.Null((use with { Kernel = default }).Room);
     }
 
-    [Fact(Timeout = 10_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Take_AllocationsOnAnotherThread_AreCounted()
     {
         const int bytes = 1_000_000;

@@ -5,7 +5,7 @@ namespace Weir.Lab.Tests;
 
 public class SourceTreeTests
 {
-    [Fact(Timeout = 90_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Read_OfARepository_HasItsCommitAndWhetherItWasChanged()
     {
         string directory = Directory.CreateTempSubdirectory("weir-tree-").FullName;

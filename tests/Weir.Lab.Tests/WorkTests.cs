@@ -33,7 +33,7 @@ public class WorkTests
         Assert.Equal(1, CalibratedSpin.Of(TimeSpan.Zero, 2e9).Steps);
     }
 
-    [Fact(Timeout = 10_000)]
+    [Fact(Timeout = 300_000)]
     public async Task MeasureStepsPerSecond_ThisMachine_IsPlausible()
     {
         // One step is a multiplication and an addition that wait for each other: 3 to 10 cycles on any processor of this century.
@@ -42,7 +42,7 @@ public class WorkTests
         Assert.InRange(speed, 1e7, 1e10);
     }
 
-    [Fact(Timeout = 10_000)]
+    [Fact(Timeout = 300_000)]
     public async Task WaitAsync_ManyAtOnce_NeverEndsEarly()
     {
         TimeSpan length = TimeSpan.FromMilliseconds(2);
@@ -58,7 +58,7 @@ public class WorkTests
         Assert.All(lengths, actual => Assert.True(actual >= length, $"{actual}"));
     }
 
-    [Fact(Timeout = 10_000)]
+    [Fact(Timeout = 300_000)]
     public async Task WaitAsync_Continuation_RunsOnThePool()
     {
         using WaitThread waits = new(TimeSpan.FromMilliseconds(1));
@@ -69,7 +69,7 @@ public class WorkTests
         Assert.True(onPool);
     }
 
-    [Fact(Timeout = 10_000)]
+    [Fact(Timeout = 300_000)]
     public async Task WaitAsync_Cancelled_EndsAtOnceWithTheToken()
     {
         using WaitThread waits = new(TimeSpan.FromHours(1));
@@ -82,7 +82,7 @@ public class WorkTests
         Assert.Equal(stop.Token, error.CancellationToken);
     }
 
-    [Fact(Timeout = 10_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Dispose_WaitsUnderWay_CancelsThem()
     {
         WaitThread waits = new(TimeSpan.FromHours(1));
@@ -94,7 +94,7 @@ public class WorkTests
         await Assert.ThrowsAsync<ObjectDisposedException>(() => waits.WaitAsync());
     }
 
-    [Fact(Timeout = 10_000)]
+    [Fact(Timeout = 300_000)]
     public async Task MeasureAsync_Median_IsNotShorterThanAsked()
     {
         using WaitThread waits = new(TimeSpan.FromMilliseconds(1));

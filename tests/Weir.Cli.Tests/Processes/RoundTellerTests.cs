@@ -8,7 +8,7 @@ namespace Weir.Cli.Tests.Processes;
 public class RoundTellerTests
 {
     // No share is below nothing, and none is above the whole: what the compiler really does meanwhile has no part in this.
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData(-1, true)]
     [InlineData(double.MaxValue, false)]
     public async Task RoundEnded_CompilerWasAtWorkForMoreThanIsAllowed_DoesNotCount(double mostCompiling, bool isDisturbed)

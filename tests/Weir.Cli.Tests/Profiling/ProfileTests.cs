@@ -8,7 +8,7 @@ public class ProfileTests
 {
     private static readonly string Own = typeof(ProfiledMethods).Assembly.Location;
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_WithProfile_FindsTheHotMethodAndItsArraysAndAddsNoRound()
     {
         LoadResult result = await new CliUnderTest { UseProcesses = true }
@@ -25,7 +25,7 @@ public class ProfileTests
         Assert.True(arm.Profile.Seconds >= 1);
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_WithProfileOfSeveral_ProfilesEach()
     {
         LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync(
@@ -37,7 +37,7 @@ public class ProfileTests
         Assert.All(file.Arms, static a => Assert.Single(a.Rounds));
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_StoppedInTheProfiledRound_ReportsTheRoundsAsPartial()
     {
         LoadResult result =
@@ -49,7 +49,7 @@ public class ProfileTests
         Assert.Single(Assert.Single(file.Arms).Rounds);
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_WithoutProfile_HasNone()
     {
         LoadResult result = await new CliUnderTest().RunAsync("run noop --workers 1 --rounds 1 --duration 20ms --quiet --json");
@@ -58,7 +58,7 @@ public class ProfileTests
         Assert.DoesNotContain("\"profile\"", result.Out, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_ProfileWhereDiagnosticsAreOff_IsOneClearLine()
     {
         LoadResult result = await new CliUnderTest { Variables = { ["DOTNET_EnableDiagnostics"] = "0" } }.RunAsync("run noop --profile");
@@ -67,7 +67,7 @@ public class ProfileTests
             (result.ExitCode, result.Error));
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_ProfileOfAProgram_IsOneClearLine()
     {
         LoadResult result = await new CliUnderTest().RunAsync("run --command ls --profile");

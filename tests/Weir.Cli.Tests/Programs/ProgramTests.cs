@@ -14,7 +14,7 @@ public class ProgramTests
 {
     public ProgramTests() => Assert.SkipWhen(OperatingSystem.IsWindows(), "The programs are those of Unix.");
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_TwoPrograms_TakesTurnsAndComparesThem()
     {
         LoadResult ran = await RunAsync("run", "--command", "sleep 0.01", "--command", "sleep 0.02", "--rounds", "4", "--json");
@@ -34,7 +34,7 @@ public class ProgramTests
             name => Assert.False(round.TryGetProperty(name, out _), name));
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_AProgramThatComputesAndTakesMemory_TellsItsOwn()
     {
         Assert.SkipUnless(OperatingSystem.IsLinux(), "Only there is the peak of a small program found.");
@@ -49,14 +49,14 @@ public class ProgramTests
         Assert.All(result.Arms[1].Rounds, static r => Assert.True(r.CpuUserSeconds + r.CpuSystemSeconds > 0.01));
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public void RunForMemory_OfAProgramThatEndsAtOnce_IsFoundEachTime()
     {
         Assert.SkipUnless(OperatingSystem.IsLinux(), "Only there is the peak of a small program found.");
         Assert.All(Enumerable.Range(0, 50), static _ => Assert.InRange(new StartedProgram(["true"], showsOutput: false).RunForMemory() ?? 0, 1, 20_000_000));
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_ParametersAndPrepare_AreFilledInAndRunBeforeEachRun()
     {
         using TemporaryDirectory directory = new();
@@ -77,7 +77,7 @@ public class ProgramTests
         Assert.Equal(lines.Length, 2 * lines.Count(static l => l == "b"));
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_OfAShell_ShowsWhatItsStartTakes()
     {
         LoadResult ran = await RunAsync("run", "--command", "true | cat", "--shell", "--rounds", "3", "--json");
@@ -90,7 +90,7 @@ public class ProgramTests
             !result.Findings.Any(static f => f.Text.Contains("not subtracted", StringComparison.Ordinal)));
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_AProgramThatFails_IsInvalidUnlessThatIsIgnored()
     {
         LoadResult failed = await RunAsync("run", "--command", "sh -c 'exit 3'", "--rounds", "2");
@@ -104,7 +104,7 @@ public class ProgramTests
         Assert.Contains("was ended by signal 9", killed.Error, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_AProgramThatDoesNotEnd_IsGivenUpWithAllThatItStarted()
     {
         using TemporaryDirectory directory = new();
@@ -119,7 +119,7 @@ public class ProgramTests
         AssertEnds(await started);
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_Stopped_KillsTheProgramWithAllThatItStarted()
     {
         using TemporaryDirectory directory = new();
@@ -136,7 +136,7 @@ public class ProgramTests
         AssertEnds(started);
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_StoppedAfterARound_ReportsItAsPartial()
     {
         LoadResult ran = await new CliUnderTest { StopsAt = "[2/5000]" }.RunAsync(["run", "--command", "true", "--rounds", "5000", "--json"]);
@@ -147,7 +147,7 @@ public class ProgramTests
         Assert.InRange(result.Arms[0].Counted.Count, 2, 4_999);
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Compare_Programs_EndsWithTwoWhenOneIsSlower()
     {
         using TemporaryDirectory directory = new();
@@ -164,7 +164,7 @@ public class ProgramTests
         Assert.Contains("B", await File.ReadAllTextAsync(directory.File("summary.md"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
     }
 
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("", false)]
     [InlineData("--show-output", true)]
     public async Task Program_Prints_OnlyWhenAskedAndNeverIntoTheResult(string option, bool shows)
@@ -185,7 +185,7 @@ public class ProgramTests
         Assert.Equal(shows, errors.Contains("hello\n", StringComparison.Ordinal));
     }
 
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("run --command nosuchprogram", "The program 'nosuchprogram' could not be started: No such file or directory.")]
     [InlineData("run --command true --workers 3", "--workers cannot be used with --command, which starts a program once a round; what belongs to the program "
         + "goes into the quotes: --command 'PROG ARGS'.")]

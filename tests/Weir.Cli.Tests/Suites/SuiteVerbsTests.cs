@@ -8,14 +8,14 @@ namespace Weir.Cli.Tests.Suites;
 /// <summary>The verbs that measure Weir itself are commands like the others: one door, one way to refuse and to stop.</summary>
 public class SuiteVerbsTests
 {
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Help_ListsThem()
     {
         LoadResult result = await new CliUnderTest().RunAsync("--help");
         Assert.All(["ratios", "young", "auto-table", "selfcheck"], verb => Assert.Contains($"\n  {verb} ", result.Out, StringComparison.Ordinal));
     }
 
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("ratios --rounds -1", "weir: --rounds must be a whole number from 0 to 1,000; it is -1. See 'weir ratios --help'.")]
     [InlineData("young --rounds 0", "weir: --rounds must be a whole number from 1 to 100; it is 0. See 'weir young --help'.")]
     [InlineData("auto-table --rounds 1001", "weir: --rounds must be a whole number from 1 to 1,000; it is 1001. See 'weir auto-table --help'.")]
@@ -33,7 +33,7 @@ public class SuiteVerbsTests
         Assert.Empty(result.Out);
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Ratios_Stopped_LeavesThePageAsItWasAndEndsWith130()
     {
         using TemporaryDirectory directory = new();
@@ -49,7 +49,7 @@ public class SuiteVerbsTests
         Assert.Equal(before, await File.ReadAllTextAsync(page, TestContext.Current.CancellationToken));
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task SelfCheck_ResultsThatWereKept_AreOnThePageAndNotMadeAgain()
     {
         using TemporaryDirectory directory = new();

@@ -33,7 +33,7 @@ public class FilterTests
         Assert.Equal(names, string.Join(' ', assembly.Matching(pattern)));
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Compare_TwoBuildsWithAFilter_GivesEachMethodThatBothHaveItsOwnVerdict()
     {
         using TemporaryDirectory directory = new();
@@ -50,7 +50,7 @@ public class FilterTests
         Assert.Contains(result.Findings, static f => f.Text == "In one of the two builds only, and so not compared: N.Parsing.ParseNew.");
     }
 
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("run --filter *x*", "--filter goes with --assembly or --git, in place of --method: --assembly X.dll --filter '*Parse*'.")]
     [InlineData("run --assembly DLL --method N.Parsing.Write --filter *x*",
         "--filter goes with --assembly or --git, in place of --method: --assembly X.dll --filter '*Parse*'.")]

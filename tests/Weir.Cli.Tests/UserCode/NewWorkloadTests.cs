@@ -8,7 +8,7 @@ namespace Weir.Cli.Tests.UserCode;
 /// <summary>The project that somebody begins with is compiled here as it is handed out, and measured.</summary>
 public class NewWorkloadTests
 {
-    [Fact(Timeout = 90_000)]
+    [Fact(Timeout = 300_000)]
     public async Task New_Workload_WritesAProjectThatRefersToTheLab()
     {
         using TemporaryDirectory directory = new();
@@ -26,7 +26,7 @@ public class NewWorkloadTests
             await File.ReadAllTextAsync(Path.Combine(project, "Joining.cs"), TestContext.Current.CancellationToken), StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 90_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Samples_AreMeasuredAsThePageSays()
     {
         string assembly = typeof(MyWorkloads.Summing).Assembly.Location;
@@ -41,7 +41,7 @@ public class NewWorkloadTests
         Assert.Equal(["Plus", "Builder"], compared.Arms.Select(static a => a.Name));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task New_DirectoryWithFiles_IsRefused()
     {
         using TemporaryDirectory directory = new();

@@ -8,7 +8,7 @@ public class UserCodeInputTests
     private const string Ns = "Weir.Cli.Tests.UserCode.";
     private static readonly string Own = typeof(Counting).Assembly.Location;
 
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("Lookups.Odl", "--method 'Lookups.Odl' is not in Weir.Cli.Tests.dll; the nearest are ")]
     [InlineData("Weir.Cli.Tests.UserCode.Lookups.Number", "--method 'Weir.Cli.Tests.UserCode.Lookups.Number' is not in Weir.Cli.Tests.dll; the nearest are ")]
     [InlineData("Lookups", "--method 'Lookups' is a class of Weir.Cli.Tests.dll that does not implement Weir.Lab.Workers.IWorkload; name one of its methods, "
@@ -55,7 +55,7 @@ public class UserCodeInputTests
         Assert.Empty(result.Out);
     }
 
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("run --assembly DLL", "--assembly needs --method Namespace.Class.Method, or --class with one that implements IWorkload: 'DLL' has ")]
     [InlineData("run --assembly TEXT --method A.B", "--assembly 'TEXT' cannot be loaded: ")]
     [InlineData("run --method A.B", "--assembly and --method go together: --assembly X.dll --method Namespace.Class.Method.")]
@@ -86,7 +86,7 @@ public class UserCodeInputTests
         Assert.Empty(result.Out);
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_NameThatSeveralEndWith_NamesThem()
     {
         LoadResult result = await new CliUnderTest().RunAsync($"run --assembly {Own} --method Dispose");
@@ -95,7 +95,7 @@ public class UserCodeInputTests
         Assert.EndsWith("; give the whole name.\n", result.Error, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_AssemblyWithOneWorkload_NeedsNoName()
     {
         using TemporaryDirectory directory = new();

@@ -17,7 +17,7 @@ public sealed class CatalogueTests : IDisposable
 
     public void Dispose() => BuiltIns.Reset();
 
-    [Theory(Timeout = 120_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("run doubling --workers 2 --rounds 1 --duration 20ms --quiet", "doubling: doubles a number")]
     [InlineData("scale doubling --workers 1,2 --rounds 2 --duration 20ms --fit none --quiet", "doubling: doubles a number")]
     [InlineData("compare doubling noop --rounds 2 --duration 10ms --quiet", "doubling: doubles a number")]
@@ -32,7 +32,7 @@ public sealed class CatalogueTests : IDisposable
         Assert.Contains(text, result.Out, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Suites_WorkloadOfOneClassAndOneRow_IsACase()
     {
         List<string> names = [];
@@ -49,7 +49,7 @@ public sealed class CatalogueTests : IDisposable
     [Fact]
     public void AutoWork_All_AreOfTheCatalogue() => Assert.All(AutoWork.All, static work => Assert.NotNull(BuiltIns.Find(work.Row)));
 
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData(1)]
     [InlineData(3)]
     public async Task Peers_EachOfTheCatalogue_GivesTheResultsInInputOrder(int limit)
@@ -67,7 +67,7 @@ public sealed class CatalogueTests : IDisposable
         }
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Peers_ItemFails_EndWithItsFailure()
     {
         int[] items = [.. Enumerable.Range(0, 5_000)];

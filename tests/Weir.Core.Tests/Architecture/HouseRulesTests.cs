@@ -1,3 +1,4 @@
+using System.Text.Json;
 using System.Text.RegularExpressions;
 using System.Xml.Linq;
 using Weir.TestKit;
@@ -140,6 +141,16 @@ public partial class HouseRulesTests
             .Where(static folder => folder != ".")
             .Distinct(),
         folder => !Folders[project].Append("bin").Append("obj").Any(listed => listed.Length > 0 && IsIn(folder, listed)));
+
+    [Fact]
+    public void EngineFilter_OfWhatRunsInDebug_HasTheTestsOfAllOfSrc()
+    {
+        using JsonDocument filter = JsonDocument.Parse(File.ReadAllText(Path.Combine(Root, "tests", "Engine.slnf")));
+        IEnumerable<string> listed = filter.RootElement.GetProperty("solution").GetProperty("projects").EnumerateArray().Select(static p => p.GetString()!);
+        IEnumerable<string> built = Directory.EnumerateDirectories(Path.Combine(Root, "src"))
+            .Select(static p => Path.GetFileName(p) + ".Tests").Select(static t => $"tests/{t}/{t}.csproj");
+        Assert.Equal(built.Order(StringComparer.Ordinal), listed.Order(StringComparer.Ordinal));
+    }
 
     [Fact]
     public void SourceFiles_Length_IsAtMostFourHundredLines() =>

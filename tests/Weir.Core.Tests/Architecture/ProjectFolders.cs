@@ -17,6 +17,12 @@ internal sealed class ProjectFolders
         _listed = listed;
     }
 
+#if DEBUG
+    private static bool IsRelease => false;
+#else
+    private static bool IsRelease => true;
+#endif
+
     public string Name { get; }
 
     public string Path { get; }
@@ -27,6 +33,7 @@ internal sealed class ProjectFolders
         // Beside this one's: the same configuration.
         string own = AppContext.BaseDirectory.TrimEnd(System.IO.Path.DirectorySeparatorChar);
         string assembly = System.IO.Path.Combine(own, "..", "..", Name, System.IO.Path.GetFileName(own), Name + ".dll");
+        Assert.SkipUnless(IsRelease || File.Exists(assembly), $"{Name} is not built in Debug: its folders are looked at in Release.");
         Assert.True(File.Exists(assembly), $"{Name} is not built: build the solution in this configuration first.");
         using AssemblyUses compiled = new(assembly);
         foreach ((string path, byte[] hash) in compiled.Documents)

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 using Weir.Core.Sources;
@@ -7,21 +8,39 @@ namespace Weir.Core.Tests.Dispatch;
 /// <summary>The pump under interleavings that the test chooses: nothing here runs but what the test runs.</summary>
 public class PumpTests
 {
-    [Fact(Timeout = 90_000)]
-    public async Task Start_SmallSynchronousBatch_NeverLeavesTheFirstWorker()
+    [Theory(Timeout = 90_000)]
+    [InlineData(19.9, 2, 0)]
+    [InlineData(20.1, 2, 1)]
+    [InlineData(20.1, 1, 0)]
+    public async Task ConsiderHelp_SynchronousItems_CallsNobodyForLessThanAWakeUpIsWorth(double microsecondsAtWork, double microsecondsPerItem, int helpers)
     {
-        // Only time decides, so code that is not yet compiled may be slow enough to want help: later rounds are not.
-        List<int> helpers = [];
-        for (int round = 0; round < 200; round++)
+        // Too little done yet; enough; and too little left of the twenty items.
+        ManualExecutor executor = new();
+        TaskCompletionSource<int>[] items = Pending(20);
+        TestRun<int, int> run = null!;
+        run = Run(20, (x, _) =>
         {
-            ManualExecutor executor = new();
-            TestRun<int, int> run = Run(20, static (x, _) => new ValueTask<int>(x), 8, executor);
-            executor.RunOne();
-            helpers.Add(executor.Queued);
-            Assert.Equal(Enumerable.Range(0, 20), await run.Task);
-        }
+            if (x == 0)
+            {
+                run.Pump.ConsiderHelp(Ticks(100), Ticks(100 + microsecondsAtWork), Ticks(microsecondsPerItem));
+                Assert.Equal(helpers, executor.Queued);
+            }
 
-        Assert.True(helpers.Count(static n => n == 0) > 100, $"Helpers were called in {helpers.Count(static n => n > 0)} of 200 rounds.");
+            return new ValueTask<int>(items[x].Task);
+        }, 8, executor);
+        executor.RunAll();
+        await EndAsync(run, items, 0, executor);
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task Turn_GivenUpJustBeforeAWorkerLeavesForIt_IsTakenByThatWorker()
+    {
+        ManualExecutor executor = new();
+        TestRun<int, int> run = new(new BusyEachTime(5), static (x, _) => new ValueTask<int>(x), Settings(1, executor));
+        ManualExecutor.Start(run.Pump);
+        executor.RunAll();
+        Assert.True(run.Task.IsCompleted, "Its only worker has left, and nobody calls it.");
+        Assert.Equal(Enumerable.Range(0, 5), await run.Task);
     }
 
     [Fact(Timeout = 90_000)]
@@ -88,6 +107,37 @@ public class PumpTests
         OperationCanceledException error = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => run.Task);
         Assert.Equal(cancel.Token, error.CancellationToken);
         executor.RunAll();
+    }
+
+    [Theory(Timeout = 90_000)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Stop_InsideAnItem_BeginsNoOtherOfThoseThatItsWorkerHasClaimed(bool isGuarded)
+    {
+        // So many quick items before it that a worker claims many at once.
+        ManualExecutor executor = new();
+        bool isOver = false;
+        int late = 0;
+        TestRun<int, int> run = null!;
+        run = new(
+            SourceOf.Enumerable(Enumerable.Range(0, 2_000).ToArray()),
+            (x, _) =>
+            {
+                late += isOver ? 1 : 0;
+                if (x == 1_500)
+                {
+                    isOver = run.Pump.Stop(new CancellationToken(canceled: true));
+                }
+
+                return new ValueTask<int>(x);
+            },
+            Settings(1, executor) with { Guarded = isGuarded });
+        ManualExecutor.Start(run.Pump);
+        executor.RunAll();
+
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => run.Task);
+        Assert.True(isOver);
+        Assert.Equal(0, late);
     }
 
     [Fact(Timeout = 90_000)]
@@ -193,6 +243,8 @@ public class PumpTests
         Assert.Equal(6, (await run.Start().Task).Count);
     }
 
+    private static long Ticks(double microseconds) => (long)(microseconds * Stopwatch.Frequency / 1e6);
+
     private static TestRun<int, int> Run(
         int count,
         Func<int, CancellationToken, ValueTask<int>> selector,
@@ -221,5 +273,38 @@ public class PumpTests
         }
 
         Assert.Equal(Enumerable.Range(0, items.Length), await run.Task);
+    }
+
+    /// <summary>A source whose turn somebody has whenever a worker asks for it, and nobody has when that worker looks again.</summary>
+    private sealed class BusyEachTime(int count) : Source<int>
+    {
+        private int _next;
+        private bool _wasBusy;
+
+        public override int KnownCount => -1;
+
+        public override long NextIndex => _next;
+
+        public override bool TakesTurns => true;
+
+        protected override bool IsDrained => _next >= count;
+
+        protected override ClaimResult TryClaimNext(ref Chunk<int> chunk, int max, long ceiling)
+        {
+            _wasBusy = !_wasBusy;
+            if (_wasBusy)
+            {
+                return ClaimResult.Busy;
+            }
+
+            if (_next >= count)
+            {
+                return ClaimResult.Empty;
+            }
+
+            chunk.SetSingle(_next, _next);
+            _next++;
+            return ClaimResult.Claimed;
+        }
     }
 }

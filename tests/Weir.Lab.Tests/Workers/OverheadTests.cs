@@ -61,7 +61,7 @@ public class OverheadTests
         Assert.False(meter.Of(1e9 / 3.6).IsSubtracted);
     }
 
-    [Theory(Timeout = 120_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData(1, false, true, true)]
     [InlineData(2, false, true, false)]
     [InlineData(1, true, true, false)]

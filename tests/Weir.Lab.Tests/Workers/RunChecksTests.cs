@@ -109,7 +109,7 @@ public class RunChecksTests
     [InlineData(null, null)]
     public void Quota_OfTheControlGroup_IsRead(string? line, double? quota) => Assert.Equal(quota, MachineInfo.QuotaOf(line));
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task RunAsync_DisturbedCanary_RepeatsTheRoundWhateverItsResult()
     {
         // Before and after the first round, after the repeated one, and so on: the second reading is disturbed.
@@ -131,7 +131,7 @@ public class RunChecksTests
         Assert.Contains(run.Warnings, static w => w.Text.StartsWith("2 rounds were done again", StringComparison.Ordinal));
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task RunAsync_CanaryThatIsNeverQuiet_EndsAllTheSame()
     {
         WorkerRunSpec spec = new()

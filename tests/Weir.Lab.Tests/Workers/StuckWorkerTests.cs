@@ -5,7 +5,7 @@ namespace Weir.Lab.Tests.Workers;
 /// <summary>Runs that are given up because a worker stands still.</summary>
 public class StuckWorkerTests
 {
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData(1)]
     [InlineData(3)]
     public async Task RunAsync_OperationThatNeverEnds_SaysThatAndNothingElse(int rounds)

@@ -14,7 +14,7 @@ public class WholeOperationsTests
     private const int ArrayHeader = 24;
     private static byte[]? s_kept;
 
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData(false, 0)]
     [InlineData(false, 1000)]
     [InlineData(true, 0)]
@@ -34,7 +34,7 @@ public class WholeOperationsTests
         Assert.Equal(bytes == 0 ? 0 : bytes + ArrayHeader, Spread.Of(run.Rounds.Select(static r => r.BytesPerOperation)).Median);
     }
 
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData(1, false)]
     [InlineData(4, false)]
     [InlineData(1, true)]
@@ -58,7 +58,7 @@ public class WholeOperationsTests
         Assert.False(run.IsPartial);
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Together_StoppedBeforeItIsUsedUp_IsPartial()
     {
         using CancellationTokenSource stop = new();
@@ -77,7 +77,7 @@ public class WholeOperationsTests
         Assert.True(run.IsPartial);
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task FailsFast_OperationThrows_EndsTheRunWithIt()
     {
         long begun = 0;
@@ -90,7 +90,7 @@ public class WholeOperationsTests
         Assert.Equal(5, begun);
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public void Run_OperationThatNeverEnds_IsGivenUpByTheClockThatWaits()
     {
         ManualTimeProvider clock = new();
@@ -126,7 +126,7 @@ public class WholeOperationsTests
         Assert.Throws<ArgumentException>(static () => (Spec(new WholeOperations { Each = 1 }) with { RatePerSecond = 1 }).Validate());
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task TrialRunner_PassOfKnownBytes_CountsThemAlone()
     {
         Suspension suspension = new();

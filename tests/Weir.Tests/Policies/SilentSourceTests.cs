@@ -101,6 +101,7 @@ public class SilentSourceTests
     {
         using Feed feed = new(1);
         TaskCompletionSource<Exception> told = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        TaskCompletionSource failed = new(TaskCreationOptions.RunContinuationsAsynchronously);
         Task run = feed.Channel.ForEachParallelAsync(
             static (_, _) => throw new IOException(),
             new ParallelRunOptions
@@ -113,12 +114,20 @@ public class SilentSourceTests
                 PerItemTimeout = Second,
                 TimeProvider = _time,
                 ErrorMode = ErrorMode.BestEffort,
+                OnRetryAsync = (_, _, _) =>
+                {
+                    failed.TrySetResult();
+                    return default;
+                },
                 OnErrorAsync = (_, e) =>
                 {
                     told.TrySetResult(e);
                     return new ValueTask<bool>(true);
                 },
             });
+
+        // Its failure was found in time. The first timer is that of its limit, which is there before it fails.
+        await failed.Task.WithinAsync("the decision to try again");
         await DueAsync(1);
         _time.Advance(Second);
         Assert.IsType<TaskCanceledException>(await told.Task.WithinAsync("the report of the time limit"));

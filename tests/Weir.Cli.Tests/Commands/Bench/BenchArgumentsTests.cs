@@ -30,7 +30,7 @@ public class BenchArgumentsTests
     public void Parse_BadValue_IsOneClearLine(string given, string message) =>
         Assert.Equal(message, Assert.Throws<BadInputException>(() => BenchArguments.Parse(given.Split(' '))).Message);
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Bench_NoBenchmarkAnswers_EndsWithOne()
     {
         LoadResult result = await new CliUnderTest().RunAsync("bench --filter *.NoSuchBenchmark --quiet");
@@ -40,7 +40,7 @@ public class BenchArgumentsTests
         Assert.Empty(result.Out);
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Bench_Help_HasTheOptionsOfThisProgramToo()
     {
         LoadResult result = await new CliUnderTest().RunAsync("bench --help");
@@ -48,7 +48,7 @@ public class BenchArgumentsTests
         Assert.All(["--workers", "--export", "--out", "--json", "--quiet"], option => Assert.Contains($"  {option} ", result.Out, StringComparison.Ordinal));
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Bench_FilesThatCannotBeWritten_AreToldBefore()
     {
         using TemporaryFile file = new("");

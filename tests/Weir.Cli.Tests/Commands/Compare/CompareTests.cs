@@ -9,7 +9,7 @@ namespace Weir.Cli.Tests.Commands.Compare;
 
 public class CompareTests
 {
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData(1.0, Verdict.Equivalent, 0)]
     [InlineData(0.8, Verdict.Slower, 2)]
     [InlineData(1.3, Verdict.Faster, 0)]
@@ -28,7 +28,7 @@ public class CompareTests
         Assert.Equal(("b: work x 4", "a: work x 4"), (comparison.Arm, comparison.Against));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Compare_TooFewRounds_IsInconclusiveAndFailsWhenStrict()
     {
         using TemporaryDirectory directory = new();
@@ -43,7 +43,7 @@ public class CompareTests
         Assert.Contains("b: work x 4 is INCONCLUSIVE against a: work x 4", loose.Out, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Compare_WiderMargin_LetsADifferencePass()
     {
         using TemporaryDirectory directory = new();
@@ -55,7 +55,7 @@ public class CompareTests
         Assert.Equal(0, (await new CliUnderTest().RunAsync(arguments + " --margin 10%")).ExitCode);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Baseline_SavedListedAndChecked_FindsTheRegression()
     {
         using TemporaryDirectory directory = new();
@@ -77,7 +77,7 @@ public class CompareTests
         Assert.Contains("now: work x 4 is SLOWER than @main: work x 4", slower.Out, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task BaselineSave_PartialResult_IsRefused()
     {
         using TemporaryDirectory directory = new();
@@ -89,7 +89,7 @@ public class CompareTests
         Assert.Contains("is partial.", result.Error, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task BaselineCheck_WithoutAFile_MeasuresAgain()
     {
         using TemporaryDirectory directory = new();
@@ -107,7 +107,7 @@ public class CompareTests
         Assert.NotEqual(measured.Arms[0].Rounds[0].Operations, compared.Arms[1].Rounds[0].Operations);
     }
 
-    [Theory(Timeout = 90_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData(null)]
     [InlineData("[1/5000]")]
     public async Task BaselineCheck_IsStopped_EndsAsInterrupted(string? stopsAt)
@@ -127,7 +127,7 @@ public class CompareTests
         Assert.Contains("weir: stopped", result.Error, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Compare_TwoWorkloads_AreMeasuredInTurns()
     {
         LoadResult result = await new CliUnderTest().RunAsync("compare yield yield --rounds 4 --duration 20ms --quiet --json");
@@ -139,7 +139,7 @@ public class CompareTests
         Assert.Equal(["A", "B", "B", "A", "B", "A", "A", "B"], order);
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Compare_TwoWorkloads_AreMeasuredByProcessesThatStay()
     {
         LoadResult result =
@@ -158,7 +158,7 @@ public class CompareTests
         Assert.Contains($"[1/{4 * 2 * 2}] A: yield x ", result.Error, StringComparison.Ordinal);
     }
 
-    [Theory(Timeout = 90_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("warming", "stopped before anything was measured")]
     [InlineData("[3/", "stopped; what was done until then is reported as partial")]
     public async Task Compare_IsStopped_EndsAsInterrupted(string stopsAt, string said)

@@ -7,7 +7,6 @@ using Weir.Lab.Results;
 namespace Weir.Cli.Tests.Commands.Compare;
 
 /// <summary>Two commits of a repository compared. The builds are those of the SDK that builds these tests.</summary>
-[Collection(AloneInTheProcess.Name)]
 public class GitCompareTests
 {
     [Fact(Timeout = 300_000)]
@@ -36,12 +35,12 @@ public class GitCompareTests
     public async Task Compare_CommitThatCannotBeBuilt_SaysWhyAndLeavesNothingBehind()
     {
         using TemporaryDirectory directory = new();
-        Repository(directory, "1", "nonsense");
+        Repository(directory, "nonsense", "1");
 
         LoadResult result = await RunAsync(directory, "main~1..main", "");
 
         Assert.Equal(1, result.ExitCode);
-        Assert.Matches("weir: main [0-9a-f]{7} cannot be built: 2 errors, the first lib.C\\.cs\\(.*error CS0103: .*nonsense", result.Error);
+        Assert.Matches("weir: main~1 [0-9a-f]{7} cannot be built: 2 errors, the first lib.C\\.cs\\(.*error CS0103: .*nonsense", result.Error);
         AssertNothingIsLeft(directory);
     }
 
@@ -57,7 +56,7 @@ public class GitCompareTests
         AssertNothingIsLeft(directory);
     }
 
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("main", "lib", "weir: --git must be two commits as before..after, such as main..HEAD; it is 'main'.\n")]
     [InlineData("main..nothing", "other", "weir: --project must be a project, or a directory with one, in both commits; main ")]
     [InlineData("nothing..main", "lib", "weir: --git 'nothing..main': there is no commit 'nothing'. ")]
@@ -103,7 +102,7 @@ public class GitCompareTests
         AssertNothingIsLeft(directory);
     }
 
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("compare noop noop --summary", "weir: --summary must be a file; it is ''.\n")]
     [InlineData("compare --git a..b --method M --project", "weir: --project must be a project, or a directory with one; it is ''.\n")]
     public async Task Compare_EmptyFile_IsOneClearLine(string arguments, string message)
@@ -113,7 +112,7 @@ public class GitCompareTests
         Assert.Equal((1, message), (result.ExitCode, result.Error));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Compare_GitWithoutProject_IsOneClearLine()
     {
         LoadResult result = await new CliUnderTest().RunAsync("compare --git a..b --method N.C.M");

@@ -4,7 +4,7 @@ namespace Weir.Cli.Tests.Commands.Hash;
 
 public class HashInputTests
 {
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("", "--input must be the directory of the files, such as --input ./files; missing files are made in it.")]
     [InlineData("--input D --files 0", "--files must be a whole number from 1 to 100,000; it is '0'.")]
     [InlineData("--input D --size 0", "--size must be a size from 1 B to 64 GB such as 16MiB; it is '0'.")]
@@ -29,7 +29,7 @@ public class HashInputTests
         Assert.Empty(result.Out);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Hash_MoreThanTheDeviceHolds_SaysHowMuchIsMissing()
     {
         using TemporaryDirectory directory = new();
@@ -41,7 +41,7 @@ public class HashInputTests
         Assert.Empty(Directory.EnumerateFiles(directory.Path));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Hash_InputIsAFile_SaysSo()
     {
         using TemporaryFile file = new("");

@@ -9,7 +9,7 @@ public class HashRunTests
 {
     private const string Small = "--files 6 --size 40KiB --cache warm --quiet";
 
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("sync", "")]
     [InlineData("async", "")]
     [InlineData("foreach", "")]
@@ -37,7 +37,7 @@ public class HashRunTests
         static long measuredLatencies(RoundRecord round) => Lab.Latency.HistogramCodec.Decode(round.Service!).Count;
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Hash_InFlightLimit_IsKept()
     {
         using TemporaryDirectory directory = new();
@@ -47,7 +47,7 @@ public class HashRunTests
         Assert.All(result.Arms, static a => Assert.InRange(a.Rounds[0].OpenMax!.Value, 1, 2));
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Hash_SeveralArms_AreMeasuredThereAndBack()
     {
         using TemporaryDirectory directory = new();
@@ -59,7 +59,7 @@ public class HashRunTests
         Assert.Equal(["sync x 1", "async x 1", "sync x 2", "async x 2", "async x 2", "sync x 2", "async x 1", "sync x 1"], order);
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Hash_FilesPresent_AreKeptAndMissingOrCutOnesMadeAnew()
     {
         using TemporaryDirectory directory = new();
@@ -76,7 +76,7 @@ public class HashRunTests
         Assert.Empty(Directory.EnumerateDirectories(directory.Path));
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Hash_Text_HasRatesWithFiveDecimalsAndTheRatio()
     {
         using TemporaryDirectory directory = new();
@@ -92,7 +92,7 @@ public class HashRunTests
         Assert.Empty(result.Error);
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Hash_Exports_AreAllWritten()
     {
         using TemporaryDirectory directory = new();
@@ -110,7 +110,7 @@ public class HashRunTests
         Assert.Equal(2, ResultJson.Read(Path.Combine(output, "weir-hash.json")).Arms[0].Rounds.Count);
     }
 
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("sync")]
     [InlineData("async")]
     [InlineData("foreach")]
@@ -126,7 +126,7 @@ public class HashRunTests
         Assert.All(result.Arms[0].Rounds.Skip(1), static r => Assert.InRange(r.AllocatedBytes!.Value, 0, workers * (buffer + (256 * 1024))));
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Hash_StoppedBefore_MeasuresNothing()
     {
         using TemporaryDirectory directory = new();
@@ -139,7 +139,7 @@ public class HashRunTests
         Assert.Equal("weir: stopped before anything was measured.\n", result.Error);
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Hash_InProcessesOfItsOwn_GivesTheSame()
     {
         using TemporaryDirectory directory = new();

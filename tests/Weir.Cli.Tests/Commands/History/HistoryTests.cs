@@ -12,7 +12,7 @@ public class HistoryTests
 {
     private static readonly DateTimeOffset Start = new(2026, 3, 1, 12, 0, 0, TimeSpan.Zero);
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task History_OfAPlantedChange_NamesItsCommitAndTheOneBefore()
     {
         using TemporaryDirectory directory = new();
@@ -33,7 +33,7 @@ public class HistoryTests
         Assert.Contains($"channel x 8 is SLOWER from {Short(14)} on", page, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task History_OfTreesWithChanges_LeavesThemOutUnlessAsked()
     {
         using TemporaryDirectory directory = new();
@@ -48,7 +48,7 @@ public class HistoryTests
             [Short(5), Short(5) + "+"], with.Json[0].GetProperty("points").EnumerateArray().Select(static p => p.GetProperty("name").GetString()).TakeLast(2));
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task History_OfTwoMachines_KeepsThemApart()
     {
         using TemporaryDirectory directory = new();
@@ -64,7 +64,7 @@ public class HistoryTests
         Assert.Contains("The results are of 2 machines or environments: each has its own series", text.Out, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task History_OfAnArmWithOtherSettings_IsAnotherSeries()
     {
         using TemporaryDirectory directory = new();
@@ -78,7 +78,7 @@ public class HistoryTests
         Assert.Contains("rate=5/s", ran.Json[1].GetProperty("name").GetString(), StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task List_OfAHistory_HasEveryResultAndItsTree()
     {
         using TemporaryDirectory directory = new();
@@ -91,7 +91,7 @@ public class HistoryTests
         Assert.Matches($"{Short(1)} .*changed", ran.Out);
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task List_OfAFileWithAnotherName_ShowsIt()
     {
         using TemporaryDirectory directory = new();
@@ -104,7 +104,7 @@ public class HistoryTests
         Assert.Matches($"{Short(1)} .*mine.json", ran.Out);
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task History_OfOneResult_SaysOnceThatNothingChanged()
     {
         using TemporaryDirectory directory = new();
@@ -118,7 +118,7 @@ public class HistoryTests
         Assert.Equal(2, page.Split("No change was found").Length);
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Add_AFile_KeepsItOnce()
     {
         using TemporaryDirectory directory = new();
@@ -133,7 +133,7 @@ public class HistoryTests
         Assert.StartsWith("weir: This result is in the history already, as '", second.Error, StringComparison.Ordinal);
     }
 
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("partial", "it is partial")]
     [InlineData("nowhere", "it has no commit: it was not measured in a git repository")]
     [InlineData("invalid", "it is invalid")]
@@ -151,7 +151,7 @@ public class HistoryTests
         Assert.Equal((1, $"weir: '{file}' cannot be kept: {why}.\n"), (ran.ExitCode, ran.Error));
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task History_Empty_SaysHowResultsGetThere()
     {
         using TemporaryDirectory directory = new();
@@ -162,7 +162,7 @@ public class HistoryTests
         Assert.Contains("keep one with --keep, as 'weir run ... --keep', or with 'weir history add FILE'.\n", ran.Error, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_Keep_KeepsWhatIsValid()
     {
         Assert.SkipWhen(SourceTree.Read() is null, "These tests run outside a repository.");
@@ -179,7 +179,7 @@ public class HistoryTests
         Assert.Single(Directory.EnumerateFiles(directory.File("history"), "*.json"));
     }
 
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("compare a.json b.json --keep")]
     [InlineData("compare --git a..b --project src --method M --keep")]
     public async Task Compare_KeepOfWhatIsNotOfThisCommit_IsRefused(string arguments)

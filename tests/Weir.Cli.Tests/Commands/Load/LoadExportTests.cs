@@ -11,7 +11,7 @@ public class LoadExportTests
 {
     private const string Small = "load --count 100 --warmup 0 --trials 3 --quiet";
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_Exports_HaveAnArmForEachRuntimeAndPeer()
     {
         using TemporaryDirectory directory = new();
@@ -39,7 +39,7 @@ public class LoadExportTests
         Assert.Equal(1 + (file.Arms.Count * 3), (await File.ReadAllLinesAsync(directory.File("weir-load.csv"), TestContext.Current.CancellationToken)).Length);
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_JsonAndFile_AreViewsOfOneResult()
     {
         using TemporaryDirectory directory = new();
@@ -63,7 +63,7 @@ public class LoadExportTests
         Assert.All(["cdc_concurrency", "cdc_parallel_size", "warmup", "runtime"], name => Assert.Contains(name, file.Settings.Keys));
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_OfOtherSizes_ComparesTheArmsThatHaveNone()
     {
         using TemporaryDirectory directory = new();
@@ -76,7 +76,7 @@ public class LoadExportTests
         Assert.Single(ResultJson.Parse(compared.Out, "output").Comparisons);
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_TwoFiles_CanBeCompared()
     {
         using TemporaryDirectory directory = new();
@@ -94,7 +94,7 @@ public class LoadExportTests
         Assert.Contains("differ in batch_size (100 and 50), count (100 and 50): add --across batch_size,count", other.Error, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 60_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_Stopped_ExportsWhatWasDoneAsPartial()
     {
         using TemporaryDirectory directory = new();
@@ -110,7 +110,7 @@ public class LoadExportTests
         Assert.Equal([100, 40], file.Arms[0].Rounds.Select(static r => r.Operations));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_QuietWatch_IsRefused()
     {
         LoadResult result = await new CliUnderTest().RunAsync($"{Small} --watch");

@@ -4,7 +4,7 @@ namespace Weir.Cli.Tests.Commands.Load;
 
 public class LoadInputTests
 {
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("COUNT", "1234", "count", "1,234")]
     [InlineData("BATCH_SIZE", "10", "batch_size", "10")]
     [InlineData("CDC_CONCURRENCY", "7", "cdc_concurrency", "7")]
@@ -20,7 +20,7 @@ public class LoadInputTests
         Assert.Equal(shown, result.Value(key));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_RuntimeAndJsonVariables_AreTaken()
     {
         LoadResult result = await new CliUnderTest { Variables = { ["RUNTIME"] = "concurrent", ["JSON"] = "1" } }.RunAsync("load --count 100 --trials 1");
@@ -28,7 +28,7 @@ public class LoadInputTests
         Assert.Equal(["concurrent"], result.Results.Keys);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_FlagAndVariable_TakesTheFlag()
     {
         CliUnderTest cli = new() { Variables = { ["COUNT"] = "5", ["RUNTIME"] = "nonsense", ["PRESERVE_ORDER"] = "false" } };
@@ -41,7 +41,7 @@ public class LoadInputTests
         Assert.Equal("true", result.Value("preserve_order"));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_EmptyVariable_CountsAsUnset()
     {
         LoadResult result =
@@ -51,7 +51,7 @@ public class LoadInputTests
         Assert.Equal("none", result.Value("timeout"));
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("--count 0", "--count must be a whole number from 1 to 2,147,483,647; it is '0'.")]
     [InlineData("--count -5", "--count must be a whole number from 1 to 2,147,483,647; it is '-5'.")]
     [InlineData("--count 1,2", "--count must be a whole number from 1 to 2,147,483,647; it is '1,2'.")]
@@ -96,7 +96,7 @@ public class LoadInputTests
         Assert.Empty(result.Out);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("COUNT", "0", "COUNT must be a whole number from 1 to 2,147,483,647; it is '0'.")]
     [InlineData("RUNTIME", "x", "RUNTIME must be direct, concurrent, parallel, auto or all; it is 'x'.")]
     [InlineData("JSON", "2", "JSON must be true or false; it is '2'.")]
@@ -109,7 +109,7 @@ public class LoadInputTests
         Assert.Equal($"weir: {sentence}{Environment.NewLine}", result.Error);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_EmptyFile_SaysSo()
     {
         using TemporaryFile file = new("");
@@ -120,7 +120,7 @@ public class LoadInputTests
         Assert.Equal($"weir: --input must be a file with at least one line; it is '{file.Path}'.{Environment.NewLine}", result.Error);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_UnknownCommand_SaysSo()
     {
         LoadResult result = await new CliUnderTest().RunAsync("lode");
@@ -130,7 +130,7 @@ public class LoadInputTests
         Assert.Empty(result.Out);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_UnforeseenException_IsOneLineAndExitCode1()
     {
         CliUnderTest cli = new() { CreateRuntime = static _ => throw new InvalidOperationException("No threads\nare left.") };

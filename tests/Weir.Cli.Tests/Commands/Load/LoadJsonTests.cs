@@ -5,7 +5,7 @@ namespace Weir.Cli.Tests.Commands.Load;
 
 public class LoadJsonTests
 {
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_Json_HasTheFieldsOfTheReferenceForEachRuntime()
     {
         LoadResult result =
@@ -30,7 +30,7 @@ public class LoadJsonTests
         }
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_Json_HasOurFields()
     {
         LoadResult result = await CliUnderTest.LoadAsync("--json --count 5000 --trials 3");
@@ -54,7 +54,7 @@ public class LoadJsonTests
         Assert.True(concurrent.GetProperty("bytes_per_item").GetDouble() >= 0);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_JsonWithPeers_MarksThemAndGivesRatios()
     {
         LoadResult result = await CliUnderTest.LoadAsync("--json --count 3000 --batch-size 700 --peers --trials 2");
@@ -69,7 +69,7 @@ public class LoadJsonTests
         Assert.Single(result.Results.Values.Select(static r => r.GetProperty("checksum").GetString()).Distinct());
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_JsonWithSweep_GivesEachSizeInItsField()
     {
         LoadResult result = await CliUnderTest.LoadAsync("--json --count 100 --sweep 2,5 --trials 1");

@@ -6,7 +6,7 @@ namespace Weir.Cli.Tests.Commands.Load;
 
 public class LoadRunTests
 {
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData(Fault.Missing, true, @"accounted for 99 items instead of 100\.$")]
     [InlineData(Fault.NotRun, true, @"accounted for 99 items instead of 100 \(item 42 ended as NotRun\)\.$")]
     [InlineData(Fault.Wrong, true, @"gave the checksum [0-9a-f]{16} instead of [0-9a-f]{16}\.$")]
@@ -32,7 +32,7 @@ public class LoadRunTests
         Assert.Empty(result.Out);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("true", 0)]
     [InlineData("false", 4)]
     public async Task Load_PreserveOrder_DecidesBetweenArrayAndStream(string orderedOutput, int streams)
@@ -47,7 +47,7 @@ public class LoadRunTests
         Assert.Equal([30, 30, 30, 10], runtime.Batches);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("true")]
     [InlineData("false")]
     public async Task Load_RealRuntimes_AreVerifiedInEitherForm(string orderedOutput)
@@ -59,7 +59,7 @@ public class LoadRunTests
         Assert.Single(result.Results.Values.Select(static r => r.GetProperty("checksum").GetString()).Distinct());
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_Batches_ShareTheirMemory()
     {
         RecordingRuntime runtime = new();
@@ -71,7 +71,7 @@ public class LoadRunTests
         Assert.Equal(2, runtime.Lists.Count);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_Warmup_RunsThatManyItemsBeforeTheTrials()
     {
         RecordingRuntime runtime = new();
@@ -82,7 +82,7 @@ public class LoadRunTests
         Assert.Equal([7, 100], runtime.Batches);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_Timeout_IsTheLimitOfEachItem()
     {
         RecordingRuntime runtime = new();
@@ -94,7 +94,7 @@ public class LoadRunTests
         Assert.Null(runtime.Options[0]!.BatchTimeout);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_StoppedInTheMiddleOfAPass_ReportsWhatWasDoneAsPartial()
     {
         using CancellationTokenSource stop = new();
@@ -110,7 +110,7 @@ public class LoadRunTests
         Assert.EndsWith($"weir: stopped; what was done until then is reported as partial.{Environment.NewLine}", result.Error, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_StoppedInALaterTrial_KeepsTheCompleteOnes()
     {
         using CancellationTokenSource stop = new();
@@ -130,7 +130,7 @@ public class LoadRunTests
         Assert.Equal(200, result.Results["direct"].GetProperty("measured").GetProperty("items").GetInt32());
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("")]
     [InlineData("--json")]
     public async Task Load_StoppedBeforeTheFirstTrial_ReportsNothingDone(string form)
@@ -150,7 +150,7 @@ public class LoadRunTests
         }
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_Window_RepeatsThePassUntilItIsOver()
     {
         LoadResult result = await new CliUnderTest { Window = TimeSpan.FromMilliseconds(30) }.RunAsync("load --count 10 --runtime direct --trials 1 --json");

@@ -6,7 +6,7 @@ namespace Weir.Cli.Tests.Commands.Load;
 
 public class LoadTextTests
 {
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_NoOptions_Runs500000NoOpItemsThroughAllRuntimes()
     {
         LoadResult result = await CliUnderTest.LoadAsync("");
@@ -26,7 +26,7 @@ public class LoadTextTests
         Assert.Equal(["500,000", "500,000", "500,000", "500,000"], result.Values("processed"));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_OneRuntime_PrintsTheLinesOfTheReferenceInItsForm()
     {
         LoadResult result = await CliUnderTest.LoadAsync("--runtime direct --count 20000 --batch-size 1000");
@@ -41,7 +41,7 @@ public class LoadTextTests
         Assert.Equal(["processed", "elapsed", "throughput", "gc_count"], keys);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_Elapsed_IsTheTimeOfTheCountAtTheThroughput()
     {
         LoadResult result = await CliUnderTest.LoadAsync("--runtime direct --count 2000000 --trials 1 --json");
@@ -51,7 +51,7 @@ public class LoadTextTests
         Assert.Equal(1, elapsed * throughput / 2_000_000, 3);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_Table_HasARowForEachRuntimeAndNoColour()
     {
         LoadResult result = await CliUnderTest.LoadAsync("--count 1000");
@@ -72,7 +72,7 @@ public class LoadTextTests
         Assert.Matches(@"^[\d.]+ [MG]B$", result.Value("peak_rss"));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_Progress_GoesToTheErrorOutputAsPlainLines()
     {
         LoadResult result = await CliUnderTest.LoadAsync("--count 1000 --trials 2");
@@ -84,7 +84,7 @@ public class LoadTextTests
         Assert.DoesNotContain("round", result.Out, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_Terminal_DrawsTheBarOnTheErrorOutputOnly()
     {
         LoadResult result = await new CliUnderTest { IsTerminal = true }.RunAsync("load --count 1000 --trials 2 --runtime direct --json");
@@ -98,7 +98,7 @@ public class LoadTextTests
         Assert.Equal("direct", result.Json.GetProperty("runtime").GetString());
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_Peers_AddsThemWithRatios()
     {
         LoadResult result = await CliUnderTest.LoadAsync("--count 2000 --batch-size 300 --peers --trials 2");
@@ -114,7 +114,7 @@ public class LoadTextTests
         Assert.Equal(Environment.ProcessorCount.ToString(CultureInfo.InvariantCulture), result.Value("peer_degree"));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_Auto_PrintsItsDecisionsWithTheirReasons()
     {
         LoadResult result = await CliUnderTest.LoadAsync("--runtime auto --workload io --count 200 --trials 1");
@@ -132,7 +132,7 @@ public class LoadTextTests
         Assert.True(first.GetProperty("in_flight").GetInt32() >= 1);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_Sweep_MeasuresEachSizeAndDirectOnce()
     {
         LoadResult result = await CliUnderTest.LoadAsync("--count 1000 --sweep 1,3 --trials 1");
@@ -141,7 +141,7 @@ public class LoadTextTests
         Assert.Equal(["all", "direct", "concurrent/1", "concurrent/3", "parallel/1", "parallel/3", "auto"], result.Values("runtime"));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Help_Load_ListsEveryOptionWithItsVariable()
     {
         LoadResult result = await CliUnderTest.LoadAsync("--help");
@@ -157,7 +157,7 @@ public class LoadTextTests
         Assert.All(names, name => Assert.Contains(name, result.Out, StringComparison.Ordinal));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_NoCommand_PrintsHelp()
     {
         LoadResult result = await new CliUnderTest().RunAsync("");

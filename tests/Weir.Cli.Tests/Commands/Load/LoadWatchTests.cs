@@ -9,7 +9,7 @@ namespace Weir.Cli.Tests.Commands.Load;
 
 public class LoadWatchTests
 {
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Watch_WithoutATerminal_WritesALineAWindowWithWhatHappened()
     {
         LoadResult result = await CliUnderTest.LoadAsync("--count 1000 --trials 2 --runtime all --peers --fail-rate 0.1 --watch");
@@ -21,7 +21,7 @@ public class LoadWatchTests
         Assert.Contains("watched=true", result.Out, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Watch_OnATerminal_DrawsATableAndLeavesTheResultsAlone()
     {
         CliUnderTest cli = new() { IsTerminal = true };
@@ -31,7 +31,7 @@ public class LoadWatchTests
         Assert.Contains("\"watched\": true", result.Out, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Meter_AroundWorkThatWaitsThrowsOrFails_CountsEachOnce()
     {
         WatchMeter meter = new();

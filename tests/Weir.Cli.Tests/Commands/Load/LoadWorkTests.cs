@@ -13,7 +13,7 @@ namespace Weir.Cli.Tests.Commands.Load;
 
 public class LoadWorkTests
 {
-    [Theory(Timeout = 60_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("cpu --grain 1us", 2000)]
     [InlineData("io --grain 200us", 20)]
     [InlineData("mixed --grain 2us", 200)]
@@ -74,7 +74,7 @@ public class LoadWorkTests
     public void Read_GrainOfBytes_IsExact(string workload, int bytes) =>
         Assert.Equal(bytes, SettingsOf("--workload " + workload).GrainBytes);
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("noop")]
     [InlineData("io --grain 100us")]
     public async Task Load_FailRate_FailsTheSameItemsEverywhereAndAccountsForThem(string workload)
@@ -94,7 +94,7 @@ public class LoadWorkTests
         }
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_FailRate_IsAKeyOfTheText()
     {
         LoadResult result = await CliUnderTest.LoadAsync("--fail-rate 1 --runtime concurrent --count 50 --trials 1");
@@ -113,7 +113,7 @@ public class LoadWorkTests
         }
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_Timeout_AccountsForItemsThatRanOutOfTime()
     {
         LoadResult result = await CliUnderTest.LoadAsync("--workload io --grain 400ms --timeout 0.001 --count 3 --warmup 0 --trials 1");
@@ -124,7 +124,7 @@ public class LoadWorkTests
         Assert.Equal("1 ms", result.Value("timeout"));
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("alpha\nbeta\n\ngamma\n")]
     [InlineData("alpha\r\nbeta\r\n\r\ngamma")]
     public async Task Load_Input_HashesEachLine(string content)
@@ -145,7 +145,7 @@ public class LoadWorkTests
         }
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Load_InputAndCount_TakesTheLinesInTurn()
     {
         using TemporaryFile file = new("alpha\nbeta\n");

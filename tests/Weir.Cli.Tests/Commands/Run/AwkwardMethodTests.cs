@@ -9,7 +9,7 @@ public class AwkwardMethodTests
 {
     private static readonly int[] FineOrUnfit = [0, 3];
 
-    [Fact(Timeout = 90_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_MethodThatPrints_IsMeasuredAndItsTextIsPassedOn()
     {
         LoadResult result = await RunAsync("Printing", "--rounds 2 --duration 20ms --quiet --json");
@@ -21,7 +21,7 @@ public class AwkwardMethodTests
         Assert.InRange(result.Error.Count(static c => c == '\n'), 2, 30);
     }
 
-    [Fact(Timeout = 90_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_MethodThatReads_FindsTheEndOfTheInput()
     {
         LoadResult result = await RunAsync("Reading", "--rounds 1 --duration 20ms --quiet --json");
@@ -29,7 +29,7 @@ public class AwkwardMethodTests
         Assert.Equal(0, Assert.Single(Assert.Single(ResultJson.Parse(result.Out, "output").Arms).Rounds).Failures);
     }
 
-    [Theory(Timeout = 90_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("Hanging", "end its first operation")]
     [InlineData("HangingAsync", "end its first operation")]
     [InlineData("HangingLate", "operation")]
@@ -46,7 +46,7 @@ public class AwkwardMethodTests
         Assert.InRange(Stopwatch.GetElapsedTime(start).TotalSeconds, 1, 60);
     }
 
-    [Fact(Timeout = 90_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_MethodThatHangs_SaysWhatIsWaitedForAndEndsWithCtrlC()
     {
         LoadResult result = await RunAsync("Hanging", "--rounds 1 --quiet --timeout 10min", stopsAt: "waiting for a worker to end its first operation");
@@ -57,7 +57,7 @@ public class AwkwardMethodTests
             result.Error);
     }
 
-    [Fact(Timeout = 90_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_MethodThatEndsTheProcess_IsOneClearLine()
     {
         LoadResult result = await RunAsync("Leaving", "--rounds 1 --quiet");
@@ -66,7 +66,7 @@ public class AwkwardMethodTests
         Assert.Equal("weir: A measuring process ended with code 0 before all was measured.\n", result.Error);
     }
 
-    [Fact(Timeout = 90_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_MethodThatLeavesAThread_EndsAllTheSame()
     {
         LoadResult result = await RunAsync("LeavingAThread", "--rounds 1 --duration 20ms --quiet --json");

@@ -7,7 +7,7 @@ public class RunInputTests
     private const string Names = "noop, cpu, io, delay, yield, mixed, halves, heavy-tail, alloc, channel, lock, hash, http, dataflow or dataflow-inbox, or a "
         + "method with --assembly and --method";
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("run", $"WORKLOAD must be {Names}.")]
     [InlineData("run nonsense", $"WORKLOAD must be {Names}; it is 'nonsense'.")]
     [InlineData("scale nonsense", $"WORKLOAD must be {Names}; it is 'nonsense'.")]
@@ -53,7 +53,7 @@ public class RunInputTests
         Assert.Empty(result.Out);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("Weir.Cli.Tests.Commands.Run.SampleMethods.Missing", "is not in Weir.Cli.Tests.dll; the nearest are .*SampleMethods.*")]
     [InlineData(
         "Weir.Cli.Tests.Commands.Run.SampleMethods.Overloaded", "has 2 overloads in Weir.Cli.Tests.dll that could be measured; one of them needs another name")]
@@ -67,7 +67,7 @@ public class RunInputTests
         Assert.Matches($"^weir: --method '{method}' {why}\\.\n$", result.Error);
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("run noop")]
     [InlineData("scale noop")]
     [InlineData("compare noop noop")]

@@ -14,7 +14,7 @@ public class RunTests
     // 3 is the code of conditions that were not fit: a busy machine compiles code for long.
     private static readonly int[] FineOrUnfit = [0, 3];
 
-    [Theory(Timeout = 90_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("noop --workers 2")]
     [InlineData("cpu --workers 2 --grain 5us")]
     [InlineData("io --workers 3")]
@@ -40,7 +40,7 @@ public class RunTests
         Assert.Equal(arguments.Split(' ')[0], arm.Name);
     }
 
-    [Theory(Timeout = 90_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("Nothing")]
     [InlineData("Number")]
     [InlineData("TaskAsync")]
@@ -58,7 +58,7 @@ public class RunTests
         Assert.True(round.Operations > 0);
     }
 
-    [Fact(Timeout = 90_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_TwoMethodsInGroups_AreBothMeasured()
     {
         string name = "Weir.Cli.Tests.Commands.Run.SampleMethods.";
@@ -69,7 +69,7 @@ public class RunTests
         Assert.Equal(3, Assert.Single(Assert.Single(result.Arms).Rounds).PerWorker.Count);
     }
 
-    [Fact(Timeout = 90_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_MethodThatThrows_IsInvalid()
     {
         LoadResult result = await new CliUnderTest().RunAsync(
@@ -79,7 +79,7 @@ public class RunTests
         Assert.Contains("It is broken.", result.Error, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 90_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_WithARate_KeepsBothLatencies()
     {
         ResultFile result = await RunAsync($"run io --workers 4 --rate 500/s --rounds 2 --duration 50ms --quiet --json");
@@ -88,7 +88,7 @@ public class RunTests
         Assert.All(result.Arms[0].Rounds, static r => Assert.NotNull(r.Service));
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Scale_TimeIsOver_EndsWithAllNumbersMeasuredAsOften()
     {
         // All rounds would take two seconds on any machine.
@@ -98,7 +98,7 @@ public class RunTests
         Assert.Contains(result.Findings, static f => f.Text.Contains("because its time was over", StringComparison.Ordinal));
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Scale_FewWorkers_RefusesTheLaw()
     {
         ResultFile result = await RunAsync("scale noop --workers 1,2,3 --rounds 1 --duration 20ms --quiet --json");
@@ -110,7 +110,7 @@ public class RunTests
         }
     }
 
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Scale_InProcessesThatStay_MeasuresEachNumberAsOften()
     {
         LoadResult result =
@@ -158,7 +158,7 @@ public class RunTests
         Assert.Equal(FindingLevel.Note, Assert.Single(fitted.Findings).Level);
     }
 
-    [Theory(Timeout = 90_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("wks")]
     [InlineData("svr")]
     public async Task Run_WithACollector_MeasuresInAProcessThatHasIt(string collector)
@@ -172,7 +172,7 @@ public class RunTests
         Assert.True(Assert.Single(arm.Rounds).Operations > 0);
     }
 
-    [Fact(Timeout = 90_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Run_CollectorThatThisProcessHasNot_MeasuresNothing()
     {
         string other = System.Runtime.GCSettings.IsServerGC ? "wks" : "svr";

@@ -34,7 +34,7 @@ public partial class HtmlPageTests
         Assert.Contains("&lt;b&gt;markup", page, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Report_OfAPage_GivesTheSamePage()
     {
         using TemporaryDirectory directory = new();
@@ -49,7 +49,7 @@ public partial class HtmlPageTests
             await File.ReadAllTextAsync(directory.File("b.html"), TestContext.Current.CancellationToken));
     }
 
-    [Fact(Timeout = 30_000)]
+    [Fact(Timeout = 300_000)]
     public async Task Report_Exports_WriteEachResultBesideThePage()
     {
         using TemporaryDirectory directory = new();
@@ -68,7 +68,7 @@ public partial class HtmlPageTests
         Assert.False(File.Exists("report.html"));
     }
 
-    [Theory(Timeout = 30_000)]
+    [Theory(Timeout = 300_000)]
     [InlineData("report /no/such/file.json", "weir: The result file '/no/such/file.json' cannot be read: ")]
     [InlineData("report /no/such/page.html", "weir: The page '/no/such/page.html' cannot be read: ")]
     [InlineData("report", "weir: ")]
