@@ -41,7 +41,7 @@ internal sealed class AutoArms : IAsyncDisposable
 
         arms.Add(work, "parallel", new ParallelRuntime(Environment.ProcessorCount));
         arms.Add(work, "concurrent", new ConcurrentRuntime());
-        arms.Add(work, Wide, new ConcurrentRuntime(arms._auto.MaxConcurrency));
+        arms.Add(work, Wide, new ConcurrentRuntime(arms._auto.MaxConcurrencyPerCall));
         arms.Add(work, Auto, arms._auto);
         arms.Arms.Add(ArmOf(work, Cold, async token =>
         {

@@ -14,4 +14,8 @@ internal readonly struct ActionCall<TItem>(Func<TItem, CancellationToken, ValueT
 
     public void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PendingNothing pending) =>
         pending = Invoke(item, index, isFirst, cancellationToken);
+
+    public void GivenUp(long index)
+    {
+    }
 }

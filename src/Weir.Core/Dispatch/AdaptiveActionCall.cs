@@ -34,4 +34,8 @@ internal struct AdaptiveActionCall<TItem>(Func<TItem, CancellationToken, ValueTa
 
     public void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref AdaptivePendingNothing pending) =>
         pending = Invoke(item, index, isFirst, cancellationToken);
+
+    public readonly void GivenUp(long index)
+    {
+    }
 }

@@ -34,4 +34,8 @@ internal struct AdaptiveCall<TItem, TResult>(Func<TItem, CancellationToken, Valu
 
     public void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref AdaptivePendingResult<TResult> pending) =>
         pending = Invoke(item, index, isFirst, cancellationToken);
+
+    public readonly void GivenUp(long index)
+    {
+    }
 }

@@ -9,17 +9,22 @@ namespace Weir.Core.Dispatch;
 /// </summary>
 internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<int> due) : IDisposable
 {
+    private const int FewGone = 64;
+
     private readonly Lock _lock = new();
-    private readonly PriorityQueue<(Chunk<T> Item, Task? Until), (long Due, long Index)> _waiting = new();
+    private readonly PriorityQueue<Entry, (long Due, long Index)> _byTime = new();
+    private Dictionary<Task, Entry>? _byTask;
+    private int _gone;
     private DelayWakeUp<T>? _wakeUp;
-    private Task? _lastUntil;
     private ITimer? _timer;
     private long _timerDue = long.MaxValue;
     private bool _closed;
 
     /// <summary>Keeps an item.</summary>
     /// <param name="item">A chunk of the one item.</param>
-    /// <param name="dueAt">When it comes back, as a timestamp of the clock.</param>
+    /// <param name="dueAt">
+    /// When it comes back, as a timestamp of the clock; <see cref="long.MaxValue"/> if only <paramref name="until"/> brings it back.
+    /// </param>
     /// <param name="until">What brings it back before that, if anything does. Items that wait for the same thing give the same task.</param>
     /// <returns>False when the run is over and the item was not taken.</returns>
     public bool TryAdd(in Chunk<T> item, long dueAt, Task? until)
@@ -32,12 +37,32 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
                 return false;
             }
 
-            _waiting.Enqueue((item, until), (dueAt, item.FirstIndex));
-            SetTimerNeedsLock();
-            if (until is not null && until != _lastUntil)
+            Entry entry = new(item);
+            if (until is not null)
             {
-                _lastUntil = until;
-                wakeUp = _wakeUp ??= new DelayWakeUp<T>(this);
+                _byTask ??= [];
+                if (_byTask.TryGetValue(until, out Entry? first))
+                {
+                    while (first is { IsGone: true })
+                    {
+                        first = first.Next;
+                    }
+
+                    entry.Next = first;
+                }
+                else
+                {
+                    wakeUp = _wakeUp ??= new DelayWakeUp<T>(this);
+                }
+
+                _byTask[until] = entry;
+            }
+
+            if (dueAt < long.MaxValue || until is null)
+            {
+                entry.IsTimed = true;
+                _byTime.Enqueue(entry, (dueAt, item.FirstIndex));
+                SetTimerNeedsLock();
             }
         }
 
@@ -52,25 +77,22 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
         int count = 0;
         using (_lock.Hold())
         {
-            if (_closed)
+            if (_closed || _byTask is null || !_byTask.Remove(until, out Entry? entry))
             {
                 return;
             }
 
-            ((Chunk<T> Item, Task? Until) Waiting, (long Due, long Index) At)[] all = [.. _waiting.UnorderedItems];
-            _waiting.Clear();
-            foreach (((Chunk<T> Item, Task? Until) waiting, (long Due, long Index) at) in all)
+            for (; entry is not null; entry = entry.Next)
             {
-                if (waiting.Until == until)
+                if (!entry.IsGone)
                 {
-                    source.GiveBack(waiting.Item);
+                    _gone += entry.IsTimed ? 1 : 0;
+                    GiveBackNeedsLock(entry);
                     count++;
                 }
-                else
-                {
-                    _waiting.Enqueue(waiting, at);
-                }
             }
+
+            SweepNeedsLock();
         }
 
         if (count > 0)
@@ -88,17 +110,54 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
             _timer?.Dispose();
             _timer = null;
             _wakeUp?.Close();
-            Chunk<T>[] left = [.. _waiting.UnorderedItems.Select(static waiting => waiting.Element.Item)];
-            _waiting.Clear();
+            List<Chunk<T>> left = [.. _byTime.UnorderedItems.Where(static timed => !timed.Element.IsGone).Select(static timed => timed.Element.Item)];
+            foreach (Entry first in _byTask?.Values ?? Enumerable.Empty<Entry>())
+            {
+                for (Entry? entry = first; entry is not null; entry = entry.Next)
+                {
+                    if (!entry.IsTimed)
+                    {
+                        left.Add(entry.Item);
+                    }
+                }
+            }
+
+            _byTime.Clear();
+            _byTask = null;
             return left;
         }
     }
 
     public void Dispose() => Close();
 
+    private void GiveBackNeedsLock(Entry entry)
+    {
+        source.GiveBack(entry.Item);
+        entry.Item = default;
+        entry.IsGone = true;
+    }
+
+    /// <summary>Forgets items that came back before they were due: at the head, and all of them once they are most of the queue.</summary>
+    private void SweepNeedsLock()
+    {
+        while (_byTime.TryPeek(out Entry? first, out _) && first.IsGone)
+        {
+            _byTime.Dequeue();
+            _gone--;
+        }
+
+        if (_gone > FewGone && _gone > _byTime.Count / 2)
+        {
+            (Entry Element, (long Due, long Index) Priority)[] waiting = [.. _byTime.UnorderedItems.Where(static timed => !timed.Element.IsGone)];
+            _byTime.Clear();
+            _byTime.EnqueueRange(waiting);
+            _gone = 0;
+        }
+    }
+
     private void SetTimerNeedsLock()
     {
-        if (!_waiting.TryPeek(out _, out (long Due, long Index) first) || first.Due == _timerDue)
+        if (!_byTime.TryPeek(out _, out (long Due, long Index) first) || first.Due == _timerDue)
         {
             return;
         }
@@ -118,11 +177,18 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
         {
             _timerDue = long.MaxValue;
             long now = time.GetTimestamp();
-            while (_waiting.TryPeek(out (Chunk<T> Item, Task? Until) first, out (long Due, long Index) next) && next.Due <= now)
+            while (_byTime.TryPeek(out Entry? first, out (long Due, long Index) next) && (first.IsGone || next.Due <= now))
             {
-                _waiting.Dequeue();
-                source.GiveBack(first.Item);
-                count++;
+                _byTime.Dequeue();
+                if (first.IsGone)
+                {
+                    _gone--;
+                }
+                else
+                {
+                    GiveBackNeedsLock(first);
+                    count++;
+                }
             }
 
             if (!_closed)
@@ -135,5 +201,19 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
         {
             due(count);
         }
+    }
+
+    /// <summary>A waiting item, in the queue by time, in the list of a task, or in both.</summary>
+    private sealed class Entry(Chunk<T> item)
+    {
+        public Chunk<T> Item = item;
+
+        /// <summary>The next one that waits for the same task.</summary>
+        public Entry? Next { get; set; }
+
+        public bool IsTimed { get; set; }
+
+        /// <summary>Whether it has come back, and only its place in the other order is left.</summary>
+        public bool IsGone { get; set; }
     }
 }

@@ -24,4 +24,10 @@ internal interface ICall<in TItem, TPending>
 
     /// <summary>Does the same, in place. Only when <see cref="InvokesInPlace"/>.</summary>
     void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref TPending pending);
+
+    /// <summary>
+    /// An item was given up inside this call, which may never end: what the call holds must not wait for its end. Called once, on any thread, perhaps before
+    /// the call holds anything or after it has ended.
+    /// </summary>
+    void GivenUp(long index);
 }

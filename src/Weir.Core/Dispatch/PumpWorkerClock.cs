@@ -74,7 +74,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     private void SetDeadline(long start)
     {
         ItemGuard guard = _guard!;
-        guard.ItemDeadline = _repetition?.Deadline ?? After(start, run.Settings.PerItemTimeout);
+        guard.ItemDeadline = _repetition?.DeadlineAt(start) ?? After(start, run.Settings.PerItemTimeout);
         Volatile.Write(ref guard.Deadline, Math.Min(guard.ItemDeadline, After(start, run.Recovery?.AttemptTimeout)));
     }
 

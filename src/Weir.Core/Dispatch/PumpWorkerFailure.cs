@@ -50,14 +50,15 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
     private Done Fail(long index, ItemStatus status, Exception error)
     {
-        if (run.IsOver && error is OperationCanceledException && status != ItemStatus.TimedOut)
+        bool over = run.IsOver;
+        if (over && error is OperationCanceledException && status != ItemStatus.TimedOut)
         {
             // A reaction to our own cancellation, not an error.
             EndAsStopped(index);
             return Done.Ready;
         }
 
-        return run.Recovery is { } recovery && !run.IsOver
+        return run.Recovery is { } recovery && !over
             ? Aside(RecoverAsync(recovery, index, status, error))
             : FailForGood(index, status, error) is { } hook ? Aside(hook) : Done.Ready;
     }
@@ -90,6 +91,16 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 _retries += made - attempts;
                 long due = time.GetTimestamp() + (long)(decision.Delay.TotalSeconds * time.TimestampFrequency);
                 if (!run.TryDelay(_item!, index, new Repetition(made, decision.Delay, deadline), Math.Min(due, deadline), decision.Until))
+                {
+                    EndAsStopped(index);
+                }
+
+                break;
+
+            case RecoveryKind.Wait:
+                long left = deadline == long.MaxValue ? deadline : Math.Max(0, deadline - time.GetTimestamp());
+                Repetition same = new(attempts, _repetition?.Delay ?? TimeSpan.Zero, left, stopped: true);
+                if (!run.TryDelay(_item!, index, same, long.MaxValue, decision.Until))
                 {
                     EndAsStopped(index);
                 }

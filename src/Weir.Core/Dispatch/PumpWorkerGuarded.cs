@@ -295,6 +295,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             return false;
         }
 
+        run.Call.GivenUp(_index);
         StopsExecuting();
         if ((guard & ItemGuard.StateMask) != ItemGuard.Waiting)
         {

@@ -35,6 +35,9 @@ internal readonly struct Recovery<TResult>
     /// <summary>The same attempt after a delay, or when a task has ended if that is earlier, because it was not really made.</summary>
     public static Recovery<TResult> Defer(TimeSpan delay, Task? until = null) => new(RecoveryKind.Defer, delay, default, null, until);
 
+    /// <summary>The same attempt when a task has ended, however long that takes, because it could not begin. The item's clock stands still meanwhile.</summary>
+    public static Recovery<TResult> Wait(Task until) => new(RecoveryKind.Wait, default, default, null, until);
+
     /// <summary>A result that replaces the failure.</summary>
     public static Recovery<TResult> Succeed(TResult result) => new(RecoveryKind.Succeed, default, result, null);
 

@@ -6,5 +6,6 @@ internal enum RecoveryKind
     Fail = 0,
     Retry,
     Defer,
+    Wait,
     Succeed,
 }

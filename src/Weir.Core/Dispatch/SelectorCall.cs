@@ -15,4 +15,8 @@ internal readonly struct SelectorCall<TItem, TResult>(Func<TItem, CancellationTo
 
     public void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PendingResult<TResult> pending) =>
         pending = Invoke(item, index, isFirst, cancellationToken);
+
+    public void GivenUp(long index)
+    {
+    }
 }

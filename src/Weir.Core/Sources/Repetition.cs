@@ -3,12 +3,17 @@ namespace Weir.Core.Sources;
 /// <summary>The data of an item that comes back for another attempt.</summary>
 /// <param name="attempts">How many attempts were made.</param>
 /// <param name="delay">The delay before this one.</param>
-/// <param name="deadline">When the item's own time limit passes, as a timestamp of the run's clock; <see cref="long.MaxValue"/> for never.</param>
-internal sealed class Repetition(int attempts, TimeSpan delay, long deadline)
+/// <param name="deadline">
+/// When the item's own time limit passes, as a timestamp of the run's clock; <see cref="long.MaxValue"/> for never. For an item whose clock stands still, the
+/// time that is left.
+/// </param>
+/// <param name="stopped">Whether the item's clock stood still while it waited.</param>
+internal sealed class Repetition(int attempts, TimeSpan delay, long deadline, bool stopped = false)
 {
     public int Attempts => attempts;
 
     public TimeSpan Delay => delay;
 
-    public long Deadline => deadline;
+    /// <summary>When the item's own time limit passes, for an attempt that begins at a given time.</summary>
+    public long DeadlineAt(long start) => stopped && deadline != long.MaxValue ? start + deadline : deadline;
 }

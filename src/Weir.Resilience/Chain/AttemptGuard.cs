@@ -4,34 +4,51 @@ using System.Runtime.CompilerServices;
 namespace Weir.Resilience;
 
 /// <summary>
-/// The one order of an attempt: the circuit breaker, the rate limit, the breaker once more if the rate limit took its time, the call, and what the breaker is
-/// told of its end. Single calls (<see cref="PolicyChain{TResult}"/>) and the items of runs go through the same one.
+/// The one order of an attempt: the circuit breaker, the concurrency limit, the rate limit, the breaker once more if a wait took its time, the call, and what
+/// the breaker is told of its end. Single calls (<see cref="PolicyChain{TResult}"/>) and the items of runs go through the same one.
 /// </summary>
 /// <param name="breaker">The circuit breaker, or null.</param>
+/// <param name="places">The concurrency limit, as this user of it, or null.</param>
 /// <param name="rateLimit">The rate limit, or null.</param>
 /// <param name="waitsForCircuit">Whether an attempt waits here for an open circuit. A run lets its items wait elsewhere, where they hold no worker.</param>
-internal sealed class AttemptGuard(CircuitBreaker? breaker, IRateGate? rateLimit, bool waitsForCircuit)
+internal sealed class AttemptGuard(CircuitBreaker? breaker, PlaceUser? places, IRateGate? rateLimit, bool waitsForCircuit)
 {
     private readonly TokenBucket? _bucket = rateLimit as TokenBucket;
 
+    // Without a concurrency limit, in whose place comes before the tokens.
+    private readonly TokenBucket? _onlyBucket = places is null ? rateLimit as TokenBucket : null;
+    private readonly bool _onlyBreaker = places is null && rateLimit is null;
+
     public CircuitBreaker? Breaker => breaker;
 
+    /// <summary>The concurrency limit, as this user of it.</summary>
+    public PlaceUser? Places => places;
+
     /// <summary>Whether there is nothing to pass.</summary>
-    public bool IsEmpty => breaker is null && rateLimit is null;
+    public bool IsEmpty => breaker is null && _onlyBreaker;
 
     /// <summary>Whether an attempt that passes without waiting holds nothing that has to be given back.</summary>
-    public bool HasNoLeases => rateLimit is null || _bucket is not null;
+    public bool HasNoLeases => _onlyBreaker || _onlyBucket is not null;
 
-    /// <summary>Gets an attempt as far as it gets without waiting, and without anything to give back but the ticket.</summary>
-    /// <param name="ticket">The breaker's permission, unless the result is <see cref="AttemptPhase.Circuit"/>.</param>
+    /// <summary>
+    /// Gets an attempt as far as it gets without waiting, and without anything to give back but the ticket and, from the rate limit on, the place.
+    /// </summary>
+    /// <param name="ticket">The breaker's permission from the rate limit on; before that, there is none.</param>
     /// <returns>The next step. An attempt that is not at its call goes on in <see cref="EnterAsync"/>, or ends with <see cref="Ignored"/>.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public AttemptPhase TryEnter(out CircuitTicket ticket)
     {
         ticket = default;
         return breaker is not null && !breaker.TryEnter(out ticket) ? AttemptPhase.Circuit
-            : _bucket is not null ? (_bucket.TryEnter() ? AttemptPhase.Call : AttemptPhase.RateLimit)
-            : rateLimit is null ? AttemptPhase.Call : AttemptPhase.RateLimit;
+            : _onlyBucket is not null ? (_onlyBucket.TryEnter() ? AttemptPhase.Call : AttemptPhase.RateLimit)
+            : _onlyBreaker ? AttemptPhase.Call : TryEnterPlaces(ref ticket);
+    }
+
+    /// <summary>The same for an attempt that has a place already, and keeps it in any case.</summary>
+    public AttemptPhase TryEnterWithPlace(out CircuitTicket ticket)
+    {
+        ticket = default;
+        return breaker is not null && !breaker.TryEnter(out ticket) ? AttemptPhase.Circuit : AfterPlaces();
     }
 
     /// <summary>Asks the rate limit. One that throws is treated as one whose task failed.</summary>
@@ -47,22 +64,44 @@ internal sealed class AttemptGuard(CircuitBreaker? breaker, IRateGate? rateLimit
         }
     }
 
-    /// <summary>Gets an attempt past the breaker and the rate limit. What it holds is given back when that fails.</summary>
+    /// <summary>Gets an attempt to its call. What it holds is given back when that fails.</summary>
     /// <exception cref="CircuitBreakerOpenException">The circuit is open, and this guard does not wait for it.</exception>
+    /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait for a place.</exception>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Awaited once, some lines below.")]
     public async ValueTask<Attempt> EnterAsync(Attempt attempt, CancellationToken token)
     {
         try
         {
-            if (attempt.Phase == AttemptPhase.Circuit)
-            {
-                attempt.Ticket = await EnterCircuitAsync(token).ConfigureAwait(false);
-                attempt.Entry = EnterRateLimit(token);
-            }
-
             while (true)
             {
+                if (attempt.Phase != AttemptPhase.RateLimit)
+                {
+                    attempt.Ticket = await EnterCircuitAsync(token).ConfigureAwait(false);
+                    if (places is not null)
+                    {
+                        bool atOnce = places.TryEnter();
+                        if (!atOnce)
+                        {
+                            // A probe that waits for a place keeps no other from probing.
+                            Ignored(attempt.Ticket);
+                            attempt.Ticket = default;
+                            await places.EnterAsync(token).ConfigureAwait(false);
+                        }
+
+                        attempt.Place = places;
+                        if (!atOnce && breaker is not null && !breaker.TryEnter(out attempt.Ticket))
+                        {
+                            // Others use the place while this attempt waits for the circuit.
+                            attempt.Release();
+                            continue;
+                        }
+                    }
+
+                    attempt.Entry = EnterRateLimit(token);
+                    attempt.Phase = AttemptPhase.RateLimit;
+                }
+
                 bool waits = !attempt.Entry.IsCompleted;
                 attempt.Lease = await attempt.Entry.ConfigureAwait(false);
 
@@ -73,10 +112,8 @@ internal sealed class AttemptGuard(CircuitBreaker? breaker, IRateGate? rateLimit
                 }
 
                 // What was paid was paid for a start at that moment. An attempt that waits for the circuit pays anew when it may start.
-                attempt.Lease?.Dispose();
-                attempt.Lease = null;
-                attempt.Ticket = await EnterCircuitAsync(token).ConfigureAwait(false);
-                attempt.Entry = EnterRateLimit(token);
+                attempt.Release();
+                attempt.Phase = AttemptPhase.Circuit;
             }
 
             // A delay or a wait may end just before it hears of a cancellation: no attempt begins after the end.
@@ -88,7 +125,7 @@ internal sealed class AttemptGuard(CircuitBreaker? breaker, IRateGate? rateLimit
         {
             // Nothing was called, so nothing can be said about it.
             Ignored(attempt.Ticket);
-            attempt.Lease?.Dispose();
+            attempt.Release();
             throw;
         }
     }
@@ -120,6 +157,21 @@ internal sealed class AttemptGuard(CircuitBreaker? breaker, IRateGate? rateLimit
 
     /// <summary>Nothing was called.</summary>
     public void Ignored(CircuitTicket ticket) => breaker?.Ignored(ticket);
+
+    private AttemptPhase TryEnterPlaces(ref CircuitTicket ticket)
+    {
+        if (places is null || places.TryEnter())
+        {
+            return AfterPlaces();
+        }
+
+        Ignored(ticket);
+        ticket = default;
+        return AttemptPhase.ConcurrencyLimit;
+    }
+
+    private AttemptPhase AfterPlaces() =>
+        rateLimit is null || _bucket?.TryEnter() == true ? AttemptPhase.Call : AttemptPhase.RateLimit;
 
     private async ValueTask<CircuitTicket> EnterCircuitAsync(CancellationToken token)
     {

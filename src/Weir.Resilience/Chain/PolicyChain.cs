@@ -7,9 +7,10 @@ namespace Weir.Resilience;
 /// <summary>Applies all policies to a call, in one fixed order.</summary>
 /// <remarks>
 /// <para>
-/// The order, outermost first: fallback, total timeout, retry, circuit breaker, rate limit, attempt timeout, the call. So each attempt asks the circuit
-/// breaker and takes tokens from the rate limit. An open circuit ends a running retry (unless <see cref="RetryOptions.IsTransient"/> says otherwise). The
-/// fallback sees an open circuit and both timeouts, and a failure that it replaces still counts for the circuit breaker.
+/// The order, outermost first: fallback, total timeout, retry, circuit breaker, concurrency limit, rate limit, attempt timeout, the call. So each attempt asks
+/// the circuit breaker, and takes a place of the concurrency limit and tokens from the rate limit. An open circuit ends a running retry (unless
+/// <see cref="RetryOptions.IsTransient"/> says otherwise). The fallback sees an open circuit and both timeouts, and a failure that it replaces still counts for
+/// the circuit breaker.
 /// </para>
 /// <para>
 /// One instance serves any number of calls and threads at once. A call that succeeds without suspending allocates nothing. Build it once and keep it.
@@ -39,7 +40,8 @@ public sealed class PolicyChain<TResult>
         _fallback = options.Fallback is { } fallback ? new FallbackPolicy<TResult>(fallback) : null;
         _total = TimeoutOf(options.TotalTimeout, options.TimeProvider);
         _retry = options.Retry is { } retry ? new RetryPolicy(retry) : null;
-        _guard = new AttemptGuard(options.CircuitBreaker, options.RateLimit, options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen);
+        PlaceUser? places = options.ConcurrencyLimit is { } shared ? new PlaceUser(shared, null) : null;
+        _guard = new AttemptGuard(options.CircuitBreaker, places, options.RateLimit, options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen);
         _limit = TimeoutOf(options.AttemptTimeout, options.TimeProvider);
         _clock = new Clock(options.TimeProvider);
     }
@@ -52,6 +54,7 @@ public sealed class PolicyChain<TResult>
     /// <returns>The result of the first attempt that succeeds, or of the fallback. Await it only once, like any value task.</returns>
     /// <exception cref="Exception">The exception of the last attempt.</exception>
     /// <exception cref="CircuitBreakerOpenException">The circuit rejected the last attempt.</exception>
+    /// <exception cref="ConcurrencyLimitRejectedException">The concurrency limit rejected the last attempt, because too many calls already wait.</exception>
     /// <exception cref="RateLimitRejectedException">The rate limiter rejected the last attempt.</exception>
     /// <exception cref="OperationCanceledException">
     /// A time limit passed, and the inner exception is a <see cref="TimeoutException"/>; or the caller cancelled, and the exception carries the caller's token.
@@ -101,7 +104,7 @@ public sealed class PolicyChain<TResult>
         IDisposable? lease = null;
         if (next != AttemptPhase.Call)
         {
-            if (next == AttemptPhase.Circuit)
+            if (next != AttemptPhase.RateLimit)
             {
                 return BeginAsync(call, state, token, callerToken);
             }
@@ -118,13 +121,14 @@ public sealed class PolicyChain<TResult>
         ValueTask<TResult> pending = Call(call, state, token);
         if (!pending.IsCompletedSuccessfully)
         {
-            return _guard.Breaker is null && _retry is null && lease is null
+            return _guard.Breaker is null && _guard.Places is null && _retry is null && lease is null
                 ? pending
                 : AfterCallAsync(ticket, lease, pending, call, state, token, callerToken);
         }
 
         TResult result = pending.Result;
         _guard.Succeeded(ticket);
+        _guard.Places?.Leave();
         lease?.Dispose();
         return new ValueTask<TResult>(result);
     }
@@ -143,7 +147,13 @@ public sealed class PolicyChain<TResult>
         TState state,
         CancellationToken token,
         CancellationToken callerToken) =>
-        ContinueAsync(new Attempt { Phase = AttemptPhase.RateLimit, Ticket = ticket, Entry = entry }, default, call, state, token, callerToken);
+        ContinueAsync(new Attempt
+        {
+            Phase = AttemptPhase.RateLimit,
+            Ticket = ticket,
+            Place = _guard.Places,
+            Entry = entry,
+        }, default, call, state, token, callerToken);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private ValueTask<TResult> AfterCallAsync<TState>(
@@ -154,7 +164,13 @@ public sealed class PolicyChain<TResult>
         TState state,
         CancellationToken token,
         CancellationToken callerToken) =>
-        ContinueAsync(new Attempt { Phase = AttemptPhase.Call, Ticket = ticket, Lease = lease }, pending, call, state, token, callerToken);
+        ContinueAsync(new Attempt
+        {
+            Phase = AttemptPhase.Call,
+            Ticket = ticket,
+            Place = _guard.Places,
+            Lease = lease,
+        }, pending, call, state, token, callerToken);
 
     /// <summary>The remaining path: one state machine for all policies, attempts and waits.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
@@ -175,8 +191,13 @@ public sealed class PolicyChain<TResult>
             {
                 if (attempt.Phase != AttemptPhase.Call)
                 {
-                    attempt = await _guard.EnterAsync(attempt, token).ConfigureAwait(false);
+                    attempt = await _guard.EnterAsync(attempt.Take(), token).ConfigureAwait(false);
                     pending = Call(call, state, token);
+                }
+
+                if (_total is not null && attempt.Place is { } place && !pending.IsCompleted)
+                {
+                    attempt.Place = new TimedPlace(place, token, callerToken);
                 }
 
                 TResult result = await pending.ConfigureAwait(false);
@@ -194,7 +215,7 @@ public sealed class PolicyChain<TResult>
             }
             finally
             {
-                attempt.Lease?.Dispose();
+                attempt.Release();
             }
 
             if (_retry?.GetDelay(number, failure.SourceException, delay, token) is not { } next)

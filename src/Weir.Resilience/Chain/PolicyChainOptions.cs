@@ -29,11 +29,20 @@ public sealed record PolicyChainOptions<TResult>
     /// <value>The default is <see cref="OpenCircuitMode.FailFast"/>.</value>
     public OpenCircuitMode OpenCircuitMode { get; init; }
 
+    /// <summary>
+    /// Limits how many attempts are in flight at once, over everything that uses the same instance. An attempt holds its place while it waits for the rate
+    /// limit, but not while it waits for an open circuit or for its next attempt.
+    /// </summary>
+    /// <value>The default is <see langword="null"/>.</value>
+    public SharedConcurrencyLimit? ConcurrencyLimit { get; init; }
+
     /// <summary>Paces the attempts, for example a <see cref="TokenBucket"/>. Use the same instance for everything that shares the rate.</summary>
     /// <value>The default is <see langword="null"/>.</value>
     public IRateGate? RateLimit { get; init; }
 
-    /// <summary>How long one attempt may take, without the waits before it.</summary>
+    /// <summary>
+    /// How long one attempt may take, without the waits before it. An attempt that is given up returns its place, though its call may still run.
+    /// </summary>
     /// <value>
     /// More than zero, at most 2^32 - 2 ms; <see langword="null"/>, the default, for no limit. <see cref="Timeout.InfiniteTimeSpan"/> is taken as
     /// <see langword="null"/>.

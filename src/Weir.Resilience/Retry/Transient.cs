@@ -25,7 +25,7 @@ public static class Transient
     /// <item>a <see cref="SocketException"/>;</item>
     /// <item>an <see cref="HttpRequestException"/> without a status code, or with 408, 429 or 5xx, and an <see cref="HttpIOException"/>;</item>
     /// <item>a <see cref="DbException"/> whose <see cref="DbException.IsTransient"/> is true;</item>
-    /// <item>a <see cref="RateLimitRejectedException"/>, because the call was not made;</item>
+    /// <item>a <see cref="RateLimitRejectedException"/> or a <see cref="ConcurrencyLimitRejectedException"/>, because the call was not made;</item>
     /// <item>an <see cref="IOException"/> whose inner exception is one of these;</item>
     /// <item>an <see cref="AggregateException"/> all of whose inner exceptions are transient.</item>
     /// </list>
@@ -39,7 +39,7 @@ public static class Transient
         return exception switch
         {
             OperationCanceledException => TimeoutFailure.Is(exception),
-            TimeoutException or SocketException or RateLimitRejectedException => true,
+            TimeoutException or SocketException or RateLimitRejectedException or ConcurrencyLimitRejectedException => true,
             IOException { InnerException: { } inner } when IsTransient(inner) => true,
             AggregateException { InnerExceptions: { Count: > 0 } all } => all.All(IsTransient),
 

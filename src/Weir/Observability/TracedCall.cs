@@ -16,6 +16,8 @@ internal readonly struct TracedCall<TItem, TResult, TPending, TCall>(TCall inner
     public void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PendingResult<TResult> pending) =>
         pending = Invoke(item, index, isFirst, cancellationToken);
 
+    public void GivenUp(long index) => inner.GivenUp(index);
+
     private static async ValueTask<TResult> InvokeAsync(
         TCall inner, RunTrace trace, TItem item, long index, bool isFirst, CancellationToken cancellationToken)
     {
@@ -38,7 +40,8 @@ internal readonly struct TracedCall<TItem, TResult, TPending, TCall>(TCall inner
 
     private static bool Note(ItemTrace? span, Exception error)
     {
-        if (span is not null)
+        // An item that has to wait for its place has attempted nothing.
+        if (span is not null && error is not PlaceTakenException)
         {
             RunTrace.AttemptEnded(span, error);
         }

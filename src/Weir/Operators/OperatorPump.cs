@@ -21,7 +21,7 @@ internal static class OperatorPump
         RunTrace? trace)
         where TSink : struct, ISink<TResult>
     {
-        CallPolicies? policies = CallPolicies.Of(options, settings.Adaptive);
+        CallPolicies? policies = CallPolicies.Of(options, settings.Adaptive, settings.Guarded || settings.PerItemTimeout is not null);
         RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, policies);
 
         // One method each: what a method names is loaded when it is compiled, also what its first call does not use.
@@ -73,12 +73,19 @@ internal static class OperatorPump
             source,
             new PolicyCall<TItem, TResult>(selector, policies, timeout),
             sink,
-            timeout is null ? settings : settings with { OnEnd = timeout.Close },
+            timeout is null && policies.Places is null ? settings : settings with { OnEnd = AtEnd(timeout, policies.Places, settings.OnEnd) },
             recovery,
             trace);
-        policies.RunToken = pump.Token;
+        policies.Attach(pump);
         return pump;
     }
+
+    private static Action AtEnd<TResult>(TimeoutPolicy<TResult>? timeout, RunPlaces? places, Action? then) => () =>
+    {
+        places?.Close();
+        timeout?.Close();
+        then?.Invoke();
+    };
 
     private static Pump MakeAdaptive<TItem, TResult, TSink>(
         Source<TItem> source,

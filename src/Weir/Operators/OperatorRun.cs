@@ -304,7 +304,8 @@ internal static class OperatorRun
         }
     }
 
-    private static Pump Make<TItem, TResult, TSink>(
+    /// <summary>Creates a run inside the policies of its options.</summary>
+    public static Pump Make<TItem, TResult, TSink>(
         Source<TItem> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
         TSink sink,

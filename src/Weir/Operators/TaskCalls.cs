@@ -89,7 +89,7 @@ internal static class TaskCalls
     }
 
     /// <summary>The user's own delegate, for code that remembers something about it.</summary>
-    public static Delegate Inner(Delegate call) => call.Target is IWrapped wrapped ? wrapped.Call : call;
+    public static Delegate Inner(Delegate call) => call.Target is IWrapped wrapped ? Inner(wrapped.Call) : call;
 
     private static ValueTask WithoutResult<TResult>(ValueTask<TResult> call)
     {
@@ -104,11 +104,6 @@ internal static class TaskCalls
     }
 
     private static InvalidOperationException NoTask() => new("The call returned null in place of a task.");
-
-    private interface IWrapped
-    {
-        Delegate Call { get; }
-    }
 
     private sealed class TaskSelector<TItem, TResult>(Func<TItem, CancellationToken, Task<TResult>> selector) : IWrapped
     {

@@ -19,7 +19,10 @@ public sealed record ParallelRunOptions
     /// <value><see langword="null"/>, the default, for a fixed limit. Otherwise <see cref="MaxDegreeOfParallelism"/> has no effect.</value>
     public AdaptiveConcurrencyOptions? AdaptiveConcurrency { get; init; }
 
-    /// <summary>How long one item may take, including all its attempts, the waits between them, and its start and completion hooks.</summary>
+    /// <summary>
+    /// How long one item may take, including all its attempts, the waits between them, and its start and completion hooks, but not the wait for <see
+    /// cref="SharedConcurrencyLimit"/>.
+    /// </summary>
     /// <value>
     /// More than zero and at most <see cref="uint.MaxValue"/> - 1 milliseconds; <see langword="null"/>, the default, for no limit.
     /// <see cref="Timeout.InfiniteTimeSpan"/> is stored as <see langword="null"/>.
@@ -143,6 +146,16 @@ public sealed record ParallelRunOptions
 
     /// <summary>A rate limit that is shared with other runs and calls. It replaces <see cref="RateLimit"/>; you cannot set both.</summary>
     public IRateGate? SharedRateLimit { get; init; }
+
+    /// <summary>
+    /// Limits how many attempts are in flight at once, over everything that uses the same instance: any number of runs, operators, runtimes and single calls.
+    /// </summary>
+    /// <value><see langword="null"/>, the default, for none. <see cref="MaxDegreeOfParallelism"/> limits each run besides.</value>
+    /// <remarks>
+    /// An item that waits for its place holds no worker, so other items of the run go on, and the wait does not count towards <see cref="PerItemTimeout"/>. See
+    /// docs/limits.md.
+    /// </remarks>
+    public SharedConcurrencyLimit? SharedConcurrencyLimit { get; init; }
 
     /// <summary>Your own name for what the run does, such as <c>import.orders</c>: it tells the run apart from others of the same operator.</summary>
     /// <value>Any text but an empty one; <see langword="null"/>, the default, for none.</value>

@@ -6,15 +6,18 @@ using Weir.Resilience;
 namespace Weir.Policies;
 
 /// <summary>
-/// What wraps one attempt of a run: the item's hooks, the circuit breaker, the rate limit, the measurements for the adaptive limit, and the attempt's time
-/// limit. <see cref="RunRecovery{TResult}"/> and the engine decide the rest (retry, fallback, the item's time limit) after an attempt has failed.
+/// What wraps one attempt of a run: the item's hooks, the circuit breaker, the concurrency limit, the rate limit, the measurements for the adaptive limit, and
+/// the attempt's time limit. <see cref="RunRecovery{TResult}"/> and the engine decide the rest (retry, fallback, the item's time limit) after an attempt has
+/// failed.
 /// </summary>
 internal sealed class CallPolicies
 {
     // Exceptions that the user's hooks threw. Weak, so that it keeps no exception alive; created when a hook throws.
     private ConditionalWeakTable<Exception, object?>? _hookFailures;
 
-    private CallPolicies(ParallelRunOptions options, AdaptiveController? adaptive)
+    private Pump? _run;
+
+    private CallPolicies(ParallelRunOptions options, AdaptiveController? adaptive, bool guarded)
     {
         Starting = options.OnStartItemAsync;
         Completed = options.OnCompleteItemAsync;
@@ -23,14 +26,22 @@ internal sealed class CallPolicies
             ?? (options.CircuitBreaker is { } own ? new CircuitBreaker(own with { TimeProvider = ClockOf(own.TimeProvider, options) }) : null);
         IRateGate? rateLimit = options.SharedRateLimit
             ?? (options.RateLimit is { } limit ? new TokenBucket(limit with { TimeProvider = ClockOf(limit.TimeProvider, options) }) : null);
-        Guard = new AttemptGuard(breaker, rateLimit, waitsForCircuit: false);
+        PlaceUser? places = null;
+        if (options.SharedConcurrencyLimit is { } shared)
+        {
+            // Places that the run's workers cannot use would lie idle.
+            places = new PlaceUser(shared, () => _run!.Limit);
+            Places = new RunPlaces(guarded);
+        }
+
+        Guard = new AttemptGuard(breaker, places, rateLimit, waitsForCircuit: false);
         HasHooks = options.HasItemHooks;
         IsSimple = !HasHooks && Adaptive is null && Guard.HasNoLeases;
         HasOnlyHooks = Guard.IsEmpty && Adaptive is null && options.AttemptTimeout is null;
     }
 
     /// <summary>The token of the run. A cancellation that comes from it says nothing about the called service.</summary>
-    public CancellationToken RunToken { get; set; }
+    public CancellationToken RunToken { get; private set; }
 
     public bool HasHooks { get; }
 
@@ -45,19 +56,39 @@ internal sealed class CallPolicies
     public Func<int, ValueTask>? Completed { get; }
 
     /// <summary>
-    /// The way past the circuit breaker and the rate limit. An item that meets an open circuit is refused, and waits in the engine if it may.
+    /// The way past the circuit breaker and both limits. An item that meets an open circuit is refused, and waits in the engine if it may; so does one that
+    /// needs a place of the concurrency limit.
     /// </summary>
     public AttemptGuard Guard { get; }
+
+    /// <summary>The places of the concurrency limit that the run's items hold and wait for; null if there is no such limit.</summary>
+    public RunPlaces? Places { get; }
 
     public AdaptiveController? Adaptive { get; }
 
     /// <summary>Whether the options have policies that wrap an attempt.</summary>
     public static bool AreIn(ParallelRunOptions options) =>
         options.CircuitBreaker is not null || options.SharedCircuitBreaker is not null || options.RateLimit is not null || options.SharedRateLimit is not null
-        || options.HasItemHooks;
+        || options.SharedConcurrencyLimit is not null || options.HasItemHooks;
 
     /// <summary>The policies of the options, or null if none wraps an attempt.</summary>
-    public static CallPolicies? Of(ParallelRunOptions options, AdaptiveController? adaptive) => AreIn(options) ? new CallPolicies(options, adaptive) : null;
+    /// <param name="options">The options.</param>
+    /// <param name="adaptive">What moves the run's limit, or null.</param>
+    /// <param name="guarded">Whether the run's items can be given up while they run.</param>
+    public static CallPolicies? Of(ParallelRunOptions options, AdaptiveController? adaptive, bool guarded) =>
+        AreIn(options) ? new CallPolicies(options, adaptive, guarded) : null;
+
+    /// <summary>The run has been made, and is about to start.</summary>
+    public void Attach(Pump run)
+    {
+        _run = run;
+        RunToken = run.Token;
+        if (Places is { } places)
+        {
+            // A run that has stopped may have to wait for its calls for long. Meanwhile others use the places that it will not use.
+            RunToken.UnsafeRegister(static places => ((RunPlaces)places!).Close(), places);
+        }
+    }
 
     /// <summary>
     /// The limit of one attempt, inside the other policies: its time starts when the rate limit has admitted the attempt, and the circuit breaker learns of it.

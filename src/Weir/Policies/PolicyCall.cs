@@ -16,7 +16,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
     public bool InvokesInPlace => true;
 
     public PolicyPending<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken) =>
-        !policies.HasHooks ? Attempt(item, cancellationToken)
+        !policies.HasHooks ? Attempt(item, index, cancellationToken)
         : policies.HasOnlyHooks ? new(InvokeHooked(item, index, isFirst, cancellationToken))
         : new(InvokeAllAsync(item, index, isFirst, cancellationToken));
 
@@ -83,6 +83,8 @@ internal readonly struct PolicyCall<TItem, TResult>(
         guard.Succeeded(ticket);
         pending.Succeed(task.Result);
     }
+
+    public void GivenUp(long index) => policies.Places?.GivenUp(index);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void InvokeElsewhere(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
@@ -159,7 +161,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
             await policies.HookEndedAsync(policies.CallHook(starting, index)).ConfigureAwait(false);
         }
 
-        TResult result = await new PendingAwaiter<TResult, PolicyPending<TResult>>(Attempt(item, cancellationToken));
+        TResult result = await new PendingAwaiter<TResult, PolicyPending<TResult>>(Attempt(item, index, cancellationToken));
         if (policies.Completed is { } completed)
         {
             await policies.HookEndedAsync(policies.CallHook(completed, index)).ConfigureAwait(false);
@@ -169,8 +171,24 @@ internal readonly struct PolicyCall<TItem, TResult>(
     }
 
     /// <summary>One attempt, as far as it gets without waiting.</summary>
-    private PolicyPending<TResult> Attempt(TItem item, CancellationToken cancellationToken) =>
-        Attempt(item, policies.Guard.TryEnter(out CircuitTicket ticket), ticket, cancellationToken);
+    private PolicyPending<TResult> Attempt(TItem item, long index, CancellationToken cancellationToken) =>
+        policies.Places is { } places ? AttemptInPlace(places, item, index, cancellationToken)
+        : Attempt(item, policies.Guard.TryEnter(out CircuitTicket ticket), ticket, cancellationToken);
+
+    /// <summary>One attempt that needs a place of the concurrency limit.</summary>
+    /// <exception cref="PlaceTakenException">The item has to wait for its place.</exception>
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once, where the attempt goes on.")]
+    private PolicyPending<TResult> AttemptInPlace(RunPlaces places, TItem item, long index, CancellationToken cancellationToken)
+    {
+        AttemptGuard guard = policies.Guard;
+        Attempt attempt = places.Enter(guard, index);
+        if (attempt.Phase == AttemptPhase.RateLimit)
+        {
+            attempt.Entry = guard.EnterRateLimit(cancellationToken);
+        }
+
+        return new(FinishAsync(attempt, item, cancellationToken));
+    }
 
     /// <summary>One attempt from its next step on.</summary>
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly",
@@ -229,7 +247,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
     {
         if (attempt.Phase != AttemptPhase.Call)
         {
-            attempt = await policies.Guard.EnterAsync(attempt, cancellationToken).ConfigureAwait(false);
+            attempt = await policies.Guard.EnterAsync(attempt.Take(), cancellationToken).ConfigureAwait(false);
         }
 
         long started = policies.Adaptive?.Timestamp() ?? 0;
@@ -251,7 +269,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
         }
         finally
         {
-            attempt.Lease?.Dispose();
+            attempt.Release();
         }
     }
 

@@ -4,7 +4,8 @@ using Weir.Resilience;
 namespace Weir.Policies;
 
 /// <summary>
-/// What a run does with a failed attempt: it waits for an open circuit, retries, or falls back. The engine does the waiting, without a worker.
+/// What a run does with a failed attempt: it waits for an open circuit or for a place of the concurrency limit, retries, or falls back. The engine does the
+/// waiting, without a worker.
 /// </summary>
 internal sealed class RunRecovery<TResult> : IRecovery<TResult>
 {
@@ -28,6 +29,7 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
     {
         TypedFallback<TResult>? fallback = options.OnFallback is { } set ? Fallback.For<TResult>(set) : null;
         bool waits = policies?.Guard.Breaker is not null && options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen;
+        waits |= policies?.Places is not null;
         return options.MaxRetries > 0 || (options.AttemptTimeout is not null && policies is null) || fallback is not null || waits
             ? new RunRecovery<TResult>(options, policies, fallback)
             : null;
@@ -35,6 +37,17 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
 
     public async ValueTask<Recovery<TResult>> DecideAsync(FailedCall call)
     {
+        if (_policies?.Places is { } places)
+        {
+            if (call.Error is PlaceTakenException waiting && waiting.WaitsAt == places)
+            {
+                return Recovery<TResult>.Wait(waiting.Turn.Served);
+            }
+
+            // The item's time was up before it could use its place.
+            places.Drop(call.Index);
+        }
+
         if (_policies?.IsHookFailure(call.Error) == true)
         {
             return Recovery<TResult>.None;

@@ -4,7 +4,8 @@ namespace Weir.Runtimes;
 
 /// <summary>A runtime for work that waits. It keeps many items in flight on a few pool threads.</summary>
 /// <remarks>
-/// The concurrency limits each call. Synchronous work uses as many threads as there are processors, and more only if it blocks them. See
+/// <see cref="ConcurrencyPerCall"/> limits each call. Ten callers have ten times as many items in flight: <see cref="RuntimeOptions.TotalConcurrency"/> limits
+/// them together. Synchronous work uses as many threads as there are processors, and more only if it blocks them. See
 /// <see cref="IExecutionRuntime"/> for the contract that all runtimes share.
 /// </remarks>
 public sealed class ConcurrentRuntime : IExecutionRuntime
@@ -12,20 +13,20 @@ public sealed class ConcurrentRuntime : IExecutionRuntime
     private readonly PumpRuntime _runtime;
 
     /// <summary>Creates the runtime.</summary>
-    /// <param name="concurrency">How many items of a call may be in flight at once. At least 1.</param>
+    /// <param name="concurrencyPerCall">How many items of a single call may be in flight at once. At least 1.</param>
     /// <param name="options">The grace period and the clock; <see langword="null"/> for the defaults.</param>
-    /// <exception cref="ArgumentOutOfRangeException"><paramref name="concurrency"/> is less than 1, or the grace period is negative.</exception>
-    public ConcurrentRuntime(int concurrency = 100, RuntimeOptions? options = null)
+    /// <exception cref="ArgumentOutOfRangeException"><paramref name="concurrencyPerCall"/> is less than 1, or the grace period is negative.</exception>
+    public ConcurrentRuntime(int concurrencyPerCall = 100, RuntimeOptions? options = null)
     {
-        Require.AtLeastOne(concurrency, nameof(concurrency));
+        Require.AtLeastOne(concurrencyPerCall, nameof(concurrencyPerCall));
         options ??= RuntimeOptions.Default;
         options.Validate();
-        Concurrency = concurrency;
-        _runtime = new PumpRuntime(this, PoolExecutor.Instance, concurrency, eager: false, options);
+        ConcurrencyPerCall = concurrencyPerCall;
+        _runtime = new PumpRuntime(this, PoolExecutor.Instance, concurrencyPerCall, eager: false, options);
     }
 
-    /// <summary>How many items of a call may be in flight at once.</summary>
-    public int Concurrency { get; }
+    /// <summary>How many items of a single call may be in flight at once. <see cref="RuntimeOptions.TotalConcurrency"/> limits all calls together.</summary>
+    public int ConcurrencyPerCall { get; }
 
     /// <inheritdoc/>
     public string Name => "concurrent";

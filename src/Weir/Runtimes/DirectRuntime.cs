@@ -1,3 +1,5 @@
+using Weir.Resilience;
+
 namespace Weir.Runtimes;
 
 /// <summary>
@@ -9,12 +11,17 @@ namespace Weir.Runtimes;
 /// completes, without capturing a context. A time limit cannot interrupt a processor that blocks the thread: it takes effect when the processor returns or
 /// awaits.
 /// </para>
+/// <para>
+/// A call has one item in flight. Ten callers have ten: <see cref="RuntimeOptions.TotalConcurrency"/> limits them together. An item waits for its place inside
+/// its call, so the wait counts towards <see cref="ProcessManyOptions.PerItemTimeout"/>.
+/// </para>
 /// <para>See <see cref="IExecutionRuntime"/> for the contract that all runtimes share.</para>
 /// </remarks>
 public sealed class DirectRuntime : IExecutionRuntime
 {
     private readonly RuntimeOptions _options;
     private readonly DirectCalls _calls;
+    private readonly SharedConcurrencyLimit? _limit;
 
     /// <summary>Creates the runtime.</summary>
     /// <param name="options">The grace period and the clock; <see langword="null"/> for the defaults.</param>
@@ -24,6 +31,7 @@ public sealed class DirectRuntime : IExecutionRuntime
         _options = options ?? RuntimeOptions.Default;
         _options.Validate();
         _calls = new DirectCalls(this);
+        _limit = _options.MakeLimit();
     }
 
     /// <inheritdoc/>
@@ -46,7 +54,8 @@ public sealed class DirectRuntime : IExecutionRuntime
         }
 
         ItemOutcome<TResult>[] outcomes = items.Count == 0 ? [] : new ItemOutcome<TResult>[items.Count];
-        DirectCall<TItem, TResult> call = new(items, processor, options, _options.TimeProvider, _calls, cancellationToken);
+        Func<TItem, CancellationToken, ValueTask<TResult>> limited = LimitedProcessor<TItem, TResult>.Of(processor, _limit);
+        DirectCall<TItem, TResult> call = new(items, limited, options, _options.TimeProvider, _calls, cancellationToken);
         return call.RunAsync(outcomes);
     }
 
@@ -83,6 +92,7 @@ public sealed class DirectRuntime : IExecutionRuntime
         CancellationToken cancellationToken = default)
     {
         options = Check(items, processor, options);
+        processor = LimitedProcessor<TItem, TResult>.Of(processor, _limit);
         return new DirectStream<TItem, TResult>(items, processor, options, _options.TimeProvider, _calls, cancellationToken);
     }
 
@@ -98,6 +108,7 @@ public sealed class DirectRuntime : IExecutionRuntime
     {
         ArgumentNullException.ThrowIfNull(partitionBy);
         options = Check(items, processor, options);
+        processor = LimitedProcessor<TItem, TResult>.Of(processor, _limit);
         return new DirectStream<TItem, TResult>(items, processor, options, _options.TimeProvider, _calls, cancellationToken)
         {
             BeforeFirst = token => CheckKeys(items, partitionBy, token),

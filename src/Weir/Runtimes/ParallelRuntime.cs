@@ -10,7 +10,8 @@ namespace Weir.Runtimes;
 /// the call's other items run elsewhere.
 /// </para>
 /// <para>
-/// An item that awaits counts towards the call's limit but holds no thread. See <see cref="IExecutionRuntime"/> for the contract that all runtimes share.
+/// All calls share the threads. An item that awaits counts towards its call's limit but holds no thread, so ten callers can have ten times as many items in
+/// flight: <see cref="RuntimeOptions.TotalConcurrency"/> limits them together. See <see cref="IExecutionRuntime"/> for the contract that all runtimes share.
 /// </para>
 /// </remarks>
 public sealed class ParallelRuntime : IExecutionRuntime

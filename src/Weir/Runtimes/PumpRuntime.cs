@@ -14,6 +14,10 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
 
     private readonly RuntimeCalls _calls = new(owner);
 
+    // The policies around an item, as those of an operator; null if there are none.
+    private readonly ParallelRunOptions? _policies =
+        options.MakeLimit() is { } shared ? new ParallelRunOptions { SharedConcurrencyLimit = shared, TimeProvider = options.TimeProvider } : null;
+
     public RuntimeStatistics Statistics => _calls.Statistics;
 
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
@@ -37,7 +41,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
 
         OutcomeCompletion<TResult> completion = new(count);
         CallEnd end = new(_calls);
-        Pump run = PlainRun.Make(RuntimeSource.Of(items, count), processor, new OutcomeSink<TResult>(completion), Settings(processOptions, end), null);
+        Pump run = MakeRun(RuntimeSource.Of(items, count), processor, new OutcomeSink<TResult>(completion), Settings(processOptions, end));
         Start(run, end, count, processOptions, cancellationToken, default);
         return completion.Task;
     }
@@ -68,7 +72,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         KeyedSource<TItem, TKey> source = new(RuntimeSource.Of(items, count), partitionBy, null, processOptions.MaxPerPartition, count);
         OutcomeCompletion<TResult> completion = new(count);
         CallEnd end = new(_calls);
-        Pump run = PlainRun.Make(source, processor, new OutcomeSink<TResult>(completion), Settings(processOptions, end), null);
+        Pump run = MakeRun(source, processor, new OutcomeSink<TResult>(completion), Settings(processOptions, end));
         Start(run, end, count, processOptions, cancellationToken, default);
         return completion.Task;
     }
@@ -145,10 +149,15 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         CancellationToken enumeratorToken)
     {
         CallEnd end = new(_calls);
-        Pump run = PlainRun.Make(source, processor, new OutcomeStreamSink<TResult>(output), Settings(processOptions, end), null);
+        Pump run = MakeRun(source, processor, new OutcomeStreamSink<TResult>(output), Settings(processOptions, end));
         Start(run, end, count, processOptions, cancellationToken, enumeratorToken);
         return run;
     }
+
+    private Pump MakeRun<TItem, TResult, TSink>(
+        Source<TItem> source, Func<TItem, CancellationToken, ValueTask<TResult>> processor, TSink sink, PumpSettings settings)
+        where TSink : struct, ISink<TResult> =>
+        _policies is null ? PlainRun.Make(source, processor, sink, settings, null) : OperatorRun.Make(source, processor, sink, _policies, settings, null);
 
     private PumpSettings Settings(ProcessManyOptions processOptions, CallEnd end) => new()
     {

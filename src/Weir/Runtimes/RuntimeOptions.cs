@@ -1,3 +1,5 @@
+using Weir.Resilience;
+
 namespace Weir.Runtimes;
 
 /// <summary>The options of all runtimes. Immutable: a <c>with</c> expression makes a changed copy.</summary>
@@ -9,12 +11,29 @@ public sealed record RuntimeOptions
     /// <value>Zero or more, or <see cref="Timeout.InfiniteTimeSpan"/> to wait for as long as they take. The default is 30 seconds.</value>
     public TimeSpan GracePeriod { get; init; } = TimeSpan.FromSeconds(30);
 
+    /// <summary>
+    /// How many items may be in flight at once over all calls of the runtime. The limit that a runtime's constructor takes is that of a single call: without
+    /// this one, ten callers have ten times as many items in flight.
+    /// </summary>
+    /// <value>At least 1; <see langword="null"/>, the default, for no such limit. Not together with <see cref="SharedConcurrencyLimit"/>.</value>
+    /// <remarks>The calls' items are served first come, first served. See docs/limits.md.</remarks>
+    public int? TotalConcurrency { get; init; }
+
+    /// <summary>The same limit, but shared with everything else that uses the instance: other runtimes, runs, chains and single calls.</summary>
+    /// <value><see langword="null"/>, the default, for none. Not together with <see cref="TotalConcurrency"/>.</value>
+    public SharedConcurrencyLimit? SharedConcurrencyLimit { get; init; }
+
     /// <summary>The clock for time limits and the grace period.</summary>
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
 
+    /// <summary>The limit over all calls of one runtime, or null.</summary>
+    internal SharedConcurrencyLimit? MakeLimit() => TotalConcurrency is { } total ? new SharedConcurrencyLimit(total) : SharedConcurrencyLimit;
+
     internal void Validate()
     {
+        Require.AtLeastOne(TotalConcurrency ?? 1, nameof(TotalConcurrency));
+        Require.NotBoth(TotalConcurrency, SharedConcurrencyLimit, nameof(TotalConcurrency), nameof(SharedConcurrencyLimit));
         Require.GracePeriod(GracePeriod, nameof(GracePeriod));
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
     }

@@ -40,6 +40,20 @@ public class AllocationTests
     }
 
     [Fact]
+    public void SharedConcurrencyLimit_PlacesAreFree_AllocatesNothing()
+    {
+        var limit = new SharedConcurrencyLimit(1);
+        AllocatesNothing(() =>
+        {
+            Assert.True(limit.EnterAsync().IsCompletedSuccessfully);
+            limit.Leave();
+            Assert.True(limit.ExecuteAsync(static (x, _) => new ValueTask<int>(x), 1).IsCompletedSuccessfully);
+        });
+        PolicyChain<int> chain = All(limit);
+        AllocatesNothing(() => Assert.True(chain.ExecuteAsync(static _ => new ValueTask<int>(1)).IsCompletedSuccessfully));
+    }
+
+    [Fact]
     public void RetryPolicy_Decision_AllocatesNothing()
     {
         var policy = new RetryPolicy(new RetryOptions { BackoffStrategy = BackoffStrategy.DecorrelatedJitter });
@@ -109,13 +123,14 @@ public class AllocationTests
         Assert.True(results >= Calls);
     }
 
-    internal static PolicyChain<int> All() => new(new PolicyChainOptions<int>
+    internal static PolicyChain<int> All(SharedConcurrencyLimit? limit = null) => new(new PolicyChainOptions<int>
     {
         Fallback = new FallbackOptions<int> { Handler = static (_, _) => new ValueTask<int>(0) },
         TotalTimeout = TimeSpan.FromMinutes(1),
         Retry = new RetryOptions(),
         CircuitBreaker = new CircuitBreaker(),
         RateLimit = new TokenBucket(new RateLimitOptions { TokensPerSecond = 1e9, BurstCapacity = 1e9 }),
+        ConcurrencyLimit = limit,
         AttemptTimeout = TimeSpan.FromSeconds(30),
     });
 

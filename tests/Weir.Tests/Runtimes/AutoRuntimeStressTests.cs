@@ -24,7 +24,7 @@ public class AutoRuntimeStressTests
     public async Task ProcessMany_RandomPlans_AccountForEachItemOnce(int seed, bool stops)
     {
         Random random = new(seed);
-        await using AutoRuntime runtime = new(maxConcurrency: 1 + random.Next(60), maxThreads: 1 + random.Next(4));
+        await using AutoRuntime runtime = new(maxConcurrencyPerCall: 1 + random.Next(60), maxThreads: 1 + random.Next(4));
         long ended = 0;
         for (int round = 0; round < 60; round++)
         {

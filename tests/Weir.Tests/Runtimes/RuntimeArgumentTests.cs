@@ -65,7 +65,7 @@ public class RuntimeArgumentTests
     public async Task Constructor_LimitBelowOne_Throws(int limit)
     {
         await Task.CompletedTask;
-        Assert.Throws<ArgumentOutOfRangeException>("concurrency", () => new ConcurrentRuntime(limit));
+        Assert.Throws<ArgumentOutOfRangeException>("concurrencyPerCall", () => new ConcurrentRuntime(limit));
         Assert.Throws<ArgumentOutOfRangeException>("workers", () => new ParallelRuntime(limit));
     }
 
@@ -81,12 +81,15 @@ public class RuntimeArgumentTests
             Assert.Throws<ArgumentOutOfRangeException>("GracePeriod", () => new ParallelRuntime(1, options));
         }
 
+        Assert.Throws<ArgumentOutOfRangeException>("TotalConcurrency", () => new ConcurrentRuntime(1, new RuntimeOptions { TotalConcurrency = 0 }));
+        Assert.Throws<ArgumentException>(
+            "SharedConcurrencyLimit", () => new DirectRuntime(new RuntimeOptions { TotalConcurrency = 1, SharedConcurrencyLimit = new(1) }));
         RuntimeOptions noClock = new() { TimeProvider = null! };
         Assert.Throws<ArgumentNullException>("TimeProvider", () => new DirectRuntime(noClock));
         Assert.Throws<ArgumentNullException>("TimeProvider", () => new ConcurrentRuntime(1, noClock));
         Assert.Throws<ArgumentNullException>("TimeProvider", () => new ParallelRuntime(1, noClock));
         Assert.Throws<ArgumentNullException>("TimeProvider", () => new AutoRuntime(1, 1, noClock));
-        Assert.Throws<ArgumentOutOfRangeException>("maxConcurrency", () => new AutoRuntime(0));
+        Assert.Throws<ArgumentOutOfRangeException>("maxConcurrencyPerCall", () => new AutoRuntime(0));
         Assert.Throws<ArgumentOutOfRangeException>("maxThreads", () => new AutoRuntime(1, 0));
     }
 
@@ -96,10 +99,10 @@ public class RuntimeArgumentTests
         await using DirectRuntime direct = new();
         await using ConcurrentRuntime concurrent = new();
         await using ParallelRuntime parallel = new();
-        Assert.Equal(100, concurrent.Concurrency);
+        Assert.Equal(100, concurrent.ConcurrencyPerCall);
         Assert.Equal(Environment.ProcessorCount, parallel.Workers);
         await using AutoRuntime auto = new();
-        Assert.Equal((200, Environment.ProcessorCount), (auto.MaxConcurrency, auto.MaxThreads));
+        Assert.Equal((200, Environment.ProcessorCount), (auto.MaxConcurrencyPerCall, auto.MaxThreads));
         Assert.Equal(["direct", "concurrent", "parallel", "auto"], new IExecutionRuntime[] { direct, concurrent, parallel, auto }.Select(static r => r.Name));
     }
 }

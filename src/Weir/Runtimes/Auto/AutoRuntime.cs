@@ -3,6 +3,7 @@ using Weir.Core.Sinks;
 using Weir.Core.Sources;
 using Weir.Core.Threads;
 using Weir.Operators;
+using Weir.Resilience;
 
 namespace Weir.Runtimes;
 
@@ -13,6 +14,10 @@ namespace Weir.Runtimes;
 /// other, on all processors, as many calls in flight, or as a mixture. It has two budgets, threads and items in flight, and adjusts both during the call. It
 /// remembers what it learned about a processor for that processor's next call. It records every decision with its reason: see
 /// <see cref="ProcessManyWithDecisionsAsync"/> and <see cref="LastDecisions"/>.
+/// </para>
+/// <para>
+/// <see cref="MaxConcurrencyPerCall"/> limits each call. Ten callers can have ten times as many items in flight: <see cref="RuntimeOptions.TotalConcurrency"/>
+/// limits them together. An item waits for its place inside its call, so the wait counts towards <see cref="ProcessManyOptions.PerItemTimeout"/>.
 /// </para>
 /// <para>User code never runs on the caller's thread. See <see cref="IExecutionRuntime"/> for the contract that all runtimes share.</para>
 /// </remarks>
@@ -27,29 +32,31 @@ public sealed class AutoRuntime : IExecutionRuntime
     private readonly AutoProfiles _profiles = new();
     private readonly Action<AutoCall> _ended;
     private readonly AutoBudget _budget;
+    private readonly SharedConcurrencyLimit? _limit;
     private volatile AutoPilot? _last;
 
     /// <summary>Creates the runtime. It starts threads only when it needs them.</summary>
-    /// <param name="maxConcurrency">The most items of a call that may be in flight at once. At least 1.</param>
+    /// <param name="maxConcurrencyPerCall">The most items of a single call that may be in flight at once. At least 1.</param>
     /// <param name="maxThreads">
     /// The most threads that a call may keep busy with items that compute. At least 1; <see langword="null"/> for the number of processors. Items that block
-    /// their thread get more threads, up to <paramref name="maxConcurrency"/>.
+    /// their thread get more threads, up to <paramref name="maxConcurrencyPerCall"/>.
     /// </param>
     /// <param name="options">The grace period and the clock; <see langword="null"/> for the defaults.</param>
     /// <exception cref="ArgumentOutOfRangeException">
-    /// <paramref name="maxConcurrency"/> or <paramref name="maxThreads"/> is less than 1, or the grace period is negative.
+    /// <paramref name="maxConcurrencyPerCall"/> or <paramref name="maxThreads"/> is less than 1, or the grace period is negative.
     /// </exception>
-    public AutoRuntime(int maxConcurrency = 200, int? maxThreads = null, RuntimeOptions? options = null)
+    public AutoRuntime(int maxConcurrencyPerCall = 200, int? maxThreads = null, RuntimeOptions? options = null)
     {
-        Require.AtLeastOne(maxConcurrency, nameof(maxConcurrency));
+        Require.AtLeastOne(maxConcurrencyPerCall, nameof(maxConcurrencyPerCall));
         Require.AtLeastOne(maxThreads ?? 1, nameof(maxThreads));
         _options = options ?? RuntimeOptions.Default;
         _options.Validate();
-        MaxConcurrency = maxConcurrency;
+        MaxConcurrencyPerCall = maxConcurrencyPerCall;
         MaxThreads = maxThreads ?? Environment.ProcessorCount;
         _calls = new RuntimeCalls(this);
-        _team = new ElasticTeam(Math.Max(maxConcurrency, MaxThreads), "Weir auto");
-        _budget = new AutoBudget(MaxThreads, maxConcurrency);
+        _team = new ElasticTeam(Math.Max(maxConcurrencyPerCall, MaxThreads), "Weir auto");
+        _budget = new AutoBudget(MaxThreads, maxConcurrencyPerCall);
+        _limit = _options.MakeLimit();
         _ended = call =>
         {
             _budget.Leave();
@@ -57,8 +64,10 @@ public sealed class AutoRuntime : IExecutionRuntime
         };
     }
 
-    /// <summary>The most items of a call that may be in flight at once.</summary>
-    public int MaxConcurrency { get; }
+    /// <summary>
+    /// The most items of a single call that may be in flight at once. <see cref="RuntimeOptions.TotalConcurrency"/> limits all calls together.
+    /// </summary>
+    public int MaxConcurrencyPerCall { get; }
 
     /// <summary>The most threads that a call may keep busy with items that compute.</summary>
     public int MaxThreads { get; }
@@ -190,6 +199,7 @@ public sealed class AutoRuntime : IExecutionRuntime
             return Task.FromResult<ItemOutcome<TResult>[]>([]);
         }
 
+        processor = LimitedProcessor<TItem, TResult>.Of(processor, _limit);
         OutcomeCompletion<TResult> completion = new(count);
         AutoCall<TItem, TResult> call =
             new AutoArrayCall<TItem, TResult>(completion, _calls, PilotOf(processor, count, options, keys is not null), processor, _profiles, _ended);
@@ -208,8 +218,9 @@ public sealed class AutoRuntime : IExecutionRuntime
         CancellationToken cancellationToken)
     {
         int count = items.Count;
+        processor = LimitedProcessor<TItem, TResult>.Of(processor, _limit);
         return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
-            MaxConcurrency,
+            MaxConcurrencyPerCall,
             StreamCapacity,
             orderedOutput,
             (output, enumeratorToken) =>

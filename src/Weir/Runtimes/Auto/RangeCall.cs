@@ -15,4 +15,8 @@ internal readonly struct RangeCall<TItem, TResult> : ICall<ItemRange<TItem, TRes
     public void InvokeInPlace(
         ItemRange<TItem, TResult> item, long index, bool isFirst, CancellationToken cancellationToken, ref RangePending<TItem, TResult> pending) =>
         pending = Invoke(item, index, isFirst, cancellationToken);
+
+    public void GivenUp(long index)
+    {
+    }
 }

@@ -1,4 +1,5 @@
 #if !DEBUG
+using Weir.Resilience;
 using Weir.Tests.Operators.Support;
 
 namespace Weir.Tests.Operators.Budgets;
@@ -80,6 +81,13 @@ public class AllocationTests
         AssertAtMost(each + few, await BytesAsync(200, () => Thousand.ForEachParallelAsync((_, _) => done, Eight)));
         AssertAtMost(each + few, await BytesAsync(200, () => Thousand.ForEachParallelAsync(_ => done, Eight)));
         AssertAtMost(each + few, await BytesAsync(200, static () => Thousand.ForEachParallelAsync(static _ => { }, Eight)));
+    }
+
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task List_UnderASharedLimitThatIsFree_AddsNoBytePerItem()
+    {
+        ParallelRunOptions options = Eight with { SharedConcurrencyLimit = new SharedConcurrencyLimit(8) };
+        AssertAtMost(ListBytes(100_000) + 16_384, await BytesAsync(20, () => HundredThousand.SelectParallelAsync(Twice, options)));
     }
 
     [Theory(Timeout = Selectors.Timeout)]

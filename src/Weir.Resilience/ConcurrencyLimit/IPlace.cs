@@ -1,0 +1,8 @@
+namespace Weir.Resilience;
+
+/// <summary>A place of a <see cref="SharedConcurrencyLimit"/> that an attempt holds.</summary>
+internal interface IPlace
+{
+    /// <summary>Returns it.</summary>
+    void Leave();
+}

@@ -1,0 +1,208 @@
+using System.Diagnostics;
+
+namespace Weir.Resilience;
+
+// The half with the lock: calls that wait, and users that hold no more places than they can use.
+public sealed partial class SharedConcurrencyLimit
+{
+    /// <summary>Takes a place for a user, if one is free and no call waits.</summary>
+    internal bool TryEnter(PlaceUser user)
+    {
+        lock (_lock)
+        {
+            CloseNeedsLock();
+            bool entered = TryTakeNeedsLock(user);
+            OpenNeedsLock();
+            return entered;
+        }
+    }
+
+    /// <summary>Takes a place, or a turn at the end of the queue.</summary>
+    /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait.</exception>
+    internal PlaceTurn Queue(PlaceUser user)
+    {
+        PlaceTurn turn = new(user);
+        PlaceTurn? served = null;
+        bool rejected = false;
+        lock (_lock)
+        {
+            CloseNeedsLock();
+            if (TryTakeNeedsLock(user))
+            {
+                turn.State = PlaceTurnState.Served;
+                served = turn;
+            }
+            else if (_waiting.Count + _parked >= MaxWaiting)
+            {
+                rejected = true;
+            }
+            else
+            {
+                turn.Number = ++_turns;
+                _waiting.AddLast(turn.Node);
+            }
+
+            OpenNeedsLock();
+        }
+
+        if (rejected)
+        {
+            throw new ConcurrencyLimitRejectedException(Limit, MaxWaiting!.Value);
+        }
+
+        PlaceTurn.Tell(served);
+        return turn;
+    }
+
+    /// <summary>Returns a user's place. It goes to the first call in the queue that can start now.</summary>
+    internal void Leave(PlaceUser user)
+    {
+        PlaceTurn? served;
+        lock (_lock)
+        {
+            CloseNeedsLock();
+            bool taken = _word >> 1 < _limit;
+            if (taken)
+            {
+                _word += Place;
+                user.Held--;
+                UnparkNeedsLock(user);
+            }
+
+            served = ServeNeedsLock();
+            if (!taken)
+            {
+                throw new InvalidOperationException("More places were returned than taken.");
+            }
+        }
+
+        PlaceTurn.Tell(served);
+    }
+
+    /// <summary>Takes a turn out of the queue.</summary>
+    /// <returns>False if it no longer waits.</returns>
+    internal bool TryRemove(PlaceTurn turn)
+    {
+        PlaceTurn? served;
+        lock (_lock)
+        {
+            if (turn.State != PlaceTurnState.Waiting)
+            {
+                return false;
+            }
+
+            CloseNeedsLock();
+            turn.State = PlaceTurnState.Removed;
+            if (turn.Node.List != _waiting)
+            {
+                _parked--;
+            }
+
+            turn.Node.List!.Remove(turn.Node);
+            served = ServeNeedsLock();
+        }
+
+        PlaceTurn.Tell(served);
+        return true;
+    }
+
+    /// <summary>From here on, no call takes or returns a place without the lock.</summary>
+    private void CloseNeedsLock()
+    {
+        Debug.Assert(_lock.IsHeldByCurrentThread, "The limit's lock is held.");
+        Interlocked.Or(ref _word, Closed);
+    }
+
+    private bool TryTakeNeedsLock(PlaceUser user)
+    {
+        if (_waiting.Count > 0 || _word < Place)
+        {
+            return false;
+        }
+
+        TakeNeedsLock(user);
+        return true;
+    }
+
+    private void TakeNeedsLock(PlaceUser user)
+    {
+        _word -= Place;
+        user.Held++;
+    }
+
+    /// <summary>
+    /// Gives free places to the first calls in the queue. A call whose user already holds as many places as it can use lets others pass, because its place
+    /// would lie idle; it keeps its number, and comes back to its old position when its user returns a place.
+    /// </summary>
+    /// <returns>The calls that got a place, to be told without the lock.</returns>
+    private PlaceTurn? ServeNeedsLock()
+    {
+        PlaceTurn? first = null;
+        PlaceTurn? last = null;
+        while (_word >= Place && _waiting.First is { } node)
+        {
+            PlaceTurn turn = node.Value;
+            _waiting.RemoveFirst();
+            if (turn.User.Held >= turn.User.Most)
+            {
+                turn.User.Parked.AddLast(node);
+                _parked++;
+                continue;
+            }
+
+            TakeNeedsLock(turn.User);
+            turn.State = PlaceTurnState.Served;
+            first ??= turn;
+            _ = last is null ? null : last.Next = turn;
+            last = turn;
+        }
+
+        OpenNeedsLock();
+        return first;
+    }
+
+    /// <summary>The last step of every change.</summary>
+    private void OpenNeedsLock()
+    {
+        AssertInvariantsNeedsLock();
+        if (_waiting.Count == 0)
+        {
+            Interlocked.And(ref _word, ~Closed);
+        }
+    }
+
+    private void UnparkNeedsLock(PlaceUser user)
+    {
+        for (int back = 0; user.HasParked && user.Held + back < user.Most; back++)
+        {
+            LinkedListNode<PlaceTurn> node = user.Parked.First!;
+            user.Parked.RemoveFirst();
+            _parked--;
+
+            // Those behind it are younger, and it is usually older than all.
+            LinkedListNode<PlaceTurn>? behind = _waiting.First;
+            while (behind is not null && behind.Value.Number < node.Value.Number)
+            {
+                behind = behind.Next;
+            }
+
+            if (behind is null)
+            {
+                _waiting.AddLast(node);
+            }
+            else
+            {
+                _waiting.AddBefore(behind, node);
+            }
+        }
+    }
+
+    [Conditional("DEBUG")]
+    private void AssertInvariantsNeedsLock()
+    {
+        Debug.Assert(_lock.IsHeldByCurrentThread, "The limit's lock is held.");
+        Debug.Assert(_word >> 1 <= _limit, "No more places are free than there are.");
+        Debug.Assert(_waiting.Count == 0 || _word < Place, "While a place is free, nobody waits who could use it.");
+        Debug.Assert(_parked >= 0, "Parked calls are not negative.");
+    }
+}

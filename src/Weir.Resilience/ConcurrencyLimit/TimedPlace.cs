@@ -1,0 +1,46 @@
+namespace Weir.Resilience;
+
+/// <summary>
+/// The place of a call under a time limit that gives the call up while it runs. At the limit, the place is returned, because the call may never end. A call
+/// that its own caller cancelled keeps its place until it ends.
+/// </summary>
+internal sealed class TimedPlace : IPlace
+{
+    private readonly IPlace _place;
+    private readonly CancellationToken _callerToken;
+    private readonly CancellationTokenRegistration _link;
+    private int _left;
+
+    /// <summary>Takes over a place.</summary>
+    /// <param name="place">The place.</param>
+    /// <param name="token">Cancelled at the time limit and by the caller.</param>
+    /// <param name="callerToken">Cancelled by the caller only.</param>
+    public TimedPlace(IPlace place, CancellationToken token, CancellationToken callerToken)
+    {
+        _place = place;
+        _callerToken = callerToken;
+        _link = token.UnsafeRegister(static place => ((TimedPlace)place!).Cancelled(), this);
+    }
+
+    public void Leave()
+    {
+        _link.Unregister();
+        LeaveOnce();
+    }
+
+    private void Cancelled()
+    {
+        if (!_callerToken.IsCancellationRequested)
+        {
+            LeaveOnce();
+        }
+    }
+
+    private void LeaveOnce()
+    {
+        if (Interlocked.Exchange(ref _left, 1) == 0)
+        {
+            _place.Leave();
+        }
+    }
+}
