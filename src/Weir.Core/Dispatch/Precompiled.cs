@@ -16,7 +16,7 @@ internal static class Precompiled
 {
     private static readonly Type[] Types =
     [
-        typeof(Source<object>), typeof(Source<int>), typeof(Source<long>),
+        typeof(Source<object>), typeof(Source<int>),
         typeof(ArraySource<object>), typeof(ListSource<object>), typeof(CollectionSource<object>), typeof(LazySource<object>), typeof(AsyncSource<object>),
         typeof(BatchSource<object>),
         typeof(StreamOutput<object>), typeof(StreamOutput<int>), typeof(UnorderedOutput<object>), typeof(OrderedOutput<object>),
