@@ -1,10 +1,10 @@
 namespace Weir.Core.Threads;
 
 /// <summary>
-/// Threads of one owner. They start when there is work for them, up to a maximum, and end when there has been no work for a while. A thread
-/// that is stuck in an abandoned call, or that died, no longer counts.
+/// Threads of one owner. They start when there is work for them, up to a maximum, and end when there has been no work for a while, unless the team keeps them.
+/// A thread that is stuck in an abandoned call, or that died, no longer counts.
 /// </summary>
-internal sealed class ElasticTeam(int most, string name) : IDisposable
+internal sealed class ElasticTeam : IDisposable
 {
     /// <summary>How long a thread waits for work before it ends, in milliseconds.</summary>
     private const int Patience = 5_000;
@@ -14,11 +14,36 @@ internal sealed class ElasticTeam(int most, string name) : IDisposable
 
     private readonly object _gate = new();
     private readonly Queue<IThreadPoolWorkItem> _line = new();
+    private readonly int _most;
+    private readonly string _name;
+    private readonly bool _keeps;
+    private readonly Action<Thread, object> _start;
     private int _threads;
     private int _waiting;
     private int _started;
     private long _replaced;
     private bool _closed;
+
+    /// <summary>Creates the team.</summary>
+    /// <param name="most">How many threads there may be.</param>
+    /// <param name="name">The beginning of their names.</param>
+    /// <param name="keeps">Whether all of them start now, none ends for lack of work, and each that is lost is replaced at once.</param>
+    /// <param name="start">Starts a thread; for tests, in which there may be no memory for one.</param>
+    public ElasticTeam(int most, string name, bool keeps = false, Action<Thread, object>? start = null)
+    {
+        _most = most;
+        _name = name;
+        _keeps = keeps;
+        _start = start ?? (static (thread, host) => thread.UnsafeStart(host));
+        if (keeps)
+        {
+            _threads = most;
+            for (int i = 0; i < most; i++)
+            {
+                StartHost();
+            }
+        }
+    }
 
     /// <summary>Whether the current thread is one of any team.</summary>
     public static bool IsAnyCurrent => _current is not null;
@@ -41,7 +66,7 @@ internal sealed class ElasticTeam(int most, string name) : IDisposable
             {
                 _line.Enqueue(worker);
                 worker = null!;
-                start = AddThreadNeedsLock();
+                start = AddThreadNeedsLock(isNeeded: _line.Count > _waiting);
                 if (!start && _waiting > 0)
                 {
                     Monitor.Pulse(_gate);
@@ -63,7 +88,6 @@ internal sealed class ElasticTeam(int most, string name) : IDisposable
     public void ReplaceHost(object host)
     {
         var stuck = (Host)host;
-        bool start;
         using (LockHold.HoldMonitor(_gate))
         {
             if (stuck.IsRetired)
@@ -73,14 +97,14 @@ internal sealed class ElasticTeam(int most, string name) : IDisposable
 
             stuck.IsRetired = true;
             _threads--;
-            start = !_closed && AddThreadNeedsLock();
+            Interlocked.Increment(ref _replaced);
+            if (_closed || !AddThreadNeedsLock(isNeeded: _keeps || _line.Count > _waiting))
+            {
+                return;
+            }
         }
 
-        Interlocked.Increment(ref _replaced);
-        if (start)
-        {
-            StartHost();
-        }
+        StartHost();
     }
 
     /// <summary>Ends the threads once the queue is empty. A thread that is stuck ends when its call returns.</summary>
@@ -93,10 +117,10 @@ internal sealed class ElasticTeam(int most, string name) : IDisposable
         }
     }
 
-    /// <summary>Counts one more thread, if there is work that no waiting thread will take.</summary>
-    private bool AddThreadNeedsLock()
+    /// <summary>Counts one more thread, unless there are as many as there may be. It is needed if there is work that no waiting thread will take.</summary>
+    private bool AddThreadNeedsLock(bool isNeeded)
     {
-        if (_line.Count <= _waiting || _threads >= most)
+        if (!isNeeded || _threads >= _most)
         {
             return false;
         }
@@ -105,15 +129,43 @@ internal sealed class ElasticTeam(int most, string name) : IDisposable
         return true;
     }
 
+    /// <summary>
+    /// Starts a thread that is already counted. If there is no memory for it, the threads that there are take its work, and the thread pool does if there are
+    /// none. The next work tries again.
+    /// </summary>
     private void StartHost()
     {
-        var host = new Host(this);
-        var thread = new Thread(static host => ((Host)host!).Team.RunHost((Host)host), 0)
+        try
         {
-            IsBackground = true,
-            Name = $"{name} {Interlocked.Increment(ref _started)}",
-        };
-        thread.UnsafeStart(host);
+            var host = new Host(this);
+            var thread = new Thread(static host => ((Host)host!).Team.RunHost((Host)host), 0)
+            {
+                IsBackground = true,
+                Name = $"{_name} {Interlocked.Increment(ref _started)}",
+            };
+            _start(thread, host);
+        }
+        catch (Exception)
+        {
+            // The platform reports it in several ways.
+            using (LockHold.HoldMonitor(_gate))
+            {
+                _threads--;
+            }
+
+            while (TakeUnattended() is { } worker)
+            {
+                ThreadPool.UnsafeQueueUserWorkItem(worker, preferLocal: false);
+            }
+        }
+    }
+
+    private IThreadPoolWorkItem? TakeUnattended()
+    {
+        using (LockHold.HoldMonitor(_gate))
+        {
+            return _threads == 0 && _line.TryDequeue(out IThreadPoolWorkItem? worker) ? worker : null;
+        }
     }
 
     private void RunHost(Host host)
@@ -158,7 +210,7 @@ internal sealed class ElasticTeam(int most, string name) : IDisposable
                 _waiting++;
                 try
                 {
-                    hasWaited = !Monitor.Wait(_gate, Patience);
+                    hasWaited = !Monitor.Wait(_gate, _keeps ? Timeout.Infinite : Patience);
                 }
                 finally
                 {

@@ -1,0 +1,85 @@
+using Weir.Core.Threads;
+
+namespace Weir.Core.Tests.Threads;
+
+public class ElasticTeamTests
+{
+    [Theory(Timeout = 90_000)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Queue_NoThreadStarts_TheWorkRunsOnThePoolAndTheNextStartsAThread(bool keeps)
+    {
+        bool fails = true;
+        using ElasticTeam team = new(1, "failing", keeps, (thread, host) => Start(thread, host, Volatile.Read(ref fails)));
+        Assert.True((await RunAsync(team)).IsThreadPoolThread);
+        Volatile.Write(ref fails, false);
+        Assert.False((await RunAsync(team)).IsThreadPoolThread);
+    }
+
+    [Theory(Timeout = 90_000)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Queue_SecondThreadDoesNotStart_TheFirstRunsTheWork(bool keeps)
+    {
+        int started = 0;
+        using ElasticTeam team = new(2, "failing", keeps, (thread, host) => Start(thread, host, Interlocked.Increment(ref started) > 1));
+        using ManualResetEventSlim open = new();
+        Task<Thread> first = RunAsync(team, open);
+        Task<Thread> second = RunAsync(team);
+        Assert.False(second.IsCompleted);
+        open.Set();
+        Assert.Same(await first, await second);
+    }
+
+    [Theory(Timeout = 90_000)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task ReplaceHost_NoThreadStarts_TheWorkRunsOnThePoolAndTheNextStartsAThread(bool keeps)
+    {
+        bool fails = false;
+        using ElasticTeam team = new(1, "failing", keeps, (thread, host) => Start(thread, host, Volatile.Read(ref fails)));
+        using ManualResetEventSlim open = new();
+        TaskCompletionSource<object> host = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        Task<Thread> stuck = RunAsync(team, open, host);
+        object of = await host.Task;
+        Task<Thread> waiting = RunAsync(team);
+        Volatile.Write(ref fails, true);
+        team.ReplaceHost(of);
+        Assert.Equal(1, team.Replaced);
+        Assert.True((await waiting).IsThreadPoolThread);
+        Volatile.Write(ref fails, false);
+        Thread next = await RunAsync(team);
+        Assert.False(next.IsThreadPoolThread);
+        open.Set();
+        Assert.NotSame(next, await stuck);
+    }
+
+    private static void Start(Thread thread, object host, bool fails)
+    {
+        if (fails)
+        {
+            throw new InvalidOperationException("No memory for a thread.");
+        }
+
+        thread.UnsafeStart(host);
+    }
+
+    private static Task<Thread> RunAsync(ElasticTeam team, ManualResetEventSlim? open = null, TaskCompletionSource<object>? host = null)
+    {
+        Work work = new(team, open, host);
+        team.Queue(work);
+        return work.Ran.Task;
+    }
+
+    private sealed class Work(ElasticTeam team, ManualResetEventSlim? open, TaskCompletionSource<object>? host) : IThreadPoolWorkItem
+    {
+        public TaskCompletionSource<Thread> Ran { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+        public void Execute()
+        {
+            host?.SetResult(team.CurrentHost!);
+            open?.Wait();
+            Ran.SetResult(Thread.CurrentThread);
+        }
+    }
+}
