@@ -95,12 +95,6 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     // Whole milliseconds, upwards: a timer that rounds to zero would spin.
     private static TimeSpan RoundUp(TimeSpan span) => TimeSpan.FromMilliseconds(Math.Max(0, Math.Ceiling(span.TotalMilliseconds)));
 
-    private static TaskCanceledException TimedOut(TimeSpan limit)
-    {
-        string text = $"The item did not end within its time limit of {limit}.";
-        return new TaskCanceledException(text, new TimeoutException(text));
-    }
-
     private void LookAtDeadline()
     {
         TimeProvider time = run.Settings.TimeProvider;
@@ -165,7 +159,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         successor._repetition = _repetition;
         successor._guard!.ItemDeadline = _guard!.ItemDeadline;
         successor._guard.Tokens = _guard.Tokens;
-        successor._guard!.HandedError = TimedOut(limit);
+        successor._guard!.HandedError = TimeLimit.OfItem(limit);
         Volatile.Write(ref successor._guard.Word, ItemGuard.Handed);
         _guard!.Timer?.Dispose();
         QuietCancel.Later(_guard!.Stop!);

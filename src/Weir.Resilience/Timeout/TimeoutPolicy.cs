@@ -20,32 +20,45 @@ public sealed class TimeoutPolicy<TResult>
     // Beyond this many simultaneous calls, the rest is left to the garbage collector.
     private const int MaxIdle = 1024;
 
-    private readonly ConcurrentQueue<TimeoutScope<TResult>> _idle = new();
     private readonly HashSet<TimeoutScope<TResult>>? _open;
     private readonly Action<IThreadPoolWorkItem>? _queue;
-    private readonly bool _hasLimit;
     private TimeoutScope<TResult>? _next;
+
+    // Created when a second call at a time has ended.
+    private ConcurrentQueue<TimeoutScope<TResult>>? _idle;
     private bool _closed;
 
     /// <summary>Creates a policy from the options.</summary>
     /// <param name="options">The limit; <see langword="null"/> for the defaults.</param>
     /// <exception cref="ArgumentOutOfRangeException">A value is out of range. The exception names the property.</exception>
     public TimeoutPolicy(TimeoutOptions? options = null)
-        : this(options, queue: null)
-    {
-    }
-
-    private TimeoutPolicy(TimeoutOptions? options, Action<IThreadPoolWorkItem>? queue)
     {
         options ??= new TimeoutOptions();
         options.Validate();
         Limit = options.Timeout;
-        _hasLimit = Require.NoneIfInfinite(Limit) is not null;
+        HasLimit = Require.NoneIfInfinite(Limit) is not null;
         Clock = new Clock(options.TimeProvider);
         LimitTicks = Clock.ToTicks(Limit);
-        _queue = queue;
-        _open = queue is null ? null : [];
     }
+
+    /// <summary>Creates a policy of a run, which knows its timers, so that the run can end them when it ends.</summary>
+    /// <param name="limit">The limit, which has been checked; null for none: then calls can only be given up from outside.</param>
+    /// <param name="time">The clock.</param>
+    /// <param name="queue">Runs the work that follows the end of a call, on a thread that has time for it.</param>
+    internal TimeoutPolicy(TimeSpan? limit, TimeProvider time, Action<IThreadPoolWorkItem> queue)
+    {
+        Clock = new Clock(time);
+        _queue = queue;
+        if (limit is { } timeout)
+        {
+            Limit = timeout;
+            HasLimit = true;
+            LimitTicks = Clock.ToTicks(timeout);
+            _open = [];
+        }
+    }
+
+    internal bool HasLimit { get; }
 
     internal TimeSpan Limit { get; }
 
@@ -71,7 +84,7 @@ public sealed class TimeoutPolicy<TResult>
             return ValueTask.FromCanceled<TResult>(cancellationToken);
         }
 
-        if (!_hasLimit)
+        if (!HasLimit)
         {
             return CallWithoutLimit(call, state, cancellationToken);
         }
@@ -94,7 +107,7 @@ public sealed class TimeoutPolicy<TResult>
         }
 
         TResult result = pending.Result;
-        scope.EndAtOnce();
+        scope.TryEndAtOnce();
         return new ValueTask<TResult>(result);
     }
 
@@ -110,11 +123,6 @@ public sealed class TimeoutPolicy<TResult>
             return ValueTask.FromException<TResult>(exception);
         }
     }
-
-    /// <summary>Creates a policy that knows its timers, so that a run can end them when it ends.</summary>
-    /// <param name="options">The limit.</param>
-    /// <param name="queue">Runs the work that follows a time limit, on a thread that has time for it.</param>
-    internal static TimeoutPolicy<TResult> ForARun(TimeoutOptions options, Action<IThreadPoolWorkItem> queue) => new(options, queue);
 
     /// <summary>
     /// Whether each call gets its own token, because it may keep it. Calls outside a run share a token, one after the other, and so need no allocation.
@@ -137,7 +145,12 @@ public sealed class TimeoutPolicy<TResult>
     /// <summary>Ends all timers, including those of abandoned calls that never end. Nothing waits for a call of this policy any more.</summary>
     internal void Close()
     {
-        lock (_open!)
+        if (_open is null)
+        {
+            return;
+        }
+
+        lock (_open)
         {
             _closed = true;
             foreach (TimeoutScope<TResult> scope in _open)
@@ -171,9 +184,10 @@ public sealed class TimeoutPolicy<TResult>
             return;
         }
 
-        if (_idle.Count < MaxIdle)
+        ConcurrentQueue<TimeoutScope<TResult>> idle = LazyInitializer.EnsureInitialized(ref _idle);
+        if (idle.Count < MaxIdle)
         {
-            _idle.Enqueue(previous);
+            idle.Enqueue(previous);
         }
         else
         {
@@ -181,8 +195,10 @@ public sealed class TimeoutPolicy<TResult>
         }
     }
 
-    private TimeoutScope<TResult> Rent() =>
-        Interlocked.Exchange(ref _next, null) ?? (_idle.TryDequeue(out TimeoutScope<TResult>? scope) ? scope : Create());
+    /// <summary>A scope for the next call.</summary>
+    internal TimeoutScope<TResult> Rent() =>
+        Interlocked.Exchange(ref _next, null)
+        ?? (Volatile.Read(ref _idle) is { } idle && idle.TryDequeue(out TimeoutScope<TResult>? scope) ? scope : Create());
 
     private TimeoutScope<TResult> Create()
     {

@@ -4,7 +4,10 @@ using System.Threading.Tasks.Sources;
 
 namespace Weir.Resilience;
 
-/// <summary>One call under a time limit: its token, its timer, and the race between its end and the limit. Reused for call after call.</summary>
+/// <summary>
+/// One awaited call that can be given up: its token, its timer, and the race between its end, its time limit and whoever else gives it up. Reused for call after
+/// call, unless it was given up.
+/// </summary>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
     Justification = "The source has no timer and no wait handle, and a call left behind may still look at its token.")]
 internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThreadPoolWorkItem
@@ -14,13 +17,14 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
     private const long Idle = 0;
     private const long Running = 1;
     private const long TimedOut = 2;
+    private const long GivenUp = 3;
     private const long PhaseMask = 3;
     private const long NextCall = 4;
 
     private readonly TimeoutPolicy<TResult> _policy;
-    private readonly ITimer _timer;
+    private readonly ITimer? _timer;
     private readonly Action _onCallEnded;
-    private CancellationTokenSource _source = new();
+    private CancellationTokenSource? _source;
     private ManualResetValueTaskSourceCore<TResult> _core;
     private ConfiguredValueTaskAwaitable<TResult>.ConfiguredValueTaskAwaiter _call;
     private CancellationToken _callerToken;
@@ -34,6 +38,12 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
     {
         _policy = policy;
         _onCallEnded = OnCallEnded;
+        if (!policy.HasLimit)
+        {
+            return;
+        }
+
+        _source = new CancellationTokenSource();
         bool flows = !ExecutionContext.IsFlowSuppressed();
         AsyncFlowControl flow = flows ? ExecutionContext.SuppressFlow() : default;
         try
@@ -51,9 +61,21 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         }
     }
 
-    /// <summary>Starts the time of a call, and returns its token.</summary>
+    /// <summary>Whether the call's time limit passed before it ended. Then nobody uses the scope again.</summary>
+    public bool HasTimedOut => (Volatile.Read(ref _word) & PhaseMask) == TimedOut;
+
+    /// <summary>Whether the call was given up before it ended. Then nobody uses the scope again.</summary>
+    public bool WasGivenUp => (Volatile.Read(ref _word) & PhaseMask) == GivenUp;
+
+    /// <summary>Starts the time of a call, and returns its token: the caller's own if there is no limit.</summary>
     public CancellationToken Begin(CancellationToken callerToken)
     {
+        if (_source is null)
+        {
+            Interlocked.Exchange(ref _word, (_word & ~PhaseMask) + NextCall + Running);
+            return callerToken;
+        }
+
         _callerToken = callerToken;
         if (callerToken.CanBeCanceled)
         {
@@ -73,21 +95,34 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         return _source.Token;
     }
 
-    public void EndTimer() => _timer.Dispose();
+    public void EndTimer() => _timer?.Dispose();
 
-    /// <summary>Ends a call that returned its result before anybody had to wait for it.</summary>
-    public void EndAtOnce()
+    /// <summary>Gives up the call, if it is still running. Its caller does not wait for it any longer.</summary>
+    public void GiveUp()
     {
-        if (TryDecide(Volatile.Read(ref _word), Idle) && Unlink())
+        if (TryDecide(Volatile.Read(ref _word), GivenUp))
+        {
+            EndEarly();
+        }
+    }
+
+    /// <summary>Ends a call that ended before anybody had to wait for it.</summary>
+    /// <returns>Whether it was not given up before. A result counts even then.</returns>
+    public bool TryEndAtOnce()
+    {
+        bool inTime = TryDecide(Volatile.Read(ref _word), Idle);
+        if (inTime && Unlink())
         {
             Reuse();
         }
         else
         {
-            // The result still counts. The timer may still be cancelling, so the scope is not reused.
+            // The timer may still be cancelling, so the scope is not reused.
             _callerLink.Unregister();
             _policy.Forget(this);
         }
+
+        return inTime;
     }
 
     /// <summary>Returns what the caller awaits: the end of the call or the limit, whichever comes first.</summary>
@@ -109,7 +144,8 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         return new ValueTask<TResult>(this, version);
     }
 
-    void IThreadPoolWorkItem.Execute() => _core.SetException(TimeoutFailure.Create(_policy.Limit));
+    void IThreadPoolWorkItem.Execute() =>
+        _core.SetException(HasTimedOut ? TimeoutFailure.Create(_policy.Limit) : new OperationCanceledException());
 
     TResult IValueTaskSource<TResult>.GetResult(short token)
     {
@@ -198,7 +234,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
 
                 if (TryDecide(word, TimedOut))
                 {
-                    EndByLimit();
+                    EndEarly();
                     return;
                 }
             }
@@ -214,7 +250,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         }
     }
 
-    private void EndByLimit()
+    private void EndEarly()
     {
         _callerLink.Unregister();
 
@@ -225,14 +261,24 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         _policy.Queue(this);
     }
 
-    private void Cancel() => _ = _source.CancelAsync();
+    // What the callbacks of user code throw is no part of any outcome.
+    private void Cancel() =>
+        _source?.CancelAsync().ContinueWith(
+            static callbacks => _ = callbacks.Exception,
+            CancellationToken.None,
+            TaskContinuationOptions.OnlyOnFaulted | TaskContinuationOptions.ExecuteSynchronously,
+            TaskScheduler.Default);
 
     // Whether the caller's token can no longer reach this scope.
-    private bool Unlink() => (!_callerToken.CanBeCanceled || _callerLink.Unregister()) && !_source.IsCancellationRequested;
+    private bool Unlink() => (!_callerToken.CanBeCanceled || _callerLink.Unregister()) && _source is not { IsCancellationRequested: true };
 
     private void Reuse()
     {
-        if (_policy.GivesOwnTokens)
+        if (_source is null)
+        {
+            // There is no token to renew.
+        }
+        else if (_policy.GivesOwnTokens)
         {
             _source = new CancellationTokenSource();
         }
@@ -250,5 +296,5 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         _policy.Return(this);
     }
 
-    private void SetTimer(TimeSpan due) => _timer.Change(TimerDelay.RoundUp(due), Timeout.InfiniteTimeSpan);
+    private void SetTimer(TimeSpan due) => _timer!.Change(TimerDelay.RoundUp(due), Timeout.InfiniteTimeSpan);
 }

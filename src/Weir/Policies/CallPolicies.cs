@@ -96,7 +96,7 @@ internal sealed class CallPolicies
     /// </summary>
     public static TimeoutPolicy<TResult>? AttemptTimeoutOf<TResult>(ParallelRunOptions options) =>
         options.AttemptTimeout is { } limit
-            ? TimeoutPolicy<TResult>.ForARun(new TimeoutOptions { Timeout = limit, TimeProvider = WatchTime.For(options.TimeProvider) }, UrgentWork.Queue)
+            ? new TimeoutPolicy<TResult>(limit, WatchTime.For(options.TimeProvider), UrgentWork.Queue)
             : null;
 
     /// <summary>A call has returned its result.</summary>

@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using Weir.Core.Metering;
 using Weir.Core.Threads;
 
 namespace Weir.Runtimes;
@@ -9,34 +10,28 @@ namespace Weir.Runtimes;
 /// registered on the call's token run on the pool, and their exceptions are discarded.
 /// </remarks>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
-    Justification = "The timer ends in Leave; the source has no resources, and processors may hold its token for longer than the call.")]
-internal abstract class DirectCall
+    Justification = "The source has no resources, and processors may hold its token for longer than the call.")]
+internal abstract class DirectCall : RuntimeCall
 {
-    private readonly DirectCalls _calls;
     private readonly CancellationToken _caller;
     private readonly CancellationToken _otherCaller;
     private readonly CancellationTokenRegistration _callerLink;
     private readonly CancellationTokenRegistration _otherCallerLink;
     private readonly CancellationTokenSource _stop = new();
-    private readonly ITimer? _deadline;
-    private ItemRace? _waiting;
     private int _givenUp;
     private int _state;
 
     /// <summary>Adds the call to the running calls and starts its deadline.</summary>
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
-    protected DirectCall(DirectCalls calls, TimeSpan? batchTimeout, TimeProvider time, CancellationToken caller, CancellationToken otherCaller)
+    protected DirectCall(RuntimeCalls calls, TimeSpan? batchTimeout, TimeProvider time, CancellationToken caller, CancellationToken otherCaller)
+        : base(calls)
     {
-        _calls = calls;
         _caller = caller;
         _otherCaller = otherCaller;
         Time = time;
-        calls.Enter(this);
+        Enter(batchTimeout, time);
         _callerLink = Link(caller);
         _otherCallerLink = otherCaller == caller ? default : Link(otherCaller);
-        _deadline = batchTimeout is { } timeout
-            ? WatchTime.For(time).CreateTimer(static call => ((DirectCall)call!).GiveUp(ItemStatus.TimedOut), this, timeout, Timeout.InfiniteTimeSpan)
-            : null;
     }
 
     private enum Place
@@ -52,16 +47,13 @@ internal abstract class DirectCall
     }
 
     /// <summary>Items that ended with a result, as counted so far.</summary>
-    public long Succeeded { get; protected set; }
+    protected long Succeeded { get; set; }
 
     /// <summary>Items that ended without a result.</summary>
-    public long Unsuccessful { get; protected set; }
+    protected long Unsuccessful { get; set; }
 
     /// <summary>Items that were abandoned while the call waited for them.</summary>
-    public long Abandoned { get; protected set; }
-
-    /// <summary>Whether an item is running.</summary>
-    public bool IsBusy => Volatile.Read(ref _state) == (int)Place.Busy;
+    protected long Abandoned { get; set; }
 
     /// <summary>The token of the items. It is cancelled when the call stops for any reason.</summary>
     protected CancellationToken Token => _stop.Token;
@@ -73,8 +65,15 @@ internal abstract class DirectCall
 
     protected bool IsCancelledByCaller => _caller.IsCancellationRequested || _otherCaller.IsCancellationRequested;
 
-    /// <summary>Ends the call without waiting for the running item, which gets the status. No other item starts.</summary>
-    public void GiveUp(ItemStatus status)
+    public override RunSample Sample() => new()
+    {
+        Succeeded = Succeeded,
+        Unsuccessful = Unsuccessful,
+        Abandoned = Abandoned,
+        InFlight = Volatile.Read(ref _state) == (int)Place.Busy ? 1 : 0,
+    };
+
+    public override void GiveUp(ItemStatus status)
     {
         if (Interlocked.CompareExchange(ref _givenUp, (int)status, (int)ItemStatus.NotRun) != (int)ItemStatus.NotRun)
         {
@@ -83,7 +82,7 @@ internal abstract class DirectCall
 
         // The token is cancelled first, so that the call starts nothing more when it continues.
         QuietCancel.Later(_stop);
-        Volatile.Read(ref _waiting)?.Decide(RaceEnd.CallGivenUp);
+        GiveUpWaiting();
         LeaveIfResting();
     }
 
@@ -107,43 +106,30 @@ internal abstract class DirectCall
         }
     }
 
-    /// <summary>Leaves the running calls.</summary>
-    protected void Leave()
+    /// <summary>The call has ended.</summary>
+    protected void End()
     {
-        Unlink();
-        if (Interlocked.Exchange(ref _state, (int)Place.Left) != (int)Place.Left)
-        {
-            _calls.Leave(this);
-        }
+        Volatile.Write(ref _state, (int)Place.Left);
+        Clean();
     }
 
-    /// <summary>Sets the race that the call waits for. The race ends at once if the call has been given up.</summary>
-    protected void WaitFor(ItemRace race)
-    {
-        Volatile.Write(ref _waiting, race);
-        Interlocked.MemoryBarrier();
-        if (GivenUpAs != ItemStatus.NotRun)
-        {
-            race.Decide(RaceEnd.CallGivenUp);
-        }
-    }
+    /// <summary>Gives up the item that the call waits for, if there is one.</summary>
+    protected abstract void GiveUpWaiting();
 
-    protected void WaitedFor() => Volatile.Write(ref _waiting, null);
+    /// <summary>The call leaves the running calls.</summary>
+    protected virtual void Clean()
+    {
+        _callerLink.Unregister();
+        _otherCallerLink.Unregister();
+        Leave();
+    }
 
     private void LeaveIfResting()
     {
         if (Interlocked.CompareExchange(ref _state, (int)Place.Left, (int)Place.Resting) == (int)Place.Resting)
         {
-            Unlink();
-            _calls.Leave(this);
+            Clean();
         }
-    }
-
-    private void Unlink()
-    {
-        _deadline?.Dispose();
-        _callerLink.Unregister();
-        _otherCallerLink.Unregister();
     }
 
     private CancellationTokenRegistration Link(CancellationToken token) =>

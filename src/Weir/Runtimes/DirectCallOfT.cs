@@ -1,4 +1,7 @@
 using System.Runtime.InteropServices;
+using Weir.Core.Sinks;
+using Weir.Core.Threads;
+using Weir.Resilience;
 
 namespace Weir.Runtimes;
 
@@ -11,15 +14,20 @@ internal sealed class DirectCall<TItem, TResult>(
     Func<TItem, CancellationToken, ValueTask<TResult>> processor,
     ProcessManyOptions options,
     TimeProvider time,
-    DirectCalls calls,
+    RuntimeCalls calls,
     CancellationToken caller,
     CancellationToken otherCaller = default)
     : DirectCall(calls, options.BatchTimeout, time, caller, otherCaller), IDisposable
 {
     private readonly TimeSpan? _itemTimeout = options.PerItemTimeout;
-    private ItemRace? _race;
-    private TimedItem? _timed;
+    private TimeoutPolicy<TResult>? _limit;
+
+    // The item's, once it has a time limit or suspends.
+    private TimeoutScope<TResult>? _scope;
+    private TimeoutScope<TResult>? _waiting;
     private ValueTask<TResult> _pending;
+
+    private TimeoutPolicy<TResult> Limit => _limit ??= new TimeoutPolicy<TResult>(_itemTimeout, WatchTime.For(Time), UrgentWork.Queue);
 
     public async Task<ItemOutcome<TResult>[]> RunAsync(ItemOutcome<TResult>[] outcomes)
     {
@@ -40,7 +48,7 @@ internal sealed class DirectCall<TItem, TResult>(
         }
         finally
         {
-            Leave();
+            End();
         }
     }
 
@@ -76,7 +84,7 @@ internal sealed class DirectCall<TItem, TResult>(
         }
     }
 
-    public void Dispose() => Leave();
+    public void Dispose() => End();
 
     /// <summary>Runs items, starting at <paramref name="next"/>, until one waits.</summary>
     /// <returns>Whether the item at <paramref name="next"/> waits; if not, there is nothing more to run.</returns>
@@ -122,7 +130,7 @@ internal sealed class DirectCall<TItem, TResult>(
             catch (Exception e)
             {
                 failed++;
-                outcomes[index] = Failed(e);
+                outcomes[index] = Failed(e, hasTimedOut: false);
                 index++;
             }
         }
@@ -146,14 +154,23 @@ internal sealed class DirectCall<TItem, TResult>(
         return false;
     }
 
+    protected override void GiveUpWaiting() => Volatile.Read(ref _waiting)?.GiveUp();
+
+    protected override void Clean()
+    {
+        base.Clean();
+        _limit?.Close();
+    }
+
     private ItemOutcome<TResult> Start(TItem item, out bool waits)
     {
         waits = false;
+        TimeoutScope<TResult>? scope = null;
         CancellationToken token = Token;
-        if (_itemTimeout is { } timeout)
+        if (_itemTimeout is not null)
         {
-            _timed = new TimedItem(Time, timeout, token);
-            token = _timed.Token;
+            scope = Limit.Rent();
+            token = scope.Begin(token);
         }
 
         try
@@ -162,15 +179,18 @@ internal sealed class DirectCall<TItem, TResult>(
             if (!pending.IsCompleted)
             {
                 _pending = pending;
+                _scope = scope;
                 waits = true;
                 return default;
             }
 
-            return Ended(pending.GetAwaiter().GetResult());
+            TResult result = pending.GetAwaiter().GetResult();
+            scope?.TryEndAtOnce();
+            return Ended(result);
         }
         catch (Exception e)
         {
-            return Failed(e);
+            return Failed(e, hasTimedOut: scope?.TryEndAtOnce() == false);
         }
     }
 
@@ -179,92 +199,84 @@ internal sealed class DirectCall<TItem, TResult>(
     {
         ValueTask<TResult> pending = _pending;
         _pending = default;
-        ItemRace race = _timed?.Race() ?? (_race ??= new ItemRace());
-        RaceEnd end;
-        WaitFor(race);
+        TimeoutScope<TResult>? scope = _scope;
+        _scope = null;
+        if (scope is null)
+        {
+            scope = Limit.Rent();
+            scope.Begin(Token);
+        }
+
         try
         {
-            pending.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(race.ItemEnded);
-            end = await race.WaitAsync().ConfigureAwait(false);
-            if (end == RaceEnd.ItemEnded)
-            {
-                WaitedFor();
-                race.Reset();
-                return Ended(await pending.ConfigureAwait(false));
-            }
+            ValueTask<TResult> watched = scope.Watch(pending);
+            WaitFor(scope);
+            return Ended(await watched.ConfigureAwait(false));
         }
         catch (Exception e)
         {
-            WaitedFor();
-            return Failed(e);
-        }
+            if (scope.HasTimedOut || scope.WasGivenUp)
+            {
+                // The abandoned call may end at any time. It keeps its scope, and the next item gets a new one.
+                Abandoned++;
+                return scope.HasTimedOut ? TimedOut() : GivenUp();
+            }
 
-        // The abandoned call may end at any time. It keeps its race, and the next item gets a new one.
-        WaitedFor();
-        _race = null;
-        Abandoned++;
-        race.Abandon(() => Observe(pending));
-        return GivenUp(end, stray: true);
+            return Failed(e, hasTimedOut: false);
+        }
+        finally
+        {
+            Volatile.Write(ref _waiting, null);
+        }
+    }
+
+    /// <summary>Sets the item that the call waits for. It is given up at once if the call has been.</summary>
+    private void WaitFor(TimeoutScope<TResult> scope)
+    {
+        Volatile.Write(ref _waiting, scope);
+        Interlocked.MemoryBarrier();
+        if (GivenUpAs != ItemStatus.NotRun)
+        {
+            scope.GiveUp();
+        }
     }
 
     private ItemOutcome<TResult> Ended(TResult result)
     {
         Succeeded++;
-        EndItem(stray: false);
         return ItemOutcome<TResult>.Success(result);
     }
 
-    private ItemOutcome<TResult> Failed(Exception error)
+    /// <summary>The outcome of an item that failed, possibly because its token was cancelled.</summary>
+    private ItemOutcome<TResult> Failed(Exception error, bool hasTimedOut)
     {
         if (error is OperationCanceledException && !IsCancelledByCaller)
         {
-            if (_timed is { HasExpired: true })
+            if (hasTimedOut)
             {
-                return GivenUp(RaceEnd.PerItemTimeout, stray: false);
+                return TimedOut();
             }
 
             if (GivenUpAs != ItemStatus.NotRun)
             {
-                return GivenUp(RaceEnd.CallGivenUp, stray: false);
+                return GivenUp();
             }
         }
 
         Unsuccessful++;
-        EndItem(stray: false);
         return ItemOutcome<TResult>.Failure(error);
     }
 
-    /// <summary>The outcome of an item that was given up, or that ended because its token was cancelled.</summary>
-    private ItemOutcome<TResult> GivenUp(RaceEnd end, bool stray)
+    private ItemOutcome<TResult> TimedOut()
     {
         Unsuccessful++;
-        EndItem(stray);
-        if (end == RaceEnd.CallGivenUp && GivenUpAs == ItemStatus.Cancelled)
-        {
-            return ItemOutcome<TResult>.Cancelled();
-        }
-
-        string text = end == RaceEnd.CallGivenUp
-            ? "The batch did not end within its time limit."
-            : $"The item did not end within its time limit of {_itemTimeout}.";
-        return ItemOutcome<TResult>.TimedOut(new TaskCanceledException(text, new TimeoutException(text)));
+        return ItemOutcome<TResult>.TimedOut(TimeLimit.OfItem(_itemTimeout!.Value));
     }
 
-    private static void Observe(ValueTask<TResult> pending)
+    /// <summary>The outcome of the item that was running when the call was given up.</summary>
+    private ItemOutcome<TResult> GivenUp()
     {
-        try
-        {
-            pending.GetAwaiter().GetResult();
-        }
-        catch (Exception)
-        {
-            // The item already has its outcome.
-        }
-    }
-
-    private void EndItem(bool stray)
-    {
-        _timed?.End(stray);
-        _timed = null;
+        Unsuccessful++;
+        return GivenUpAs == ItemStatus.Cancelled ? ItemOutcome<TResult>.Cancelled() : ItemOutcome<TResult>.TimedOut(TimeLimit.OfBatch());
     }
 }

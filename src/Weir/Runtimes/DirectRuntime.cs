@@ -20,7 +20,7 @@ namespace Weir.Runtimes;
 public sealed class DirectRuntime : IExecutionRuntime
 {
     private readonly RuntimeOptions _options;
-    private readonly DirectCalls _calls;
+    private readonly RuntimeCalls _calls;
     private readonly SharedConcurrencyLimit? _limit;
 
     /// <summary>Creates the runtime.</summary>
@@ -30,7 +30,7 @@ public sealed class DirectRuntime : IExecutionRuntime
     {
         _options = options ?? RuntimeOptions.Default;
         _options.Validate();
-        _calls = new DirectCalls(this);
+        _calls = new RuntimeCalls(this);
         _limit = _options.MakeLimit();
     }
 

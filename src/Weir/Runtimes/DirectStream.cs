@@ -6,7 +6,7 @@ internal sealed class DirectStream<TItem, TResult>(
     Func<TItem, CancellationToken, ValueTask<TResult>> processor,
     ProcessManyOptions options,
     TimeProvider time,
-    DirectCalls calls,
+    RuntimeCalls calls,
     CancellationToken caller) : IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)>
 {
     /// <summary>A check that runs before the first item.</summary>

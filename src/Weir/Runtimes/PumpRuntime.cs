@@ -40,9 +40,9 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         }
 
         OutcomeCompletion<TResult> completion = new(count);
-        CallEnd end = new(_calls);
-        Pump run = MakeRun(RuntimeSource.Of(items, count), processor, new OutcomeSink<TResult>(completion), Settings(processOptions, end));
-        Start(run, end, count, processOptions, cancellationToken, default);
+        PumpCall call = new(_calls);
+        Pump run = MakeRun(RuntimeSource.Of(items, count), processor, new OutcomeSink<TResult>(completion), Settings(processOptions, call));
+        Start(run, call, count, processOptions, cancellationToken, default);
         return completion.Task;
     }
 
@@ -71,9 +71,9 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         // The items are already in memory, so any number of them may wait for their key, and no key ever stops another.
         KeyedSource<TItem, TKey> source = new(RuntimeSource.Of(items, count), partitionBy, null, processOptions.MaxPerPartition, count);
         OutcomeCompletion<TResult> completion = new(count);
-        CallEnd end = new(_calls);
-        Pump run = MakeRun(source, processor, new OutcomeSink<TResult>(completion), Settings(processOptions, end));
-        Start(run, end, count, processOptions, cancellationToken, default);
+        PumpCall call = new(_calls);
+        Pump run = MakeRun(source, processor, new OutcomeSink<TResult>(completion), Settings(processOptions, call));
+        Start(run, call, count, processOptions, cancellationToken, default);
         return completion.Task;
     }
 
@@ -148,9 +148,9 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         CancellationToken cancellationToken,
         CancellationToken enumeratorToken)
     {
-        CallEnd end = new(_calls);
-        Pump run = MakeRun(source, processor, new OutcomeStreamSink<TResult>(output), Settings(processOptions, end));
-        Start(run, end, count, processOptions, cancellationToken, enumeratorToken);
+        PumpCall call = new(_calls);
+        Pump run = MakeRun(source, processor, new OutcomeStreamSink<TResult>(output), Settings(processOptions, call));
+        Start(run, call, count, processOptions, cancellationToken, enumeratorToken);
         return run;
     }
 
@@ -159,7 +159,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         where TSink : struct, ISink<TResult> =>
         _policies is null ? PlainRun.Make(source, processor, sink, settings, null) : OperatorRun.Make(source, processor, sink, _policies, settings, null);
 
-    private PumpSettings Settings(ProcessManyOptions processOptions, CallEnd end) => new()
+    private PumpSettings Settings(ProcessManyOptions processOptions, PumpCall call) => new()
     {
         Limit = limit,
         ErrorMode = ErrorMode.BestEffort,
@@ -167,13 +167,13 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         Guarded = true,
         TimeProvider = options.TimeProvider,
         Executor = executor,
-        OnEnd = end.Set,
+        OnEnd = call.End,
     };
 
     private void Start(
-        Pump run, CallEnd end, int count, ProcessManyOptions processOptions, CancellationToken cancellationToken, CancellationToken otherToken)
+        Pump run, PumpCall call, int count, ProcessManyOptions processOptions, CancellationToken cancellationToken, CancellationToken otherToken)
     {
-        end.Begin(run, processOptions.BatchTimeout, options.TimeProvider);
+        call.Begin(run, processOptions.BatchTimeout, options.TimeProvider);
         run.Start(eager ? Math.Min(limit, count) : 1, cancellationToken, otherToken);
     }
 }

@@ -10,7 +10,7 @@ namespace Weir.Runtimes;
 internal sealed class RuntimeCalls(object owner)
 {
     private readonly Lock _gate = new();
-    private readonly HashSet<CallEnd> _runs = [];
+    private readonly HashSet<RuntimeCall> _running = [];
     private TaskCompletionSource? _drained;
     private bool _closed;
     private long _succeeded;
@@ -24,9 +24,9 @@ internal sealed class RuntimeCalls(object owner)
             using (_gate.Hold())
             {
                 RunSample sum = default;
-                foreach (CallEnd run in _runs)
+                foreach (RuntimeCall call in _running)
                 {
-                    RunSample sample = run.Sample();
+                    RunSample sample = call.Sample();
                     sum.Succeeded += sample.Succeeded;
                     sum.Unsuccessful += sample.Unsuccessful;
                     sum.InFlight += sample.InFlight;
@@ -35,7 +35,7 @@ internal sealed class RuntimeCalls(object owner)
 
                 return new RuntimeStatistics
                 {
-                    ActiveCalls = _runs.Count,
+                    ActiveCalls = _running.Count,
                     InFlight = sum.InFlight,
                     Succeeded = _succeeded + sum.Succeeded,
                     Unsuccessful = _unsuccessful + sum.Unsuccessful,
@@ -54,30 +54,30 @@ internal sealed class RuntimeCalls(object owner)
     }
 
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
-    public void Add(CallEnd run)
+    public void Add(RuntimeCall call)
     {
         using (_gate.Hold())
         {
             ObjectDisposedException.ThrowIf(_closed, owner);
-            _runs.Add(run);
+            _running.Add(call);
         }
     }
 
-    public void Remove(CallEnd run)
+    public void Remove(RuntimeCall call)
     {
         TaskCompletionSource? drained = null;
         using (_gate.Hold())
         {
-            if (!_runs.Remove(run))
+            if (!_running.Remove(call))
             {
                 return;
             }
 
-            RunSample sample = run.Sample();
+            RunSample sample = call.Sample();
             _succeeded += sample.Succeeded;
             _unsuccessful += sample.Unsuccessful;
             _abandoned += sample.Abandoned;
-            if (_closed && _runs.Count == 0)
+            if (_closed && _running.Count == 0)
             {
                 drained = _drained;
             }
@@ -94,7 +94,7 @@ internal sealed class RuntimeCalls(object owner)
         {
             _closed = true;
             _drained ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-            if (_runs.Count == 0)
+            if (_running.Count == 0)
             {
                 _drained.TrySetResult();
             }
@@ -108,15 +108,15 @@ internal sealed class RuntimeCalls(object owner)
         }
         catch (TimeoutException)
         {
-            CallEnd[] left;
+            RuntimeCall[] left;
             using (_gate.Hold())
             {
-                left = [.. _runs];
+                left = [.. _running];
             }
 
-            foreach (CallEnd run in left)
+            foreach (RuntimeCall call in left)
             {
-                run.Abort(ItemStatus.Cancelled);
+                call.GiveUp(ItemStatus.Cancelled);
             }
 
             // This may be the watch's thread, on which the caller must not continue.

@@ -165,7 +165,7 @@ public sealed class AutoRangeTests : IDisposable
             default,
             new RangeSink<int, int>(call),
             new PumpSettings { Limit = 100, ErrorMode = ErrorMode.BestEffort, Guarded = true, Executor = pilot.Executor });
-        call.BeginWatched(pump, null, TimeProvider.System);
+        call.Begin(pump, null, TimeProvider.System);
         AutoWatch.Remove(call);
         _call = call;
     }

@@ -3,19 +3,15 @@ using Weir.Core.Dispatch;
 namespace Weir.Runtimes;
 
 /// <summary>One call of an <see cref="AutoRuntime"/>, as the watch sees it.</summary>
-internal abstract class AutoCall(RuntimeCalls calls, AutoPilot pilot) : CallEnd(calls)
+internal abstract class AutoCall(RuntimeCalls calls, AutoPilot pilot) : PumpCall(calls)
 {
-    private Pump? _run;
-
     public AutoPilot Pilot => pilot;
 
     /// <summary>The index in the watch's list, or -1 if it is not in the list. Guarded by the watch's lock.</summary>
     public int WatchIndex { get; set; } = -1;
 
     /// <summary>Whether the run was stopped, so that no further item starts.</summary>
-    public bool IsOver => _run!.IsOver;
-
-    public Pump Run => _run!;
+    public bool IsOver => Run.IsOver;
 
     /// <summary>Checks on the call.</summary>
     /// <param name="cores">How many cores the process has kept busy since the last time.</param>
@@ -33,18 +29,18 @@ internal abstract class AutoCall(RuntimeCalls calls, AutoPilot pilot) : CallEnd(
     /// <summary>The list was changed while the call was reading it.</summary>
     public void SourceFailed(Exception error) => Run.SourceFailed(error);
 
-    /// <summary>Adds the run to the running calls, starts its deadline, and watches it from now on.</summary>
-    /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
-    public void BeginWatched(Pump run, TimeSpan? batchTimeout, TimeProvider time)
+    /// <inheritdoc/>
+    /// <remarks>The call is watched from now on.</remarks>
+    public override void Begin(Pump run, TimeSpan? batchTimeout, TimeProvider time)
     {
-        _run = run;
+        Run = run;
         pilot.Steer(run);
 
         // Before its deadline can end it and remove it from the watch.
         AutoWatch.Add(this);
         try
         {
-            Begin(run, batchTimeout, time);
+            base.Begin(run, batchTimeout, time);
         }
         catch
         {

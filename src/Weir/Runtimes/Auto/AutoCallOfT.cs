@@ -110,7 +110,7 @@ internal abstract class AutoCall<TItem, TResult>(
             profiles.Keep(processor, profile);
         }
 
-        Set();
+        End();
         if (!_hasEnded)
         {
             // Only once, even if the completion throws and is called again.

@@ -283,7 +283,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         _budget.Enter();
         try
         {
-            call.BeginWatched(pump, processOptions.BatchTimeout, _options.TimeProvider);
+            call.Begin(pump, processOptions.BatchTimeout, _options.TimeProvider);
         }
         catch (ObjectDisposedException)
         {

@@ -1,0 +1,26 @@
+using Weir.Core.Dispatch;
+using Weir.Core.Metering;
+using Weir.Core.Sinks;
+
+namespace Weir.Runtimes;
+
+/// <summary>A call of a runtime that uses the engine.</summary>
+internal class PumpCall(RuntimeCalls calls) : RuntimeCall(calls)
+{
+    public Pump Run { get; protected set; } = null!;
+
+    public override RunSample Sample() => Run.Sample();
+
+    public override void GiveUp(ItemStatus status) => Run.Abort(status, status == ItemStatus.TimedOut ? TimeLimit.OfBatch() : null);
+
+    /// <summary>Adds the run to the running calls and starts its deadline.</summary>
+    /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
+    public virtual void Begin(Pump run, TimeSpan? batchTimeout, TimeProvider time)
+    {
+        Run = run;
+        Enter(batchTimeout, time);
+    }
+
+    /// <summary>The run has ended.</summary>
+    public void End() => Leave();
+}

@@ -1,0 +1,42 @@
+using Weir.Core.Metering;
+using Weir.Core.Threads;
+
+namespace Weir.Runtimes;
+
+/// <summary>A running call of a runtime: it can be given up, at its deadline or at the end of the runtime.</summary>
+internal abstract class RuntimeCall(RuntimeCalls calls)
+{
+    // Stands in the timer's place once the call has ended.
+    private static readonly ITimer Ended = new WatchTimer(static _ => { }, null);
+
+    private ITimer? _deadline;
+
+    /// <summary>The counts of the call so far.</summary>
+    public abstract RunSample Sample();
+
+    /// <summary>Ends the call without waiting for running items, each of which gets the status. No other item starts.</summary>
+    public abstract void GiveUp(ItemStatus status);
+
+    /// <summary>Adds the call to the running calls and starts its deadline, which may pass before this returns.</summary>
+    /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
+    protected void Enter(TimeSpan? batchTimeout, TimeProvider time)
+    {
+        calls.Add(this);
+        if (batchTimeout is { } timeout)
+        {
+            ITimer timer = WatchTime.For(time).CreateTimer(
+                static call => ((RuntimeCall)call!).GiveUp(ItemStatus.TimedOut), this, timeout, Timeout.InfiniteTimeSpan);
+            if (Interlocked.CompareExchange(ref _deadline, timer, null) is not null)
+            {
+                timer.Dispose();
+            }
+        }
+    }
+
+    /// <summary>Ends the deadline and leaves the running calls. May be called again.</summary>
+    protected void Leave()
+    {
+        Interlocked.Exchange(ref _deadline, Ended)?.Dispose();
+        calls.Remove(this);
+    }
+}
