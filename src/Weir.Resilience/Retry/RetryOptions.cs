@@ -64,6 +64,10 @@ public sealed record RetryOptions
             Require.AtLeast(baseDelay, maxDelay, nameof(MaxDelay), nameof(BaseDelay));
         }
 
-        Require.Named(backoffStrategy is >= BackoffStrategy.Exponential and <= BackoffStrategy.LinearJitter, backoffStrategy, nameof(BackoffStrategy));
+        Require.Defined(
+            backoffStrategy is >= BackoffStrategy.Exponential and <= BackoffStrategy.LinearJitter,
+            backoffStrategy,
+            nameof(BackoffStrategy),
+            "one of the named strategies");
     }
 }

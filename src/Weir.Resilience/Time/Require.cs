@@ -1,16 +1,29 @@
 using System.Diagnostics;
+using Weir.Resilience;
 
-namespace Weir.Resilience;
+namespace Weir;
 
-/// <summary>Checks options. Each message is one clear sentence with the name, the allowed range and the value.</summary>
+/// <summary>Checks arguments and options. Each message is one clear sentence with the name, the allowed range and the value.</summary>
 internal static class Require
 {
+    [StackTraceHidden]
+    public static void AtLeastOne(int value, string name) => AtLeast(1, value, name);
+
     [StackTraceHidden]
     public static void AtLeast(int minimum, int value, string name)
     {
         if (value < minimum)
         {
             throw new ArgumentOutOfRangeException(name, value, $"{name} must be at least {minimum}.");
+        }
+    }
+
+    [StackTraceHidden]
+    public static void AtLeast(TimeSpan minimum, TimeSpan value, string name, string minimumName)
+    {
+        if (value < minimum)
+        {
+            throw new ArgumentOutOfRangeException(name, value, $"{name} must be at least {minimumName}, which is {minimum}.");
         }
     }
 
@@ -24,43 +37,56 @@ internal static class Require
     }
 
     /// <summary>Turns the platform's value for no time limit into <see langword="null"/>.</summary>
-    public static TimeSpan? NoneIfInfinite(TimeSpan? timeout) => timeout == Timeout.InfiniteTimeSpan ? null : timeout;
+    public static TimeSpan? NoneIfInfinite(TimeSpan? timeout) => timeout == System.Threading.Timeout.InfiniteTimeSpan ? null : timeout;
+
+    /// <summary>A time span that must be positive and finite.</summary>
+    [StackTraceHidden]
+    public static void Positive(TimeSpan? value, string name) => InRange(value, name, canBeZero: false, "");
+
+    /// <summary>A time limit, which may be absent.</summary>
+    [StackTraceHidden]
+    public static void Timeout(TimeSpan? value, string name) => InRange(value, name, canBeZero: false, ", or null for none");
+
+    /// <summary>An interval, which may be infinite.</summary>
+    [StackTraceHidden]
+    public static void Interval(TimeSpan value, string name) =>
+        InRange(NoneIfInfinite(value), name, canBeZero: false, ", or Timeout.InfiniteTimeSpan for the final report only");
 
     [StackTraceHidden]
-    public static void Positive(TimeSpan? value, string name)
-    {
-        if (value is { } span && (span <= TimeSpan.Zero || span > TimerDelay.Longest))
-        {
-            throw new ArgumentOutOfRangeException(name, value, $"{name} must be more than zero and at most {TimerDelay.Longest.TotalDays:F0} days.");
-        }
-    }
+    public static void NotNegative(TimeSpan value, string name) => InRange(value, name, canBeZero: true, "");
 
     [StackTraceHidden]
-    public static void NotNegative(TimeSpan value, string name)
-    {
-        if (value < TimeSpan.Zero || value > TimerDelay.Longest)
-        {
-            throw new ArgumentOutOfRangeException(name, value, $"{name} must be from zero to {TimerDelay.Longest.TotalDays:F0} days.");
-        }
-    }
+    public static void GracePeriod(TimeSpan value, string name) =>
+        InRange(NoneIfInfinite(value), name, canBeZero: true, ", or Timeout.InfiniteTimeSpan to wait for as long as it takes");
 
+    /// <summary>An enumeration value. The caller knows whether it is defined, and what is.</summary>
     [StackTraceHidden]
-    public static void AtLeast(TimeSpan minimum, TimeSpan value, string name, string minimumName)
-    {
-        if (value < minimum)
-        {
-            throw new ArgumentOutOfRangeException(name, value, $"{name} must be at least {minimumName}, which is {minimum}.");
-        }
-    }
-
-    /// <summary>An enumeration value. The caller knows whether it is defined.</summary>
-    [StackTraceHidden]
-    public static void Named<T>(bool isNamed, T value, string name)
+    public static void Defined<T>(bool isDefined, T value, string name, string values)
         where T : struct, Enum
     {
-        if (!isNamed)
+        if (!isDefined)
         {
-            throw new ArgumentOutOfRangeException(name, value, $"{name} must be one of the named strategies.");
+            throw new ArgumentOutOfRangeException(name, value, $"{name} must be {values}.");
+        }
+    }
+
+    [StackTraceHidden]
+    public static void NotBoth(object? own, object? shared, string ownName, string sharedName)
+    {
+        if (own is not null && shared is not null)
+        {
+            throw new ArgumentException($"{ownName} and {sharedName} are both set; set only one of them.", sharedName);
+        }
+    }
+
+    // Anything longer than timers accept is probably in the wrong unit.
+    [StackTraceHidden]
+    private static void InRange(TimeSpan? value, string name, bool canBeZero, string orElse)
+    {
+        if (value is { } span && (span < TimeSpan.Zero || span > TimerDelay.Longest || (span == TimeSpan.Zero && !canBeZero)))
+        {
+            string range = canBeZero ? "from zero to" : "more than zero and at most";
+            throw new ArgumentOutOfRangeException(name, value, $"{name} must be {range} {TimerDelay.Longest.TotalDays:F0} days{orElse}.");
         }
     }
 }

@@ -81,7 +81,7 @@ public sealed record AdaptiveConcurrencyOptions
                 $"{nameof(InitialConcurrency)} must be from {MinConcurrency} to {MaxConcurrency}, the bounds of this instance, or null.");
         }
 
-        Require.Length(SampleInterval, nameof(SampleInterval));
+        Require.Positive(SampleInterval, nameof(SampleInterval));
         Require.Timeout(TargetLatency, nameof(TargetLatency));
         if (!(TargetPercentile is > 0 and <= 1))
         {

@@ -21,6 +21,6 @@ public sealed record MetricsOptions
     internal void Validate()
     {
         Require.Interval(SampleInterval, nameof(SampleInterval));
-        Require.Length(CallbackTimeout, nameof(CallbackTimeout));
+        Require.Positive(CallbackTimeout, nameof(CallbackTimeout));
     }
 }

@@ -192,7 +192,8 @@ public sealed record ParallelRunOptions
         Require.AtLeastOne(MaxPerPartition, nameof(MaxPerPartition));
         Require.Timeout(PerItemTimeout, nameof(PerItemTimeout));
         Require.Timeout(AttemptTimeout, nameof(AttemptTimeout));
-        Require.Defined(ErrorMode, nameof(ErrorMode));
+        Require.Defined(
+            ErrorMode is >= ErrorMode.FailFast and <= ErrorMode.BestEffort, ErrorMode, nameof(ErrorMode), "FailFast, CollectAndContinue or BestEffort");
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
         RunNames.Validate(OperationName, nameof(OperationName), Tags, nameof(Tags));
         Progress?.Validate();
@@ -200,7 +201,8 @@ public sealed record ParallelRunOptions
         RetryOptions.Validate(MaxRetries, BaseDelay, MaxDelay, BackoffStrategy);
         CircuitBreaker?.Validate();
         RateLimit?.Validate();
-        Require.Defined(OpenCircuitMode, nameof(OpenCircuitMode));
+        Require.Defined(
+            OpenCircuitMode is OpenCircuitMode.FailFast or OpenCircuitMode.WaitForHalfOpen, OpenCircuitMode, nameof(OpenCircuitMode), "FailFast or WaitForHalfOpen");
         Require.NotBoth(CircuitBreaker, SharedCircuitBreaker, nameof(CircuitBreaker), nameof(SharedCircuitBreaker));
         Require.NotBoth(RateLimit, SharedRateLimit, nameof(RateLimit), nameof(SharedRateLimit));
     }

@@ -28,6 +28,6 @@ public sealed record ProgressOptions
     internal void Validate()
     {
         Require.Interval(ReportInterval, nameof(ReportInterval));
-        Require.Length(CallbackTimeout, nameof(CallbackTimeout));
+        Require.Positive(CallbackTimeout, nameof(CallbackTimeout));
     }
 }
