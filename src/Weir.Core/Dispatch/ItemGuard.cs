@@ -36,21 +36,20 @@ internal sealed class ItemGuard
 
     public long Word;
 
-    /// <summary>The word of the last item that ended inside its call. Written by the worker before it looks at <see cref="Wanted"/>.</summary>
-    public long Ended;
-
     /// <summary>
-    /// Not zero once another thread has wanted to give up an item of the worker. Until then, the worker ends an item with plain stores. A thread that wants an
-    /// item sets this, makes it visible to every processor (<see cref="Interlocked.MemoryBarrierProcessWide"/>), and only then reads <see cref="Ended"/>. So
-    /// either the worker sees this and both compete for the word, or the item is seen to have ended. It is never reset, because another thread may rely on it.
+    /// Where the worker is: at the word of the last item that ended inside its call. It is closed once another thread has wanted to give up an item of the
+    /// worker. Until then, the worker ends an item with plain stores. After that, both compete for the word. It is never opened again, because another thread
+    /// may rely on it.
     /// </summary>
-    public int Wanted;
+    public Passage Ended;
 
     /// <summary>Used in place of a deadline: the attempt has begun, but no thread has read the clock for it yet. See <see cref="SeenAt"/>.</summary>
     public const long NotSet = long.MinValue;
 
     private long _seen;
     private long _seenAt;
+
+    public ItemGuard() => Ended.Begin(0, long.MaxValue);
 
     /// <summary>When the attempt's time limit passes, as a timestamp of the run's clock; or <see cref="NotSet"/>.</summary>
     public long Deadline;
@@ -81,7 +80,7 @@ internal sealed class ItemGuard
             return (word & StateMask) switch
             {
                 // An item that ends inside its call leaves the word unchanged.
-                InCall => Volatile.Read(ref Ended) != word,
+                InCall => Ended.Position != word,
                 Moving or Waiting or Sharing or Shared => true,
                 _ => false,
             };

@@ -130,6 +130,10 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
             // Before the tokens: a cancelled one ends the run immediately, and the end removes the run from the watch.
             StallWatch.Add(this);
         }
+        else if (Settings.OnLook is not null)
+        {
+            StallWatch.Add(this);
+        }
 
         if (callerToken.CanBeCanceled)
         {

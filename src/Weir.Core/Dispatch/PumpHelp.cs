@@ -11,6 +11,9 @@ internal abstract partial class Pump
     public static readonly long WorthATurn = Math.Max(1, Stopwatch.Frequency / 6_000_000);
     private static readonly long LongestPause = Stopwatch.Frequency / 1_000;
 
+    // Of the processors, as a share: then more workers would not help.
+    private const double Saturated = 0.85;
+
     private long _nextHelp;
     private long _helpPause = WorthAWakeUp;
     private long _claimsSeen = -1;
@@ -102,7 +105,15 @@ internal abstract partial class Pump
         }
     }
 
-    /// <summary>Called by the stall watch. If no item was claimed since the last look while synchronous calls run, one more worker starts.</summary>
+    /// <summary>Called by the stall watch. Looks do not overlap.</summary>
+    /// <param name="cores">How many cores the process has kept busy since the last look; not a number where the system does not say.</param>
+    public void Look(double cores)
+    {
+        HelpIfStalled(saturated: cores > Saturated * Environment.ProcessorCount);
+        Settings.OnLook?.Invoke(cores);
+    }
+
+    /// <summary>If no item was claimed since the last look while synchronous calls run, one more worker starts.</summary>
     /// <param name="saturated">Whether the process keeps all processors busy, so that workers beyond their number would not help.</param>
     public void HelpIfStalled(bool saturated)
     {

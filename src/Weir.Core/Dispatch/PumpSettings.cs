@@ -35,6 +35,9 @@ internal sealed record PumpSettings
     /// <summary>Called once when all items of the run have ended, before the run itself ends.</summary>
     public Action? OnEnd;
 
+    /// <summary>Called at each look of the stall watch, with the number of cores that the process keeps busy, as far as the system says.</summary>
+    public Action<double>? OnLook;
+
     public TimeProvider TimeProvider = TimeProvider.System;
 
     public Executor Executor = PoolExecutor.Instance;

@@ -108,7 +108,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             case ItemGuard.Sharing:
                 left = TimeSpan.FromMilliseconds(1);
                 break;
-            case ItemGuard.InCall when Volatile.Read(ref _guard!.Ended) == guard:
+            case ItemGuard.InCall when _guard!.Ended.Position == guard:
                 // Between two items.
                 break;
             case ItemGuard.InCall:

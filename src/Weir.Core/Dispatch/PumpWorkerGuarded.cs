@@ -219,21 +219,12 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// <summary>
     /// Ends an item whose call has returned or thrown on this thread, without an atomic operation unless another thread has wanted to give up an item.
     /// </summary>
-    private bool TryEndCall(long inCall)
-    {
-        Volatile.Write(ref _guard!.Ended, inCall);
-        return Volatile.Read(ref _guard!.Wanted) == 0 || TryEndItem(inCall);
-    }
+    private bool TryEndCall(long inCall) => _guard!.Ended.TryMoveTo(inCall) || TryEndItem(inCall);
 
     /// <summary>
     /// Whether an item that was seen inside its call is still inside it. From now on, its worker competes for the word, so whatever changes the word decides.
     /// </summary>
-    private bool IsStillInCall(long word)
-    {
-        Volatile.Write(ref _guard!.Wanted, 1);
-        Interlocked.MemoryBarrierProcessWide();
-        return Volatile.Read(ref _guard!.Ended) != word;
-    }
+    private bool IsStillInCall(long word) => _guard!.Ended.Close(0) != word;
 
     private bool TryEndItem(long word) => TryMoveOn(word, ItemGuard.Idle);
 

@@ -4,8 +4,8 @@ using Weir.Core.Threads;
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// Checks the active runs every few milliseconds, and gives one more worker to a run whose workers are all stuck inside long synchronous calls, because these
-/// cannot ask for help themselves. There is one timer for the process, on the watch's own thread. It is stopped while no run is active.
+/// Looks at the active runs every few milliseconds, because workers that are all stuck inside long synchronous calls cannot ask for help themselves. There is one
+/// timer for the process, on the watch's own thread. It is stopped while no run is active.
 /// </summary>
 internal static class StallWatch
 {
@@ -81,12 +81,12 @@ internal static class StallWatch
             runs = [.. Runs];
         }
 
-        bool saturated = IsProcessorSaturated();
+        double cores = BusyCores();
         foreach (Pump run in runs)
         {
             try
             {
-                run.HelpIfStalled(saturated);
+                run.Look(cores);
             }
             catch (Exception e)
             {
@@ -97,19 +97,19 @@ internal static class StallWatch
     }
 
     [SuppressMessage("Interoperability", "CA1416:Validate platform compatibility", Justification = "Guarded by the platform checks.")]
-    private static bool IsProcessorSaturated()
+    private static double BusyCores()
     {
         if (OperatingSystem.IsIOS() || OperatingSystem.IsTvOS() || OperatingSystem.IsBrowser())
         {
-            return false;
+            return double.NaN;
         }
 
         TimeSpan cpu = Environment.CpuUsage.TotalTime;
         long stamp = TimeProvider.System.GetTimestamp();
         TimeSpan wall = TimeProvider.System.GetElapsedTime(_stamp, stamp);
-        TimeSpan used = cpu - _cpu;
+        double cores = wall > TimeSpan.Zero ? (cpu - _cpu) / wall : double.NaN;
         _cpu = cpu;
         _stamp = stamp;
-        return used > wall * (Environment.ProcessorCount * 0.85);
+        return cores;
     }
 }

@@ -4,12 +4,12 @@ using Weir.Core.Threads;
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// A fixed number of dedicated threads that are started once and kept. Workers of all runs wait in one queue and get a slice of a
+/// Dedicated threads, which start now and are kept unless they are to come and go with the work. Workers of all runs wait in one queue and get a slice of a
 /// millisecond each, so a run of one item does not wait for a run of a million.
 /// </summary>
-internal sealed class ThreadTeam(int threads, string name) : Executor, IDisposable
+internal sealed class ThreadTeam(int threads, string name, bool keeps = true) : Executor, IDisposable
 {
-    private readonly ElasticTeam _team = new(threads, name, keeps: true);
+    private readonly ElasticTeam _team = new(threads, name, keeps);
 
     public override int Threads => threads;
 

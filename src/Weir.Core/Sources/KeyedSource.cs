@@ -83,7 +83,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         try
         {
             ClaimResult result = _inner.FinishClaim(ref chunk);
-            return Leave(result == ClaimResult.Claimed && !Enter(ref chunk) ? Read(ref chunk, 1, _ceiling) : result, ref chunk);
+            return LeaveTurn(ref _turn, result == ClaimResult.Claimed && !Enter(ref chunk) ? Read(ref chunk, 1, _ceiling) : result, ref chunk);
         }
         catch
         {
@@ -143,7 +143,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
         try
         {
             _ceiling = ceiling;
-            return Leave(Read(ref chunk, Math.Min(max, _mostAtOnce), ceiling), ref chunk);
+            return LeaveTurn(ref _turn, Read(ref chunk, Math.Min(max, _mostAtOnce), ceiling), ref chunk);
         }
         catch
         {
@@ -287,23 +287,6 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     {
         source.HasOneReader = true;
         return source;
-    }
-
-    private ClaimResult Leave(ClaimResult result, ref Chunk<T> chunk)
-    {
-        if (result == ClaimResult.Pending)
-        {
-            _turn.Wait();
-            return result;
-        }
-
-        if (!_turn.GiveUp() && result == ClaimResult.Claimed)
-        {
-            GiveBack(chunk.TakeRest(0));
-            return ClaimResult.Lent;
-        }
-
-        return result;
     }
 
     [Conditional("DEBUG")]

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
 
 namespace Weir.Core.Sources;
 
@@ -167,6 +168,24 @@ internal abstract class Source<T>
     public virtual ValueTask DisposeAsync() => default;
 
     protected abstract ClaimResult TryClaimNext(ref Chunk<T> chunk, int max, long ceiling);
+
+    /// <summary>Ends a claim of the reader that has the turn.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    protected ClaimResult LeaveTurn(ref Turn turn, ClaimResult result, ref Chunk<T> chunk)
+    {
+        if (result == ClaimResult.Pending)
+        {
+            turn.Wait();
+        }
+        else if (!turn.GiveUp() && result == ClaimResult.Claimed)
+        {
+            // Its place is lent, and it has no other.
+            GiveBack(chunk.TakeRest(0));
+            return ClaimResult.Lent;
+        }
+
+        return result;
+    }
 
     /// <summary>Records that a claim threw after it had moved past its items: no worker will run them.</summary>
     protected void Lose(long first, int count)

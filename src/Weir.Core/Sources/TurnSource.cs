@@ -94,30 +94,16 @@ internal abstract class TurnSource<T> : Source<T>
 
     private ClaimResult Leave(ClaimResult result, ref Chunk<T> chunk)
     {
-        switch (result)
+        if (result == ClaimResult.Claimed)
         {
-            case ClaimResult.Pending:
-                if (!HasOneReader)
-                {
-                    _turn.Wait();
-                }
-
-                return result;
-            case ClaimResult.Claimed:
-                _next += chunk.Count;
-                break;
-            default:
-                _drained = true;
-                break;
+            _next += chunk.Count;
+        }
+        else if (result != ClaimResult.Pending)
+        {
+            _drained = true;
         }
 
-        if (!GiveUpTurn() && result == ClaimResult.Claimed)
-        {
-            GiveBack(chunk.TakeRest(0));
-            return ClaimResult.Lent;
-        }
-
-        return result;
+        return HasOneReader ? result : LeaveTurn(ref _turn, result, ref chunk);
     }
 
     private bool GiveUpTurn() => HasOneReader || _turn.GiveUp();

@@ -47,7 +47,7 @@ public sealed class DirectRuntime : IExecutionRuntime
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
     {
-        options = Check(items, processor, options);
+        options = _calls.Check(items, processor, options);
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
@@ -69,7 +69,7 @@ public sealed class DirectRuntime : IExecutionRuntime
         where TKey : notnull
     {
         ArgumentNullException.ThrowIfNull(partitionBy);
-        Check(items, processor, options);
+        _calls.Check(items, processor, options);
 
         try
         {
@@ -91,7 +91,7 @@ public sealed class DirectRuntime : IExecutionRuntime
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
     {
-        options = Check(items, processor, options);
+        options = _calls.Check(items, processor, options);
         processor = LimitedProcessor<TItem, TResult>.Of(processor, _limit);
         return new DirectStream<TItem, TResult>(items, processor, options, _options.TimeProvider, _calls, cancellationToken);
     }
@@ -107,7 +107,7 @@ public sealed class DirectRuntime : IExecutionRuntime
         where TKey : notnull
     {
         ArgumentNullException.ThrowIfNull(partitionBy);
-        options = Check(items, processor, options);
+        options = _calls.Check(items, processor, options);
         processor = LimitedProcessor<TItem, TResult>.Of(processor, _limit);
         return new DirectStream<TItem, TResult>(items, processor, options, _options.TimeProvider, _calls, cancellationToken)
         {
@@ -128,16 +128,5 @@ public sealed class DirectRuntime : IExecutionRuntime
                 throw new InvalidOperationException($"The key of the item at index {index} is null.");
             }
         }
-    }
-
-    private ProcessManyOptions Check<TItem, TResult>(
-        IReadOnlyList<TItem> items, Func<TItem, CancellationToken, ValueTask<TResult>> processor, ProcessManyOptions? options)
-    {
-        ArgumentNullException.ThrowIfNull(items);
-        ArgumentNullException.ThrowIfNull(processor);
-        options ??= ProcessManyOptions.Default;
-        options.Validate();
-        _calls.ThrowIfClosed();
-        return options;
     }
 }

@@ -7,7 +7,7 @@ namespace Weir.Runtimes;
 /// <summary>A call of a runtime that uses the engine.</summary>
 internal class PumpCall(RuntimeCalls calls) : RuntimeCall(calls)
 {
-    public Pump Run { get; protected set; } = null!;
+    public Pump Run { get; private set; } = null!;
 
     public override RunSample Sample() => Run.Sample();
 

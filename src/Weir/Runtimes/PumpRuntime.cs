@@ -26,8 +26,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         ProcessManyOptions? processOptions,
         CancellationToken cancellationToken)
     {
-        processOptions = Check(items, processor, processOptions);
-        _calls.ThrowIfClosed();
+        processOptions = _calls.Check(items, processor, processOptions);
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
@@ -55,8 +54,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         where TKey : notnull
     {
         ArgumentNullException.ThrowIfNull(partitionBy);
-        processOptions = Check(items, processor, processOptions);
-        _calls.ThrowIfClosed();
+        processOptions = _calls.Check(items, processor, processOptions);
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
@@ -68,8 +66,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
             return Task.FromResult<ItemOutcome<TResult>[]>([]);
         }
 
-        // The items are already in memory, so any number of them may wait for their key, and no key ever stops another.
-        KeyedSource<TItem, TKey> source = new(RuntimeSource.Of(items, count), partitionBy, null, processOptions.MaxPerPartition, count);
+        KeyedSource<TItem, TKey> source = RuntimeSource.WithKeys(RuntimeSource.Of(items, count), partitionBy, processOptions);
         OutcomeCompletion<TResult> completion = new(count);
         PumpCall call = new(_calls);
         Pump run = MakeRun(source, processor, new OutcomeSink<TResult>(completion), Settings(processOptions, call));
@@ -84,8 +81,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         ProcessManyOptions? processOptions,
         CancellationToken cancellationToken)
     {
-        processOptions = Check(items, processor, processOptions);
-        _calls.ThrowIfClosed();
+        processOptions = _calls.Check(items, processor, processOptions);
         int count = items.Count;
         return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
             limit,
@@ -109,8 +105,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         where TKey : notnull
     {
         ArgumentNullException.ThrowIfNull(partitionBy);
-        processOptions = Check(items, processor, processOptions);
-        _calls.ThrowIfClosed();
+        processOptions = _calls.Check(items, processor, processOptions);
         int count = items.Count;
         return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
             limit,
@@ -118,7 +113,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
             orderedOutput,
             (output, enumeratorToken) =>
             {
-                KeyedSource<TItem, TKey> source = new(RuntimeSource.Of(items, count), partitionBy, null, processOptions.MaxPerPartition, count);
+                KeyedSource<TItem, TKey> source = RuntimeSource.WithKeys(RuntimeSource.Of(items, count), partitionBy, processOptions);
                 return StartStream(source, count, processor, output, processOptions, cancellationToken, enumeratorToken);
             },
             cancellationToken)
@@ -128,16 +123,6 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
     }
 
     public Task CloseAsync() => _calls.CloseAsync(options.GracePeriod, options.TimeProvider);
-
-    private static ProcessManyOptions Check<TItem, TResult>(
-        IReadOnlyList<TItem> items, Func<TItem, CancellationToken, ValueTask<TResult>> processor, ProcessManyOptions? processOptions)
-    {
-        ArgumentNullException.ThrowIfNull(items);
-        ArgumentNullException.ThrowIfNull(processor);
-        processOptions ??= ProcessManyOptions.Default;
-        processOptions.Validate();
-        return processOptions;
-    }
 
     private Pump StartStream<TItem, TResult>(
         Source<TItem> source,

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Weir.Core;
 using Weir.Core.Metering;
 using Weir.Core.Threads;
@@ -45,12 +46,22 @@ internal sealed class RuntimeCalls(object owner)
         }
     }
 
-    public void ThrowIfClosed()
+    /// <summary>Checks the arguments of a call.</summary>
+    /// <returns>The call's options.</returns>
+    /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
+    [StackTraceHidden]
+    public ProcessManyOptions Check(object items, object processor, ProcessManyOptions? options)
     {
+        ArgumentNullException.ThrowIfNull(items);
+        ArgumentNullException.ThrowIfNull(processor);
+        options ??= ProcessManyOptions.Default;
+        options.Validate();
         using (_gate.Hold())
         {
             ObjectDisposedException.ThrowIf(_closed, owner);
         }
+
+        return options;
     }
 
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>

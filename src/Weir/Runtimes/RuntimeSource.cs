@@ -5,11 +5,19 @@ namespace Weir.Runtimes;
 /// <summary>Reads a call's list in place, by index, whatever kind of list it is.</summary>
 internal static class RuntimeSource
 {
+    // The items are already in memory, so any number of them may wait for their key, and no key ever stops another.
+    private const int MostWaiting = int.MaxValue;
+
     public static Source<T> Of<T>(IReadOnlyList<T> items, int count)
     {
         Source<T> source = SourceOf.Enumerable(items);
         return source.KnownCount == count ? source : new LazySource<T>(Indexed(items, count));
     }
+
+    /// <summary>The same with a lane for each key.</summary>
+    public static KeyedSource<TItem, TKey> WithKeys<TItem, TKey>(Source<TItem> items, Func<TItem, TKey> partitionBy, ProcessManyOptions options)
+        where TKey : notnull =>
+        new(items, partitionBy, null, options.MaxPerPartition, MostWaiting);
 
     // For a list that does not enumerate as many items as it counts, the indexer decides.
     private static IEnumerable<T> Indexed<T>(IReadOnlyList<T> items, int count)

@@ -1,5 +1,5 @@
 using System.Diagnostics;
-using Weir.Core.Threads;
+using Weir.Core.Dispatch;
 using Weir.Runtimes;
 
 namespace Weir.Tests.Runtimes;
@@ -10,7 +10,7 @@ public sealed class AutoPilotTests : IDisposable
     private static readonly long Microsecond = Stopwatch.Frequency / 1_000_000;
     private static readonly long Millisecond = Stopwatch.Frequency / 1000;
 
-    private readonly ElasticTeam _team = new(1, "test");
+    private readonly ThreadTeam _team = new(1, "test", keeps: false);
 
     public void Dispose() => _team.Dispose();
 

@@ -12,7 +12,7 @@ public sealed class AutoRangeTests : IDisposable
 {
     private const int Count = 8;
 
-    private readonly ElasticTeam _team = new(1, "test");
+    private readonly ThreadTeam _team = new(1, "test", keeps: false);
     private readonly OutcomeCompletion<int> _completion = new(Count);
     private readonly List<int> _ran = [];
     private Action<int> _inside = static _ => { };
@@ -166,7 +166,6 @@ public sealed class AutoRangeTests : IDisposable
             new RangeSink<int, int>(call),
             new PumpSettings { Limit = 100, ErrorMode = ErrorMode.BestEffort, Guarded = true, Executor = pilot.Executor });
         call.Begin(pump, null, TimeProvider.System);
-        AutoWatch.Remove(call);
         _call = call;
     }
 

@@ -7,15 +7,12 @@ internal abstract class AutoCall(RuntimeCalls calls, AutoPilot pilot) : PumpCall
 {
     public AutoPilot Pilot => pilot;
 
-    /// <summary>The index in the watch's list, or -1 if it is not in the list. Guarded by the watch's lock.</summary>
-    public int WatchIndex { get; set; } = -1;
-
     /// <summary>Whether the run was stopped, so that no further item starts.</summary>
     public bool IsOver => Run.IsOver;
 
-    /// <summary>Checks on the call.</summary>
-    /// <param name="cores">How many cores the process has kept busy since the last time.</param>
-    public void Tick(double cores)
+    /// <summary>Called by the run at each look of the stall watch.</summary>
+    /// <param name="cores">How many cores the process has kept busy since the last look; not a number where the system does not say.</param>
+    public void Look(double cores)
     {
         int stuck = ShareStuck(out bool shared);
         if (shared)
@@ -23,30 +20,18 @@ internal abstract class AutoCall(RuntimeCalls calls, AutoPilot pilot) : PumpCall
             Run.AddQueued();
         }
 
-        pilot.Tick(stuck, cores);
+        // Where it is not known, nothing is considered blocked.
+        pilot.Tick(stuck, double.IsNaN(cores) ? Environment.ProcessorCount : cores);
     }
 
     /// <summary>The list was changed while the call was reading it.</summary>
     public void SourceFailed(Exception error) => Run.SourceFailed(error);
 
     /// <inheritdoc/>
-    /// <remarks>The call is watched from now on.</remarks>
     public override void Begin(Pump run, TimeSpan? batchTimeout, TimeProvider time)
     {
-        Run = run;
         pilot.Steer(run);
-
-        // Before its deadline can end it and remove it from the watch.
-        AutoWatch.Add(this);
-        try
-        {
-            base.Begin(run, batchTimeout, time);
-        }
-        catch
-        {
-            AutoWatch.Remove(this);
-            throw;
-        }
+        base.Begin(run, batchTimeout, time);
     }
 
     /// <summary>Takes away the items that wait behind items that take long.</summary>

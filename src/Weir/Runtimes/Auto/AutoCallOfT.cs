@@ -103,7 +103,6 @@ internal abstract class AutoCall<TItem, TResult>(
 
     public void Complete(RunEnd end)
     {
-        AutoWatch.Remove(this);
         Pilot.Release();
         if (Pilot.Profile is { } profile)
         {

@@ -1,10 +1,9 @@
 using Weir.Core.Dispatch;
-using Weir.Core.Threads;
 
 namespace Weir.Runtimes;
 
 /// <summary>The threads of one call of an <see cref="AutoRuntime"/>, which are the pool's or the runtime's own, and how many of them may compute.</summary>
-internal sealed class AutoExecutor(ElasticTeam team, int threads) : Executor
+internal sealed class AutoExecutor(ThreadTeam team, int threads) : Executor
 {
     private int _threads = threads;
     private volatile bool _usesTeam;
@@ -24,43 +23,15 @@ internal sealed class AutoExecutor(ElasticTeam team, int threads) : Executor
         set => _usesTeam = value;
     }
 
+    private Executor Current => _usesTeam ? team : PoolExecutor.Instance;
+
     public void SetThreads(int threads) => Volatile.Write(ref _threads, threads);
 
     public override void ReplaceHost(object host) => team.ReplaceHost(host);
 
-    public override void Queue(IThreadPoolWorkItem worker)
-    {
-        if (_usesTeam)
-        {
-            team.Queue(worker);
-        }
-        else
-        {
-            PoolExecutor.Instance.Queue(worker);
-        }
-    }
+    public override void Queue(IThreadPoolWorkItem worker) => Current.Queue(worker);
 
-    public override void QueueUrgently(IThreadPoolWorkItem worker)
-    {
-        if (_usesTeam)
-        {
-            team.Queue(worker);
-        }
-        else
-        {
-            PoolExecutor.Instance.QueueUrgently(worker);
-        }
-    }
+    public override void QueueUrgently(IThreadPoolWorkItem worker) => Current.QueueUrgently(worker);
 
-    public override void QueueNext(IThreadPoolWorkItem worker)
-    {
-        if (_usesTeam)
-        {
-            team.Queue(worker);
-        }
-        else
-        {
-            PoolExecutor.Instance.QueueNext(worker);
-        }
-    }
+    public override void QueueNext(IThreadPoolWorkItem worker) => Current.QueueNext(worker);
 }

@@ -1,7 +1,6 @@
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
-using Weir.Core.Threads;
 using Weir.Operators;
 using Weir.Resilience;
 
@@ -28,7 +27,7 @@ public sealed class AutoRuntime : IExecutionRuntime
 
     private readonly RuntimeOptions _options;
     private readonly RuntimeCalls _calls;
-    private readonly ElasticTeam _team;
+    private readonly ThreadTeam _team;
     private readonly AutoProfiles _profiles = new();
     private readonly Action<AutoCall> _ended;
     private readonly AutoBudget _budget;
@@ -54,7 +53,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         MaxConcurrencyPerCall = maxConcurrencyPerCall;
         MaxThreads = maxThreads ?? Environment.ProcessorCount;
         _calls = new RuntimeCalls(this);
-        _team = new ElasticTeam(Math.Max(maxConcurrencyPerCall, MaxThreads), "Weir auto");
+        _team = new ThreadTeam(Math.Max(maxConcurrencyPerCall, MaxThreads), "Weir auto", keeps: false);
         _budget = new AutoBudget(MaxThreads, maxConcurrencyPerCall);
         _limit = _options.MakeLimit();
         _ended = call =>
@@ -88,7 +87,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
     {
-        options = Check(items, processor, options);
+        options = _calls.Check(items, processor, options);
         return StartMany(items, processor, options, null, out _, cancellationToken);
     }
 
@@ -102,14 +101,8 @@ public sealed class AutoRuntime : IExecutionRuntime
         where TKey : notnull
     {
         ArgumentNullException.ThrowIfNull(partitionBy);
-        options = Check(items, processor, options);
-        return StartMany(
-            items,
-            processor,
-            options,
-            source => new KeyedSource<TItem, TKey>(source, partitionBy, null, options.MaxPerPartition, items.Count),
-            out _,
-            cancellationToken);
+        options = _calls.Check(items, processor, options);
+        return StartMany(items, processor, options, source => RuntimeSource.WithKeys(source, partitionBy, options), out _, cancellationToken);
     }
 
     /// <summary>Runs all items and returns one outcome per item, together with the decisions of the call.</summary>
@@ -132,7 +125,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
     {
-        options = Check(items, processor, options);
+        options = _calls.Check(items, processor, options);
         return WithDecisionsAsync(StartMany(items, processor, options, null, out AutoPilot? pilot, cancellationToken), pilot);
     }
 
@@ -144,7 +137,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
     {
-        options = Check(items, processor, options);
+        options = _calls.Check(items, processor, options);
         return Stream(items, processor, orderedOutput, options, null, cancellationToken);
     }
 
@@ -159,14 +152,8 @@ public sealed class AutoRuntime : IExecutionRuntime
         where TKey : notnull
     {
         ArgumentNullException.ThrowIfNull(partitionBy);
-        options = Check(items, processor, options);
-        return Stream(
-            items,
-            processor,
-            orderedOutput,
-            options,
-            source => new KeyedSource<TItem, TKey>(source, partitionBy, null, options.MaxPerPartition, items.Count),
-            cancellationToken);
+        options = _calls.Check(items, processor, options);
+        return Stream(items, processor, orderedOutput, options, source => RuntimeSource.WithKeys(source, partitionBy, options), cancellationToken);
     }
 
     /// <inheritdoc/>
@@ -240,17 +227,6 @@ public sealed class AutoRuntime : IExecutionRuntime
         };
     }
 
-    private ProcessManyOptions Check<TItem, TResult>(
-        IReadOnlyList<TItem> items, Func<TItem, CancellationToken, ValueTask<TResult>> processor, ProcessManyOptions? options)
-    {
-        ArgumentNullException.ThrowIfNull(items);
-        ArgumentNullException.ThrowIfNull(processor);
-        options ??= ProcessManyOptions.Default;
-        options.Validate();
-        _calls.ThrowIfClosed();
-        return options;
-    }
-
     private AutoPilot PilotOf(Delegate processor, int count, ProcessManyOptions options, bool hasKeys)
     {
         // One item at a time if each has its own clock or lane.
@@ -276,6 +252,7 @@ public sealed class AutoRuntime : IExecutionRuntime
             Guarded = true,
             TimeProvider = _options.TimeProvider,
             Executor = call.Pilot.Executor,
+            OnLook = call.Look,
         };
         Pump pump =
             new Pump<ItemRange<TItem, TResult>, ItemRange<TItem, TResult>, RangePending<TItem, TResult>, RangeCall<TItem, TResult>, RangeSink<TItem, TResult>>(

@@ -11,10 +11,8 @@ namespace Weir.Runtimes;
 /// so, any item can be given up while it runs, and the items behind one that takes long can be taken away.
 /// </summary>
 /// <remarks>
-/// The worker stores its position, and then loads how far it may go. Another thread that takes items away stores how far the worker may go, issues a
-/// process-wide barrier, and then loads the worker's position. At least one of the two sees the other's store, and the worker needs no barrier. Outcomes stay
-/// in the call's slots, or in a buffer of the range if there are no slots, until the range ends or another thread looks. Then they are handed on under the
-/// range's lock, each exactly once.
+/// Another thread that takes items away closes the worker's <see cref="Passage"/>; the range's lock decides. Outcomes stay in the call's slots, or in a buffer of
+/// the range if there are no slots, until the range ends or another thread looks. Then they are handed on under the lock, each exactly once.
 /// </remarks>
 internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult> call)
 {
@@ -22,8 +20,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
     private Chunk<TItem> _items;
     private ItemOutcome<TResult>[] _outcomes = call.Slots ?? [];
     private int _offset;
-    private int _position;
-    private int _limit;
+    private Passage _passage;
     private int _count;
     private int _handedOn;
     private int _seen;
@@ -47,6 +44,9 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
     /// <summary>The number of items, without those that were taken away.</summary>
     public int Count => _count;
 
+    /// <summary>Where the worker is: in the call of this item, or right before or behind it.</summary>
+    private int Position => (int)_passage.Position;
+
     /// <summary>Whether the range is active, with items that have no outcome yet, and starts with the given item.</summary>
     public bool IsAt(long first) => Volatile.Read(ref _isActive) && First == first;
 
@@ -64,8 +64,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
             _isWaiting = false;
             _isRunning = false;
             _isActive = true;
-            _position = 0;
-            _limit = _count;
+            _passage.Begin(0, _count);
             if (call.Slots is not null)
             {
                 _offset = (int)First;
@@ -152,15 +151,15 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
             {
                 if (RunPlain(items, position, cancellationToken, ref suspended))
                 {
-                    at = _position;
+                    at = Position;
                     return true;
                 }
 
-                position = _position;
+                position = Position;
             }
             catch (Exception e)
             {
-                position = _position;
+                position = Position;
                 _outcomes[_offset + position] = Failed(e);
                 _failures++;
                 position++;
@@ -192,9 +191,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
         Span<ItemOutcome<TResult>> outcomes = _outcomes.AsSpan(_offset);
         for (; ; position++)
         {
-            // In this order; see the remarks of the class.
-            Volatile.Write(ref _position, position);
-            if (position >= Volatile.Read(ref _limit) || run.IsOver)
+            if (!_passage.TryMoveTo(position) || run.IsOver)
             {
                 return false;
             }
@@ -270,7 +267,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
             Chunk<TItem> items = _items;
             _items = default;
             _count = position;
-            _limit = position;
+            _passage.Open(position);
             call.Source.GiveBack(items.TakeRest(position));
         }
     }

@@ -64,9 +64,7 @@ internal sealed partial class ItemRange<TItem, TResult>
             int at = _count - 1;
             if (!_isWaiting && _count > 1)
             {
-                Volatile.Write(ref _limit, 0);
-                Interlocked.MemoryBarrierProcessWide();
-                at = Volatile.Read(ref _position);
+                at = (int)_passage.Close(0);
             }
 
             HandOnNeedsLock(Math.Min(at, _count));
@@ -95,7 +93,7 @@ internal sealed partial class ItemRange<TItem, TResult>
         using (_gate.Hold())
         {
             isStuck = false;
-            int position = Volatile.Read(ref _position);
+            int position = Position;
             if (!Volatile.Read(ref _isRunning) || !_isActive || _isWaiting || _isReturned || position >= _count)
             {
                 return false;
@@ -115,12 +113,10 @@ internal sealed partial class ItemRange<TItem, TResult>
                 return false;
             }
 
-            Volatile.Write(ref _limit, next);
-            Interlocked.MemoryBarrierProcessWide();
-            if (Volatile.Read(ref _position) >= next)
+            if (_passage.Close(next) >= next)
             {
                 // It has just continued. If it saw the new limit, it will take the lock and then find the old limit again.
-                Volatile.Write(ref _limit, _count);
+                _passage.Open(_count);
                 isStuck = false;
                 return false;
             }
@@ -142,7 +138,7 @@ internal sealed partial class ItemRange<TItem, TResult>
                 return;
             }
 
-            int position = Math.Min(Volatile.Read(ref _position), _count);
+            int position = Math.Min(Position, _count);
             if (position > _handedOn)
             {
                 int unsuccessful = CountUnsuccessful(_outcomes.AsSpan(_offset + _handedOn, position - _handedOn));
