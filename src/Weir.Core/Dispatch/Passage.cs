@@ -8,8 +8,8 @@ namespace Weir.Core.Dispatch;
 /// </summary>
 /// <remarks>
 /// The worker stores its position, and then loads how far it may go. The other thread stores how far the worker may go, issues the barrier, and then loads the
-/// worker's position. At least one of the two sees the other's store: either the worker stops, or it is seen to have gone on. What then decides is up to them: a
-/// word that both try to change, or a lock.
+/// worker's position. At least one of the two sees the other's store: either the worker stops, or it is seen to have gone on. What then decides is up to them:
+/// a word that both try to change, or a lock.
 /// </remarks>
 internal struct Passage
 {

@@ -4,8 +4,8 @@ using Weir.Core.Threads;
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// Looks at the active runs every few milliseconds, because workers that are all stuck inside long synchronous calls cannot ask for help themselves. There is one
-/// timer for the process, on the watch's own thread. It is stopped while no run is active.
+/// Looks at the active runs every few milliseconds, because workers that are all stuck inside long synchronous calls cannot ask for help themselves. There is
+/// one timer for the process, on the watch's own thread. It is stopped while no run is active.
 /// </summary>
 internal static class StallWatch
 {

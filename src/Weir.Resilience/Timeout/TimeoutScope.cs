@@ -5,8 +5,8 @@ using System.Threading.Tasks.Sources;
 namespace Weir.Resilience;
 
 /// <summary>
-/// One awaited call that can be given up: its token, its timer, and the race between its end, its time limit and whoever else gives it up. Reused for call after
-/// call, unless it was given up.
+/// One awaited call that can be given up: its token, its timer, and the race between its end, its time limit and whoever else gives it up. Reused for call
+/// after call, unless it was given up.
 /// </summary>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
     Justification = "The source has no timer and no wait handle, and a call left behind may still look at its token.")]

@@ -202,7 +202,10 @@ public sealed record ParallelRunOptions
         CircuitBreaker?.Validate();
         RateLimit?.Validate();
         Require.Defined(
-            OpenCircuitMode is OpenCircuitMode.FailFast or OpenCircuitMode.WaitForHalfOpen, OpenCircuitMode, nameof(OpenCircuitMode), "FailFast or WaitForHalfOpen");
+            OpenCircuitMode is OpenCircuitMode.FailFast or OpenCircuitMode.WaitForHalfOpen,
+            OpenCircuitMode,
+            nameof(OpenCircuitMode),
+            "FailFast or WaitForHalfOpen");
         Require.NotBoth(CircuitBreaker, SharedCircuitBreaker, nameof(CircuitBreaker), nameof(SharedCircuitBreaker));
         Require.NotBoth(RateLimit, SharedRateLimit, nameof(RateLimit), nameof(SharedRateLimit));
     }

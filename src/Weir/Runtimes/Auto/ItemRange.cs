@@ -11,8 +11,8 @@ namespace Weir.Runtimes;
 /// so, any item can be given up while it runs, and the items behind one that takes long can be taken away.
 /// </summary>
 /// <remarks>
-/// Another thread that takes items away closes the worker's <see cref="Passage"/>; the range's lock decides. Outcomes stay in the call's slots, or in a buffer of
-/// the range if there are no slots, until the range ends or another thread looks. Then they are handed on under the lock, each exactly once.
+/// Another thread that takes items away closes the worker's <see cref="Passage"/>; the range's lock decides. Outcomes stay in the call's slots, or in a buffer
+/// of the range if there are no slots, until the range ends or another thread looks. Then they are handed on under the lock, each exactly once.
 /// </remarks>
 internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult> call)
 {
