@@ -107,7 +107,7 @@ public sealed class TimeoutPolicy<TResult>
         }
 
         TResult result = pending.Result;
-        scope.TryEndAtOnce();
+        scope.EndAtOnce();
         return new ValueTask<TResult>(result);
     }
 

@@ -106,12 +106,10 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         }
     }
 
-    /// <summary>Ends a call that ended before anybody had to wait for it.</summary>
-    /// <returns>Whether it was not given up before. A result counts even then.</returns>
-    public bool TryEndAtOnce()
+    /// <summary>Ends a call that ended before anybody had to wait for it. Its result counts even if it was given up before.</summary>
+    public void EndAtOnce()
     {
-        bool inTime = TryDecide(Volatile.Read(ref _word), Idle);
-        if (inTime && Unlink())
+        if (TryDecide(Volatile.Read(ref _word), Idle) && Unlink())
         {
             Reuse();
         }
@@ -121,8 +119,6 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
             _callerLink.Unregister();
             _policy.Forget(this);
         }
-
-        return inTime;
     }
 
     /// <summary>Returns what the caller awaits: the end of the call or the limit, whichever comes first.</summary>
@@ -276,9 +272,12 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
     {
         if (_source is null)
         {
-            // There is no token to renew.
+            // Whoever has a scope without a limit keeps it for the next call.
+            _core.Reset();
+            return;
         }
-        else if (_policy.GivesOwnTokens)
+
+        if (_policy.GivesOwnTokens)
         {
             _source = new CancellationTokenSource();
         }

@@ -82,7 +82,7 @@ internal abstract class DirectCall : RuntimeCall
 
         // The token is cancelled first, so that the call starts nothing more when it continues.
         QuietCancel.Later(_stop);
-        GiveUpWaiting();
+        GiveUpItem();
         LeaveIfResting();
     }
 
@@ -113,8 +113,8 @@ internal abstract class DirectCall : RuntimeCall
         Clean();
     }
 
-    /// <summary>Gives up the item that the call waits for, if there is one.</summary>
-    protected abstract void GiveUpWaiting();
+    /// <summary>Gives up the running item, if it can be. One that completes synchronously counts nevertheless.</summary>
+    protected abstract void GiveUpItem();
 
     /// <summary>The call leaves the running calls.</summary>
     protected virtual void Clean()

@@ -22,9 +22,8 @@ internal sealed class DirectCall<TItem, TResult>(
     private readonly TimeSpan? _itemTimeout = options.PerItemTimeout;
     private TimeoutPolicy<TResult>? _limit;
 
-    // The item's, once it has a time limit or suspends.
+    // That of the running item, once it has a time limit or suspends; otherwise one that no item uses.
     private TimeoutScope<TResult>? _scope;
-    private TimeoutScope<TResult>? _waiting;
     private ValueTask<TResult> _pending;
 
     private TimeoutPolicy<TResult> Limit => _limit ??= new TimeoutPolicy<TResult>(_itemTimeout, WatchTime.For(Time), UrgentWork.Queue);
@@ -154,7 +153,7 @@ internal sealed class DirectCall<TItem, TResult>(
         return false;
     }
 
-    protected override void GiveUpWaiting() => Volatile.Read(ref _waiting)?.GiveUp();
+    protected override void GiveUpItem() => Volatile.Read(ref _scope)?.GiveUp();
 
     protected override void Clean()
     {
@@ -169,8 +168,7 @@ internal sealed class DirectCall<TItem, TResult>(
         CancellationToken token = Token;
         if (_itemTimeout is not null)
         {
-            scope = Limit.Rent();
-            token = scope.Begin(token);
+            token = Begin(scope = Limit.Rent());
         }
 
         try
@@ -179,66 +177,68 @@ internal sealed class DirectCall<TItem, TResult>(
             if (!pending.IsCompleted)
             {
                 _pending = pending;
-                _scope = scope;
                 waits = true;
                 return default;
             }
 
             TResult result = pending.GetAwaiter().GetResult();
-            scope?.TryEndAtOnce();
+            scope?.EndAtOnce();
             return Ended(result);
         }
         catch (Exception e)
         {
-            return Failed(e, hasTimedOut: scope?.TryEndAtOnce() == false);
+            scope?.EndAtOnce();
+            return Failed(e, scope is { HasTimedOut: true });
         }
     }
 
     /// <summary>Waits until the item ends or is given up.</summary>
     private async ValueTask<ItemOutcome<TResult>> FinishAsync()
     {
-        ValueTask<TResult> pending = _pending;
-        _pending = default;
-        TimeoutScope<TResult>? scope = _scope;
-        _scope = null;
-        if (scope is null)
+        if (_itemTimeout is null)
         {
-            scope = Limit.Rent();
-            scope.Begin(Token);
+            // One scope for all items of the call, as long as none is given up.
+            Begin(_scope ?? Limit.Rent());
         }
 
-        try
-        {
-            ValueTask<TResult> watched = scope.Watch(pending);
-            WaitFor(scope);
-            return Ended(await watched.ConfigureAwait(false));
-        }
-        catch (Exception e)
-        {
-            if (scope.HasTimedOut || scope.WasGivenUp)
-            {
-                // The abandoned call may end at any time. It keeps its scope, and the next item gets a new one.
-                Abandoned++;
-                return scope.HasTimedOut ? TimedOut() : GivenUp();
-            }
-
-            return Failed(e, hasTimedOut: false);
-        }
-        finally
-        {
-            Volatile.Write(ref _waiting, null);
-        }
-    }
-
-    /// <summary>Sets the item that the call waits for. It is given up at once if the call has been.</summary>
-    private void WaitFor(TimeoutScope<TResult> scope)
-    {
-        Volatile.Write(ref _waiting, scope);
-        Interlocked.MemoryBarrier();
+        TimeoutScope<TResult> scope = _scope!;
         if (GivenUpAs != ItemStatus.NotRun)
         {
             scope.GiveUp();
         }
+
+        ValueTask<TResult> pending = _pending;
+        _pending = default;
+        try
+        {
+            return Ended(await scope.Watch(pending).ConfigureAwait(false));
+        }
+        catch (Exception e)
+        {
+            if (!scope.HasTimedOut && !scope.WasGivenUp)
+            {
+                return Failed(e, hasTimedOut: false);
+            }
+
+            // The abandoned call may end at any time. It keeps its scope, and the next item gets a new one.
+            Volatile.Write(ref _scope, null);
+            Abandoned++;
+            return scope.HasTimedOut ? TimedOut() : GivenUp();
+        }
+    }
+
+    /// <summary>
+    /// Starts the time of an item. From now on, whoever gives up the call gives up the item, or did so before and is seen by <see cref="FinishAsync"/>: the
+    /// scope's beginning is a full fence.
+    /// </summary>
+    private CancellationToken Begin(TimeoutScope<TResult> scope)
+    {
+        if (_scope != scope)
+        {
+            Volatile.Write(ref _scope, scope);
+        }
+
+        return scope.Begin(Token);
     }
 
     private ItemOutcome<TResult> Ended(TResult result)
