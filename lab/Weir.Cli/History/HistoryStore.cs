@@ -15,7 +15,7 @@ internal sealed class HistoryStore(string directory)
         result.Partial ? "it is partial"
         : result.Has(FindingLevel.Invalid) ? "it is invalid"
         : !result.Arms.Any(static a => a.IsMeasured) ? "it has no rounds"
-        : result.Source is null ? "it has no commit: it was not measured in a git repository"
+        : result.Source is null ? "it has no commit, because it was not measured in a git repository"
         : null;
 
     /// <summary>
@@ -37,7 +37,7 @@ internal sealed class HistoryStore(string directory)
         {
             if (File.ReadAllText(path) == text)
             {
-                throw new BadInputException($"This result is in the history already, as '{path}'.");
+                throw new BadInputException($"The history already has this result, as '{path}'.");
             }
 
             path = Path.Combine(directory, $"{name}-{other}.json");
@@ -58,7 +58,7 @@ internal sealed class HistoryStore(string directory)
                 .ThenBy(static r => r.File, StringComparer.Ordinal)]
             : [];
         (string file, ResultFile without) = results.FirstOrDefault(static r => r.Result.Source is null);
-        return without is not null ? throw new BadInputException($"'{file}' has no commit, and so no place in a history.")
+        return without is not null ? throw new BadInputException($"'{file}' has no commit, so it has no place in a history.")
             : results.Length > 0 ? results
             : throw new BadInputException(
                 $"There is no result in '{directory}': keep one with --keep, as 'weir run ... --keep', or with 'weir history add FILE'.");

@@ -35,7 +35,7 @@ internal sealed class KeepOption
 
         if (SourceRecord.Read() is null)
         {
-            throw new BadInputException("--keep needs a git repository with a commit, because results are kept by commit; this directory is in none.");
+            throw new BadInputException("--keep needs a git repository with a commit, because results are kept by commit; this directory is not in one.");
         }
 
         ResultOutput.CheckCanWrite(Path.Combine(directory, $".weir-{Environment.ProcessId}"));

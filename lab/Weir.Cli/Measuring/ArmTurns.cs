@@ -66,7 +66,7 @@ internal sealed class ArmTurns(
             if (turn + 1 >= LeastTurns && turn + 1 < rounds && Stopwatch.GetElapsedTime(began) + longest > within)
             {
                 return new Finding(
-                    FindingLevel.Note, $"It was ended after {turn + 1} of {rounds} rounds each, because its time was over; --within gives it more.");
+                    FindingLevel.Note, $"The run ended after {turn + 1} of {rounds} rounds each, because its time was up; --within gives it more.");
             }
         }
 

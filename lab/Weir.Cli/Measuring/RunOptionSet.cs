@@ -19,17 +19,19 @@ internal sealed class RunOptionSet
     private readonly string _defaultWorkers;
     private readonly TextOption _workers;
     private readonly TextOption _groups =
-        TextOption.Of("--groups", null, "NAME:N,...", "Named groups in place of --workers: producers:1,consumers:7 for channel, method names for an assembly");
+        TextOption.Of("--groups", null, "NAME:N,...", "Named groups instead of --workers: producers:1,consumers:7 for channel, method names for an assembly");
     private readonly TextOption _rate = TextOption.Of(
-        "--rate", null, "N/s", "Start so many operations per second, whether earlier ones have ended or not; latency then also counts from the intended start");
-    private readonly TextOption _maxInFlight = TextOption.Of("--max-inflight", null, "N", "With --rate, drop starts beyond so many under way");
-    private readonly TextOption _minThreads = TextOption.Of("--min-threads", null, "N", "Threads that the pool makes without waiting. Default: its own choice");
+        "--rate", null, "N/s",
+        "Start this many operations per second, whether earlier ones have ended or not; latency is then also measured from the intended start");
+    private readonly TextOption _maxInFlight = TextOption.Of("--max-inflight", null, "N", "With --rate, drop starts while this many operations are in flight");
+    private readonly TextOption _minThreads =
+        TextOption.Of("--min-threads", null, "N", "Threads that the pool creates without waiting. Default: its own choice");
     private readonly TextOption _duration;
     private readonly TextOption _rounds;
     private readonly SubjectOptions _subjects = new();
-    private readonly TextOption _seed = TextOption.Of("--seed", null, "N", "The start of all random numbers. Default 1");
+    private readonly TextOption _seed = TextOption.Of("--seed", null, "N", "The seed of all random numbers. Default 1");
     private readonly TextOption _timeout =
-        TextOption.Of("--timeout", null, "TIME", $"Give up when an operation has not ended after so long. Default {DefaultTimeout}");
+        TextOption.Of("--timeout", null, "TIME", $"Abandon the run if an operation has not ended after this time. Default {DefaultTimeout}");
 
     public RunOptionSet(bool isScale, int rounds, string duration)
     {
@@ -82,12 +84,12 @@ internal sealed class RunOptionSet
         WorkloadSpec spec = subjects[0][0];
         if (workers is not null && groups is not null)
         {
-            throw new BadInputException("--workers and --groups cannot be used together; the groups have their own numbers.");
+            throw new BadInputException("--workers and --groups cannot be used together; each group has its own number of workers.");
         }
 
         if (groups is not null && spec.Assembly is null && spec.Name != "channel")
         {
-            throw new BadInputException("--groups needs the workload channel, or several methods of an assembly; all workers of the others do the same.");
+            throw new BadInputException("--groups needs the workload channel, or several methods of an assembly; in other workloads, all workers do the same.");
         }
 
         IReadOnlyList<WorkerGroup>? named = groups is null ? null : Groups(groups);
@@ -105,7 +107,7 @@ internal sealed class RunOptionSet
 
         if (rate is not null && groups is not null)
         {
-            throw new BadInputException("--rate needs workers that all do the same, so it cannot be used with --groups.");
+            throw new BadInputException("--rate cannot be used with --groups, because all workers must do the same.");
         }
 
         OptionValue counts = workers ?? new OptionValue("--workers", spec.Workers?.ToString(CultureInfo.InvariantCulture) ?? _defaultWorkers);
@@ -146,7 +148,7 @@ internal sealed class RunOptionSet
             if (sides.Length != 2 || sides[0].Trim().Length == 0 || groups.Any(g => g.Name == sides[0].Trim())
                 || !int.TryParse(sides[1], NumberStyles.None, CultureInfo.InvariantCulture, out int workers) || workers is < 1 or > WorkloadCatalog.MostWorkers)
             {
-                throw given.Bad("different names with a number of workers each, such as producers:1,consumers:7");
+                throw given.Bad("different names, each with a number of workers, such as producers:1,consumers:7");
             }
 
             groups.Add(new WorkerGroup(sides[0].Trim(), workers));

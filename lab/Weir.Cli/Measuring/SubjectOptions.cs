@@ -9,16 +9,17 @@ namespace Weir.Cli.Measuring;
 /// <summary>The options that say what is measured: a built-in workload or a user's code, and the parameters that are set or varied.</summary>
 internal sealed class SubjectOptions
 {
-    private readonly TextOption _grain = TextOption.Of("--grain", null, "TIME", "How much work an operation has: cpu 10us, io and delay 1ms");
+    private readonly TextOption _grain = TextOption.Of("--grain", null, "TIME", "The amount of work in an operation: cpu 10us, io and delay 1ms");
     private readonly TextOption _collector = TextOption.Of("--gc", null, "MODE",
         "The garbage collector of the measuring processes: wks (workstation) or svr (server, with a fixed number of heaps). Default: that of the program");
-    private readonly TextOption _assembly = TextOption.Of("--assembly", null, "FILE", "An assembly with your own code; what it needs is loaded from beside it");
+    private readonly TextOption _assembly =
+        TextOption.Of("--assembly", null, "FILE", "An assembly with your own code; dependencies are loaded from its folder");
     private readonly TextOption _method = TextOption.Of("--method", null, "N.C.M,...",
-        "Methods of it without parameters or with a CancellationToken, static or of a class that can be made, and classes that implement IWorkload");
+        "Methods without parameters or with a CancellationToken, static or of a class that can be constructed, and classes that implement IWorkload");
     private readonly TextOption _filter =
-        TextOption.Of("--filter", null, "PATTERN", "In place of --method, all public methods and workloads whose full names match, such as '*Parse*'");
+        TextOption.Of("--filter", null, "PATTERN", "Instead of --method: all public methods and workloads whose full names match, such as '*Parse*'");
     private readonly Option<string[]> _param = new("--param") { HelpName = "NAME=VALUE,...", Description =
-        "Sets a parameter of the workload or of your class; each of several values is measured, and of several --param every combination" };
+        "Sets a parameter of the workload or of your class. Several values are all measured; several --param give every combination" };
 
     public SubjectOptions()
     {
@@ -101,7 +102,7 @@ internal sealed class SubjectOptions
                 if (WorkloadCatalog.Create(spec, assembly) is MethodWorkload && inGroups && spec.Methods.Count == 1)
                 {
                     throw new BadInputException(
-                        "--groups needs the workload channel, or several methods of an assembly; all workers of the others do the same.");
+                        "--groups needs the workload channel, or several methods of an assembly; in other workloads, all workers do the same.");
                 }
             }
         }
@@ -117,7 +118,7 @@ internal sealed class SubjectOptions
         OptionValue? method = Find(_method, parsed);
         if (filter is not null && (file is null || method is not null))
         {
-            throw new BadInputException("--filter goes with --assembly or --git, in place of --method: --assembly X.dll --filter '*Parse*'.");
+            throw new BadInputException("--filter is used with --assembly or --git, instead of --method: --assembly X.dll --filter '*Parse*'.");
         }
 
         if (file is null && method is null)
@@ -129,12 +130,12 @@ internal sealed class SubjectOptions
 
         if (file is null || (method is null && !File.Exists(file.Text)))
         {
-            throw new BadInputException("--assembly and --method go together: --assembly X.dll --method Namespace.Class.Method.");
+            throw new BadInputException("--assembly and --method must be used together: --assembly X.dll --method Namespace.Class.Method.");
         }
 
         if (workload is not null)
         {
-            throw new BadInputException("WORKLOAD cannot be used with --assembly, which brings its own.");
+            throw new BadInputException("WORKLOAD cannot be used with --assembly, which has its own.");
         }
 
         UserAssembly assembly = UserAssembly.Load(file.Text);
@@ -143,7 +144,7 @@ internal sealed class SubjectOptions
             : method.Text.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries);
         if (names.Length == 0 || names.Distinct().Count() != names.Length)
         {
-            throw method!.Bad("different methods or classes between commas, each as Namespace.Class.Method or Namespace.Class");
+            throw method!.Bad("different methods or classes separated by commas, each as Namespace.Class.Method or Namespace.Class");
         }
 
         IReadOnlyList<string> titles = UserWorkloads.ShortNames(names);
@@ -166,7 +167,7 @@ internal sealed class SubjectOptions
         return names.Count switch
         {
             0 => throw new BadInputException(
-                $"--filter '{filter.Text}' matches nothing that can be measured in "
+                $"--filter '{filter.Text}' matches nothing measurable in "
                     + $"'{Path.GetFileName(file.Text)}'{(other is null ? "" : " of both builds")}"
                     + $"{assembly.Nearest(filter.Text.Replace("*", "", StringComparison.Ordinal))}."),
             > ParameterSweep.MostCombinations =>

@@ -52,7 +52,7 @@ internal sealed record OptionValue(string Source, string Text)
             if (!int.TryParse(part, NumberStyles.AllowLeadingWhite | NumberStyles.AllowTrailingWhite, CultureInfo.InvariantCulture, out int value)
                 || value < min || value > max || values.Contains(value))
             {
-                throw Bad($"different whole numbers from {Numbers.Grouped(min)} to {Numbers.Grouped(max)} between commas, such as 1,2,4");
+                throw Bad($"different whole numbers from {Numbers.Grouped(min)} to {Numbers.Grouped(max)} separated by commas, such as 1,2,4");
             }
 
             values.Add(value);

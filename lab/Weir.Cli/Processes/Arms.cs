@@ -63,7 +63,7 @@ internal sealed class Arms<TOrder>(
                 {
                     if (answer.Waiting is { } waiting)
                     {
-                        progress.Say($"weir: {name}: waiting for {waiting}; it is given up at --timeout.");
+                        progress.Say($"weir: {name}: waiting for {waiting}; it is abandoned after --timeout.");
                     }
 
                     if (answer.IsStuck)

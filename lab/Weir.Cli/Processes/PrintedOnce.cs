@@ -22,7 +22,7 @@ internal sealed class PrintedOnce(RunProgress progress)
     {
         if (_printed > Most)
         {
-            progress.Say($"weir: what is measured printed {Numbers.Grouped(_printed - Most)} more lines.");
+            progress.Say($"weir: the measured code printed {Numbers.Grouped(_printed - Most)} more lines.");
         }
     }
 }

@@ -52,7 +52,7 @@ internal static class SelfProcess
         await using (pipe.ConfigureAwait(false))
         {
             using Process child =
-                Process.Start(Info([.. arguments, name], variables)) ?? throw new InvalidOperationException("A child process could not be started.");
+                Process.Start(Info([.. arguments, name], variables)) ?? throw new InvalidOperationException("The measuring process could not be started.");
             child.StandardInput.Close();
             PrintedLines output = new(child.StandardOutput, printed);
             PrintedLines errors = new(child.StandardError, printed);
@@ -71,7 +71,8 @@ internal static class SelfProcess
             if (!said && !stop.IsCancellationRequested)
             {
                 throw new InvalidOperationException(
-                    $"A measuring process ended with code {child.ExitCode} before all was measured{(errors.Last.Length > 0 ? ": " + errors.Last : ".")}");
+                    $"A measuring process ended with code {child.ExitCode} before everything was "
+                        + $"measured{(errors.Last.Length > 0 ? ": " + errors.Last : ".")}");
             }
         }
     }

@@ -36,7 +36,7 @@ internal sealed class TurnSessions
             host,
             order with { TakesTurns = true, Rounds = int.MaxValue },
             _printed.Print,
-            what => progress.Say($"weir: {NameOf(order)}: waiting for {what}; it is given up at --timeout."));
+            what => progress.Say($"weir: {NameOf(order)}: waiting for {what}; it is abandoned after --timeout."));
         _orders = orders;
         _processes = processes;
         _arms = [.. orders.Select(static _ => new List<TurnSession>())];

@@ -83,7 +83,7 @@ internal sealed class ProfiledRound : IDisposable
             ProfileRecord profile = TraceFile.Read(_path, done.Round, done.Seconds);
             if (profile.Samples == 0)
             {
-                _findings.Add(new Finding(FindingLevel.Note, "The profile has no samples: whenever it looked, all threads waited."));
+                _findings.Add(new Finding(FindingLevel.Note, "The profile has no samples: all threads were waiting each time."));
             }
 
             return profile;
@@ -133,5 +133,5 @@ internal sealed class ProfiledRound : IDisposable
     }
 
     private void Say(string why) =>
-        _findings.Add(new Finding(FindingLevel.Note, $"There is no profile: {why.TrimEnd('.')}. The rounds are as without --profile."));
+        _findings.Add(new Finding(FindingLevel.Note, $"There is no profile: {why.TrimEnd('.')}. The rounds are not affected."));
 }

@@ -52,7 +52,7 @@ internal static class CommandWords
             }
             else if (IsOfAShell(c, quote))
             {
-                throw command.Bad($"a program and its arguments; '{c}' means something to a shell only: add --shell, or put it in single quotes");
+                throw command.Bad($"a program and its arguments; '{c}' has a meaning only in a shell; add --shell, or put it in single quotes");
             }
             else
             {

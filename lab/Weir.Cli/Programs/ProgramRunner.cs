@@ -43,7 +43,7 @@ internal sealed class ProgramRunner(TimeSpan timeout, bool showsOutput, Action<s
         {
             if (_told.Add(name))
             {
-                say($"weir: {name} runs for more than {Numbers.Time(Patience)}; it is given up at --timeout ({Numbers.Time(timeout)}).");
+                say($"weir: {name} runs for more than {Numbers.Time(Patience)}; it is abandoned after --timeout ({Numbers.Time(timeout)}).");
             }
 
             if (await EndsAsync(run, timeout - Patience).ConfigureAwait(false))

@@ -142,7 +142,7 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
         if (end is null)
         {
             Failure = new Finding(FindingLevel.Invalid,
-                $"{program.Name} did not end within {Numbers.Time(settings.Timeout)} and was given up; --timeout gives it more.", FindingKind.Rounds);
+                $"{program.Name} did not end within {Numbers.Time(settings.Timeout)} and was abandoned; --timeout gives it more time.", FindingKind.Rounds);
         }
 
         return end;
@@ -155,7 +155,7 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
             ProgramEnd? prepared = await _runner.RunAsync($"--prepare '{prepare}'", [.. settings.Shell ?? PrepareShell, prepare]).ConfigureAwait(false);
             if (prepared?.Code != 0)
             {
-                throw new BadInputException($"--prepare '{prepare}' {prepared?.Text ?? "did not end in time"}: what it prepares is not measured.");
+                throw new BadInputException($"--prepare '{prepare}' {prepared?.Text ?? "did not end in time"}: the run that it prepares is not measured.");
             }
         }
     }
@@ -167,7 +167,7 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
             return false;
         }
 
-        Failure = new Finding(FindingLevel.Invalid, $"{program.Name} {end.Text}: --show-output shows what it prints, and --ignore-failure takes it as it is.",
+        Failure = new Finding(FindingLevel.Invalid, $"{program.Name} {end.Text}: --show-output shows its output, and --ignore-failure accepts the exit code.",
             FindingKind.Rounds);
         return true;
     }
@@ -240,7 +240,7 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
 
         Shell = isTaken ? null : new Finding(
             FindingLevel.Doubt,
-            $"A program lasts hardly longer than the shell's own start of {Numbers.Nanoseconds(seconds * 1e9)}, so that is not subtracted: measure it without "
+            $"A program takes hardly longer than the start of the shell, {Numbers.Nanoseconds(seconds * 1e9)}, so that is not subtracted. Measure it without "
                 + $"--shell.");
     }
 }

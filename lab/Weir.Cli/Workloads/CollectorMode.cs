@@ -36,7 +36,7 @@ internal static class CollectorMode
         if (mode is not null && GCSettings.IsServerGC != (mode == Server))
         {
             throw new BadInputException(
-                $"The collector '{mode}' cannot be had here: the process has the {(GCSettings.IsServerGC ? "server's" : "workstation's")}.");
+                $"The collector '{mode}' is not available here; the process has the {(GCSettings.IsServerGC ? "server's" : "workstation's")}.");
         }
     }
 }

@@ -26,7 +26,7 @@ internal sealed class ParameterSweep
 
             if (_parameters.Any(p => p.Name.Equals(sides[0], StringComparison.OrdinalIgnoreCase)))
             {
-                throw new BadInputException($"--param gives '{sides[0]}' twice; its values go into one, as {sides[0]}=1,10,100.");
+                throw new BadInputException($"--param gives '{sides[0]}' twice; put its values into one, as {sides[0]}=1,10,100.");
             }
 
             _parameters.Add((sides[0], values));

@@ -86,7 +86,7 @@ public static class Measure
         {
             Comparisons = Comparing.All([(result.Arms[1], result.Arms[0])], comparison, interleaved: true),
             Findings = [.. result.Findings, new Finding(
-                FindingLevel.Note, "Both were measured in one process: what differs between processes is not in the interval.", FindingKind.Difference)],
+                FindingLevel.Note, "Both were measured in one process; the interval does not include differences between processes.", FindingKind.Difference)],
         };
     }
 
@@ -112,7 +112,7 @@ public static class Measure
         ArgumentNullException.ThrowIfNull(workers);
         if (workers.Count == 0 || workers.Distinct().Count() != workers.Count)
         {
-            throw new ArgumentException("There must be at least one number of workers, and none twice.", nameof(workers));
+            throw new ArgumentException("There must be at least one worker count, and none twice.", nameof(workers));
         }
 
         options = (options ?? new MeasureOptions()) with { Groups = null };

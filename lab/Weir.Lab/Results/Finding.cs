@@ -22,7 +22,7 @@ public sealed record Finding(FindingLevel Level, string Text, FindingKind Kind =
     /// <summary>What is to be said when another measurement held the machine's lock.</summary>
     internal static IEnumerable<Finding> Company(MachineLock? alone) =>
         alone is null ? [new Finding(
-            FindingLevel.Doubt, "Another measurement ran on this machine at the same time: each has measured the other as well.", FindingKind.Machine)] : [];
+            FindingLevel.Doubt, "Another measurement ran on this machine at the same time; each disturbed the other.", FindingKind.Machine)] : [];
 
     /// <summary>What is to be said when the canary varied more than it does on a quiet machine.</summary>
     public static IEnumerable<Finding> Noise(double variation) => variation > Canary.QuietVariation
@@ -33,6 +33,6 @@ public sealed record Finding(FindingLevel Level, string Text, FindingKind Kind =
     /// <summary>What is to be said when several comparisons share the level.</summary>
     public static IEnumerable<Finding> SharedAlpha(int comparisons, double alpha) => comparisons > 1
         ? [new Finding(FindingLevel.Note, FormattableString.Invariant(
-            $"{comparisons} comparisons share the alpha of {alpha * 100:0.##} %: each is made at {alpha / comparisons * 100:0.###} %."))]
+            $"{comparisons} comparisons share the alpha of {alpha * 100:0.##} %; each is made at {alpha / comparisons * 100:0.###} %."))]
         : [];
 }

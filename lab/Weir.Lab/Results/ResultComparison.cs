@@ -42,7 +42,7 @@ public static class ResultComparison
         if (pairs.Length == 0)
         {
             throw new IncomparableResultsException(
-                $"'{before.Name}' and '{after.Name}' have no arm in common: the name and the workers of an arm must be the same in both.");
+                $"'{before.Name}' and '{after.Name}' have no arm in common; the name and the workers of an arm must be the same in both.");
         }
 
         List<Finding> findings = [.. after.Result.Findings.Where(static f => f.Level != FindingLevel.Note)];
@@ -63,7 +63,7 @@ public static class ResultComparison
         }
 
         findings.Add(new Finding(FindingLevel.Doubt,
-            "The two were measured one after the other, not in turns: what the machine did meanwhile is in the difference.", FindingKind.Difference));
+            "The two were measured one after the other, not in turns; the difference includes changes of the machine in between.", FindingKind.Difference));
         ArmRecord[] labelled = [.. pairs.SelectMany(
             p => new[] { p.Before with { Name = $"{before.Name}: {p.Before.Name}" }, p.After with { Name = $"{after.Name}: {p.After.Name}" } })];
         return after.Result with

@@ -122,12 +122,12 @@ internal sealed record UslFit
 
         if (workers.Count(n => n <= model.PeakWorkers / 2) < LeastBelowHalf)
         {
-            refusals.Add(Invariant($"Fewer than {LeastBelowHalf} points lie below half the peak, so the way up was not measured."));
+            refusals.Add(Invariant($"Fewer than {LeastBelowHalf} points lie below half the peak, so the rise was not measured."));
         }
 
         if (model.Sigma > 0.999)
         {
-            refusals.Add("Sigma runs to its bound of 1: the points do not have the shape of the law.");
+            refusals.Add("Sigma reaches its bound of 1; the points do not have the shape of the law.");
         }
 
         return refusals;

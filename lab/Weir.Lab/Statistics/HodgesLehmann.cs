@@ -48,7 +48,7 @@ internal static class HodgesLehmann
         double[] y = Logs(candidate, nameof(candidate));
         return x.Length == y.Length
             ? [.. x.Zip(y, static (a, b) => b - a)]
-            : throw new ArgumentException("Pairs need as many rates of the one as of the other.", nameof(candidate));
+            : throw new ArgumentException("Both sides must have the same number of rates.", nameof(candidate));
     }
 
     internal static double MedianOf(IReadOnlyList<double> sorted) =>

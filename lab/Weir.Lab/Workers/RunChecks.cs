@@ -42,7 +42,7 @@ internal static class RunChecks
         {
             long methods = run.Rounds.Sum(static r => r.Resources.CompiledMethods);
             troubles.Add(new RunRemark(RunCause.Compiled,
-                Invariant($"{methods} methods were compiled while it was measured, for {compiling / seconds:P1} of the time: the code was not warm.")));
+                Invariant($"{methods} methods were compiled during the measurement, for {compiling / seconds:P1} of the time: the code was not warm.")));
         }
 
         if (run.Spec.RatePerSecond is double rate)
@@ -58,7 +58,8 @@ internal static class RunChecks
             if (run.Rounds.Sum(static r => r.Pacing?.Unfinished ?? 0) is > 0 and long unfinished && !run.IsPartial)
             {
                 troubles.Add(new RunRemark(RunCause.Unfinished, Invariant(
-                    $"{unfinished:N0} operations had not ended {run.Spec.DrainLimit.TotalSeconds:0.#} s after the window: the percentiles lack the slowest.")));
+                    $"{unfinished:N0} operations had not ended {run.Spec.DrainLimit.TotalSeconds:0.#} s after the window; the slowest are missing from the ")
+                        + Invariant($"percentiles.")));
             }
         }
 
@@ -78,19 +79,20 @@ internal static class RunChecks
 
         if (run.Repeats > 0)
         {
-            warnings.Add(new RunRemark(RunCause.Repeated, Invariant($"{run.Repeats} rounds were done again, because the canary was disturbed around them.")));
+            warnings.Add(new RunRemark(RunCause.Repeated, Invariant($"{run.Repeats} rounds were repeated, because the canary was disturbed around them.")));
         }
 
         if (run.Spec is { SubtractsOverhead: true, Workers: 1 } && run.Rounds.Any(static r => r.Overhead is { } o && !o.CanBeSubtractedFrom(r.Rate))
             && !run.Rounds.Any(static r => r.Overhead is { IsSubtracted: true }))
         {
             warnings.Add(new RunRemark(RunCause.TooShort,
-                "The operation cannot be told from one that does nothing: the rate is that of the measuring loop, from which nothing was subtracted."));
+                "The operation cannot be told from an empty one; the rate is that of the measuring loop, and nothing was subtracted."));
         }
 
         if (run.ColdRounds > 0 && !run.Spec.TakesTurns)
         {
-            warnings.Add(new RunRemark(RunCause.ColdRounds, Invariant($"{run.ColdRounds} rounds were done again, because code was still compiled in them.")));
+            warnings.Add(
+                new RunRemark(RunCause.ColdRounds, Invariant($"{run.ColdRounds} rounds were repeated, because code was still being compiled in them.")));
         }
 
         if (run.Machine.CpuQuota is double quota && quota < run.Machine.Cores)
@@ -119,12 +121,12 @@ internal static class RunChecks
         if (!run.IsCleanedUp)
         {
             warnings.Add(new RunRemark(RunCause.NotCleanedUp, Invariant(
-                $"The workload was not cleaned up: what it did then had not ended after {run.Spec.DrainLimit.TotalSeconds:0.#} s, and was left behind.")));
+                $"The clean-up of the workload had not ended after {run.Spec.DrainLimit.TotalSeconds:0.#} s and was abandoned.")));
         }
 
         if (run.Spec.RatePerSecond is not null && run.Rounds.Any(r => r.Cores > run.Machine.Cores * BusyShare))
         {
-            warnings.Add(new RunRemark(RunCause.BusyGenerator, "All processors were busy: the generator shares them with what it measures."));
+            warnings.Add(new RunRemark(RunCause.BusyGenerator, "All processors were busy; the load generator shares them with the measured code."));
         }
 
         if (run.Rounds.Sum(static r => r.Pacing?.Dropped ?? 0) is > 0 and long dropped)

@@ -46,7 +46,7 @@ internal sealed class ChannelWorkload(int capacity) : ItemWorkload
     public override string? Check(RoundTotals round)
     {
         long left = _channel.Reader.CanCount ? _channel.Reader.Count : 0;
-        return _written == _read + left ? null : $"{_written} items were written and {_read} read, with {left} left: some were lost or doubled.";
+        return _written == _read + left ? null : $"{_written} items were written and {_read} read, with {left} left: some were lost or duplicated.";
     }
 
     /// <summary>Whether one of two groups writes and the other one reads.</summary>

@@ -91,7 +91,7 @@ internal sealed class RunTrace
         }
 
         _run.SetTag("weir.items.succeeded", sample.Succeeded);
-        _run.SetTag("weir.items.unsuccessful", sample.Unsuccessful);
+        _run.SetTag("weir.items.failed_or_cancelled", sample.Unsuccessful);
         _run.SetTag("weir.retries", sample.Retries);
         _run.SetTag("weir.outcome", RunObservation.OutcomeOf(end));
         if (end.FirstError is { } error)

@@ -39,7 +39,7 @@ internal sealed class RuntimeCalls(object owner)
                     ActiveCalls = _running.Count,
                     InFlight = sum.InFlight,
                     Succeeded = _succeeded + sum.Succeeded,
-                    Unsuccessful = _unsuccessful + sum.Unsuccessful,
+                    FailedOrCancelled = _unsuccessful + sum.Unsuccessful,
                     AbandonedWorkers = _abandoned + sum.Abandoned,
                 };
             }

@@ -13,7 +13,7 @@ public readonly record struct RuntimeStatistics
     public long Succeeded { get; init; }
 
     /// <summary>Items that started and ended without a result: failed, timed out or cancelled.</summary>
-    public long Unsuccessful { get; init; }
+    public long FailedOrCancelled { get; init; }
 
     /// <summary>Workers that were abandoned because their item passed its own time limit or the call's, or outlived the grace period.</summary>
     public long AbandonedWorkers { get; init; }

@@ -31,11 +31,11 @@ public class CommandWordsTests
     [InlineData("'' x", "a program and its arguments, such as")]
     [InlineData("a 'b", "every quote closed; one ' is not")]
     [InlineData("a \"b'", "every quote closed; one \" is not")]
-    [InlineData("a | b", "'|' means something to a shell only: add --shell")]
-    [InlineData("a > b", "'>' means something to a shell only")]
-    [InlineData("a && b", "'&' means something to a shell only")]
-    [InlineData("a *.txt", "'*' means something to a shell only")]
-    [InlineData("echo \"$HOME\"", "'$' means something to a shell only")]
+    [InlineData("a | b", "'|' has a meaning only in a shell; add --shell")]
+    [InlineData("a > b", "'>' has a meaning only in a shell")]
+    [InlineData("a && b", "'&' has a meaning only in a shell")]
+    [InlineData("a *.txt", "'*' has a meaning only in a shell")]
+    [InlineData("echo \"$HOME\"", "'$' has a meaning only in a shell")]
     public void Split_OfWhatIsNoProgramWithArguments_SaysWhy(string text, string why) =>
         Assert.Contains(why, Assert.Throws<BadInputException>(() => CommandWords.Split(new OptionValue("--command", text))).Message, StringComparison.Ordinal);
 }

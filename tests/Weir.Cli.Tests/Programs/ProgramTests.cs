@@ -98,7 +98,7 @@ public class ProgramTests
         LoadResult killed = await RunAsync("run", "--command", "kill -9 $$", "--shell", "--rounds", "2");
 
         Assert.Equal(3, failed.ExitCode);
-        Assert.EndsWith("sh -c 'exit 3' ended with exit code 3: --show-output shows what it prints, and --ignore-failure takes it as it is.\n", failed.Error,
+        Assert.EndsWith("sh -c 'exit 3' ended with exit code 3: --show-output shows its output, and --ignore-failure accepts the exit code.\n", failed.Error,
             StringComparison.Ordinal);
         Assert.True(ignored.ExitCode == 0, ignored.Error);
         Assert.Contains("was ended by signal 9", killed.Error, StringComparison.Ordinal);
@@ -114,8 +114,8 @@ public class ProgramTests
         LoadResult ran = await RunAsync("run", "--command", $"sh -c 'sleep 3000 & echo $! > {fifo}; wait'", "--timeout", "6s");
 
         Assert.Equal(3, ran.ExitCode);
-        Assert.Contains("runs for more than 5 s; it is given up at --timeout (6 s).", ran.Error, StringComparison.Ordinal);
-        Assert.Contains("did not end within 6 s and was given up; --timeout gives it more.", ran.Error, StringComparison.Ordinal);
+        Assert.Contains("runs for more than 5 s; it is abandoned after --timeout (6 s).", ran.Error, StringComparison.Ordinal);
+        Assert.Contains("did not end within 6 s and was abandoned; --timeout gives it more time.", ran.Error, StringComparison.Ordinal);
         AssertEnds(await started);
     }
 
@@ -198,7 +198,7 @@ public class ProgramTests
     [InlineData(
         "run --command true --name a --name b", "--name must be there once for each --command, with different names; there are 2 names and 1 commands.")]
     [InlineData("run --command true --prepare a --prepare b", "--prepare must be there once for all commands, or once for each; there are 2 for 1 commands.")]
-    [InlineData("run --command true --prepare false", "--prepare 'false' ended with exit code 1: what it prepares is not measured.")]
+    [InlineData("run --command true --prepare false", "--prepare 'false' ended with exit code 1: the run that it prepares is not measured.")]
     [InlineData(
         "run --command true --warmup 0 --ignore-failure --shell false", "The shell 'false' of --shell ended with exit code 1 when it had nothing to do.")]
     [InlineData("compare --command true", "compare needs two things: several --command, or several values in --param.")]

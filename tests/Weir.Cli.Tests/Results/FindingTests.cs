@@ -5,11 +5,11 @@ namespace Weir.Cli.Tests.Results;
 
 public class FindingTests
 {
-    private static readonly Finding Unsteady = new(FindingLevel.Doubt, "2 rounds were done again.") { Cause = RunCause.Repeated };
+    private static readonly Finding Unsteady = new(FindingLevel.Doubt, "2 rounds were repeated.") { Cause = RunCause.Repeated };
 
     [Fact]
     public void EachOnce_OneCauseOfSeveralProcesses_IsSaidOnce() =>
-        Assert.Equal([Unsteady], Finding.EachOnce([Unsteady, Unsteady with { Text = "3 rounds were done again." }]));
+        Assert.Equal([Unsteady], Finding.EachOnce([Unsteady, Unsteady with { Text = "3 rounds were repeated." }]));
 
     [Fact]
     public void EachOnce_SentencesThatDifferInAFigure_AreAllSaid()

@@ -47,15 +47,15 @@ public class FilterTests
         ResultFile result = ResultJson.Parse(ran.Out, "output");
         Assert.Equal(["ParseLong (before)", "ParseLong (after)", "ParseShort (before)", "ParseShort (after)"], result.Arms.Select(static a => a.Name));
         Assert.All(result.Comparisons, static c => Assert.Equal(c.Against, c.Arm.Replace("(after)", "(before)", StringComparison.Ordinal)));
-        Assert.Contains(result.Findings, static f => f.Text == "In one of the two builds only, and so not compared: N.Parsing.ParseNew.");
+        Assert.Contains(result.Findings, static f => f.Text == "Not compared, because only one of the two builds has them: N.Parsing.ParseNew.");
     }
 
     [Theory(Timeout = 300_000)]
     [InlineData("run --filter *x*", "--filter goes with --assembly or --git, in place of --method: --assembly X.dll --filter '*Parse*'.")]
     [InlineData("run --assembly DLL --method N.Parsing.Write --filter *x*",
-        "--filter goes with --assembly or --git, in place of --method: --assembly X.dll --filter '*Parse*'.")]
+        "--filter is used with --assembly or --git, instead of --method: --assembly X.dll --filter '*Parse*'.")]
     [InlineData(
-        "run --assembly DLL --filter *Nothing*", "--filter '*Nothing*' matches nothing that can be measured in 'Parsing.dll'; the nearest are N.Parsing.")]
+        "run --assembly DLL --filter *Nothing*", "--filter '*Nothing*' matches nothing measurable in 'Parsing.dll'; the nearest are N.Parsing.")]
     public async Task Filter_BadInput_IsOneClearLine(string arguments, string message)
     {
         using TemporaryDirectory directory = new();

@@ -234,7 +234,7 @@ public class UserCodeTests
         LoadResult result = await new CliUnderTest { UseProcesses = true, StopsAt = "[3/" }.RunAsync(arguments.Replace("DLL", Own, StringComparison.Ordinal));
 
         Assert.True(result.ExitCode == 130, result.Error);
-        Assert.EndsWith("weir: stopped; what was done until then is reported as partial.\n", result.Error, StringComparison.Ordinal);
+        Assert.EndsWith("weir: stopped; the completed part is reported as partial.\n", result.Error, StringComparison.Ordinal);
     }
 
     [Theory]

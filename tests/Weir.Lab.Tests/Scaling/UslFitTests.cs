@@ -33,7 +33,7 @@ public class UslFitTests
 
         Assert.False(fit.IsUsable);
         Assert.True(fit.RSquared > 0.9, $"{fit.RSquared}");
-        Assert.Contains(fit.Refusals, static r => r.Contains("Sigma runs to its bound", StringComparison.Ordinal));
+        Assert.Contains(fit.Refusals, static r => r.Contains("Sigma reaches its bound", StringComparison.Ordinal));
         Assert.Contains(fit.Refusals, static r => r.Contains("below half the peak", StringComparison.Ordinal));
         Assert.Contains(fit.Refusals, static r => r.StartsWith("4 different numbers", StringComparison.Ordinal));
         Assert.Null(fit.PeakWorkers);

@@ -22,7 +22,7 @@ public class RunChecksTests
 
     [Fact]
     public void CompilerAtWork_IsATrouble() => Assert.Contains(
-        "12 methods were compiled while it was measured, for 5.0",
+        "12 methods were compiled during the measurement, for 5.0",
         Assert.Single(RunChecks.Troubles(Run(r => r with
         {
             Resources = r.Resources with { CompiledMethods = 12, CompilationTime = TimeSpan.FromSeconds(0.05) },
@@ -50,7 +50,7 @@ public class RunChecksTests
 
     [Fact]
     public void ColdRounds_AreSaid() => Assert.Equal(
-        "2 rounds were done again, because code was still compiled in them.", Assert.Single(RunChecks.Warnings(Run() with { ColdRounds = 2 })).Text);
+        "2 rounds were repeated, because code was still being compiled in them.", Assert.Single(RunChecks.Warnings(Run() with { ColdRounds = 2 })).Text);
 
     [Theory]
     [InlineData(1_000, 150_000, false)]
@@ -128,7 +128,7 @@ public class RunChecksTests
         Assert.Equal(2, run.Rounds.Count);
         Assert.Equal(2, run.Repeats);
         Assert.All(run.Rounds, static r => Assert.True(r.Canary.IsQuiet));
-        Assert.Contains(run.Warnings, static w => w.Text.StartsWith("2 rounds were done again", StringComparison.Ordinal));
+        Assert.Contains(run.Warnings, static w => w.Text.StartsWith("2 rounds were repeated", StringComparison.Ordinal));
     }
 
     [Fact(Timeout = 300_000)]

@@ -59,7 +59,8 @@ public sealed class TracingTests : IDisposable
         Activity span = Assert.Single(Spans("SelectParallelAsync"));
         Assert.Same(outer, span.Parent);
         Assert.Equal("completed", span.GetTagItem("weir.outcome"));
-        Assert.Equal((5, 5L, 0L), (span.GetTagItem("weir.items.total"), span.GetTagItem("weir.items.succeeded"), span.GetTagItem("weir.items.unsuccessful")));
+        Assert.Equal(
+            (5, 5L, 0L), (span.GetTagItem("weir.items.total"), span.GetTagItem("weir.items.succeeded"), span.GetTagItem("weir.items.failed_or_cancelled")));
         Activity[] items = Spans("weir.item");
         Assert.Equal(5, items.Length);
         Assert.All(items, item => Assert.Equal((span.SpanId, ActivityStatusCode.Unset), (item.ParentSpanId, item.Status)));

@@ -106,7 +106,7 @@ public class ParallelRuntimeCrashTests
         }
 
         RuntimeStatistics statistics = runtime.Statistics;
-        Assert.Equal(10 * Callers * Items, statistics.Succeeded + statistics.Unsuccessful);
+        Assert.Equal(10 * Callers * Items, statistics.Succeeded + statistics.FailedOrCancelled);
         Assert.Equal(0, statistics.ActiveCalls);
         Assert.Equal(0, statistics.InFlight);
     }

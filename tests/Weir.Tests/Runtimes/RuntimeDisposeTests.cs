@@ -248,7 +248,7 @@ public class RuntimeDisposeTests
             await runtime.DisposeAsync();
             int[] ran = await Task.WhenAll(callers);
             RuntimeStatistics statistics = runtime.Statistics;
-            Assert.Equal(ran.Sum(), statistics.Succeeded + statistics.Unsuccessful);
+            Assert.Equal(ran.Sum(), statistics.Succeeded + statistics.FailedOrCancelled);
             Assert.Equal(0, statistics.ActiveCalls);
         }
     }

@@ -78,11 +78,11 @@ internal static class RuntimeRun
             TaskScheduler.Default);
 
     /// <summary>Checks that nothing of any call is left in the runtime's statistics but its counts.</summary>
-    public static void AssertIdle(this IExecutionRuntime runtime, long succeeded, long unsuccessful)
+    public static void AssertIdle(this IExecutionRuntime runtime, long succeeded, long failedOrCancelled)
     {
         RuntimeStatistics statistics = runtime.Statistics;
         Assert.Equal(succeeded, statistics.Succeeded);
-        Assert.Equal(unsuccessful, statistics.Unsuccessful);
+        Assert.Equal(failedOrCancelled, statistics.FailedOrCancelled);
         Assert.Equal(0, statistics.ActiveCalls);
         Assert.Equal(0, statistics.InFlight);
     }

@@ -33,7 +33,7 @@ internal static class BaselineCommand
         Argument<string> name = new("NAME") { Description = "The name" };
         Argument<string> file = new("FILE") { Description = "A result file (--export json)" };
         BaselineOption directory = new();
-        Command command = new("save", "Keeps a result under a name; one of the same name is replaced.") { name, file, directory.Flag };
+        Command command = new("save", "Keeps a result under a name. It replaces a result of the same name.") { name, file, directory.Flag };
         command.SetAction((parsed, _) =>
         {
             ResultFile result = ResultJson.Read(parsed.GetRequiredValue(file));
@@ -52,7 +52,7 @@ internal static class BaselineCommand
     private static Command List(CliHost host)
     {
         BaselineOption directory = new();
-        Option<bool> json = new("--json") { Description = "Print the names and their results in JSON, and nothing else" };
+        Option<bool> json = new("--json") { Description = "Print only the names and their results, as JSON" };
         Command command = new("list", "Lists the baselines.") { directory.Flag, json };
         command.SetAction((parsed, _) =>
         {
@@ -79,14 +79,14 @@ internal static class BaselineCommand
     {
         Argument<string> name = new("NAME") { Description = "The baseline" };
         Argument<string?> file =
-            new("FILE") { Description = "The result to check. Absent: what was measured for the baseline is measured again", Arity = ArgumentArity.ZeroOrOne };
+            new("FILE") { Description = "The result to check. If absent, the baseline's measurement is repeated", Arity = ArgumentArity.ZeroOrOne };
         CompareOptionSet compare = new();
         BaselineOption directory = new();
         TextOption failOn = TextOption.Of("--fail-on", null, "WHAT", "slower (exit code 2), or inconclusive (exit code 4 as well). Default slower");
         TextOption most = TextOption.Of("--max-regression", null, "SHARE", "How much slower is allowed: 5% or 0.05. Default: the margin");
         OutputOptionSet outputs = new();
         KeepOption keep = new();
-        Command command = new("check", "Compares a result with a baseline. Exit code 2 when it is slower than allowed.") { name, file };
+        Command command = new("check", "Compares a result with a baseline. Exit code 2 if it is slower than allowed.") { name, file };
         compare.AddTo(command);
         command.Add(directory.Flag);
         command.Add(failOn.Flag);

@@ -13,7 +13,7 @@ internal sealed record BenchArguments(IReadOnlyList<string> Remaining, bool Json
     private const string Exporters = "--exporters";
     private const string Out = "--out";
     private const string Artifacts = "--artifacts";
-    private const string AllForms = "md, csv, json and html, between commas";
+    private const string AllForms = "md, csv, json and html, separated by commas";
 
     private static readonly Dictionary<string, string> ExporterOf = new() { ["md"] = "github", ["csv"] = "csv", ["json"] = "json", ["html"] = "html" };
 
@@ -22,7 +22,7 @@ internal sealed record BenchArguments(IReadOnlyList<string> Remaining, bool Json
         Of this program, besides BenchmarkDotNet's options above:
 
           --workers N,N,...       Run each benchmark with so many workers at once, in place of what [Workers] says
-          --export FORM,...       Also write files: md, csv, json and html, between commas
+          --export FORM,...       Also write files: md, csv, json and html, separated by commas
           --out DIR               Where the files go. Default: BenchmarkDotNet.Artifacts
           --json                  Print the summaries as a list in BenchmarkDotNet's JSON, and nothing else
           --quiet                 Print the summaries and nothing else
@@ -81,6 +81,6 @@ internal sealed record BenchArguments(IReadOnlyList<string> Remaining, bool Json
 
     private static string NotTwice(IReadOnlyList<string> arguments, string own, string its, string itsShort) =>
         arguments.Contains(its) || arguments.Contains(itsShort) || arguments.Count(a => a == own) > 1
-            ? throw new BadInputException($"{own} and {its} are the same thing; give one of them, once.")
+            ? throw new BadInputException($"{own} and {its} mean the same; give only one of them, once.")
             : its;
 }

@@ -20,7 +20,7 @@ internal static class BenchCommand
     {
         Argument<string[]> arguments = new("ARGUMENTS")
         {
-            Description = "As BenchmarkDotNet has them: --list tree, --filter, --job, --exporters ...; besides --workers N,N,..., and of this program "
+            Description = "BenchmarkDotNet's arguments: --list tree, --filter, --job, --exporters ...; also --workers N,N,..., and from this program "
                 + "--export md,csv,json,html, --out, --json and --quiet",
             Arity = ArgumentArity.ZeroOrMore,
         };
@@ -59,7 +59,7 @@ internal static class BenchCommand
 
         if (isSilent && !isRun)
         {
-            host.Error.WriteLine("weir: no benchmark was run; without --quiet or --json BenchmarkDotNet says why.");
+            host.Error.WriteLine("weir: no benchmark was run; to see why, run it without --quiet and --json.");
         }
 
         if (!host.Stop.IsCancellationRequested)
@@ -67,7 +67,7 @@ internal static class BenchCommand
             return code;
         }
 
-        host.Error.WriteLine("weir: stopped; what was done until then is reported as partial.");
+        host.Error.WriteLine("weir: stopped; the completed part is reported as partial.");
         return ExitCode.Interrupted;
     }
 

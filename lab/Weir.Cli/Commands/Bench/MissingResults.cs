@@ -35,5 +35,5 @@ internal static class MissingResults
     private static string ReasonOf(BenchmarkReport report) =>
         report.BuildResult is { IsBuildSuccess: false } build ? ReasonOf(build)
         : report.ExecuteResults is [.., { ExitCode: { } code and not 0 }] ? $"its process ended with code {code}; BenchmarkDotNet's log says why."
-        : "it gave no figures; BenchmarkDotNet's log says why.";
+        : "it gave no figures; see BenchmarkDotNet's log.";
 }

@@ -7,7 +7,7 @@ namespace Weir.Cli.Commands.Compare;
 /// <summary>The option that says where baselines are.</summary>
 internal sealed class BaselineOption
 {
-    private readonly TextOption _directory = TextOption.Of("--dir", null, "DIR", $"Where baselines are. Default {BaselineStore.DefaultDirectory}");
+    private readonly TextOption _directory = TextOption.Of("--dir", null, "DIR", $"The directory of the baselines. Default {BaselineStore.DefaultDirectory}");
 
     /// <summary>The flag.</summary>
     public Option<string?> Flag => _directory.Flag;

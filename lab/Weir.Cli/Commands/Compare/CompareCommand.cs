@@ -23,10 +23,11 @@ internal static class CompareCommand
 
     public static Command Create(CliHost host)
     {
-        Argument<string?> before = new("A") { Description = "What is compared with: a workload as NAME or NAME:grain=TIME,workers=N,gc=wks, a result file, or "
+        Argument<string?> before =
+            new("A") { Description = "The side to compare with: a workload as NAME or NAME:grain=TIME,workers=N,gc=wks, a result file, or "
             + "@BASELINE; absent with --assembly. " + WorkloadArgument.Help, Arity = ArgumentArity.ZeroOrOne };
         Argument<string?> after =
-            new("B") { Description = "What is compared; absent when methods, builds or values of a parameter are compared", Arity = ArgumentArity.ZeroOrOne };
+            new("B") { Description = "The side to compare; absent if methods, builds or values of a parameter are compared", Arity = ArgumentArity.ZeroOrOne };
         RunOptionSet options = new(isScale: false, rounds: MostRounds, duration: "100ms");
         ProgramOptionSet programs = new(options);
         CompareOptionSet compare = new();
@@ -35,15 +36,15 @@ internal static class CompareCommand
         KeepOption keep = new();
         Command command = new(
             "compare",
-            "Compares B with A: workloads, methods of your own, two builds of them, programs (--command), or stored results. What is measured takes turns in "
-                + "many short rounds (ABBA), until it is decided. Exit code 2 when B is slower.") { before, after };
-        TextOption against = TextOption.Of("--against", null, "FILE", "Another build of --assembly, which is compared with it");
-        TextOption git = TextOption.Of("--git", null, "A..B", "Two commits whose builds of --project are compared, such as main..HEAD");
-        TextOption project = TextOption.Of("--project", null, "DIR", "With --git, the project that has the code");
+            "Compares B with A: workloads, methods of your own, two builds of them, programs (--command), or stored results. They are measured in turns, in "
+                + "many short rounds (ABBA), until the result is decided. Exit code 2 if B is slower.") { before, after };
+        TextOption against = TextOption.Of("--against", null, "FILE", "Another build of --assembly to compare with it");
+        TextOption git = TextOption.Of("--git", null, "A..B", "Two commits whose builds of --project to compare, such as main..HEAD");
+        TextOption project = TextOption.Of("--project", null, "DIR", "With --git, the project with the code");
         TextOption summary = TextOption.Of("--summary", null, "FILE", "Append a short summary in Markdown, for a pull request");
-        Option<bool> annotate = new("--annotate") { Description = "Print what is slower as annotations for a runner of GitHub" };
+        Option<bool> annotate = new("--annotate") { Description = "Print what is slower as GitHub annotations" };
         TextOption processes = TextOption.Of("--processes", null, "N", $"How many processes each side has. Default {MostProcesses}");
-        TextOption within = TextOption.Of("--within", null, "TIME", $"When to end a comparison, decided or not. Default {DefaultWithin}");
+        TextOption within = TextOption.Of("--within", null, "TIME", $"The most time for a comparison, decided or not. Default {DefaultWithin}");
         options.AddTo(command);
         programs.AddTo(command);
         foreach (Option option in new Option[] { against.Flag, git.Flag, project.Flag, summary.Flag, annotate })
@@ -76,7 +77,7 @@ internal static class CompareCommand
             if (keep.Read(parsed) && (files.Any(static f => f is not null) || git.Find(parsed, static _ => null) is not null))
             {
                 throw new BadInputException(
-                    "--keep is for what is measured of this commit: not for stored results, which 'weir history add' keeps, nor for the commits of --git.");
+                    "--keep is for what is measured at this commit, not for stored results, which 'weir history add' keeps, nor for the commits of --git.");
             }
 
             ResultFile result;
@@ -95,7 +96,7 @@ internal static class CompareCommand
                 if (options.Subjects.HasAny(parsed))
                 {
                     throw new BadInputException(
-                        "Stored results are compared as they are: --assembly, --method, --param, --grain and --gc are for what is measured.");
+                        "Stored results are compared as they are; --assembly, --method, --param, --grain and --gc apply only to measurements.");
                 }
 
                 result = ResultComparing.Compare((NameOf(texts[0]!), a), (NameOf(texts[1]!), b), comparison, compare.Across(parsed), arguments);
@@ -104,7 +105,7 @@ internal static class CompareCommand
             {
                 if (compare.Across(parsed).Count > 0)
                 {
-                    throw new BadInputException("--across is for two stored results; workloads that are measured in turns say themselves what differs.");
+                    throw new BadInputException("--across is for two stored results; for workloads measured in turns, the command line says what differs.");
                 }
 
                 OptionValue? range = git.Find(parsed, static _ => null);
@@ -113,7 +114,8 @@ internal static class CompareCommand
                     && (texts[0] is not null || options.Subjects.HasAssembly(parsed) || against.Find(parsed, static _ => null) is not null)))
                 {
                     throw new BadInputException(
-                        "--git and --project go together, and bring what is compared: --git main..HEAD --project src/MyLib --method Namespace.Class.Method.");
+                        "--git and --project must be used together, and select what is compared: --git main..HEAD --project src/MyLib --method "
+                            + "Namespace.Class.Method.");
                 }
 
                 result = await RunProgress.RunAsync(host, output.Quiet, async p =>
@@ -143,7 +145,7 @@ internal static class CompareCommand
             else
             {
                 throw new BadInputException(
-                    "A and B must be two workloads, which are then measured in turns, or two stored results; 'weir baseline check' measures a baseline again.");
+                    "A and B must be two workloads, which are measured in turns, or two stored results; 'weir baseline check' measures a baseline again.");
             }
 
             int code = ResultOutput.Write(result, output, host);

@@ -8,11 +8,12 @@ namespace Weir.Cli.Commands.Compare;
 /// <summary>The options that decide what counts as a difference.</summary>
 internal sealed class CompareOptionSet
 {
-    private readonly TextOption _margin = TextOption.Of("--margin", null, "SHARE", "Up to which difference two things count as equal: 3% or 0.03. Default 3%");
-    private readonly TextOption _alpha = TextOption.Of("--alpha", null, "SHARE", "How often a difference may be claimed that is none. Default 1%");
+    private readonly TextOption _margin =
+        TextOption.Of("--margin", null, "SHARE", "The difference up to which two things count as equal: 3% or 0.03. Default 3%");
+    private readonly TextOption _alpha = TextOption.Of("--alpha", null, "SHARE", "How often a difference may be claimed where there is none. Default 1%");
 
     private readonly TextOption _across =
-        TextOption.Of("--across", null, "SETTING,...", "The settings that two stored results may differ in, such as grain; others are refused");
+        TextOption.Of("--across", null, "SETTING,...", "The settings in which two stored results may differ, such as grain; other differences are refused");
 
     /// <summary>The options that go with whatever is measured in turns.</summary>
     public IReadOnlyList<Option> OfTurns => [_margin.Flag, _alpha.Flag];
@@ -36,6 +37,6 @@ internal sealed class CompareOptionSet
     public IReadOnlyList<string> Across(ParseResult parsed) => _across.Find(parsed, static _ => null) is { } given
         ? given.Text.Split(',', StringSplitOptions.TrimEntries) is var names && names.All(static n => n.Length > 0)
             ? names
-            : throw given.Bad("names of settings between commas, such as grain,rate")
+            : throw given.Bad("names of settings separated by commas, such as grain,rate")
         : [];
 }

@@ -45,7 +45,7 @@ internal sealed class InTurns(Sides sides, TurnPlan plan, ComparisonOptions comp
 
     private Finding[] Missing() => sides.InOneOnly.Count == 0 ? []
         : [new Finding(
-            FindingLevel.Note, $"In one of the two builds only, and so not compared: {string.Join(", ", sides.InOneOnly)}.", FindingKind.Difference)];
+            FindingLevel.Note, $"Not compared, because only one of the two builds has them: {string.Join(", ", sides.InOneOnly)}.", FindingKind.Difference)];
 
     private IEnumerable<ComparisonRecord> Comparisons(ResultFile result, Turns[] turns)
     {

@@ -26,7 +26,7 @@ internal static class ResultComparing
         {
             throw new BadInputException(e.Settings.Count == 0
                 ? e.Message
-                : $"{e.Message.TrimEnd('.')}: add --across {string.Join(',', e.Settings)} when that is what they are compared for.");
+                : $"{e.Message.TrimEnd('.')}: add --across {string.Join(',', e.Settings)} if that is what you want to compare.");
         }
     }
 }

@@ -47,7 +47,7 @@ internal static class Checks
 
     private static Check Build() =>
 #if DEBUG
-        new("build", "Debug", FindingLevel.Doubt, "Figures of a Debug build mean little; run with -c Release");
+        new("build", "Debug", FindingLevel.Doubt, "The figures of a Debug build mean little; run with -c Release");
 #else
         new("build", "Release", FindingLevel.Note);
 #endif
@@ -57,7 +57,7 @@ internal static class Checks
         TimeSpan tick = await TimerTick.MeasureAsync(cancellationToken: stop).ConfigureAwait(false);
         return tick > CoarseTick
             ? new Check("timer tick", $"a delay of 1 ms takes {Numbers.Time(tick)}", FindingLevel.Doubt,
-                "Delays of a few milliseconds are no stand-in for waiting; use the workload io")
+                "Do not use delays of a few milliseconds to simulate waiting; use the workload io")
             : new Check("timer tick", $"a delay of 1 ms takes {Numbers.Time(tick)}", FindingLevel.Note);
     }
 
@@ -104,7 +104,7 @@ internal static class Checks
         double allowed = time / double.Parse(period, CultureInfo.InvariantCulture);
         return allowed < Environment.ProcessorCount
             ? new Check("processors", FormattableString.Invariant($"{processors}, and a quota of {allowed:0.##}"), FindingLevel.Doubt,
-                "The group is stopped when its quota is used up: keep below it")
+                "The control group is stopped when its quota is used up; stay below it")
             : new Check("processors", FormattableString.Invariant($"{processors}, and a quota of {allowed:0.##}"), FindingLevel.Note);
     }
 
@@ -132,7 +132,7 @@ internal static class Checks
             + FormattableString.Invariant($"[{(same.Low - 1) * 100:+0.0;-0.0}..{(same.High - 1) * 100:+0.0;-0.0} %] over {SameRounds} rounds");
         return floor > same.Margin
             ? new Check("noise floor (A/A)", value, FindingLevel.Doubt,
-                FormattableString.Invariant($"A difference below {floor * 100:0} % cannot be seen with so few rounds: use more, or a quieter machine"))
+                FormattableString.Invariant($"A difference below {floor * 100:0} % cannot be seen with so few rounds; use more rounds or a quieter machine"))
             : new Check("noise floor (A/A)", value, FindingLevel.Note);
     }
 
@@ -141,7 +141,7 @@ internal static class Checks
         const string name = "page cache";
         if (!PageCache.IsControllable)
         {
-            return new Check(name, "cannot be controlled on this system", FindingLevel.Doubt, "weir hash works with --cache warm only");
+            return new Check(name, "cannot be controlled on this system", FindingLevel.Doubt, "weir hash works only with --cache warm");
         }
 
         string directory = Path.Combine(Environment.CurrentDirectory, $".weir-doctor-{Environment.ProcessId}");
@@ -162,7 +162,7 @@ internal static class Checks
                 ? new Check(name, $"dropped, and proven by {Numbers.Bytes(read.Value)} read from the device; reads past it {(direct ? "work" : "do not work")}",
                     FindingLevel.Note)
                 : new Check(name, $"dropped, but only {Numbers.Bytes(read ?? 0)} of {Numbers.Bytes(CacheBytes)} came from the device; reads past it "
-                    + $"{(direct ? "work" : "do not work")}", FindingLevel.Doubt, "The files of this directory may lie in memory");
+                    + $"{(direct ? "work" : "do not work")}", FindingLevel.Doubt, "The files of this directory may be in memory");
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException or BadInputException or System.ComponentModel.Win32Exception)
         {

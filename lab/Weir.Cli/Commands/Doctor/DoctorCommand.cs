@@ -13,8 +13,8 @@ internal static class DoctorCommand
     public static Command Create(CliHost host)
     {
         OutputOptionSet outputs = new();
-        Command command = new("doctor", "Looks at the environment, the timer, the noise of the machine and the control over its page cache, before one "
-            + "measures. Takes about 15 seconds, and longer on a busy machine.");
+        Command command = new("doctor", "Checks the environment, the timer, the noise of the machine and the control over its page cache before you "
+            + "measure. Takes about 15 seconds, and longer on a busy machine.");
         outputs.AddTo(command);
         command.SetAction(async (parsed, _) =>
         {

@@ -15,7 +15,7 @@ internal static class HashCommand
         OutputOptionSet outputs = new();
         Command command = new(
             Name,
-            "Hashes files with N workers, blocking or asynchronously, and reports files per second, how many reads were really in flight, and proof of where "
+            "Hashes files with N workers, blocking or asynchronously. Reports files per second, how many reads were really in flight, and proof of where "
                 + "the bytes came from.");
         options.AddTo(command);
         outputs.AddTo(command);

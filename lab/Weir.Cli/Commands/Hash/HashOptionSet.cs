@@ -33,21 +33,23 @@ internal sealed class HashOptionSet
         ["none"] = false,
     };
 
-    private readonly TextOption _input = TextOption.Of("--input", null, "DIR", "Where the files are. Missing ones are made");
+    private readonly TextOption _input = TextOption.Of("--input", null, "DIR", "The directory of the files. Missing files are created");
     private readonly TextOption _files = TextOption.Of("--files", null, "N", "How many files. Default 512");
     private readonly TextOption _size = TextOption.Of("--size", null, "SIZE", "The size of a file. Default 16MiB");
     private readonly TextOption _rounds = TextOption.Of("--rounds", null, "N", "Rounds of each arm; each hashes all files. Default 10");
     private readonly TextOption _workers = TextOption.Of("--workers", null, "N,N,...", "How many workers. Default 16");
-    private readonly Option<bool> _async = new("--async") { Description = "The asynchronous arm instead of the synchronous one" };
+    private readonly Option<bool> _async = new("--async") { Description = "Measure the asynchronous arm instead of the synchronous one" };
     private readonly TextOption _arms =
         TextOption.Of("--arms", null, "ARM,...", "sync, async, direct and foreach (the library's loop), measured in turns. Default sync");
-    private readonly TextOption _cache = TextOption.Of("--cache", null, "STATE", "drop (cold page cache), warm, or direct (past it). Default drop");
+    private readonly TextOption _cache =
+        TextOption.Of("--cache", null, "STATE", "drop (cold page cache), warm, or direct (bypassing the page cache). Default drop");
     private readonly TextOption _buffer =
-        TextOption.Of("--buffer", null, "SIZE", "Bytes of a read. Default 4096, which is what MD5.HashData reads; 1MiB past the page cache");
-    private readonly TextOption _inFlight = TextOption.Of("--inflight", null, "N", "The most files under way at once. Default: the workers");
-    private readonly TextOption _minThreads = TextOption.Of("--min-threads", null, "N", "Threads that the pool makes without waiting. Default: its own choice");
+        TextOption.Of("--buffer", null, "SIZE", "Bytes per read. Default 4096, which is what MD5.HashData reads; 1MiB for direct reads");
+    private readonly TextOption _inFlight = TextOption.Of("--inflight", null, "N", "The most files in progress at once. Default: the workers");
+    private readonly TextOption _minThreads =
+        TextOption.Of("--min-threads", null, "N", "Threads that the pool creates without waiting. Default: its own choice");
     private readonly TextOption _isolate = TextOption.Of("--isolate", null, "HOW",
-        "process (a new one for each round), none (one for all rounds of an arm), or auto. Default auto: a process a round when there are several arms");
+        "process (a new one for each round), none (one for all rounds of an arm), or auto. Default auto: a process per round if there are several arms");
 
     public void AddTo(Command command)
     {
@@ -67,7 +69,7 @@ internal sealed class HashOptionSet
 
         if (Find(_input) is not { Text.Length: > 0 } input)
         {
-            throw new BadInputException("--input must be the directory of the files, such as --input ./files; missing files are made in it.");
+            throw new BadInputException("--input must be the directory of the files, such as --input ./files; missing files are created in it.");
         }
 
         OptionValue? arms = Find(_arms);
@@ -81,7 +83,7 @@ internal sealed class HashOptionSet
         CacheMode cache = Find(_cache)?.OneOf(CacheWords) ?? CacheMode.Drop;
         if (!PageCache.IsControllable && (cache != CacheMode.Warm || chosen.Contains(HashArm.Direct)))
         {
-            throw new BadInputException("--cache must be warm on this system: only on Linux the page cache can be dropped or avoided without privileges.");
+            throw new BadInputException("--cache must be warm on this system; only on Linux can the page cache be dropped or bypassed without privileges.");
         }
 
         bool direct = cache == CacheMode.Direct || chosen.Contains(HashArm.Direct);
@@ -89,7 +91,7 @@ internal sealed class HashOptionSet
         long? bytes = buffer?.Bytes(1, Gibibyte);
         if (direct && bytes % AlignedBuffer.Alignment is > 0)
         {
-            throw buffer!.Bad("a multiple of 4,096 bytes for reads past the page cache");
+            throw buffer!.Bad("a multiple of 4,096 bytes for reads that bypass the page cache");
         }
 
         IReadOnlyList<int> workers = Find(_workers)?.WholeNumbers(1, MostWorkers) ?? [16];
@@ -114,6 +116,6 @@ internal sealed class HashOptionSet
         string[] words = given.Text.Split(',', StringSplitOptions.TrimEntries);
         return words.Distinct(StringComparer.OrdinalIgnoreCase).Count() == words.Length && words.All(ArmWords.ContainsKey)
             ? [.. words.Select(static w => ArmWords[w])]
-            : throw given.Bad("different ones of sync, async, direct and foreach, between commas");
+            : throw given.Bad("different arms among sync, async, direct and foreach, separated by commas");
     }
 }

@@ -51,7 +51,7 @@ internal static class HashRound
         {
             return order.Cache == CacheMode.Warm && !order.IsDirect
                 ? null
-                : "this system does not count the bytes that a process reads from a device, so nothing proves where they came from";
+                : "this system does not count the bytes that a process reads from a device, so there is no proof of where they came from";
         }
 
         long allowed = Math.Max((long)(bytes * Tolerance), Slack);

@@ -68,7 +68,7 @@ internal static class HashVerdicts
 
         if (arm.Mean(static r => r.MachineIdle) is < NoIdle and { } idle)
         {
-            return FormattableString.Invariant($"{used:0.00} of {cores} cores, and {idle * 100:0} % of the machine idle, others having the rest");
+            return FormattableString.Invariant($"{used:0.00} of {cores} cores, and {idle * 100:0} % of the machine idle; others used the rest");
         }
 
         return arm.Mean(static r => r.InFlight) is < FewestWaiting and { } waiting
@@ -82,7 +82,7 @@ internal static class HashVerdicts
         (ArmRecord Arm, string Why)[] bound = [.. arms.Select(a => (a, Why: CpuBound(a, cores)!)).Where(static b => b.Why is not null)];
         if (bound.Length == 0)
         {
-            return new Finding(FindingLevel.Note, "I/O-bound: the device decided the rates.", FindingKind.Bound);
+            return new Finding(FindingLevel.Note, "I/O-bound: the device limited the rates.", FindingKind.Bound);
         }
 
         string which = bound.Length == arms.Length ? "CPU-bound" : $"CPU-bound in {bound.Length} of {arms.Length} arms";
@@ -94,7 +94,8 @@ internal static class HashVerdicts
                         $"cores by this process, {bound.Average(static b => b.Arm.Mean(static r => r.MachineIdle) ?? 0) * 100:0} % of the machine idle");
         string arm = bound.Length == arms.Length || bound.Length <= MostNamed ? "" : $" The arms: {string.Join(", ", bound.Select(static b => b.Arm.Label))}.";
         return new Finding(FindingLevel.Doubt,
-            $"{which} ({why}). This is no I/O result: it shows what hashing costs, not what the device or the way of waiting gives.{arm}", FindingKind.Bound);
+            $"{which} ({why}). This is not an I/O result: it shows the cost of hashing, not the effect of the device or of the way of waiting.{arm}",
+            FindingKind.Bound);
     }
 
     // The number of workers is what one asks for; what the device sees is another thing.

@@ -19,16 +19,16 @@ internal static class HistoryCommand
 {
     public static Command Create(CliHost host)
     {
-        TextOption directory = TextOption.Of("--dir", null, "DIR", $"Where the history is. Default {HistoryStore.DefaultDirectory}");
+        TextOption directory = TextOption.Of("--dir", null, "DIR", $"The directory of the history. Default {HistoryStore.DefaultDirectory}");
         directory.Flag.Recursive = true;
-        TextOption arm = TextOption.Of("--arm", null, "TEXT", "Only arms with this in their name");
-        TextOption machine = TextOption.Of("--machine", null, "HASH", "Only results of this machine. Default: all, each by itself");
-        Option<bool> dirty = new("--dirty") { Description = "Also results of trees with changes, as commits of their own" };
+        TextOption arm = TextOption.Of("--arm", null, "TEXT", "Only arms whose name contains this text");
+        TextOption machine = TextOption.Of("--machine", null, "HASH", "Only results of this machine. Default: all, each separately");
+        Option<bool> dirty = new("--dirty") { Description = "Also results of trees with uncommitted changes, as separate commits" };
         CompareOptionSet compare = new();
         TextOption page = TextOption.Of("--out", null, "FILE", "Also write a page with a plot of each arm");
         page.Flag.Aliases.Add("-o");
         Option<bool> json = new("--json") { Description = "Print JSON and nothing else" };
-        Command command = new("history", "Shows the results that were kept by commit (--keep), and says at which commits a rate changed.")
+        Command command = new("history", "Shows the results kept by commit (--keep), and the commits at which a rate changed.")
         {
             directory.Flag, arm.Flag, machine.Flag, dirty, page.Flag, json,
             Add(directory, host),
@@ -57,7 +57,7 @@ internal static class HistoryCommand
             {
                 string?[] asked =
                 [
-                    isWithDirty ? null : "a clean tree (--dirty takes the others too)",
+                    isWithDirty ? null : "a clean tree (--dirty includes the others)",
                     hash is null ? null : $"the machine '{hash}'",
                     text is null ? null : $"an arm with '{text}' in its name",
                 ];
@@ -94,8 +94,8 @@ internal static class HistoryCommand
 
     private static Command Add(TextOption directory, CliHost host)
     {
-        Argument<string[]> files = new("FILE") { Description = "Result files (--export json), or pages made of them", Arity = ArgumentArity.OneOrMore };
-        Command command = new("add", "Keeps results by the commits that they were measured at.") { files };
+        Argument<string[]> files = new("FILE") { Description = "Result files (--export json), or pages made from them", Arity = ArgumentArity.OneOrMore };
+        Command command = new("add", "Keeps results by the commit at which they were measured.") { files };
         command.SetAction((parsed, _) =>
         {
             (string File, ResultFile Result)[] results =
@@ -172,7 +172,7 @@ internal static class HistoryCommand
     private static IEnumerable<string> Notes(
         IReadOnlyList<ResultFile> all, ResultFile[] results, IReadOnlyList<HistorySeries> series, ComparisonOptions options, bool isWithDirty, bool isByCommit)
     {
-        yield return FormattableString.Invariant($"Without any change one is claimed in at most {options.Alpha * 100:0.##} % of ")
+        yield return FormattableString.Invariant($"If nothing has changed, a change is still claimed in at most {options.Alpha * 100:0.##} % of ")
             + FormattableString.Invariant($"histories{(series.Count > 1 ? $"; {series.Count} series share that" : "")}.");
 
         int changed = all.Count(static r => !r.Source!.Clean);
@@ -180,22 +180,22 @@ internal static class HistoryCommand
         {
             yield return (isWithDirty, changed) switch
             {
-                (true, 1) => "1 result is of a tree with changes (+): what was changed is not known.",
-                (true, _) => $"{changed} results are of trees with changes (+): what was changed is not known.",
-                (false, 1) => "1 result of a tree with changes is left out; --dirty takes it as a commit of its own.",
-                _ => $"{changed} results of trees with changes are left out; --dirty takes them as commits of their own.",
+                (true, 1) => "1 result is from a tree with uncommitted changes (+); what was changed is not known.",
+                (true, _) => $"{changed} results are from trees with uncommitted changes (+); what was changed is not known.",
+                (false, 1) => "1 result from a tree with uncommitted changes is left out; --dirty includes it as a separate commit.",
+                _ => $"{changed} results from trees with uncommitted changes are left out; --dirty includes them as separate commits.",
             };
         }
 
         int machines = results.Select(static r => r.Machine.Hash).Distinct().Count();
         if (machines > 1)
         {
-            yield return $"The results are of {machines} machines or environments: each has its own series, and they are not compared.";
+            yield return $"The results are of {machines} machines or environments; each has its own series, and they are not compared.";
         }
 
         if (!isByCommit)
         {
-            yield return "Some commits are not in this repository, so the order is that in which they were measured.";
+            yield return "Some commits are not in this repository, so the results are in the order of measurement.";
         }
     }
 }

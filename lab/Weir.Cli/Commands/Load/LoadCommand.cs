@@ -13,8 +13,8 @@ internal static class LoadCommand
         LoadOptionSet options = new();
         Command command = new(
             "load",
-            "Pushes items through a runtime as fast as they go, verifies the results, and reports. Names in brackets are environment variables; a flag wins "
-                + "over them, and an empty one counts as unset.");
+            "Sends items through the runtimes as fast as possible, verifies the results and reports. Names in brackets are environment variables; an option "
+                + "overrides its variable, and an empty variable counts as not set.");
         options.AddTo(command);
         OutputOptionSet outputs = new();
         outputs.AddTo(command, hasOwnJson: true);
@@ -23,7 +23,7 @@ internal static class LoadCommand
             LoadSettings settings = options.Read(parsed, host.Variable);
             OutputSettings output = outputs.Read(parsed) with { Json = settings.Json };
             return output.Quiet && settings.Watch
-                ? throw new BadInputException("--quiet cannot be used with --watch, which is there to show what goes on.")
+                ? throw new BadInputException("--quiet cannot be used with --watch, which shows the run.")
                 : new LoadRun(settings, output, [.. parsed.Tokens.Select(static t => t.Value)], host).RunAsync();
         });
         return command;

@@ -35,7 +35,7 @@ internal static class MeasureCommand
             }
             catch (Exception e) when (e is TimeoutException or IOException)
             {
-                throw new BadInputException("This command is for the program itself: nobody listens to what it would measure.");
+                throw new BadInputException("This command is for the program itself; without it, nobody reads what it would measure.");
             }
 
             using StreamReader parent = new(pipe, leaveOpen: true);
@@ -64,7 +64,7 @@ internal static class MeasureCommand
             {
                 HashCommand.Name => HashRounds.RunAsync(Parse<HashOrder>(order), stop.Token),
                 MeasuringProcess.WorkerKind => WorkerRounds.RunAsync(Parse<WorkerOrder>(order), answer => Tell(answers, answer), turns, stop.Token),
-                _ => throw new BadInputException($"There is nothing to measure that is called '{kind}'."),
+                _ => throw new BadInputException($"There is no kind of measurement called '{kind}'."),
             };
             await foreach (MeasureAnswer answer in rounds.ConfigureAwait(false))
             {

@@ -18,7 +18,7 @@ internal static class NewCommand
     {
         Argument<string> directory = new("DIR")
         {
-            Description = $"Where the project goes, which is called after it. Default {DefaultDirectory}", DefaultValueFactory = static _ => DefaultDirectory,
+            Description = $"The directory of the project, which also names it. Default {DefaultDirectory}", DefaultValueFactory = static _ => DefaultDirectory,
         };
         Command command =
             new("workload", "Writes a project with code to measure: a class with methods, and a workload with set-up, parameter and check.") { directory };

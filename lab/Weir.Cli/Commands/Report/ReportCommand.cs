@@ -15,14 +15,15 @@ internal static class ReportCommand
 
     public static Command Create(CliHost host)
     {
-        Argument<string[]> files = new("FILE") { Description = "Result files (--export json), or pages made of them", Arity = ArgumentArity.OneOrMore };
+        Argument<string[]> files = new("FILE") { Description = "Result files (--export json), or pages made from them", Arity = ArgumentArity.OneOrMore };
         TextOption output = TextOption.Of("--out", null, "FILE", $"The page. Default {DefaultFile}");
         output.Flag.Aliases.Add("-o");
         TextOption export =
-            TextOption.Of("--export", null, "FORM,...", "Also write each result beside the page: md, csv, json, html, hgrm (latencies, a file an arm)");
-        Option<bool> json = new("--json") { Description = "Print the results as a list in JSON, and write no page unless --out names one" };
-        Option<bool> quiet = new("--quiet") { Description = "Do not tell which files were written" };
-        Command command = new("report", "Makes one page of result files: verdict, tables and plots, in a single file that needs no network and no script.")
+            TextOption.Of("--export", null, "FORM,...", "Also write each result beside the page: md, csv, json, html, hgrm (latencies, one file per arm)");
+        Option<bool> json = new("--json") { Description = "Print the results as a JSON list, and write no page unless --out names one" };
+        Option<bool> quiet = new("--quiet") { Description = "Do not print the names of the written files" };
+        Command command =
+            new("report", "Makes one HTML page from result files: verdict, tables and plots, in a single file that needs no network and no scripts.")
         {
             files, output.Flag, export.Flag, json, quiet,
         };

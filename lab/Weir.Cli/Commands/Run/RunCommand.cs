@@ -22,7 +22,7 @@ internal static class RunCommand
         ProgramOptionSet programs = new(options);
         Option<bool> profile = new("--profile")
         {
-            Description = "After the rounds one more, which counts in no figure: hot methods, allocations by type, and a flame graph on the page",
+            Description = "Run one more round under a profiler, which counts in no figure: hot methods, allocations by type, and a flame graph on the page",
         };
         OutputOptionSet outputs = new();
         KeepOption keep = new();

@@ -22,11 +22,12 @@ internal static class ScaleCommand
         RunOptionSet options = new(isScale: true, rounds: 6, duration: "0.3s");
         TextOption fit = TextOption.Of("--fit", null, "LAW", "usl (Universal Scalability Law) or none. Default usl");
         TextOption within = TextOption.Of("--within", null, "TIME",
-            $"When to end, after two rounds of each number of workers at least. Default {DefaultWithin}; none when --rounds or --duration is given");
+            $"The most time for the measurement, after at least two rounds of each worker count. Default {DefaultWithin}; none if --rounds or --duration is "
+                + $"given");
         OutputOptionSet outputs = new();
         KeepOption keep = new();
         Command command = new("scale",
-            "Measures a workload or your own code with several numbers of workers in turns, in processes that stay, and fits the scaling law.") { workload };
+            "Measures a workload or your own code with several worker counts in turns, in long-lived processes, and fits the scaling law.") { workload };
         options.AddTo(command);
         command.Add(fit.Flag);
         command.Add(within.Flag);

@@ -18,7 +18,7 @@ internal static class ScaleTurns
         return others.Length > 0 && fewest.Count >= ArmTurns.LeastTurns && fewest.Min() > others.Max()
             ? $"Every round with {workers} {(workers == 1 ? "worker" : "workers")} was faster than any with more (at least {Numbers.Rate(fewest.Min())} "
                 + $"against at most {Numbers.Rate(others.Max())} operations/s): the rate only falls, "
-                + $"and a law of scaling has no way up to be fitted to. It was ended after {fewest.Count} rounds each; --fit none measures them all."
+                + $"so there is no rise to fit a scaling law to. The run ended after {fewest.Count} rounds each; --fit none measures all of them."
             : null;
     }
 }

@@ -12,10 +12,11 @@ internal sealed class OutputOptionSet
     public static readonly string[] Forms = ["md", "csv", "json", "html", LatencyFiles.Form];
 
     private readonly Option<bool> _json = new("--json") { Description = "Print JSON and nothing else" };
-    private readonly TextOption _export = TextOption.Of("--export", null, "FORM,...", "Also write files: md, csv, json, html, hgrm (latencies, a file an arm)");
-    private readonly TextOption _out = TextOption.Of("--out", null, "DIR", "Where the files go. Default: here");
+    private readonly TextOption _export =
+        TextOption.Of("--export", null, "FORM,...", "Also write files: md, csv, json, html, hgrm (latencies, one file per arm)");
+    private readonly TextOption _out = TextOption.Of("--out", null, "DIR", "The directory for the files. Default: the current directory");
     private readonly Option<bool> _quiet = new("--quiet") { Description = "No progress" };
-    private readonly Option<bool> _strict = new("--strict") { Description = "Exit code 4 when the result is inconclusive" };
+    private readonly Option<bool> _strict = new("--strict") { Description = "Exit code 4 if the result is inconclusive" };
 
     /// <summary>The options.</summary>
     public IReadOnlyList<Option> Options => [_json, _export.Flag, _out.Flag, _quiet, _strict];
@@ -61,6 +62,6 @@ internal sealed class OutputOptionSet
     public static string[] FormsOf(OptionValue? export)
     {
         string[] forms = export?.Text.Split(',', StringSplitOptions.TrimEntries).Distinct().ToArray() ?? [];
-        return forms.All(static f => Forms.Contains(f)) ? forms : throw export!.Bad($"{string.Join(", ", Forms[..^1])} and {Forms[^1]}, between commas");
+        return forms.All(static f => Forms.Contains(f)) ? forms : throw export!.Bad($"{string.Join(", ", Forms[..^1])} and {Forms[^1]}, separated by commas");
     }
 }

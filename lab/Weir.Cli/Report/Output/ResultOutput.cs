@@ -59,7 +59,7 @@ internal static class ResultOutput
 
         if (settings.Exports.Contains(LatencyFiles.Form) && !LatencyFiles.Of(result, name).Any())
         {
-            host.Error.WriteLine($"weir: there is no .{LatencyFiles.Form} file, because this result has no latencies.");
+            host.Error.WriteLine($"weir: no .{LatencyFiles.Form} file was written, because this result has no latencies.");
         }
     }
 
@@ -125,7 +125,7 @@ internal static class ResultOutput
 
         if (result.Partial)
         {
-            host.Error.WriteLine("weir: stopped; what was done until then is reported as partial.");
+            host.Error.WriteLine("weir: stopped; the completed part is reported as partial.");
             return ExitCode.Interrupted;
         }
 

@@ -73,8 +73,8 @@ internal sealed class UserAssembly
             1 => new UserMember(callable[0].Type, callable[0].Method),
             0 => throw Bad(name, methods.Length == 1
                 ? WhyNot(methods[0].Type, methods[0].Method)!
-                : $"has {methods.Length} overloads in {_file}, and none is without parameters or with a CancellationToken alone"),
-            _ => throw Bad(name, $"has {callable.Length} overloads in {_file} that could be measured; one of them needs another name"),
+                : $"has {methods.Length} overloads in {_file}, and none without parameters or with only a CancellationToken"),
+            _ => throw Bad(name, $"has {callable.Length} overloads in {_file} that can be measured; rename one of them"),
         };
     }
 
@@ -100,7 +100,7 @@ internal sealed class UserAssembly
             .Select(static m => $"{UserMember.NameOf(m.Type)}.{m.Method.Name}")
             .Distinct()];
         IReadOnlyList<string> near = NearestNames.Of(name, names);
-        return near.Count == 0 ? ", nor anything else that can be measured" : $"; the nearest {(near.Count == 1 ? "is" : "are")} {string.Join(", ", near)}";
+        return near.Count == 0 ? ", nor anything else measurable" : $"; the nearest {(near.Count == 1 ? "is" : "are")} {string.Join(", ", near)}";
     }
 
     private IEnumerable<(Type Type, MethodInfo Method)> Methods() => _types
@@ -124,19 +124,19 @@ internal sealed class UserAssembly
 
     private static string? WhyNotObject(Type type) =>
         !type.IsClass ? "is not a class"
-        : type.IsAbstract ? "is abstract, so there is no object of it"
-        : type.ContainsGenericParameters ? "is generic; give it a class with its type arguments as its base"
+        : type.IsAbstract ? "is abstract, so it has no objects"
+        : type.ContainsGenericParameters ? "is generic; derive a class from it with type arguments"
         : null;
 
     private static string? WhyNot(Type type, MethodInfo method) =>
-        method.IsGenericMethod || type.ContainsGenericParameters ? "is generic; give it a method without type parameters that calls it"
+        method.IsGenericMethod || type.ContainsGenericParameters ? "is generic; write a method without type parameters that calls it"
         : !method.IsStatic && WhyNotObject(type) is not null ? "is an instance method, and its class " + WhyNotObject(type)
         : method.GetParameters() is { Length: > 0 } parameters && !(parameters.Length == 1 && parameters[0].ParameterType == typeof(CancellationToken))
-            ? $"takes ({string.Join(", ", parameters.Select(static p => UserParameter.NameOf(p.ParameterType)))}); a method that is measured has no "
-                + $"parameters, or a CancellationToken: make them properties of its class, and set them with --param"
+            ? $"takes ({string.Join(", ", parameters.Select(static p => UserParameter.NameOf(p.ParameterType)))}); a measured method has no "
+                + $"parameters, or a CancellationToken; make them properties of its class, and set them with --param"
         : method.ReturnType.IsByRefLike || method.ReturnType.IsByRef ? "returns a reference, which cannot be kept as a result"
         : method.ReturnType == typeof(void) && method.IsDefined(typeof(AsyncStateMachineAttribute))
-        ? "is async void, so nobody can tell when it ends; let it return a Task"
+        ? "is async void, so its end cannot be detected; let it return a Task"
         : null;
 
     private static Type[] TypesOf(Assembly assembly)

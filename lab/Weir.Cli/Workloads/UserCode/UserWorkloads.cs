@@ -17,7 +17,7 @@ internal static class UserWorkloads
         UserMember[] members = [.. names.Select(assembly.Find)];
         return members is [{ Method: null } only] ? new ClassWorkload(name, only, values)
             : members.FirstOrDefault(static m => m.Method is null) is { } member
-            ? throw new BadInputException($"--groups with --method are for methods; '{member.Name}' is a class, which knows the group of each worker itself.")
+            ? throw new BadInputException($"--groups with --method is for methods; '{member.Name}' is a class, which gets the group of each worker itself.")
             : new MethodWorkload(name, members, values);
     }
 

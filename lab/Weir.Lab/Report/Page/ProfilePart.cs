@@ -13,8 +13,8 @@ internal static class ProfilePart
     public static void Append(StringBuilder page, ArmRecord arm, ProfileRecord profile, string id)
     {
         page.Append("<p class=\"quiet\">").Append(HtmlPage.Html(
-            "From one more round after the others, which is in no other figure. Each millisecond, or less often on a busy machine, it is looked where the "
-                + "threads are; those that wait do not count. A method that the compiler inlined counts for its caller."))
+            "From one more round after the others, which counts in no other figure. Every millisecond, or less often on a busy machine, the stacks of the "
+                + "threads are sampled; waiting threads do not count. An inlined method counts for its caller."))
             .Append("</p>\n");
         if (profile.Samples > 0)
         {

@@ -21,12 +21,12 @@ public class BenchArgumentsTests
     }
 
     [Theory]
-    [InlineData("--export pdf", "--export must be md, csv, json and html, between commas; it is 'pdf'.")]
-    [InlineData("--export", "--export must be md, csv, json and html, between commas; it is absent.")]
+    [InlineData("--export pdf", "--export must be md, csv, json and html, separated by commas; it is 'pdf'.")]
+    [InlineData("--export", "--export must be md, csv, json and html, separated by commas; it is absent.")]
     [InlineData("--out --quiet", "--out must be a directory; it is absent.")]
-    [InlineData("--export md --exporters csv", "--export and --exporters are the same thing; give one of them, once.")]
-    [InlineData("--out a --artifacts b", "--out and --artifacts are the same thing; give one of them, once.")]
-    [InlineData("--export md --export csv", "--export and --exporters are the same thing; give one of them, once.")]
+    [InlineData("--export md --exporters csv", "--export and --exporters mean the same; give only one of them, once.")]
+    [InlineData("--out a --artifacts b", "--out and --artifacts mean the same; give only one of them, once.")]
+    [InlineData("--export md --export csv", "--export and --exporters mean the same; give only one of them, once.")]
     public void Parse_BadValue_IsOneClearLine(string given, string message) =>
         Assert.Equal(message, Assert.Throws<BadInputException>(() => BenchArguments.Parse(given.Split(' '))).Message);
 
@@ -36,7 +36,7 @@ public class BenchArgumentsTests
         LoadResult result = await new CliUnderTest().RunAsync("bench --filter *.NoSuchBenchmark --quiet");
 
         Assert.Equal(1, result.ExitCode);
-        Assert.Equal("weir: no benchmark was run; without --quiet or --json BenchmarkDotNet says why.\n", result.Error);
+        Assert.Equal("weir: no benchmark was run; to see why, run it without --quiet and --json.\n", result.Error);
         Assert.Empty(result.Out);
     }
 

@@ -160,7 +160,7 @@ public class CompareTests
 
     [Theory(Timeout = 300_000)]
     [InlineData("warming", "stopped before anything was measured")]
-    [InlineData("[3/", "stopped; what was done until then is reported as partial")]
+    [InlineData("[3/", "stopped; the completed part is reported as partial")]
     public async Task Compare_IsStopped_EndsAsInterrupted(string stopsAt, string said)
     {
         CliUnderTest cli = new() { UseProcesses = true, StopsAt = stopsAt == "warming" ? null : stopsAt, Stop = new CancellationToken(stopsAt == "warming") };
@@ -204,7 +204,7 @@ public class CompareTests
         ResultFile Compare(params string[] across) => ResultComparing.Compare(("a", a), ("b", b), new ComparisonOptions(), across, []);
 
         Assert.Equal(
-            "'a' and 'b' differ in grain (absent and 20 us), rate (5/s and absent): add --across grain,rate when that is what they are compared for.",
+            "'a' and 'b' differ in grain (absent and 20 us), rate (5/s and absent): add --across grain,rate if that is what you want to compare.",
             Assert.Throws<BadInputException>(() => Compare()).Message);
         Assert.Contains("add --across rate when", Assert.Throws<BadInputException>(() => Compare("grain")).Message, StringComparison.Ordinal);
         ResultFile compared = Compare("grain", "rate");

@@ -117,7 +117,7 @@ public class GitCompareTests
     {
         LoadResult result = await new CliUnderTest().RunAsync("compare --git a..b --method N.C.M");
 
-        Assert.Equal((1, "weir: --git and --project go together, and bring what is compared: --git main..HEAD --project src/MyLib --method "
+        Assert.Equal((1, "weir: --git and --project must be used together, and select what is compared: --git main..HEAD --project src/MyLib --method "
             + "Namespace.Class.Method.\n"), (result.ExitCode, result.Error));
     }
 

@@ -26,13 +26,13 @@ public class HashVerdictsTests
     [Fact]
     public void Problem_NoCounter_ProvesNothingButWarm()
     {
-        Assert.Contains("nothing proves", HashRound.Problem(Order(CacheMode.Drop), 100, 100 * Mebibyte, null), StringComparison.Ordinal);
+        Assert.Contains("no proof", HashRound.Problem(Order(CacheMode.Drop), 100, 100 * Mebibyte, null), StringComparison.Ordinal);
         Assert.Null(HashRound.Problem(Order(CacheMode.Warm), 100, 100 * Mebibyte, null));
     }
 
     [Theory]
     [InlineData(1.99, 0.4, 16, "1.99 of 2 cores")]
-    [InlineData(1.2, 0.02, 16, "1.20 of 2 cores, and 2 % of the machine idle, others having the rest")]
+    [InlineData(1.2, 0.02, 16, "1.20 of 2 cores, and 2 % of the machine idle; others used the rest")]
     [InlineData(0.8, 0.5, 0.1, "0.80 of 2 cores, and 0.1 reads waiting on average")]
     [InlineData(0.8, 0.5, 12, null)]
     public void CpuBound_ProcessorsOrDevice_IsTold(double cores, double idle, double waiting, string? why) =>
@@ -51,7 +51,7 @@ public class HashVerdictsTests
     [Fact]
     public void Judge_DeviceDecides_IsAnIoResult() =>
         Assert.Contains(HashVerdicts.Judge(Result(Arm("sync", 0.5, 0.6, 14)), interleaved: true).Findings,
-            static f => f is { Level: FindingLevel.Note, Text: "I/O-bound: the device decided the rates." });
+            static f => f is { Level: FindingLevel.Note, Text: "I/O-bound: the device limited the rates." });
 
     [Fact]
     public void Judge_FewReadsOfManyFilesWait_SaysThatTheyQueued()

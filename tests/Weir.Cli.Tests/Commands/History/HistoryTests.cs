@@ -43,7 +43,7 @@ public class HistoryTests
         LoadResult with = await RunAsync(directory, "--dirty --json");
 
         Assert.Contains("weir history   6 results of 6 commits", without.Out, StringComparison.Ordinal);
-        Assert.Contains("1 result of a tree with changes is left out; --dirty takes it", without.Out, StringComparison.Ordinal);
+        Assert.Contains("1 result from a tree with uncommitted changes is left out; --dirty includes it", without.Out, StringComparison.Ordinal);
         Assert.Equal(
             [Short(5), Short(5) + "+"], with.Json[0].GetProperty("points").EnumerateArray().Select(static p => p.GetProperty("name").GetString()).TakeLast(2));
     }
@@ -61,7 +61,7 @@ public class HistoryTests
         Assert.Equal([("aaaaaa", 10, 0), ("bbbbbb", 10, 0)], both.Json.EnumerateArray()
             .Select(static s => (s.GetProperty("machine").GetString()!, s.GetProperty("points").GetArrayLength(), s.GetProperty("changes").GetArrayLength())));
         Assert.Equal("bbbbbb", Assert.Single(one.Json.EnumerateArray()).GetProperty("machine").GetString());
-        Assert.Contains("The results are of 2 machines or environments: each has its own series", text.Out, StringComparison.Ordinal);
+        Assert.Contains("The results are of 2 machines or environments; each has its own series", text.Out, StringComparison.Ordinal);
     }
 
     [Fact(Timeout = 300_000)]
@@ -130,12 +130,12 @@ public class HistoryTests
 
         Assert.True(first.ExitCode == 0 && File.Exists(first.Out.Trim()["kept ".Length..]), first.Error);
         Assert.Equal(1, second.ExitCode);
-        Assert.StartsWith("weir: This result is in the history already, as '", second.Error, StringComparison.Ordinal);
+        Assert.StartsWith("weir: The history already has this result, as '", second.Error, StringComparison.Ordinal);
     }
 
     [Theory(Timeout = 300_000)]
     [InlineData("partial", "it is partial")]
-    [InlineData("nowhere", "it has no commit: it was not measured in a git repository")]
+    [InlineData("nowhere", "it has no commit, because it was not measured in a git repository")]
     [InlineData("invalid", "it is invalid")]
     public async Task Add_AResultThatCannotBeKept_SaysWhy(string kind, string why)
     {
@@ -194,7 +194,7 @@ public class HistoryTests
         LoadResult ran = await new CliUnderTest().RunAsync(arguments.Replace("a.json b.json", $"{directory.File("a.json")} {directory.File("b.json")}",
             StringComparison.Ordinal).Replace("--keep", $"--keep-in {directory.File("h")}", StringComparison.Ordinal));
 
-        Assert.Equal((1, "weir: --keep is for what is measured of this commit: not for stored results, which 'weir history add' keeps, nor for the commits of "
+        Assert.Equal((1, "weir: --keep is for what is measured at this commit, not for stored results, which 'weir history add' keeps, nor for the commits of "
             + "--git.\n"), (ran.ExitCode, ran.Error));
     }
 

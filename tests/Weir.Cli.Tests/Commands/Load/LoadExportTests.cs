@@ -115,6 +115,6 @@ public class LoadExportTests
     {
         LoadResult result = await new CliUnderTest().RunAsync($"{Small} --watch");
 
-        Assert.Equal((1, "weir: --quiet cannot be used with --watch, which is there to show what goes on.\n"), (result.ExitCode, result.Error));
+        Assert.Equal((1, "weir: --quiet cannot be used with --watch, which shows the run.\n"), (result.ExitCode, result.Error));
     }
 }

@@ -107,7 +107,7 @@ public class LoadRunTests
         Assert.Equal(["true", "true"], result.Values("partial"));
         Assert.Equal("none (no pass was completed)", result.Value("checksum"));
         Assert.Contains("concurrent (partial)", result.Out, StringComparison.Ordinal);
-        Assert.EndsWith($"weir: stopped; what was done until then is reported as partial.{Environment.NewLine}", result.Error, StringComparison.Ordinal);
+        Assert.EndsWith($"weir: stopped; the completed part is reported as partial.{Environment.NewLine}", result.Error, StringComparison.Ordinal);
     }
 
     [Fact(Timeout = 300_000)]

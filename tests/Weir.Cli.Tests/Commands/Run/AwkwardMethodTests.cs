@@ -53,7 +53,8 @@ public class AwkwardMethodTests
 
         Assert.Equal(130, result.ExitCode);
         Assert.Equal(
-            "weir: Hanging x 2: waiting for a worker to end its first operation; it is given up at --timeout.\nweir: stopped before anything was measured.\n",
+            "weir: Hanging x 2: waiting for a worker to end its first operation; it is abandoned after --timeout.\nweir: stopped before anything was "
+                + "measured.\n",
             result.Error);
     }
 
@@ -63,7 +64,7 @@ public class AwkwardMethodTests
         LoadResult result = await RunAsync("Leaving", "--rounds 1 --quiet");
 
         Assert.Equal(1, result.ExitCode);
-        Assert.Equal("weir: A measuring process ended with code 0 before all was measured.\n", result.Error);
+        Assert.Equal("weir: A measuring process ended with code 0 before everything was measured.\n", result.Error);
     }
 
     [Fact(Timeout = 300_000)]

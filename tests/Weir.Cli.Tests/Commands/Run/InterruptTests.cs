@@ -35,7 +35,7 @@ public partial class InterruptTests
         if (!partial.Has(FindingLevel.Invalid))
         {
             Assert.Equal(130, result.ExitCode);
-            Assert.EndsWith("weir: stopped; what was done until then is reported as partial.\n", result.Error, StringComparison.Ordinal);
+            Assert.EndsWith("weir: stopped; the completed part is reported as partial.\n", result.Error, StringComparison.Ordinal);
         }
     }
 

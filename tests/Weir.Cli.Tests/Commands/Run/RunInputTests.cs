@@ -22,22 +22,24 @@ public class RunInputTests
     [InlineData("run cpu --grain 0s", "--grain must be a time from 1 us to 10 s such as 10us; it is '0s'.")]
     [InlineData("run noop --rate 0", "--rate must be a number of operations per second from 0.1 to 10,000,000 such as 1000/s; it is '0'.")]
     [InlineData("run noop --max-inflight 5", "--max-inflight needs --rate.")]
-    [InlineData("run noop --groups a:1", "--groups needs the workload channel, or several methods of an assembly; all workers of the others do the same.")]
+    [InlineData(
+        "run noop --groups a:1", "--groups needs the workload channel, or several methods of an assembly; in other workloads, all workers do the same.")]
     [InlineData("run channel --groups producers:1,eaters:1", "--groups of channel must be producers:N,consumers:M.")]
     [InlineData("run channel --groups producers",
-        "--groups must be different names with a number of workers each, such as producers:1,consumers:7; it is 'producers'.")]
+        "--groups must be different names, each with a number of workers, such as producers:1,consumers:7; it is 'producers'.")]
     [InlineData(
-        "run channel --groups producers:1,consumers:1 --workers 2", "--workers and --groups cannot be used together; the groups have their own numbers.")]
-    [InlineData("run channel --groups producers:1,consumers:1 --rate 5", "--rate needs workers that all do the same, so it cannot be used with --groups.")]
-    [InlineData("run --assembly x.dll", "--assembly and --method go together: --assembly X.dll --method Namespace.Class.Method.")]
+        "run channel --groups producers:1,consumers:1 --workers 2",
+        "--workers and --groups cannot be used together; each group has its own number of workers.")]
+    [InlineData("run channel --groups producers:1,consumers:1 --rate 5", "--rate cannot be used with --groups, because all workers must do the same.")]
+    [InlineData("run --assembly x.dll", "--assembly and --method must be used together: --assembly X.dll --method Namespace.Class.Method.")]
     [InlineData("run --assembly /no/such.dll --method A.B", "--assembly must be an assembly that exists; it is '/no/such.dll'.")]
-    [InlineData("run noop --assembly x.dll --method A.B", "WORKLOAD cannot be used with --assembly, which brings its own.")]
+    [InlineData("run noop --assembly x.dll --method A.B", "WORKLOAD cannot be used with --assembly, which has its own.")]
     [InlineData("scale noop --fit line", "--fit must be usl or none; it is 'line'.")]
     [InlineData("compare noop noop:colour=red", "A workload is NAME or NAME:grain=TIME,workers=N,gc=wks; 'noop:colour=red' has 'colour=red'.")]
     [InlineData("compare noop:workers=0 noop", "workers of 'noop:workers=0' must be a whole number from 1 to 4,096; it is '0'.")]
     [InlineData("run noop --gc fast", "--gc must be wks or svr; it is 'fast'.")]
     [InlineData("compare noop:gc=fast noop", "gc of 'noop:gc=fast' must be wks or svr; it is 'fast'.")]
-    [InlineData("compare noop noop --across grain", "--across is for two stored results; workloads that are measured in turns say themselves what differs.")]
+    [InlineData("compare noop noop --across grain", "--across is for two stored results; for workloads measured in turns, the command line says what differs.")]
     [InlineData("compare noop noop --margin 0", "--margin must be a share from 0.01% to 90% such as 3% or 0.03; it is '0'.")]
     [InlineData("compare noop noop --alpha 60%", "--alpha must be a share from 0.01% to 49% such as 3% or 0.03; it is '60%'.")]
     [InlineData("compare noop /no/such.json", "The result file '/no/such.json' cannot be read: ")]
@@ -56,9 +58,9 @@ public class RunInputTests
     [Theory(Timeout = 300_000)]
     [InlineData("Weir.Cli.Tests.Commands.Run.SampleMethods.Missing", "is not in Weir.Cli.Tests.dll; the nearest are .*SampleMethods.*")]
     [InlineData(
-        "Weir.Cli.Tests.Commands.Run.SampleMethods.Overloaded", "has 2 overloads in Weir.Cli.Tests.dll that could be measured; one of them needs another name")]
+        "Weir.Cli.Tests.Commands.Run.SampleMethods.Overloaded", "has 2 overloads in Weir.Cli.Tests.dll that can be measured; rename one of them")]
     [InlineData("Weir.Cli.Tests.Commands.Run.SampleMethods.WithArgument",
-        @"takes \(int\); a method that is measured has no parameters, or a CancellationToken: make them properties of its class, and set them with --param")]
+        @"takes \(int\); a measured method has no parameters, or a CancellationToken; make them properties of its class, and set them with --param")]
     public async Task Run_MethodThatCannotBeMeasured_IsOneClearLine(string method, string why)
     {
         LoadResult result = await new CliUnderTest().RunAsync($"run --assembly {typeof(SampleMethods).Assembly.Location} --method {method}");

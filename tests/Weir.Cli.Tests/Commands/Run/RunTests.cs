@@ -128,9 +128,9 @@ public class RunTests
         string? Peak(params double[][] rates) => ScaleTurns.PeakAtFewest([.. rates.Select(static (r, i) => (1 << i, (IReadOnlyList<double>)r))]);
 
         Assert.Equal(
-            "Every round with 1 worker was faster than any with more (at least 44.0 M against at most 23.0 M operations/s): the rate only falls, and a law of "
-            + "scaling has no way up to be fitted to. "
-            + "It was ended after 2 rounds each; --fit none measures them all.",
+            "Every round with 1 worker was faster than any with more (at least 44.0 M against at most 23.0 M operations/s): the rate only falls, so there "
+            + "is no "
+            + "rise to fit a scaling law to. The run ended after 2 rounds each; --fit none measures all of them.",
             Peak([45e6, 44e6], [23e6, 15e6], [12e6, 11e6]));
         Assert.Null(Peak([45e6], [23e6]));
         Assert.Null(Peak([45e6, 44e6], [44.5e6, 23e6]));
@@ -180,7 +180,7 @@ public class RunTests
         LoadResult result = await new CliUnderTest().RunAsync($"run noop --workers 1 --gc {other} {Short}");
 
         Assert.Equal(1, result.ExitCode);
-        Assert.StartsWith($"weir: The collector '{other}' cannot be had here", result.Error, StringComparison.Ordinal);
+        Assert.StartsWith($"weir: The collector '{other}' is not available here", result.Error, StringComparison.Ordinal);
     }
 
     private static async Task<ResultFile> RunAsync(string arguments)

@@ -20,7 +20,7 @@ internal static class SampleResults
             Fits =
             [
                 Fit("channel", null),
-                Fit("lock", "Fewer than 2 points lie below half the peak, so the way up was not measured."),
+                Fit("lock", "Fewer than 2 points lie below half the peak, so the rise was not measured."),
             ],
             Comparisons =
             [

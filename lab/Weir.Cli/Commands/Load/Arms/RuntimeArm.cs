@@ -18,7 +18,7 @@ internal sealed class RuntimeArm(IExecutionRuntime runtime, LoadWork work, LoadS
         get
         {
             RuntimeStatistics statistics = runtime.Statistics;
-            return statistics.Succeeded + statistics.Unsuccessful;
+            return statistics.Succeeded + statistics.FailedOrCancelled;
         }
     }
 

@@ -27,11 +27,12 @@ internal sealed class LoadOptionSet
     };
 
     private readonly TextOption _count = TextOption.Of(
-        "--count", "COUNT", "N", "Items of a pass. Default 500,000, or fewer when their work takes more than about a second in sum; the lines of --input");
+        "--count", "COUNT", "N", "Items per pass. Default 500,000, or fewer if their work takes more than about a second in total; the lines of --input");
     private readonly TextOption _batchSize = TextOption.Of("--batch-size", "BATCH_SIZE", "N", "Items of a call. Default: all");
     private readonly TextOption _runtime = TextOption.Of("--runtime", "RUNTIME", "KIND", "direct, concurrent, parallel, auto or all. Default all");
     private readonly TextOption _concurrency =
-        TextOption.Of("--concurrency", "CDC_CONCURRENCY", "N", "Items in flight of the concurrent runtime, and the most of the auto runtime. Default 100");
+        TextOption.Of(
+            "--concurrency", "CDC_CONCURRENCY", "N", "Items in flight in the concurrent runtime, and the most in flight in the auto runtime. Default 100");
     private readonly TextOption _parallelSize =
         TextOption.Of("--parallel-size", "CDC_PARALLEL_SIZE", "N", "Threads of the parallel runtime. Default: one less than processors, at least 1");
     private readonly TextOption _timeout = TextOption.Of("--timeout", "CDC_TIMEOUT", "SECONDS", "Time limit of an item. Default: none");
@@ -39,16 +40,16 @@ internal sealed class LoadOptionSet
         "--preserve-order", "PRESERVE_ORDER", "BOOL", "Outcomes as an array in input order (true), or as a stream as items end (false). Default true");
     private readonly TextOption _warmup = TextOption.Of("--warmup", "WARMUP", "N", "Items of a warm-up pass. Default: a fiftieth of the count, at most 10,000");
     private readonly TextOption _json = TextOption.Of("--json", "JSON", "BOOL", "Print JSON and nothing else");
-    private readonly TextOption _trials = TextOption.Of("--trials", null, "N", "Windows of at least a second that are measured of each. Default 5");
+    private readonly TextOption _trials = TextOption.Of("--trials", null, "N", "How many windows of at least a second to measure for each arm. Default 5");
     private readonly TextOption _workload = TextOption.Of("--workload", null, "KIND", $"The work of an item: {BuiltIns.Names}. Default noop");
     private readonly TextOption _grain = TextOption.Of("--grain", null, "SIZE",
         "How much work: a time such as 10us or 1ms, or bytes such as 1KB for alloc and hash. Default 10us; io and delay 1ms; alloc 1KB; hash 64KB");
     private readonly TextOption _failRate = TextOption.Of("--fail-rate", null, "SHARE", "The share of items that fail, from 0 to 1. Default 0");
-    private readonly TextOption _sweep = TextOption.Of("--sweep", null, "N,N,...", "Several parallel sizes and concurrencies in one run");
-    private readonly TextOption _input = TextOption.Of("--input", null, "FILE", "Take the lines of a file as items; their SHA-256 is the work");
-    private readonly Option<bool> _peers = new("--peers") { Description = "Measure in the same run what one would write without Weir" };
+    private readonly TextOption _sweep = TextOption.Of("--sweep", null, "N,N,...", "Measure several parallel sizes and concurrencies in one run");
+    private readonly TextOption _input = TextOption.Of("--input", null, "FILE", "Use the lines of a file as items; the work is their SHA-256 hash");
+    private readonly Option<bool> _peers = new("--peers") { Description = "Also measure what one would write without Weir, in the same run" };
     private readonly Option<bool> _watch =
-        new("--watch") { Description = "Show throughput, items in flight, limit, percentiles and errors while it runs; takes the time of each item" };
+        new("--watch") { Description = "Show throughput, items in flight, limit, percentiles and errors during the run; this times each item" };
 
     public LoadOptionSet()
     {
@@ -89,7 +90,7 @@ internal sealed class LoadOptionSet
         int batch = batchSize?.WholeNumber(1, LargestBatch) ?? count;
         if (batch > LargestBatch)
         {
-            throw new BadInputException($"A count above {Numbers.Grouped(LargestBatch)} needs a --batch-size, because a batch is held in memory.");
+            throw new BadInputException($"A count above {Numbers.Grouped(LargestBatch)} needs a --batch-size, because each batch is held in memory.");
         }
 
         bool peers = parsed.GetValue(_peers);

@@ -90,7 +90,7 @@ internal static class LoadResults
     {
         if (settings.Watch)
         {
-            yield return new Finding(FindingLevel.Note, "Each item was counted and timed for --watch, which is part of the figures.");
+            yield return new Finding(FindingLevel.Note, "Each item was counted and timed for --watch; the figures include that.");
         }
 
         string[] compiled = [.. trials.Arms.Select(static a => (a.Name, Methods: a.Counted.Sum(static w => w.Resources.CompiledMethods)))

@@ -38,12 +38,13 @@ internal static class LoadTable
     {
         string windows = settings.Trials == 1 ? "one window" : $"{(result.Partial ? "up to " : "")}{settings.Trials} windows that took turns with the others";
         yield return $"items/s       median [min..max] of {windows}";
-        yield return "ns/item       time on the wall; above direct: beyond an item of the direct runtime";
+        yield return "ns/item       elapsed time; above direct: beyond an item of the direct runtime";
         yield return "B, CPU, GC    of the whole process with the work itself; CPU seconds and collections per million items";
         if (settings.Peers)
         {
-            yield return "x             times as many items/s as the plain loop, as Parallel.ForEachAsync";
-            yield return $"peers         up to {Numbers.Grouped(settings.PeerDegree)} items under way; each result stored in an array in input order, as the "
+            yield return "x             items/s relative to the plain loop, and to Parallel.ForEachAsync";
+            yield return $"peers         up to {Numbers.Grouped(settings.PeerDegree)} items in flight; each result is stored in an array in input order, as "
+                + $"the "
                 + $"runtimes do";
         }
     }

@@ -44,9 +44,10 @@ internal static class DepthFigure
             "depth",
             "In flight by workers",
             reads
-                ? "What the device sees: threads that wait inside a read, on average (point) and at most (whisker). The number of workers is what was asked "
-                    + "for; where this is lower, reads queued for threads of the pool or for a processor."
-                : "Operations under way at once, on average (point) and at most (whisker).",
+                ? "What the device sees: threads that wait inside a read, on average (point) and at most (whisker). The number of workers is what was "
+                    + "requested; "
+                    + "where this is lower, reads waited for a pool thread or a processor."
+                : "Operations in flight at once, on average (point) and at most (whisker).",
             [.. names.Select(static (n, i) => (i, n, false))],
             [new Panel("", Draw)],
             Table.Of(

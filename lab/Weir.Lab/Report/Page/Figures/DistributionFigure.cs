@@ -38,7 +38,7 @@ internal static class DistributionFigure
             "distribution",
             "Distribution of the latencies",
             (corrected ? "Solid: from the time at which an operation should have started. Dashed: from the time at which it did start. " : "")
-                + "The height is the share of the operations that took about so long, the highest being full height; the mark stands at the median. The "
+                + "The height is the share of the operations that took about that long, relative to the highest; the mark is the median. The "
                 + "slowest operation in 10,000 is where it ends."
                 + (workers.Length > MostPanels ? $" The {MostPanels} most workers are drawn; the table has all." : ""),
             SpectrumFigure.Legend(names, corrected),

@@ -22,7 +22,7 @@ internal static class HistoryFigure
         return new Figure(
             id,
             title,
-            "A point is the median of one result's rounds, the whisker the interval of that median. A line from top to bottom stands at the first commit with "
+            "A point is the median of one result's rounds, the whisker the interval of that median. A vertical line marks the first commit with "
                 + "a new rate. A plus sign marks a tree with changes.",
             [],
             [.. series.Select((s, i) => new Panel($"{s.Name}, {s.Unit}/s", width => Draw(s, i, width)))],

@@ -55,7 +55,8 @@ internal static class RatesFigure
         return new Figure(
             "rates",
             "Rates of the rounds",
-            "A ring is a round, the filled mark the median. The line is the median's interval: between two of the rounds, at least 95 % sure from six "
+            "A ring is a round, the filled mark is the median. The line is the median's interval between two of the rounds, with at least 95 % certainty from "
+            + "six "
                 + "rounds on.",
             [],
             [new Panel("", Draw)],

@@ -46,7 +46,7 @@ internal static class RatioFigure
             "ratio",
             "Ratio with its interval",
             FormattableString.Invariant(
-                $"How many times as much per second: the point is the estimate, the line its {(1 - rows[0].Alpha) * 100:0.#} % interval. Within the shaded ")
+                $"The ratio of the rates: the point is the estimate, the line is its {(1 - rows[0].Alpha) * 100:0.#} % interval. Within the shaded ")
                     + FormattableString.Invariant($"zone ({margin * 100:0.#} % either way) two things count as equal; a line that leaves it on both sides of ")
                     + FormattableString.Invariant($"an edge leaves the question open.")
                 + (result.Comparisons.Count > MostRows ? $" The first {MostRows} are drawn; the table has all." : ""),

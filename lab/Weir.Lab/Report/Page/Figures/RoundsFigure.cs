@@ -44,8 +44,8 @@ internal static class RoundsFigure
             "rounds",
             "Rounds in order",
             canary.Length > 0
-                ? "Each round's rate, relative to the median of its arm. The dashed line is the canary: how fast work that is always the same ran just before "
-                    + "the round, 1 being an undisturbed machine. Where both fall together, the machine was disturbed."
+                ? "Each round's rate, relative to the median of its arm. The dashed line is the canary: how fast a fixed piece of work ran just before "
+                    + "the round; 1 is an undisturbed machine. Where both fall together, the machine was disturbed."
                 : "Each round's rate, relative to the median of its arm.",
             [.. names.Select(static (n, i) => (i, n, false)), .. canary.Length > 0 ? [(names.Length, "canary", true)] : Array.Empty<(int, string, bool)>()],
             [new Panel("", Draw)],

@@ -61,9 +61,10 @@ internal static class SpectrumFigure
             "spectrum",
             "Latency by percentile",
             corrected
-                ? "Solid: from the time at which an operation should have started. Dashed: from the time at which it did start, which hides what waited "
+                ? "Solid: from the time at which an operation should have started. Dashed: from the time at which it did start, which hides the operations "
+                    + "that waited "
                     + "behind a stall. The last point is the slowest operation."
-                : "From the start of an operation to its end (service time); the time that it waited to be started is not in it. The last point is the "
+                : "From the start of an operation to its end (service time); the wait for its start is not included. The last point is the "
                     + "slowest operation.",
             Legend(names, corrected),
             [.. all.GroupBy(static s => s.Arm.Workers).Select(g => new Panel(g.Key == 1 ? "1 worker" : $"{g.Key} workers", width => Draw(g, width)))],

@@ -28,7 +28,7 @@ internal static class WorkersFigure
             int step = (shares.Length + MostTicks - 1) / MostTicks;
             Scale workers =
                 Scale.Numbered(0, shares.Length, Enumerable.Range(0, shares.Length).Where(i => i % step == 0).Select(static i => (i + 0.5, $"{i + 1}")));
-            PlotFrame plot = new(width, Height, workers, share, "", $"{arm.Label}: share of each worker, 1x being its due");
+            PlotFrame plot = new(width, Height, workers, share, "", $"{arm.Label}: share of each worker; 1x is an equal share");
             for (int i = 0; i < shares.Length; i++)
             {
                 plot.Bar(i + 0.1, i + 0.9, shares[i], Array.IndexOf(names, arm.Name));
@@ -41,7 +41,7 @@ internal static class WorkersFigure
         return new Figure(
             "workers",
             "Work of each worker",
-            "What each worker did in all rounds together, 1x being an equal share."
+            "The work of each worker in all rounds together; 1x is an equal share."
                 + (arms.Length > MostPanels ? $" The {MostPanels} arms with the most workers are drawn; the table has all." : ""),
             [.. names.Select(static (n, i) => (i, n, false)).Where(x => arms.Any(a => a.Arm.Name == x.n))],
             [.. arms.OrderByDescending(static x => x.Arm.Workers).Take(MostPanels).Select(x => new Panel("", width => Draw(x.Arm, x.Shares, width)))],
