@@ -165,7 +165,7 @@ public class UserCodeTests
         Assert.All(compared.Comparisons, static c => Assert.Equal(0.005, c.Alpha, 6));
         Assert.Equal(Enumerable.Range(1, compared.Arms.Sum(static a => a.Rounds.Count)),
             compared.Arms.SelectMany(static a => a.Rounds).Select(static r => r.Order).Order());
-        Assert.Contains(compared.Findings, static f => f.Text == "2 comparisons share the alpha of 1 %: each is made at 0.5 %.");
+        Assert.Contains(compared.Findings, static f => f.Text == "2 comparisons share the alpha of 1 %; each is made at 0.5 %.");
     }
 
     [Fact(Timeout = 300_000)]

@@ -44,7 +44,7 @@ public class HashVerdictsTests
         ResultFile judged = HashVerdicts.Judge(Result(Arm("sync", 1.99, 0, 0)), interleaved: true);
 
         Assert.Contains(judged.Findings, static f =>
-            f.Level == FindingLevel.Doubt && f.Text.Contains("CPU-bound (sync x 16: 1.99 of 2 cores). This is no I/O result", StringComparison.Ordinal));
+            f.Level == FindingLevel.Doubt && f.Text.Contains("CPU-bound (sync x 16: 1.99 of 2 cores). This is not an I/O result", StringComparison.Ordinal));
         Assert.DoesNotContain(judged.Findings, static f => f.Text.StartsWith("I/O-bound", StringComparison.Ordinal));
     }
 
