@@ -13,7 +13,7 @@ namespace Weir.Lab.Measuring;
 /// <remarks>
 /// <para>Each method runs the set-up of a workload, warms it up until its rate is steady and its code compiled, and then measures rounds. What does not fit
 /// to be believed stands in <see cref="ResultFile.Findings"/>; an invalid measurement is a result too, with a finding that says so.</para>
-/// <para>Measure one thing at a time: two of these calls at once measure each other, in this process or in another. A Debug build measures Debug code.</para>
+/// <para>Run one measurement at a time: two at once disturb each other, in one process or in two. A Debug build measures Debug code.</para>
 /// </remarks>
 public static class Measure
 {
@@ -25,9 +25,9 @@ public static class Measure
     private const int ComparedRounds = 48;
 
     /// <summary>Measures a workload.</summary>
-    /// <param name="workload">The workload; a delegate as <c>new Workload("name", Operation.Of(() => ...))</c>.</param>
-    /// <param name="options">How; <see langword="null"/> for the defaults, by which it takes about fifteen seconds.</param>
-    /// <param name="cancellationToken">Ends it. The result then has the rounds that are complete, and is marked as partial.</param>
+    /// <param name="workload">The workload; for a delegate, <c>new Workload("name", Operation.Of(() => ...))</c>.</param>
+    /// <param name="options">How to measure; <see langword="null"/> for the defaults, which take about fifteen seconds.</param>
+    /// <param name="cancellationToken">Ends the measurement. The result then has the completed rounds and is marked as partial.</param>
     /// <returns>A result with one arm, and a round record for each round in the order in which they were measured.</returns>
     /// <exception cref="ArgumentOutOfRangeException">An option is outside its range; the message names it and the range.</exception>
     /// <exception cref="TimeoutException">A set-up did not end in time.</exception>
@@ -48,18 +48,18 @@ public static class Measure
     }
 
     /// <summary>Compares two workloads, which take turns in many short rounds (A B B A).</summary>
-    /// <param name="baseline">What is compared with.</param>
-    /// <param name="candidate">What is compared. Of another name than the baseline.</param>
-    /// <param name="options">How both are measured; <see langword="null"/> for the defaults, by which it takes about fifteen seconds.</param>
+    /// <param name="baseline">The workload to compare with.</param>
+    /// <param name="candidate">The workload to compare. Its name must differ from the baseline's.</param>
+    /// <param name="options">How to measure both; <see langword="null"/> for the defaults, which take about fifteen seconds.</param>
     /// <param name="comparison">What counts as a difference; <see langword="null"/> for 3 % and a level of 1 %.</param>
-    /// <param name="cancellationToken">Ends it. The result then has the rounds that are complete, and is marked as partial.</param>
+    /// <param name="cancellationToken">Ends the measurement. The result then has the completed rounds and is marked as partial.</param>
     /// <returns>
     /// A result with two arms, the baseline first, and one record in <see cref="ResultFile.Comparisons"/> with verdict, ratio and interval; none with fewer
     /// than two rounds of each.
     /// </returns>
     /// <remarks>
-    /// Both are measured in this one process, so the verdict is about this process: what differs from one process to the next, such as where the code lies,
-    /// is in it. <c>weir compare</c> asks several.
+    /// Both are measured in this one process, so the verdict is about this process, and includes what is special to it, such as the
+    /// layout of its code. <c>weir compare</c> measures in several processes.
     /// </remarks>
     /// <exception cref="ArgumentException">The two have the same name.</exception>
     /// <exception cref="ArgumentOutOfRangeException">An option is outside its range; the message names it and the range.</exception>
@@ -90,18 +90,18 @@ public static class Measure
         };
     }
 
-    /// <summary>Measures a workload with several numbers of workers in turns, and fits the Universal Scalability Law.</summary>
+    /// <summary>Measures a workload with several worker counts in turns, and fits the Universal Scalability Law.</summary>
     /// <param name="create">
-    /// Makes the workload, once for each number of workers. They are all set up before the first round, and must have the same name.
+    /// Creates the workload, once for each worker count. All are set up before the first round and must have the same name.
     /// </param>
-    /// <param name="workers">Different numbers of workers, at least one, each 1 to 4096. A fit needs six or so from one on.</param>
-    /// <param name="options">How; <see langword="null"/> for the defaults. Its own workers and groups count for nothing here.</param>
-    /// <param name="cancellationToken">Ends it. The result then has the rounds that are complete, and is marked as partial.</param>
+    /// <param name="workers">Different numbers of workers, at least one, each 1 to 4096. A fit needs about six, starting with one.</param>
+    /// <param name="options">How to measure; <see langword="null"/> for the defaults. Its workers and groups are ignored.</param>
+    /// <param name="cancellationToken">Ends the measurement. The result then has the completed rounds and is marked as partial.</param>
     /// <returns>
-    /// A result with an arm for each number of workers, in the order given, and one record in <see cref="ResultFile.Fits"/>, which says when the fit must not
-    /// be used.
+    /// A result with an arm for each number of workers, in the order given, and one record in <see cref="ResultFile.Fits"/>, which states whether the fit
+    /// must not be used.
     /// </returns>
-    /// <exception cref="ArgumentException">There is no number of workers, or one is there twice.</exception>
+    /// <exception cref="ArgumentException">There is no worker count, or one is given twice.</exception>
     /// <exception cref="ArgumentOutOfRangeException">An option is outside its range; the message names it and the range.</exception>
     /// <exception cref="TimeoutException">A set-up did not end in time.</exception>
     /// <exception cref="OperationCanceledException">It was cancelled before the first round.</exception>

@@ -2,54 +2,54 @@ using Weir.Lab.Workers;
 
 namespace Weir.Lab.Measuring;
 
-/// <summary>How something is measured from code. Immutable.</summary>
+/// <summary>Options for measuring from code. Immutable.</summary>
 public sealed record MeasureOptions
 {
-    /// <summary>How many workers do it at once. Each starts the next operation when its last one has ended.</summary>
+    /// <summary>The number of workers. Each starts its next operation when the last one has ended.</summary>
     /// <value>1 to 4096. The default is the number of processors.</value>
     public int Workers { get; init; } = Environment.ProcessorCount;
 
     /// <summary>
-    /// Named groups in place of <see cref="Workers"/>, for a workload whose workers do not all do the same: each worker finds its own in
-    /// <see cref="WorkerContext.Group"/>. Not where the number of workers varies.
+    /// Named groups instead of <see cref="Workers"/>, for a workload whose workers do not all do the same. Each worker finds its group in
+    /// <see cref="WorkerContext.Group"/>. Cannot be used where the number of workers varies.
     /// </summary>
     /// <value>Different names, each with at least one worker. <see langword="null"/>, the default, for one group.</value>
     public IReadOnlyList<WorkerGroup>? Groups { get; init; }
 
     /// <summary>
-    /// How many operations start per second, whether earlier ones have ended or not; <see langword="null"/> for as many as the workers do. Latency then also
-    /// counts from the intended start.
+    /// How many operations start per second, whether earlier ones have ended or not; <see langword="null"/> for as many as the workers can do. With a rate,
+    /// latency is also measured from the intended start.
     /// </summary>
     /// <value>More than zero.</value>
     public double? RatePerSecond { get; init; }
 
-    /// <summary>With a rate, how many operations may be under way; a start beyond it is dropped and counted. <see langword="null"/> drops none.</summary>
+    /// <summary>With a rate, the most operations in flight; further starts are dropped and counted. <see langword="null"/> drops none.</summary>
     /// <value>At least 1.</value>
     public int? MaxInFlight { get; init; }
 
-    /// <summary>How long a round is measured.</summary>
-    /// <value>10 milliseconds to an hour; <see langword="null"/> for 1.2 seconds, and for 100 milliseconds where things take turns.</value>
+    /// <summary>The length of a round.</summary>
+    /// <value>10 milliseconds to an hour; <see langword="null"/> for 1.2 seconds, or for 100 milliseconds where workloads take turns.</value>
     public TimeSpan? Duration { get; init; }
 
-    /// <summary>How many rounds there are of each thing that is measured. The round is the unit of all statistics.</summary>
-    /// <value>1 to 10,000, and 8 at least to compare; <see langword="null"/> for 10, to compare for 48, and to scale for 6.</value>
+    /// <summary>The number of rounds of each workload. The round is the unit of all statistics.</summary>
+    /// <value>1 to 10,000, and at least 8 to compare; <see langword="null"/> for 10, or 48 to compare, or 6 to scale.</value>
     public int? Rounds { get; init; }
 
     /// <summary>
-    /// How long the unmeasured warm-up lasts at most. It ends before, when the rate is steady, and takes up to five seconds longer while code is being
+    /// The longest time for the warm-up, which is not measured. It ends earlier if the rate is steady, and takes up to five seconds longer while code is being
     /// compiled.
     /// </summary>
     /// <value>Zero or more. The default is 3 seconds.</value>
     public TimeSpan LongestWarmUp { get; init; } = TimeSpan.FromSeconds(3);
 
-    /// <summary>How long the end of an operation, a set-up or a clean-up is waited for.</summary>
+    /// <summary>How long to wait for an operation, a set-up or a clean-up to end.</summary>
     /// <value>More than zero. The default is 20 seconds.</value>
     public TimeSpan Timeout { get; init; } = TimeSpan.FromSeconds(20);
 
-    /// <summary>The start of all random numbers, such as those of <see cref="WorkerContext.Random"/>.</summary>
+    /// <summary>The seed of all random numbers, such as those of <see cref="WorkerContext.Random"/>.</summary>
     public int Seed { get; init; } = 1;
 
-    /// <summary>Hears what is waited for after five seconds, such as <c>SetupAsync to end</c>. It is called on another thread.</summary>
+    /// <summary>Is called after five seconds with what the measurement is waiting for, such as <c>SetupAsync to end</c>, on another thread.</summary>
     public Action<string>? Waiting { get; init; }
 
     /// <summary>The run of these options.</summary>

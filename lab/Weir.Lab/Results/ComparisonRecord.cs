@@ -13,10 +13,10 @@ public sealed record ComparisonRecord
     /// <summary>The label of the arm that is compared.</summary>
     public required string Arm { get; init; }
 
-    /// <summary>The label of the arm that it is compared with.</summary>
+    /// <summary>The label of the arm to compare with.</summary>
     public required string Against { get; init; }
 
-    /// <summary>The rate of the one as a multiple of the other's.</summary>
+    /// <summary>The rate of the arm as a multiple of the other's.</summary>
     public required double Ratio { get; init; }
 
     /// <summary>The lower end of the interval of the ratio.</summary>
@@ -28,25 +28,25 @@ public sealed record ComparisonRecord
     /// <summary>The probability of such a difference between equal arms, corrected for the number of comparisons.</summary>
     public required double P { get; init; }
 
-    /// <summary>Up to which difference two arms count as equal, as a share.</summary>
+    /// <summary>The difference up to which two arms count as equal, as a share.</summary>
     public required double Margin { get; init; }
 
     /// <summary>The level of the test; the interval's is 1 - alpha.</summary>
     public required double Alpha { get; init; }
 
-    /// <summary>How many pairs of processes took turns; <see langword="null"/> when the rounds were compared, and not processes.</summary>
+    /// <summary>The number of pairs of processes that took turns; <see langword="null"/> if rounds were compared instead of processes.</summary>
     public int? Pairs { get; init; }
 
-    /// <summary>How often it was looked whether it is decided; the interval is so wide that all looks together are wrong no more often than alpha.</summary>
+    /// <summary>How often the command checked whether the comparison is decided. The interval is wide enough for all checks together.</summary>
     public int? Looks { get; init; }
 
-    /// <summary>By how much the rate followed the room that other programs left, when the sides are compared at equal room.</summary>
+    /// <summary>How strongly the rate followed the room that other programs left, if the sides are compared at equal room.</summary>
     public double? RoomSlope { get; init; }
 
     /// <summary>What it comes to.</summary>
     public required Verdict Verdict { get; init; }
 
-    /// <summary>Whether the interval says anything: with too few rounds, or too few pairs of processes, it does not.</summary>
+    /// <summary>Whether there is an interval; with too few rounds or pairs of processes, there is none.</summary>
     [JsonIgnore]
     public bool HasInterval => double.IsFinite(High) && High <= Low * WidestInterval;
 
@@ -56,6 +56,6 @@ public sealed record ComparisonRecord
         : Pairs is { } pairs ? $"none: too few pairs ({pairs})"
         : "too few rounds";
 
-    /// <summary>Why the verdict is what it is, when that is not plain.</summary>
+    /// <summary>An explanation of the verdict, if it needs one.</summary>
     public string? Note { get; init; }
 }

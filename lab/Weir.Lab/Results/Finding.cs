@@ -3,13 +3,13 @@ using Weir.Lab.Workers;
 
 namespace Weir.Lab.Results;
 
-/// <summary>Something that one has to know before one believes the figures.</summary>
-/// <param name="Level">How grave it is.</param>
+/// <summary>Something that you should know before you trust the figures.</summary>
+/// <param name="Level">How serious it is.</param>
 /// <param name="Text">One sentence.</param>
 /// <param name="Kind">What it is about.</param>
 public sealed record Finding(FindingLevel Level, string Text, FindingKind Kind = FindingKind.Other)
 {
-    /// <summary>The cause, when it is one that any process can find: such findings of several processes differ in their figures only.</summary>
+    /// <summary>The cause, if any process can find it: such findings of several processes differ only in their figures.</summary>
     public RunCause? Cause { get; init; }
 
     /// <summary>Of findings that several processes made of the same cause, the first.</summary>

@@ -12,19 +12,19 @@ public sealed record FitRecord
     /// <summary>Contention: the share of the work that is done one at a time.</summary>
     public required Interval Sigma { get; init; }
 
-    /// <summary>Coherency: what each pair of workers costs.</summary>
+    /// <summary>Coherency: the cost of each pair of workers.</summary>
     public required Interval Kappa { get; init; }
 
-    /// <summary>The number of workers with the highest rate; <see langword="null"/> when there is no peak that the data shows.</summary>
+    /// <summary>The number of workers with the highest rate; <see langword="null"/> if the data shows no peak.</summary>
     public double? PeakWorkers { get; init; }
 
-    /// <summary>The highest rate; <see langword="null"/> when there is no peak that the data shows.</summary>
+    /// <summary>The highest rate; <see langword="null"/> if the data shows no peak.</summary>
     public double? PeakRate { get; init; }
 
     /// <summary>The share of the variation that the fit explains.</summary>
     public double RSquared { get; init; }
 
-    /// <summary>Why the fit must not be used; <see langword="null"/> when it may.</summary>
+    /// <summary>Why the fit must not be used; <see langword="null"/> if it may be used.</summary>
     public string? Refused { get; init; }
 
     /// <summary>The rate that the law gives for a number of workers.</summary>

@@ -1,9 +1,9 @@
 namespace Weir.Lab.Results;
 
-/// <summary>What a command measured, as it stands in a file: enough to print every table and plot again, to compare, and to repeat the run.</summary>
+/// <summary>The result of a command, as stored in a file. It is enough to print every table and plot again, to compare, and to repeat the run.</summary>
 public sealed record ResultFile
 {
-    /// <summary>The version of the format that this program writes. It reads this one and those before it.</summary>
+    /// <summary>The version of the format that this program writes. It also reads all earlier versions.</summary>
     public const int CurrentVersion = 2;
 
     /// <summary>What kind of file this is; always <c>weir-result</c>.</summary>
@@ -27,7 +27,7 @@ public sealed record ResultFile
     /// <summary>When it started.</summary>
     public required DateTimeOffset StartedAt { get; init; }
 
-    /// <summary>How long it took in all, in seconds.</summary>
+    /// <summary>How long the command took, in seconds.</summary>
     public double Seconds { get; init; }
 
     /// <summary>Whether it was stopped before everything was measured.</summary>
@@ -36,16 +36,16 @@ public sealed record ResultFile
     /// <summary>Where it was measured.</summary>
     public required MachineRecord Machine { get; init; }
 
-    /// <summary>The sources that it belongs to; <see langword="null"/> outside a repository of git.</summary>
+    /// <summary>The sources that were measured; <see langword="null"/> outside a git repository.</summary>
     public SourceRecord? Source { get; init; }
 
     /// <summary>The settings that all arms share, by name.</summary>
     public IReadOnlyDictionary<string, string> Settings { get; init; } = new Dictionary<string, string>();
 
-    /// <summary>What was measured against each other.</summary>
+    /// <summary>The measured arms.</summary>
     public IReadOnlyList<ArmRecord> Arms { get; init; } = [];
 
-    /// <summary>What the rounds of each arm that was measured come to. It is written for others and never read: it follows from the rounds.</summary>
+    /// <summary>A summary of the rounds of each measured arm. It is written for other programs and never read, because it follows from the rounds.</summary>
     public IReadOnlyList<ArmSummary> Summary => [.. Arms.Where(static a => a.IsMeasured).Select(a => ArmSummary.Of(a, Machine.ClockNs))];
 
     /// <summary>Arms compared with each other.</summary>
@@ -54,7 +54,7 @@ public sealed record ResultFile
     /// <summary>Scaling laws fitted to arms of one name.</summary>
     public IReadOnlyList<FitRecord> Fits { get; init; } = [];
 
-    /// <summary>What one has to know before one believes the figures.</summary>
+    /// <summary>What you should know before you trust the figures.</summary>
     public IReadOnlyList<Finding> Findings { get; init; } = [];
 
     /// <summary>The same with profiles of its arms.</summary>
@@ -65,6 +65,6 @@ public sealed record ResultFile
     /// <summary>The names of the arms, each once, in their order.</summary>
     public IEnumerable<string> Names() => Arms.Select(static a => a.Name).Distinct();
 
-    /// <summary>Whether there is a finding so grave or graver.</summary>
+    /// <summary>Whether there is a finding of this level or worse.</summary>
     public bool Has(FindingLevel level) => Findings.Any(f => f.Level >= level);
 }

@@ -5,6 +5,6 @@ namespace Weir.Lab.Workers;
 /// <param name="Failures">How many operations failed.</param>
 public sealed record RoundTotals(IReadOnlyDictionary<string, long> Executed, long Failures)
 {
-    /// <summary>How many operations were completed.</summary>
+    /// <summary>The number of completed operations.</summary>
     public long AllExecuted => Executed.Values.Sum();
 }

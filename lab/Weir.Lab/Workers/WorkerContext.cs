@@ -7,9 +7,9 @@ public sealed class WorkerContext
     /// <param name="group">The name of the worker's group.</param>
     /// <param name="worker">The number of the worker among all, from 0.</param>
     /// <param name="indexInGroup">The number of the worker in its group, from 0.</param>
-    /// <param name="seed">The start of the worker's random numbers.</param>
+    /// <param name="seed">The seed of the worker's random numbers.</param>
     /// <param name="inFlight">The meter that all workers share.</param>
-    /// <param name="stopping">Cancelled when the worker is to end.</param>
+    /// <param name="stopping">Is cancelled when the worker must end.</param>
     public WorkerContext(string group, int worker, int indexInGroup, int seed, InFlightMeter inFlight, CancellationToken stopping)
     {
         Group = group;
@@ -29,14 +29,14 @@ public sealed class WorkerContext
     /// <summary>The number of the worker in its group, from 0.</summary>
     public int IndexInGroup { get; }
 
-    /// <summary>Random numbers of this worker alone, the same in every run of one seed.</summary>
+    /// <summary>The random numbers of this worker; they are the same in every run with the same seed.</summary>
     public Random Random { get; }
 
-    /// <summary>Counts what the operations really have under way. All workers share it.</summary>
+    /// <summary>Counts the operations that are really in flight. All workers share it.</summary>
     public InFlightMeter InFlight { get; }
 
     /// <summary>
-    /// Cancelled when all workers have left the measured window. An operation that may wait for others has to end then, with an
+    /// Is cancelled when all workers have left the measured window. An operation that may wait for others must then end, with an
     /// <see cref="OperationCanceledException"/> or without.
     /// </summary>
     public CancellationToken Stopping { get; }

@@ -83,7 +83,7 @@ public sealed record WorkerRunSpec
     /// <summary>What the workload was set to, by name. Two runs with different parameters are different things.</summary>
     public IReadOnlyDictionary<string, string> Parameters { get; init; } = new Dictionary<string, string>();
 
-    /// <summary>How many workers there are.</summary>
+    /// <summary>The number of workers.</summary>
     public int Workers => Groups.Sum(static g => g.Workers);
 
     /// <summary>A short text that two runs of the same thing share: workload, groups, rate, limits and parameters, not how long or how often.</summary>

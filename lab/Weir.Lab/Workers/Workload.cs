@@ -1,13 +1,13 @@
 namespace Weir.Lab.Workers;
 
-/// <summary>A workload made of a delegate, for work that needs no preparation.</summary>
+/// <summary>A workload made from a delegate, for work that needs no preparation.</summary>
 public sealed class Workload : IWorkload
 {
     private readonly Func<WorkerContext, Operation> _create;
 
     /// <summary>Creates a workload.</summary>
     /// <param name="name">The name in reports.</param>
-    /// <param name="create">Makes the operation of one worker for one round.</param>
+    /// <param name="create">Creates the operation of one worker for one round.</param>
     public Workload(string name, Func<WorkerContext, Operation> create)
     {
         ArgumentException.ThrowIfNullOrEmpty(name);
@@ -18,7 +18,7 @@ public sealed class Workload : IWorkload
 
     /// <summary>Creates a workload of one operation that all workers share.</summary>
     /// <param name="name">The name in reports.</param>
-    /// <param name="operation">The operation. All workers call its delegate at once, so it has to be thread-safe.</param>
+    /// <param name="operation">The operation. All workers call its delegate at the same time, so it must be thread-safe.</param>
     public Workload(string name, Operation operation)
         : this(name, _ => operation) => ArgumentNullException.ThrowIfNull(operation);
 

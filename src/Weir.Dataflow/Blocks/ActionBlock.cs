@@ -6,8 +6,8 @@ using Weir.Dataflow.Links;
 
 namespace Weir.Dataflow;
 
-/// <summary>A block that calls a delegate for every message. The end of a network.</summary>
-/// <typeparam name="TInput">The messages.</typeparam>
+/// <summary>A block that calls a delegate for every message. It ends a network.</summary>
+/// <typeparam name="TInput">The type of the messages.</typeparam>
 /// <remarks>All members are thread-safe. The delegate runs on the options' scheduler, at most MaxDegreeOfParallelism calls at a time.</remarks>
 [DebuggerDisplay("{DebuggerDisplay,nq}")]
 [DebuggerTypeProxy(typeof(BlockView))]
@@ -15,7 +15,7 @@ public sealed class ActionBlock<TInput> : ITargetBlock<TInput>, ICoreTarget<TInp
 {
     private readonly ActionCore<TInput> _core;
 
-    /// <summary>A block with default options.</summary>
+    /// <summary>Creates a block with default options.</summary>
     /// <param name="action">What to do with each message.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public ActionBlock(Action<TInput> action)
@@ -23,7 +23,7 @@ public sealed class ActionBlock<TInput> : ITargetBlock<TInput>, ICoreTarget<TInp
     {
     }
 
-    /// <summary>A block with these options.</summary>
+    /// <summary>Creates a block with the given options.</summary>
     /// <param name="action">What to do with each message.</param>
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
@@ -32,16 +32,16 @@ public sealed class ActionBlock<TInput> : ITargetBlock<TInput>, ICoreTarget<TInp
     {
     }
 
-    /// <summary>A block with default options.</summary>
-    /// <param name="action">What to do with each message. A message is done when its task is; a null task counts as done.</param>
+    /// <summary>Creates a block with default options.</summary>
+    /// <param name="action">What to do with each message. A message is done when its task has completed; a null task counts as completed.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public ActionBlock(Func<TInput, Task> action)
         : this(action, BlockOptions.None())
     {
     }
 
-    /// <summary>A block with these options.</summary>
-    /// <param name="action">What to do with each message. A message is done when its task is; a null task counts as done.</param>
+    /// <summary>Creates a block with the given options.</summary>
+    /// <param name="action">What to do with each message. A message is done when its task has completed; a null task counts as completed.</param>
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public ActionBlock(Func<TInput, Task> action, ExecutionDataflowBlockOptions dataflowBlockOptions)
@@ -61,7 +61,7 @@ public sealed class ActionBlock<TInput> : ITargetBlock<TInput>, ICoreTarget<TInp
         _core = new ActionCore<TInput>(this, null, action, options);
     }
 
-    /// <summary>How many messages wait to be processed.</summary>
+    /// <summary>The number of messages that wait to be processed.</summary>
     public int InputCount => _core.InputCount;
 
     private string DebuggerDisplay => new BlockView(this).ToString();
@@ -79,28 +79,28 @@ public sealed class ActionBlock<TInput> : ITargetBlock<TInput>, ICoreTarget<TInp
         _core.Complete(exception, drop: true);
     }
 
-    /// <summary>Gives the block a message if it takes it now.</summary>
+    /// <summary>Sends the block a message if it can take it at once.</summary>
     /// <param name="item">The message.</param>
-    /// <returns>Whether the block took it. False when it is full or declines for good.</returns>
+    /// <returns>Whether the block took it. False if the block is full or declines permanently.</returns>
     /// <remarks>Thread-safe.</remarks>
     public bool Post(TInput item) => _core.Post(item);
 
-    /// <summary>Gives the block a message, waiting for room if it is full.</summary>
+    /// <summary>Sends the block a message, and waits for room if the block is full.</summary>
     /// <param name="item">The message.</param>
-    /// <returns>Whether the block took it. False when it declines for good.</returns>
+    /// <returns>Whether the block took it. False if the block declines permanently.</returns>
     /// <remarks>Thread-safe. Messages of pending sends are taken in the order of the calls.</remarks>
     public Task<bool> SendAsync(TInput item) => SendAsync(item, CancellationToken.None);
 
     /// <inheritdoc cref="SendAsync(TInput)"/>
     /// <param name="item">The message.</param>
-    /// <param name="cancellationToken">Ends the wait. The message is then not taken.</param>
+    /// <param name="cancellationToken">Cancels the wait; the message is then not taken.</param>
     /// <exception cref="OperationCanceledException">The token was cancelled before the message was taken (in the task).</exception>
     public Task<bool> SendAsync(TInput item, CancellationToken cancellationToken) => _core.SendAsync(item, cancellationToken);
 
-    /// <summary>As SendAsync, without allocating anything also when it has to wait.</summary>
+    /// <summary>Works like SendAsync, but allocates nothing even if it has to wait.</summary>
     /// <param name="item">The message.</param>
-    /// <param name="cancellationToken">Ends the wait. The message is then not taken.</param>
-    /// <returns>Whether the block took it. To be awaited once.</returns>
+    /// <param name="cancellationToken">Cancels the wait; the message is then not taken.</param>
+    /// <returns>Whether the block took it. Await it only once.</returns>
     /// <exception cref="OperationCanceledException">The token was cancelled before the message was taken (in the task).</exception>
     public ValueTask<bool> SendValueAsync(TInput item, CancellationToken cancellationToken = default) => _core.SendValueAsync(item, cancellationToken);
 

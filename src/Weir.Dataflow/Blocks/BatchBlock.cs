@@ -7,24 +7,24 @@ using Weir.Dataflow.Waiters;
 namespace Weir.Dataflow;
 
 /// <summary>A block that collects messages into arrays of a fixed length.</summary>
-/// <typeparam name="T">The messages.</typeparam>
+/// <typeparam name="T">The type of the messages.</typeparam>
 /// <remarks>
-/// All members are thread-safe. The messages of a batch keep their order. BoundedCapacity counts messages, also those in batches that wait to be taken.
+/// All members are thread-safe. The messages of a batch keep their order. BoundedCapacity counts messages, including those in waiting batches.
 /// </remarks>
 public sealed class BatchBlock<T> : PropagatorBlock<T, T[]>
 {
     private readonly BatchCore<T> _core;
 
-    /// <summary>A block with default options.</summary>
-    /// <param name="batchSize">How many messages make a batch, from 1.</param>
+    /// <summary>Creates a block with default options.</summary>
+    /// <param name="batchSize">The number of messages in a batch; at least 1.</param>
     /// <exception cref="ArgumentOutOfRangeException">The batch size is not positive or greater than BoundedCapacity.</exception>
     public BatchBlock(int batchSize)
         : this(batchSize, BlockOptions.None(), null, null)
     {
     }
 
-    /// <summary>A block with these options.</summary>
-    /// <param name="batchSize">How many messages make a batch, from 1.</param>
+    /// <summary>Creates a block with the given options.</summary>
+    /// <param name="batchSize">The number of messages in a batch; at least 1.</param>
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     /// <exception cref="ArgumentOutOfRangeException">The batch size is not positive or greater than BoundedCapacity.</exception>
@@ -33,10 +33,10 @@ public sealed class BatchBlock<T> : PropagatorBlock<T, T[]>
     {
     }
 
-    /// <summary>A block that also hands out a batch that is not full when its first message has waited for some time.</summary>
-    /// <param name="batchSize">How many messages make a batch, from 1.</param>
+    /// <summary>Creates a block that also sends an incomplete batch when its first message has waited for a given time.</summary>
+    /// <param name="batchSize">The number of messages in a batch; at least 1.</param>
     /// <param name="flushAfter">
-    /// How long the first message of a batch waits at most, in a source if the block is not greedy; positive and at most 4294967294 ms (49.7 days).
+    /// The longest time that the first message of a batch waits, in a source if the block is not greedy; positive and at most 4294967294 ms (49.7 days).
     /// </param>
     /// <param name="timeProvider">The clock.</param>
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
@@ -52,13 +52,13 @@ public sealed class BatchBlock<T> : PropagatorBlock<T, T[]>
     private BatchBlock(int batchSize, BlockOptions options, TimeSpan? flushAfter, TimeProvider? timeProvider) =>
         _core = new BatchCore<T>(this, batchSize, options, flushAfter, timeProvider);
 
-    /// <summary>How many messages make a batch.</summary>
+    /// <summary>The number of messages in a batch.</summary>
     public int BatchSize => _core.BatchSize;
 
-    /// <summary>How many batches wait to be taken.</summary>
+    /// <summary>The number of batches that wait to be taken.</summary>
     public int OutputCount => _core.Source.Count;
 
-    /// <summary>Makes a batch of what there is, if there is anything, without waiting for it to be full.</summary>
+    /// <summary>Makes a batch of the messages at hand, if there are any, without waiting until it is full.</summary>
     /// <remarks>Thread-safe.</remarks>
     public void TriggerBatch() => _core.Trigger();
 

@@ -7,25 +7,25 @@ using Weir.Dataflow.Waiters;
 
 namespace Weir.Dataflow;
 
-/// <summary>A block that collects a number of messages, on whichever of its targets they come, into one list for each target.</summary>
-/// <typeparam name="T1">The messages of the first target.</typeparam>
-/// <typeparam name="T2">The messages of the second target.</typeparam>
-/// <typeparam name="T3">The messages of the third target.</typeparam>
+/// <summary>A block that collects a number of messages from all its targets into one list per target.</summary>
+/// <typeparam name="T1">The type of the first target's messages.</typeparam>
+/// <typeparam name="T2">The type of the second target's messages.</typeparam>
+/// <typeparam name="T3">The type of the third target's messages.</typeparam>
 /// <remarks>All members are thread-safe. Always greedy and unbounded.</remarks>
 public sealed class BatchedJoinBlock<T1, T2, T3> : SourceBlock<Tuple<IList<T1>, IList<T2>, IList<T3>>>
 {
     private readonly BatchedJoinCore<T1, T2, T3> _core;
 
-    /// <summary>A block with default options.</summary>
-    /// <param name="batchSize">How many messages, of all targets together, make a batch, from 1.</param>
+    /// <summary>Creates a block with default options.</summary>
+    /// <param name="batchSize">The number of messages in a batch, of all targets together; at least 1.</param>
     /// <exception cref="ArgumentOutOfRangeException">The batch size is not positive.</exception>
     public BatchedJoinBlock(int batchSize)
         : this(batchSize, BlockOptions.None())
     {
     }
 
-    /// <summary>A block with these options.</summary>
-    /// <param name="batchSize">How many messages, of all targets together, make a batch, from 1.</param>
+    /// <summary>Creates a block with the given options.</summary>
+    /// <param name="batchSize">The number of messages in a batch, of all targets together; at least 1.</param>
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     /// <exception cref="ArgumentException">The options are not greedy, or bounded.</exception>
@@ -37,19 +37,19 @@ public sealed class BatchedJoinBlock<T1, T2, T3> : SourceBlock<Tuple<IList<T1>, 
 
     private BatchedJoinBlock(int batchSize, BlockOptions options) => _core = new BatchedJoinCore<T1, T2, T3>(this, batchSize, options);
 
-    /// <summary>How many messages make a batch.</summary>
+    /// <summary>The number of messages in a batch.</summary>
     public int BatchSize => _core.BatchSize;
 
-    /// <summary>Takes the first part.</summary>
+    /// <summary>The target for the first part.</summary>
     public ITargetBlock<T1> Target1 => _core.Target1;
 
-    /// <summary>Takes the second part.</summary>
+    /// <summary>The target for the second part.</summary>
     public ITargetBlock<T2> Target2 => _core.Target2;
 
-    /// <summary>Takes the third part.</summary>
+    /// <summary>The target for the third part.</summary>
     public ITargetBlock<T3> Target3 => _core.Target3;
 
-    /// <summary>How many tuples wait to be taken.</summary>
+    /// <summary>The number of tuples that wait to be taken.</summary>
     public int OutputCount => _core.Source.Count;
 
     /// <inheritdoc/>

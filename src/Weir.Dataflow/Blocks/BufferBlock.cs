@@ -6,20 +6,20 @@ using Weir.Dataflow.Waiters;
 
 namespace Weir.Dataflow;
 
-/// <summary>A queue as a block.</summary>
-/// <typeparam name="T">The messages.</typeparam>
+/// <summary>A block that is a queue.</summary>
+/// <typeparam name="T">The type of the messages.</typeparam>
 /// <remarks>All members are thread-safe. First in, first out.</remarks>
 public sealed class BufferBlock<T> : PropagatorBlock<T, T>
 {
     private readonly BufferCore<T> _core;
 
-    /// <summary>A block with default options.</summary>
+    /// <summary>Creates a block with default options.</summary>
     public BufferBlock()
         : this(BlockOptions.None())
     {
     }
 
-    /// <summary>A block with these options.</summary>
+    /// <summary>Creates a block with the given options.</summary>
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public BufferBlock(DataflowBlockOptions dataflowBlockOptions)
@@ -29,7 +29,7 @@ public sealed class BufferBlock<T> : PropagatorBlock<T, T>
 
     private BufferBlock(BlockOptions options) => _core = new BufferCore<T>(this, options);
 
-    /// <summary>How many messages the block holds.</summary>
+    /// <summary>The number of messages in the block.</summary>
     public int Count => _core.Source.Count;
 
     /// <inheritdoc/>

@@ -7,20 +7,22 @@ using Weir.Dataflow.Waiters;
 namespace Weir.Dataflow;
 
 /// <summary>A block that waits for one message on each of its targets and makes a tuple of them.</summary>
-/// <typeparam name="T1">The messages of the first target.</typeparam>
-/// <typeparam name="T2">The messages of the second target.</typeparam>
-/// <remarks>All members are thread-safe. A greedy block takes what it is offered; another takes messages only when it can have one on each target.</remarks>
+/// <typeparam name="T1">The type of the first target's messages.</typeparam>
+/// <typeparam name="T2">The type of the second target's messages.</typeparam>
+/// <remarks>
+/// All members are thread-safe. A greedy block takes what it is offered. A non-greedy block takes messages only when it can have one on each target.
+/// </remarks>
 public sealed class JoinBlock<T1, T2> : SourceBlock<Tuple<T1, T2>>
 {
     private readonly JoinCore<T1, T2> _core;
 
-    /// <summary>A block with default options.</summary>
+    /// <summary>Creates a block with default options.</summary>
     public JoinBlock()
         : this(BlockOptions.None())
     {
     }
 
-    /// <summary>A block with these options.</summary>
+    /// <summary>Creates a block with the given options.</summary>
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public JoinBlock(GroupingDataflowBlockOptions dataflowBlockOptions)
@@ -30,13 +32,13 @@ public sealed class JoinBlock<T1, T2> : SourceBlock<Tuple<T1, T2>>
 
     private JoinBlock(BlockOptions options) => _core = new JoinCore<T1, T2>(this, options);
 
-    /// <summary>Takes the first part.</summary>
+    /// <summary>The target for the first part.</summary>
     public ITargetBlock<T1> Target1 => _core.Target1;
 
-    /// <summary>Takes the second part.</summary>
+    /// <summary>The target for the second part.</summary>
     public ITargetBlock<T2> Target2 => _core.Target2;
 
-    /// <summary>How many tuples wait to be taken.</summary>
+    /// <summary>The number of tuples that wait to be taken.</summary>
     public int OutputCount => _core.Source.Count;
 
     /// <inheritdoc/>

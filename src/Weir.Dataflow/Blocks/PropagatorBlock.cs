@@ -5,9 +5,9 @@ using Weir.Dataflow.Links;
 
 namespace Weir.Dataflow;
 
-/// <summary>The members that all blocks with an input and an output have.</summary>
-/// <typeparam name="TInput">The messages that go in.</typeparam>
-/// <typeparam name="TOutput">The messages that come out.</typeparam>
+/// <summary>The members shared by all blocks with an input and an output.</summary>
+/// <typeparam name="TInput">The type of the input messages.</typeparam>
+/// <typeparam name="TOutput">The type of the output messages.</typeparam>
 /// <remarks>All members are thread-safe. Only the blocks of this library derive from this class.</remarks>
 public abstract class PropagatorBlock<TInput, TOutput> : SourceBlock<TOutput>, IPropagatorBlock<TInput, TOutput>, ICoreTarget<TInput>
 {
@@ -20,28 +20,28 @@ public abstract class PropagatorBlock<TInput, TOutput> : SourceBlock<TOutput>, I
 
     private protected sealed override BlockOptions Options => Input.Options;
 
-    /// <summary>Gives the block a message if it takes it now.</summary>
+    /// <summary>Sends the block a message if it can take it at once.</summary>
     /// <param name="item">The message.</param>
-    /// <returns>Whether the block took it. False when it is full or declines for good.</returns>
+    /// <returns>Whether the block took it. False if the block is full or declines permanently.</returns>
     /// <remarks>Thread-safe.</remarks>
     public abstract bool Post(TInput item);
 
-    /// <summary>Gives the block a message, waiting for room if it is full.</summary>
+    /// <summary>Sends the block a message, and waits for room if the block is full.</summary>
     /// <param name="item">The message.</param>
-    /// <returns>Whether the block took it. False when it declines for good.</returns>
+    /// <returns>Whether the block took it. False if the block declines permanently.</returns>
     /// <remarks>Thread-safe. Messages of pending sends are taken in the order of the calls.</remarks>
     public Task<bool> SendAsync(TInput item) => SendAsync(item, CancellationToken.None);
 
     /// <inheritdoc cref="SendAsync(TInput)"/>
     /// <param name="item">The message.</param>
-    /// <param name="cancellationToken">Ends the wait. The message is then not taken.</param>
+    /// <param name="cancellationToken">Cancels the wait; the message is then not taken.</param>
     /// <exception cref="OperationCanceledException">The token was cancelled before the message was taken (in the task).</exception>
     public Task<bool> SendAsync(TInput item, CancellationToken cancellationToken) => Input.SendAsync(item, cancellationToken);
 
-    /// <summary>As SendAsync, without allocating anything also when it has to wait.</summary>
+    /// <summary>Works like SendAsync, but allocates nothing even if it has to wait.</summary>
     /// <param name="item">The message.</param>
-    /// <param name="cancellationToken">Ends the wait. The message is then not taken.</param>
-    /// <returns>Whether the block took it. To be awaited once.</returns>
+    /// <param name="cancellationToken">Cancels the wait; the message is then not taken.</param>
+    /// <returns>Whether the block took it. Await it only once.</returns>
     /// <exception cref="OperationCanceledException">The token was cancelled before the message was taken (in the task).</exception>
     public ValueTask<bool> SendValueAsync(TInput item, CancellationToken cancellationToken = default) => Input.SendValueAsync(item, cancellationToken);
 

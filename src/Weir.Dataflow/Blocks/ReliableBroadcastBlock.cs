@@ -7,12 +7,12 @@ using Weir.Dataflow.Links;
 namespace Weir.Dataflow;
 
 /// <summary>
-/// A block that gives a copy of every message to every link, and waits for those that are full: the back-pressure that a BroadcastBlock has not.
+/// A block that gives a copy of every message to every link, and waits for links that are full: unlike a BroadcastBlock, it has back-pressure.
 /// </summary>
-/// <typeparam name="T">The messages.</typeparam>
+/// <typeparam name="T">The type of the messages.</typeparam>
 /// <remarks>
-/// All members are thread-safe. A message is done when every target that was linked when its turn came has taken or declined it for good; the next one starts
-/// then. Without a link, messages are thrown away, as by a BroadcastBlock. BoundedCapacity counts the messages that are not done.
+/// All members are thread-safe. A message is done when every target that was linked at its turn has taken it or declined it permanently; the next one starts
+/// then. Without a link, messages are discarded, as by a BroadcastBlock. BoundedCapacity counts the messages that are not done.
 /// </remarks>
 [DebuggerDisplay("{DebuggerDisplay,nq}")]
 [DebuggerTypeProxy(typeof(BlockView))]
@@ -26,15 +26,15 @@ public sealed class ReliableBroadcastBlock<T> : ITargetBlock<T>, IViewable
     private volatile Link[] _links = [];
     private bool _propagates;
 
-    /// <summary>A block with default options.</summary>
-    /// <param name="cloningFunction">Makes the copy that a target gets; null hands out the message itself.</param>
+    /// <summary>Creates a block with default options.</summary>
+    /// <param name="cloningFunction">Makes the copy for each target; if null, targets get the message itself.</param>
     public ReliableBroadcastBlock(Func<T, T>? cloningFunction)
         : this(cloningFunction, new DataflowBlockOptions())
     {
     }
 
-    /// <summary>A block with these options.</summary>
-    /// <param name="cloningFunction">Makes the copy that a target gets; null hands out the message itself.</param>
+    /// <summary>Creates a block with the given options.</summary>
+    /// <param name="cloningFunction">Makes the copy for each target; if null, targets get the message itself.</param>
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">The options are null.</exception>
     public ReliableBroadcastBlock(Func<T, T>? cloningFunction, DataflowBlockOptions dataflowBlockOptions)
@@ -50,8 +50,8 @@ public sealed class ReliableBroadcastBlock<T> : ITargetBlock<T>, IViewable
 
     /// <summary>Links this block to a target.</summary>
     /// <param name="target">The target.</param>
-    /// <param name="propagateCompletion">Whether the target is completed, or fails, with this block.</param>
-    /// <returns>Ends the link when disposed; a message that is being given out may still come.</returns>
+    /// <param name="propagateCompletion">Whether the target completes or faults with this block.</param>
+    /// <returns>The link; dispose of it to end it. A message that is being delivered may still arrive.</returns>
     /// <exception cref="ArgumentNullException">The target is null.</exception>
     public IDisposable LinkTo(ITargetBlock<T> target, bool propagateCompletion = false)
     {
@@ -88,15 +88,15 @@ public sealed class ReliableBroadcastBlock<T> : ITargetBlock<T>, IViewable
         return new Unlinker(() => Unlink(link));
     }
 
-    /// <summary>Gives the block a message if it takes it now.</summary>
+    /// <summary>Sends the block a message if it can take it at once.</summary>
     /// <param name="item">The message.</param>
     /// <returns>Whether the block took it.</returns>
     public bool Post(T item) => _core.Post(item);
 
-    /// <summary>Gives the block a message, waiting for room if it is full.</summary>
+    /// <summary>Sends the block a message, and waits for room if the block is full.</summary>
     /// <param name="item">The message.</param>
-    /// <param name="cancellationToken">Ends the wait. The message is then not taken.</param>
-    /// <returns>Whether the block took it. False when it declines for good.</returns>
+    /// <param name="cancellationToken">Cancels the wait; the message is then not taken.</param>
+    /// <returns>Whether the block took it. False if the block declines permanently.</returns>
     /// <exception cref="OperationCanceledException">The token was cancelled before the message was taken (in the task).</exception>
     public Task<bool> SendAsync(T item, CancellationToken cancellationToken = default) => _core.SendAsync(item, cancellationToken);
 

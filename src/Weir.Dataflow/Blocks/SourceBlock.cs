@@ -9,8 +9,8 @@ using Weir.Dataflow.Waiters;
 
 namespace Weir.Dataflow;
 
-/// <summary>The members that all blocks with an output have.</summary>
-/// <typeparam name="TOutput">The messages that come out.</typeparam>
+/// <summary>The members shared by all blocks with an output.</summary>
+/// <typeparam name="TOutput">The type of the output messages.</typeparam>
 /// <remarks>All members are thread-safe. Only the blocks of this library derive from this class.</remarks>
 // It holds no field: each block has its core in a field of the core's own type, and overrides the accessors below. So a block is no larger than it would be
 // alone. What takes some nanoseconds only (Post, TryReceive, ReceiveValueAsync) is abstract here: called on a block, whose class is sealed, an override is
@@ -50,7 +50,7 @@ public abstract class SourceBlock<TOutput> : IReceivableSourceBlock<TOutput>, IV
 
     /// <summary>Links this block to a target, which is offered every message that no earlier link takes.</summary>
     /// <param name="target">The target.</param>
-    /// <returns>Ends the link when disposed.</returns>
+    /// <returns>The link; dispose of it to end it.</returns>
     /// <exception cref="ArgumentNullException">The target is null.</exception>
     /// <remarks>Thread-safe.</remarks>
     public IDisposable LinkTo(ITargetBlock<TOutput> target) => LinkTo(target, LinkDefaults.Options);
@@ -61,8 +61,8 @@ public abstract class SourceBlock<TOutput> : IReceivableSourceBlock<TOutput>, IV
 
     /// <summary>Links this block to a target for the messages that satisfy a predicate.</summary>
     /// <param name="target">The target.</param>
-    /// <param name="predicate">Asked on every offer, on whichever thread offers.</param>
-    /// <returns>Ends the link when disposed.</returns>
+    /// <param name="predicate">Is called for every offer, on the thread that offers.</param>
+    /// <returns>The link; dispose of it to end it.</returns>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     /// <remarks>Thread-safe.</remarks>
     public IDisposable LinkTo(ITargetBlock<TOutput> target, Predicate<TOutput> predicate) => LinkTo(target, LinkDefaults.Options, predicate);
@@ -70,8 +70,8 @@ public abstract class SourceBlock<TOutput> : IReceivableSourceBlock<TOutput>, IV
     /// <summary>Links this block to a target for the messages that satisfy a predicate.</summary>
     /// <param name="target">The target.</param>
     /// <param name="linkOptions">The options of the link.</param>
-    /// <param name="predicate">Asked on every offer, on whichever thread offers.</param>
-    /// <returns>Ends the link when disposed.</returns>
+    /// <param name="predicate">Is called for every offer, on the thread that offers.</param>
+    /// <returns>The link; dispose of it to end it.</returns>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     /// <remarks>Thread-safe.</remarks>
     public IDisposable LinkTo(ITargetBlock<TOutput> target, DataflowLinkOptions linkOptions, Predicate<TOutput> predicate) =>
@@ -89,77 +89,77 @@ public abstract class SourceBlock<TOutput> : IReceivableSourceBlock<TOutput>, IV
     /// <inheritdoc/>
     bool IReceivableSourceBlock<TOutput>.TryReceiveAll([NotNullWhen(true)] out IList<TOutput>? items) => Output.TryReceiveAll(out items);
 
-    /// <summary>Receives a message, waiting for one on this thread.</summary>
+    /// <summary>Receives a message. Blocks the thread until there is one.</summary>
     /// <returns>The message.</returns>
     /// <exception cref="InvalidOperationException">The block completed without a message for this call.</exception>
     /// <remarks>Thread-safe. Prefer <see cref="ReceiveAsync()"/>.</remarks>
     public TOutput Receive() => Receiving.Receive(Output, Timeout.InfiniteTimeSpan, CancellationToken.None);
 
     /// <inheritdoc cref="Receive()"/>
-    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <param name="cancellationToken">Cancels the wait.</param>
     /// <exception cref="OperationCanceledException">The token was cancelled first.</exception>
     public TOutput Receive(CancellationToken cancellationToken) => Receiving.Receive(Output, Timeout.InfiniteTimeSpan, cancellationToken);
 
     /// <inheritdoc cref="Receive()"/>
-    /// <param name="timeout">How long to wait; -1 ms for ever.</param>
+    /// <param name="timeout">The time to wait; -1 ms means forever.</param>
     /// <exception cref="TimeoutException">The time was up first.</exception>
     /// <exception cref="ArgumentOutOfRangeException">The time is negative, though not -1 ms, or too long.</exception>
     public TOutput Receive(TimeSpan timeout) => Receiving.Receive(Output, timeout, CancellationToken.None);
 
     /// <inheritdoc cref="Receive(TimeSpan)"/>
-    /// <param name="timeout">How long to wait; -1 ms for ever.</param>
-    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <param name="timeout">The time to wait; -1 ms means forever.</param>
+    /// <param name="cancellationToken">Cancels the wait.</param>
     /// <exception cref="OperationCanceledException">The token was cancelled first.</exception>
     public TOutput Receive(TimeSpan timeout, CancellationToken cancellationToken) => Receiving.Receive(Output, timeout, cancellationToken);
 
-    /// <summary>Receives a message, waiting for one.</summary>
+    /// <summary>Receives a message, and waits until there is one.</summary>
     /// <returns>The message.</returns>
     /// <exception cref="InvalidOperationException">The block completed without a message for this call (in the task).</exception>
     /// <remarks>Thread-safe.</remarks>
     public Task<TOutput> ReceiveAsync() => Receiving.ReceiveAsync(Output, Timeout.InfiniteTimeSpan, CancellationToken.None);
 
     /// <inheritdoc cref="ReceiveAsync()"/>
-    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <param name="cancellationToken">Cancels the wait.</param>
     /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
     public Task<TOutput> ReceiveAsync(CancellationToken cancellationToken) => Receiving.ReceiveAsync(Output, Timeout.InfiniteTimeSpan, cancellationToken);
 
     /// <inheritdoc cref="ReceiveAsync()"/>
-    /// <param name="timeout">How long to wait; -1 ms for ever.</param>
+    /// <param name="timeout">The time to wait; -1 ms means forever.</param>
     /// <exception cref="TimeoutException">The time was up first (in the task).</exception>
     /// <exception cref="ArgumentOutOfRangeException">The time is negative, though not -1 ms, or too long.</exception>
     public Task<TOutput> ReceiveAsync(TimeSpan timeout) => Receiving.ReceiveAsync(Output, timeout, CancellationToken.None);
 
     /// <inheritdoc cref="ReceiveAsync(TimeSpan)"/>
-    /// <param name="timeout">How long to wait; -1 ms for ever.</param>
-    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <param name="timeout">The time to wait; -1 ms means forever.</param>
+    /// <param name="cancellationToken">Cancels the wait.</param>
     /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
     public Task<TOutput> ReceiveAsync(TimeSpan timeout, CancellationToken cancellationToken) => Receiving.ReceiveAsync(Output, timeout, cancellationToken);
 
-    /// <summary>Tells when there is a message to receive.</summary>
-    /// <returns>Whether there is one. False when the block completed.</returns>
-    /// <remarks>Thread-safe. Another receiver may be faster.</remarks>
+    /// <summary>Waits until there is a message to receive.</summary>
+    /// <returns>Whether there is one. False if the block has completed.</returns>
+    /// <remarks>Thread-safe. Another receiver may take the message first.</remarks>
     public Task<bool> OutputAvailableAsync() => Receiving.OutputAvailableAsync(Output, CancellationToken.None);
 
     /// <inheritdoc cref="OutputAvailableAsync()"/>
-    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <param name="cancellationToken">Cancels the wait.</param>
     /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
     public Task<bool> OutputAvailableAsync(CancellationToken cancellationToken) => Receiving.OutputAvailableAsync(Output, cancellationToken);
 
     /// <summary>Receives messages until the block completes.</summary>
-    /// <param name="cancellationToken">Ends the wait for the next message.</param>
-    /// <returns>The messages. Ends without an exception also when the block failed: see Completion.</returns>
+    /// <param name="cancellationToken">Cancels the wait for the next message.</param>
+    /// <returns>The messages. The sequence ends without an exception even if the block has faulted; see Completion.</returns>
     public IAsyncEnumerable<TOutput> ReceiveAllAsync(CancellationToken cancellationToken = default) => Receiving.ReceiveAllAsync(Output, cancellationToken);
 
-    /// <summary>As ReceiveAsync, without allocating anything also when it has to wait.</summary>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <returns>The message. To be awaited once.</returns>
+    /// <summary>Works like ReceiveAsync, but allocates nothing even if it has to wait.</summary>
+    /// <param name="cancellationToken">Cancels the wait.</param>
+    /// <returns>The message. Await it only once.</returns>
     /// <exception cref="InvalidOperationException">The block completed without a message for this call (in the task).</exception>
     /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
     public abstract ValueTask<TOutput> ReceiveValueAsync(CancellationToken cancellationToken = default);
 
-    /// <summary>As OutputAvailableAsync, without allocating anything also when it has to wait.</summary>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    /// <returns>Whether there is a message. False when the block completed. To be awaited once.</returns>
+    /// <summary>Works like OutputAvailableAsync, but allocates nothing even if it has to wait.</summary>
+    /// <param name="cancellationToken">Cancels the wait.</param>
+    /// <returns>Whether there is a message. False if the block has completed. Await it only once.</returns>
     /// <exception cref="OperationCanceledException">The token was cancelled first (in the task).</exception>
     public ValueTask<bool> WaitToReceiveAsync(CancellationToken cancellationToken = default) => Receiving.WaitToReceiveAsync(Output, cancellationToken);
 

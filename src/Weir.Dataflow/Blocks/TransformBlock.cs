@@ -6,9 +6,9 @@ using Weir.Dataflow.Waiters;
 
 namespace Weir.Dataflow;
 
-/// <summary>A block that makes one output of every message.</summary>
-/// <typeparam name="TInput">The messages.</typeparam>
-/// <typeparam name="TOutput">The outputs.</typeparam>
+/// <summary>A block that makes one output from every message.</summary>
+/// <typeparam name="TInput">The type of the messages.</typeparam>
+/// <typeparam name="TOutput">The type of the outputs.</typeparam>
 /// <remarks>
 /// All members are thread-safe. The delegate runs on the options' scheduler, at most MaxDegreeOfParallelism calls at a time; outputs keep the order of
 /// the messages unless EnsureOrdered is false.
@@ -17,7 +17,7 @@ public sealed class TransformBlock<TInput, TOutput> : PropagatorBlock<TInput, TO
 {
     private readonly TransformCore<TInput, TOutput> _core;
 
-    /// <summary>A block with default options.</summary>
+    /// <summary>Creates a block with default options.</summary>
     /// <param name="transform">Makes the output of each message.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public TransformBlock(Func<TInput, TOutput> transform)
@@ -25,7 +25,7 @@ public sealed class TransformBlock<TInput, TOutput> : PropagatorBlock<TInput, TO
     {
     }
 
-    /// <summary>A block with these options.</summary>
+    /// <summary>Creates a block with the given options.</summary>
     /// <param name="transform">Makes the output of each message.</param>
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
@@ -34,16 +34,16 @@ public sealed class TransformBlock<TInput, TOutput> : PropagatorBlock<TInput, TO
     {
     }
 
-    /// <summary>A block with default options.</summary>
-    /// <param name="transform">Makes the output of each message. A null task, or a cancelled one, stands for no output.</param>
+    /// <summary>Creates a block with default options.</summary>
+    /// <param name="transform">Makes the output of each message. A null or cancelled task means no output.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public TransformBlock(Func<TInput, Task<TOutput>> transform)
         : this(transform, BlockOptions.None())
     {
     }
 
-    /// <summary>A block with these options.</summary>
-    /// <param name="transform">Makes the output of each message. A null task, or a cancelled one, stands for no output.</param>
+    /// <summary>Creates a block with the given options.</summary>
+    /// <param name="transform">Makes the output of each message. A null or cancelled task means no output.</param>
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public TransformBlock(Func<TInput, Task<TOutput>> transform, ExecutionDataflowBlockOptions dataflowBlockOptions)
@@ -63,10 +63,10 @@ public sealed class TransformBlock<TInput, TOutput> : PropagatorBlock<TInput, TO
         _core = new TransformCore<TInput, TOutput>(this, null, transform, options);
     }
 
-    /// <summary>How many messages wait to be processed.</summary>
+    /// <summary>The number of messages that wait to be processed.</summary>
     public int InputCount => _core.InputCount;
 
-    /// <summary>How many outputs wait to be taken.</summary>
+    /// <summary>The number of outputs that wait to be taken.</summary>
     public int OutputCount => _core.Source.Count;
 
     /// <inheritdoc/>

@@ -6,9 +6,9 @@ using Weir.Dataflow.Waiters;
 
 namespace Weir.Dataflow;
 
-/// <summary>A block that makes any number of outputs of every message.</summary>
-/// <typeparam name="TInput">The messages.</typeparam>
-/// <typeparam name="TOutput">The outputs.</typeparam>
+/// <summary>A block that makes any number of outputs from every message.</summary>
+/// <typeparam name="TInput">The type of the messages.</typeparam>
+/// <typeparam name="TOutput">The type of the outputs.</typeparam>
 /// <remarks>
 /// All members are thread-safe. The delegate and the enumeration of what it returns run on the options' scheduler, under no lock, at most
 /// MaxDegreeOfParallelism at a time; outputs keep the order of the messages unless EnsureOrdered is false. Each output counts for BoundedCapacity.
@@ -17,16 +17,16 @@ public sealed class TransformManyBlock<TInput, TOutput> : PropagatorBlock<TInput
 {
     private readonly TransformManyCore<TInput, TOutput> _core;
 
-    /// <summary>A block with default options.</summary>
-    /// <param name="transform">Makes the outputs of each message. Null stands for none.</param>
+    /// <summary>Creates a block with default options.</summary>
+    /// <param name="transform">Makes the outputs of each message. Null means none.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public TransformManyBlock(Func<TInput, IEnumerable<TOutput>> transform)
         : this(transform, BlockOptions.None())
     {
     }
 
-    /// <summary>A block with these options.</summary>
-    /// <param name="transform">Makes the outputs of each message. Null stands for none.</param>
+    /// <summary>Creates a block with the given options.</summary>
+    /// <param name="transform">Makes the outputs of each message. Null means none.</param>
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public TransformManyBlock(Func<TInput, IEnumerable<TOutput>> transform, ExecutionDataflowBlockOptions dataflowBlockOptions)
@@ -34,16 +34,16 @@ public sealed class TransformManyBlock<TInput, TOutput> : PropagatorBlock<TInput
     {
     }
 
-    /// <summary>A block with default options.</summary>
-    /// <param name="transform">Makes the outputs of each message. A null task, or a cancelled one, stands for none.</param>
+    /// <summary>Creates a block with default options.</summary>
+    /// <param name="transform">Makes the outputs of each message. A null or cancelled task means none.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public TransformManyBlock(Func<TInput, Task<IEnumerable<TOutput>>> transform)
         : this(transform, BlockOptions.None())
     {
     }
 
-    /// <summary>A block with these options.</summary>
-    /// <param name="transform">Makes the outputs of each message. A null task, or a cancelled one, stands for none.</param>
+    /// <summary>Creates a block with the given options.</summary>
+    /// <param name="transform">Makes the outputs of each message. A null or cancelled task means none.</param>
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public TransformManyBlock(Func<TInput, Task<IEnumerable<TOutput>>> transform, ExecutionDataflowBlockOptions dataflowBlockOptions)
@@ -51,16 +51,16 @@ public sealed class TransformManyBlock<TInput, TOutput> : PropagatorBlock<TInput
     {
     }
 
-    /// <summary>A block with default options.</summary>
-    /// <param name="transform">Makes the outputs of each message, which go out as they come. Null stands for none.</param>
+    /// <summary>Creates a block with default options.</summary>
+    /// <param name="transform">Makes the outputs of each message, which are sent as they come. Null means none.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public TransformManyBlock(Func<TInput, IAsyncEnumerable<TOutput>> transform)
         : this(transform, BlockOptions.None())
     {
     }
 
-    /// <summary>A block with these options.</summary>
-    /// <param name="transform">Makes the outputs of each message, which go out as they come. Null stands for none.</param>
+    /// <summary>Creates a block with the given options.</summary>
+    /// <param name="transform">Makes the outputs of each message, which are sent as they come. Null means none.</param>
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">An argument is null.</exception>
     public TransformManyBlock(Func<TInput, IAsyncEnumerable<TOutput>> transform, ExecutionDataflowBlockOptions dataflowBlockOptions)
@@ -86,10 +86,10 @@ public sealed class TransformManyBlock<TInput, TOutput> : PropagatorBlock<TInput
         _core = new TransformManyCore<TInput, TOutput>(this, null, null, transform, options);
     }
 
-    /// <summary>How many messages wait to be processed.</summary>
+    /// <summary>The number of messages that wait to be processed.</summary>
     public int InputCount => _core.InputCount;
 
-    /// <summary>How many outputs wait to be taken.</summary>
+    /// <summary>The number of outputs that wait to be taken.</summary>
     public int OutputCount => _core.Source.Count;
 
     /// <inheritdoc/>

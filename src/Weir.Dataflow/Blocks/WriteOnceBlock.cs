@@ -6,22 +6,22 @@ using Weir.Dataflow.Waiters;
 
 namespace Weir.Dataflow;
 
-/// <summary>A block that takes one message and hands out copies of it for ever.</summary>
-/// <typeparam name="T">The message.</typeparam>
+/// <summary>A block that takes one message and gives copies of it to all receivers.</summary>
+/// <typeparam name="T">The type of the message.</typeparam>
 /// <remarks>All members are thread-safe.</remarks>
 public sealed class WriteOnceBlock<T> : SourceBlock<T>, IPropagatorBlock<T, T>
 {
     private readonly WriteOnceCore<T> _core;
 
-    /// <summary>A block with default options.</summary>
-    /// <param name="cloningFunction">Makes the copy that a receiver gets; null hands out the message itself.</param>
+    /// <summary>Creates a block with default options.</summary>
+    /// <param name="cloningFunction">Makes the copy for each receiver; if null, receivers get the message itself.</param>
     public WriteOnceBlock(Func<T, T>? cloningFunction)
         : this(cloningFunction, BlockOptions.None())
     {
     }
 
-    /// <summary>A block with these options.</summary>
-    /// <param name="cloningFunction">Makes the copy that a receiver gets; null hands out the message itself.</param>
+    /// <summary>Creates a block with the given options.</summary>
+    /// <param name="cloningFunction">Makes the copy for each receiver; if null, receivers get the message itself.</param>
     /// <param name="dataflowBlockOptions">The options. They are copied.</param>
     /// <exception cref="ArgumentNullException">The options are null.</exception>
     public WriteOnceBlock(Func<T, T>? cloningFunction, DataflowBlockOptions dataflowBlockOptions)
@@ -31,29 +31,29 @@ public sealed class WriteOnceBlock<T> : SourceBlock<T>, IPropagatorBlock<T, T>
 
     private WriteOnceBlock(Func<T, T>? cloningFunction, BlockOptions options) => _core = new WriteOnceCore<T>(this, cloningFunction, options);
 
-    /// <summary>Gives the block a message if it takes it now.</summary>
+    /// <summary>Sends the block a message if it can take it at once.</summary>
     /// <param name="item">The message.</param>
-    /// <returns>Whether the block took it. False when it is full or declines for good.</returns>
+    /// <returns>Whether the block took it. False if the block is full or declines permanently.</returns>
     /// <remarks>Thread-safe.</remarks>
     public bool Post(T item) => _core.Post(item);
 
-    /// <summary>Gives the block a message.</summary>
+    /// <summary>Sends the block a message.</summary>
     /// <param name="item">The message.</param>
-    /// <returns>Whether the block took it. False when it declines for good.</returns>
+    /// <returns>Whether the block took it. False if the block declines permanently.</returns>
     /// <remarks>Thread-safe. Messages of pending sends are taken in the order of the calls.</remarks>
     public Task<bool> SendAsync(T item) => SendAsync(item, CancellationToken.None);
 
     /// <inheritdoc cref="SendAsync(T)"/>
     /// <param name="item">The message.</param>
-    /// <param name="cancellationToken">Ends the wait. The message is then not taken.</param>
+    /// <param name="cancellationToken">Cancels the wait; the message is then not taken.</param>
     /// <exception cref="OperationCanceledException">The token was cancelled before the message was taken (in the task).</exception>
     public Task<bool> SendAsync(T item, CancellationToken cancellationToken) =>
         cancellationToken.IsCancellationRequested ? Task.FromCanceled<bool>(cancellationToken) : Task.FromResult(_core.Post(item));
 
-    /// <summary>As SendAsync, without allocating anything.</summary>
+    /// <summary>Works like SendAsync, but allocates nothing.</summary>
     /// <param name="item">The message.</param>
-    /// <param name="cancellationToken">Ends the wait. The message is then not taken.</param>
-    /// <returns>Whether the block took it. To be awaited once.</returns>
+    /// <param name="cancellationToken">Cancels the wait; the message is then not taken.</param>
+    /// <returns>Whether the block took it. Await it only once.</returns>
     /// <exception cref="OperationCanceledException">The token was cancelled before the message was taken (in the task).</exception>
     public ValueTask<bool> SendValueAsync(T item, CancellationToken cancellationToken = default) =>
         cancellationToken.IsCancellationRequested ? ValueTask.FromCanceled<bool>(cancellationToken) : new ValueTask<bool>(_core.Post(item));
