@@ -17,6 +17,7 @@ public partial class HouseRulesTests
         ["Weir"] = ["Weir.Core", "Weir.Resilience"],
         ["Weir.Dataflow"] = ["Weir.Core"],
         ["Weir.Polly"] = ["Weir"],
+        ["Weir.Analyzers"] = [],
         ["Weir.Http"] = ["Weir.Resilience"],
         ["Weir.Lab"] = [],
         ["Weir.Lab.BenchmarkDotNet"] = ["Weir.Lab"],
@@ -36,6 +37,7 @@ public partial class HouseRulesTests
     {
         ["Weir.Core"] = ["Locking", "Metering", "Threads", "Sources", "Sinks", "Dispatch"],
         ["Weir"] = ["Options", "Policies", "Observability", "Operators", "Runtimes", "Runtimes/Auto", "Runtimes/Extensions"],
+        ["Weir.Analyzers"] = ["Calls", "Rules", "Fixes"],
         ["Weir.Dataflow"] = ["Sync", "Debugging", "Links", "Waiters", "Cores", "Blocks"],
         ["Weir.Http"] = ["Responses", "Download"],
         ["Weir.Lab"] =

@@ -1,0 +1,55 @@
+using Microsoft.CodeAnalysis;
+
+namespace Weir.Analyzers.Rules;
+
+/// <summary>The rules. docs/analyzers.md has a section for each.</summary>
+internal static class Descriptors
+{
+    public static readonly DiagnosticDescriptor PassedOverAlias = new(
+        "WEIR001",
+        "An alias of a block is passed over",
+        "'{0}' is the block of System.Threading.Tasks.Dataflow: the alias '{1}' stands for a type with its arguments and is not used where arguments follow",
+        "Usage",
+        DiagnosticSeverity.Warning,
+        isEnabledByDefault: true,
+        helpLinkUri: Help("weir001"));
+
+    public static readonly DiagnosticDescriptor SharedState = new(
+        "WEIR002",
+        "Parallel calls write shared state",
+        "'{0}' is written by several calls at once, and is not safe for that: {1}",
+        "Reliability",
+        DiagnosticSeverity.Warning,
+        isEnabledByDefault: true,
+        helpLinkUri: Help("weir002"));
+
+    public static readonly DiagnosticDescriptor IgnoredToken = new(
+        "WEIR003",
+        "A call with a time limit ignores its token",
+        "The call ignores its token, so {0} gives its item up but does not stop it",
+        "Reliability",
+        DiagnosticSeverity.Warning,
+        isEnabledByDefault: true,
+        helpLinkUri: Help("weir003"));
+
+    public static readonly DiagnosticDescriptor UnsafeRetry = new(
+        "WEIR004",
+        "A call that looks unsafe to repeat is retried",
+        "'{0}' looks unsafe to repeat, and MaxRetries repeats it: an attempt may have had its effect before it failed",
+        "Reliability",
+        DiagnosticSeverity.Warning,
+        isEnabledByDefault: true,
+        helpLinkUri: Help("weir004"));
+
+    public static readonly DiagnosticDescriptor DroppedTask = new(
+        "WEIR005",
+        "A task is dropped",
+        "{0}",
+        "Reliability",
+        DiagnosticSeverity.Warning,
+        isEnabledByDefault: true,
+        helpLinkUri: Help("weir005"));
+
+    // Of the repository that the package was made of; it has no address of its own.
+    private static string Help(string rule) => "docs/analyzers.md#" + rule;
+}

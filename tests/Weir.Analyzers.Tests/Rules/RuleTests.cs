@@ -1,0 +1,96 @@
+using Microsoft.CodeAnalysis;
+
+namespace Weir.Analyzers.Tests.Rules;
+
+/// <summary>What each rule says of code that it is there for, and of code that it must leave alone.</summary>
+public class RuleTests
+{
+    public static TheoryData<string, string> Bad() => Of(static cases => cases.Bad);
+
+    public static TheoryData<string, string> Good() => Of(static cases => cases.Good);
+
+    [Theory(Timeout = 120_000)]
+    [MemberData(nameof(Bad))]
+    public async Task Rule_BadCode_IsWarnedOfWhereItIs(string rule, string code)
+    {
+        Snippet snippet = RuleCases.Snippet(rule, code);
+        Assert.Empty(snippet.Errors());
+        Assert.NotEmpty(snippet.Marks);
+        Diagnostic[] found = await snippet.LookAsync(rule, TestContext.Current.CancellationToken);
+        Assert.Equal(snippet.Marks.Select(snippet.TextAt), found.Select(d => snippet.TextAt(d.Location.SourceSpan)));
+        Assert.Equal(snippet.Marks, found.Select(static d => d.Location.SourceSpan));
+        Assert.All(found, d => Assert.Equal(rule, d.Id));
+    }
+
+    [Theory(Timeout = 120_000)]
+    [MemberData(nameof(Good))]
+    public async Task Rule_GoodCode_IsLeftAlone(string rule, string code)
+    {
+        Snippet snippet = RuleCases.Snippet(rule, code);
+        Assert.Empty(snippet.Errors());
+        Assert.Empty(await snippet.LookAsync(rule, TestContext.Current.CancellationToken));
+    }
+
+    [Fact]
+    public void Rules_Cases_AreTenOfEach() => Assert.All(RuleCases.All, static cases =>
+    {
+        Assert.InRange(cases.Bad.Length, 10, 100);
+        Assert.InRange(cases.Good.Length, 10, 100);
+    });
+
+    [Fact]
+    public void Rules_OfTheAnalyzers_AreThoseOfThePageAndOfTheReleases()
+    {
+        string[] rules = [.. Snippets().SelectMany(static a => a.SupportedDiagnostics).Select(static d => d.Id).Order(StringComparer.Ordinal)];
+        Assert.Equal(RuleCases.All.Select(static c => c.Rule), rules);
+        string page = File.ReadAllText(Path.Combine(Repository.Root, "docs", "analyzers.md"));
+        string releases = File.ReadAllText(Path.Combine(Repository.Root, "src", "Weir.Analyzers", "AnalyzerReleases.Unshipped.md"));
+        Assert.All(rules, rule =>
+        {
+            Assert.Contains($"\n## {rule}\n", page, StringComparison.Ordinal);
+            Assert.Contains($"\n{rule} | ", releases, StringComparison.Ordinal);
+        });
+        Assert.All(
+            Snippets().SelectMany(static a => a.SupportedDiagnostics),
+            static d => Assert.EndsWith("docs/analyzers.md#" + d.Id, d.HelpLinkUri, StringComparison.OrdinalIgnoreCase));
+    }
+
+    [Fact(Timeout = 300_000)]
+    public async Task Analyzers_UnfinishedCode_NeverThrow()
+    {
+        // Somebody types: what is there is never whole.
+        Random chance = new(17);
+        foreach (RuleCases cases in RuleCases.All)
+        {
+            foreach (string code in cases.Bad)
+            {
+                Snippet snippet = RuleCases.Snippet(cases.Rule, code);
+                for (int i = 0; i < 3; i++)
+                {
+                    Snippet part = snippet.Without(chance.Next(snippet.Length), chance.Next(1, 40));
+                    Diagnostic[] found = await part.LookAsync(null, TestContext.Current.CancellationToken);
+                    Assert.DoesNotContain(found, static d => d.Id == "AD0001");
+                }
+            }
+        }
+    }
+
+    private static IEnumerable<Microsoft.CodeAnalysis.Diagnostics.DiagnosticAnalyzer> Snippets() =>
+        typeof(Analyzers.Rules.RunAnalyzer).Assembly.GetTypes()
+            .Where(static t => !t.IsAbstract && typeof(Microsoft.CodeAnalysis.Diagnostics.DiagnosticAnalyzer).IsAssignableFrom(t))
+            .Select(static t => (Microsoft.CodeAnalysis.Diagnostics.DiagnosticAnalyzer)Activator.CreateInstance(t)!);
+
+    private static TheoryData<string, string> Of(Func<RuleCases, string[]> kind)
+    {
+        TheoryData<string, string> data = [];
+        foreach (RuleCases cases in RuleCases.All)
+        {
+            foreach (string code in kind(cases))
+            {
+                data.Add(cases.Rule, code);
+            }
+        }
+
+        return data;
+    }
+}
