@@ -66,7 +66,8 @@ internal sealed class OrderedOutput<TResult>(int limit, int capacity, Func<Strea
     {
         buffer = buffer.Length == 0 ? Grow(buffer, 1, Window) : buffer;
         int count = 0;
-        while (count < buffer.Length && _head < missing.Count && (_mask < 0 || _slots[(int)(_head & _mask)] != Result))
+        long all = missing.Count < 0 ? end.Claimed : missing.Count;
+        while (count < buffer.Length && _head < all && (_mask < 0 || _slots[(int)(_head & _mask)] != Result))
         {
             buffer[count++] = missing.Make(_head++);
         }

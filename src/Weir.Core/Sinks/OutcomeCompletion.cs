@@ -1,14 +1,16 @@
 namespace Weir.Core.Sinks;
 
 /// <summary>The end of a run whose caller gets each outcome. An item's failure is not thrown, but a failure of the source is.</summary>
-internal sealed class OutcomeCompletion<TResult>(int count) : TaskCompletionSource<ItemOutcome<TResult>[]>
+/// <param name="count">How many items there are; 0 if that is not known.</param>
+/// <param name="returnsWhenCancelled">Whether a run that its caller cancels returns the outcomes it has, instead of throwing.</param>
+internal sealed class OutcomeCompletion<TResult>(int count, bool returnsWhenCancelled = false) : TaskCompletionSource<ItemOutcome<TResult>[]>
 {
     public ItemOutcome<TResult>[] Outcomes = count > 0 ? new ItemOutcome<TResult>[count] : [];
 
     /// <summary>Completes with outcomes that are stored elsewhere. They are collected only if they are returned.</summary>
     public void Complete<TState>(RunEnd end, TState state, Func<RunEnd, TState, ItemOutcome<TResult>[]> gather)
     {
-        if (end.HasResults)
+        if (end.HasResults || (returnsWhenCancelled && end.Result == RunResult.Cancelled))
         {
             Outcomes = gather(end, state);
         }
@@ -20,7 +22,7 @@ internal sealed class OutcomeCompletion<TResult>(int count) : TaskCompletionSour
     {
         switch (end.Result)
         {
-            case RunResult.Cancelled:
+            case RunResult.Cancelled when !returnsWhenCancelled:
                 TrySetCanceled(end.Cancelled!.Value);
                 break;
             case RunResult.Failed:

@@ -19,10 +19,13 @@ internal readonly struct OutcomeStreamSink<TResult>(StreamOutput<(int Index, Ite
 
     public long Undelivered(long ended) => 0;
 
-    public void Succeeded(long index, TResult result) => _output.Add(index, ((int)index, ItemOutcome<TResult>.Success(result)));
+    public void Succeeded(long index, TResult result) => _output.Add(index, (IndexOf(index), ItemOutcome<TResult>.Success(result)));
 
     public void Unsuccessful(long index, ItemStatus status, Exception? error) =>
-        _output.Add(index, ((int)index, ItemOutcome<TResult>.Without(status, error)));
+        _output.Add(index, (IndexOf(index), ItemOutcome<TResult>.Without(status, error)));
 
     public void Complete(RunEnd end) => _output.Complete(end);
+
+    // Only an endless stream gets above.
+    private static int IndexOf(long index) => (int)Math.Min(index, int.MaxValue);
 }

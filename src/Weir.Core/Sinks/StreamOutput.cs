@@ -56,9 +56,10 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     public TResult Current { get; private set; } = default!;
 
     /// <summary>
-    /// The number of items, and what to yield for those that never ran; null if such items are left out.
+    /// The number of items (negative for those that were read), and what to yield for those that never ran; null if such items are left out. Set before the run
+    /// starts.
     /// </summary>
-    public (int Count, Func<long, TResult> Make)? Missing { get; init; }
+    public (int Count, Func<long, TResult> Make)? Missing { get; set; }
 
     /// <summary>The token of the call. After its cancellation, nothing more is yielded.</summary>
     public CancellationToken CallToken { get; init; }

@@ -92,7 +92,7 @@ internal static class OperatorRun
         [CallerMemberName] string operation = "")
     {
         Fallback.Check<TResult>(options.OnFallback);
-        if (cancellationToken.IsCancellationRequested)
+        if (cancellationToken.IsCancellationRequested && !options.ReturnOutcomesOnCancellation)
         {
             return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
         }
@@ -102,7 +102,7 @@ internal static class OperatorRun
             return Task.FromResult<ItemOutcome<TResult>[]>([]);
         }
 
-        OutcomeCompletion<TResult> completion = new(Math.Max(0, source.KnownCount));
+        OutcomeCompletion<TResult> completion = new(Math.Max(0, source.KnownCount), options.ReturnOutcomesOnCancellation);
 
         // The outcomes already report the failures, so no mode stops the run or collects them again.
         PumpSettings settings = Settings(options, ErrorMode.BestEffort);
@@ -250,6 +250,35 @@ internal static class OperatorRun
     /// <summary>Whether nothing but the user's call is called for an item, and nobody observes the run.</summary>
     private static bool IsPlain(ParallelRunOptions options, PumpSettings settings) =>
         settings.Adaptive is null && !CallPolicies.AreIn(options) && !RunObservation.IsWanted(options);
+
+    public static IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> OutcomesStream<TItem, TResult>(
+        Func<Source<TItem>> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        ParallelRunOptions options,
+        CancellationToken cancellationToken,
+        [CallerMemberName] string operation = "")
+    {
+        Fallback.For<TResult>(options.OnFallback);
+        return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
+            options.AdaptiveConcurrency?.MaxConcurrency ?? options.MaxDegreeOfParallelism,
+            options.ChannelCapacity,
+            options.OrderedOutput,
+            (output, enumeratorToken) =>
+            {
+                Source<TItem> items = source();
+                output.Missing = (items.KnownCount, static index => (Indices.ToInt(index), default));
+                return Start(
+                    items,
+                    selector,
+                    new OutcomeStreamSink<TResult>(output),
+                    options,
+                    Settings(options, ErrorMode.BestEffort),
+                    operation,
+                    cancellationToken,
+                    enumeratorToken);
+            },
+            cancellationToken);
+    }
 
     private static Pump Start<TItem, TResult, TSink>(
         Source<TItem> source,

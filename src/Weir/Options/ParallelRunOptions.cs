@@ -40,6 +40,17 @@ public sealed record ParallelRunOptions
     /// <value>The default is <see cref="ErrorMode.FailFast"/>.</value>
     public ErrorMode ErrorMode { get; init; } = ErrorMode.FailFast;
 
+    /// <summary>
+    /// Whether <c>SelectParallelOutcomesAsync</c> returns the outcomes it has when the caller cancels it, instead of throwing an
+    /// <see cref="OperationCanceledException"/>.
+    /// </summary>
+    /// <value>The default is <see langword="false"/>.</value>
+    /// <remarks>
+    /// Items that ended before keep their outcome. Those that were running, or waited for another attempt, are <see cref="ItemStatus.Cancelled"/>, the others
+    /// <see cref="ItemStatus.NotRun"/>. The task still ends only when all running items have. Other operators ignore this option.
+    /// </remarks>
+    public bool ReturnOutcomesOnCancellation { get; init; }
+
     /// <summary>Called before an item's call, with the item's index in the source. An exception from it is a failure of the item.</summary>
     /// <remarks>Indices above <see cref="int.MaxValue"/>, which only an endless stream reaches, are passed as <see cref="int.MaxValue"/>.</remarks>
     public Func<int, ValueTask>? OnStartItemAsync { get; init; }

@@ -63,6 +63,12 @@ internal static class OperatorRunner
         ?? source.AsyncSequence?.SelectParallelOutcomesAsync(selector, options, token)
         ?? source.Channel!.SelectParallelOutcomesAsync(selector, options, token);
 
+    public static IAsyncEnumerable<(int Index, ItemOutcome<int> Outcome)> OutcomesStream(
+        this TestSource source, Func<int, CancellationToken, ValueTask<int>> selector, ParallelRunOptions? options = null, CancellationToken token = default) =>
+        source.Sequence?.SelectParallelOutcomesStreamAsync(selector, options, token)
+        ?? source.AsyncSequence?.SelectParallelOutcomesStreamAsync(selector, options, token)
+        ?? source.Channel!.SelectParallelOutcomesStreamAsync(selector, options, token);
+
     public static IAsyncEnumerable<int> Stream(
         this TestSource source, Func<int, CancellationToken, ValueTask<int>> selector, ParallelRunOptions? options = null, CancellationToken token = default) =>
         source.Sequence?.SelectParallelStreamAsync(selector, options, token)

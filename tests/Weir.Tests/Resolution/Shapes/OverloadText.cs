@@ -13,7 +13,10 @@ internal static class OverloadText
     private const int Columns = 160;
 
     public static readonly string[] Operators =
-        ["SelectParallel", "SelectParallelStream", "SelectParallelOutcomes", "ForEachParallel", "BatchParallel", "BatchParallelStream"];
+    [
+        "SelectParallel", "SelectParallelStream", "SelectParallelOutcomes", "SelectParallelOutcomesStream", "ForEachParallel", "BatchParallel",
+        "BatchParallelStream",
+    ];
 
     private const string Note =
         "// Written by OverloadTextTests from the overloads for calls that return a ValueTask: change those, and run it with WEIR_ACCEPT_OVERLOADS=1.\n";

@@ -1,0 +1,100 @@
+using System.Runtime.CompilerServices;
+using System.Threading.Channels;
+using Weir.Core.Sources;
+using Weir.Operators;
+
+namespace Weir;
+
+/// <content>Partitioned: Outcomes as a stream.</content>
+public static partial class ParallelOperators
+{
+    /// <summary>
+    /// Runs <paramref name="selector"/> for each item of <paramref name="source"/>, several at a time, and yields how each item ended as soon as it has.
+    /// </summary>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TResult">The type of the results.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <param name="source">
+    /// The items. Arrays and lists are read in place and must not change during the run. Other sequences are read by one worker at a time, and only as items
+    /// are wanted, never all at once. A channel is read until it is completed; it may be a single-reader channel.
+    /// </param>
+    /// <param name="selector">The call for an item. It runs on the thread pool, never on the caller's thread or context, and for several items at once.</param>
+    /// <param name="partitionBy">
+    /// Returns the key of an item. Items with the same key run one at a time, in source order (or <see cref="ParallelRunOptions.MaxPerPartition"/> at a time);
+    /// items with other keys can overtake them. It is called once per item, by one worker at a time. An exception from it, or a null key, is treated as a
+    /// failure of the source.
+    /// </param>
+    /// <param name="options">How to run the calls; <see langword="null"/> for the defaults.</param>
+    /// <param name="cancellationToken">Cancels the run. The token passed to <paramref name="selector"/> is cancelled then, and whenever the run stops.</param>
+    /// <returns>
+    /// Each item's index and outcome, in the order of completion, or in source order with <see cref="ParallelRunOptions.OrderedOutput"/>. An item's failure
+    /// is never thrown, and <see cref="ParallelRunOptions.ErrorMode"/> has no effect: all items run, unless <see cref="ParallelRunOptions.OnErrorAsync"/>
+    /// stops the run. Items that have not started by then are <see cref="ItemStatus.NotRun"/>, and in the order of completion they come last. Nothing runs
+    /// before the first step of an enumeration, and each enumeration is a separate run.
+    /// </returns>
+    /// <exception cref="ArgumentNullException">
+    /// <paramref name="source"/>, <paramref name="selector"/> or <paramref name="partitionBy"/> is <see langword="null"/>. Thrown at the call.
+    /// </exception>
+    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of range. Thrown at the call.</exception>
+    /// <exception cref="OperationCanceledException">
+    /// <paramref name="cancellationToken"/> was cancelled. Thrown with that token, in every <see cref="ErrorMode"/>.
+    /// </exception>
+    /// <remarks>
+    /// At most <see cref="ParallelRunOptions.MaxDegreeOfParallelism"/> + <see cref="ParallelRunOptions.ChannelCapacity"/> items are between the source and the
+    /// consumer at any time. Leaving the enumeration early, by <c>break</c>, an exception or disposal, cancels the running items and waits for them. An
+    /// exception from <paramref name="source"/> itself is thrown. Indices above <see cref="int.MaxValue"/>, which only an endless stream reaches, are
+    /// <see cref="int.MaxValue"/>. Several threads can enumerate the sequence at once, but each enumerator is for one thread at a time.
+    /// </remarks>
+    public static IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> SelectParallelOutcomesStreamAsync<TSource, TResult, TKey>(
+        this IEnumerable<TSource> source,
+        Func<TSource, CancellationToken, ValueTask<TResult>> selector,
+        Func<TSource, TKey> partitionBy,
+        ParallelRunOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(source);
+        ArgumentNullException.ThrowIfNull(selector);
+        ArgumentNullException.ThrowIfNull(partitionBy);
+        options ??= ParallelRunOptions.Default;
+        options.Validate();
+        return OperatorRun.OutcomesStream(() => Lanes.Of(SourceOf.Enumerable(source), partitionBy, options), selector, options, cancellationToken);
+    }
+
+    /// <inheritdoc cref="SelectParallelOutcomesStreamAsync{TSource, TResult, TKey}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
+    ///     Func{TSource, TKey}, ParallelRunOptions, CancellationToken)"/>
+    [OverloadResolutionPriority(Priority.Asynchronous)]
+    public static IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> SelectParallelOutcomesStreamAsync<TSource, TResult, TKey>(
+        this IAsyncEnumerable<TSource> source,
+        Func<TSource, CancellationToken, ValueTask<TResult>> selector,
+        Func<TSource, TKey> partitionBy,
+        ParallelRunOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(source);
+        ArgumentNullException.ThrowIfNull(selector);
+        ArgumentNullException.ThrowIfNull(partitionBy);
+        options ??= ParallelRunOptions.Default;
+        options.Validate();
+        return OperatorRun.OutcomesStream(() => Lanes.Of(SourceOf.AsyncEnumerable(source), partitionBy, options), selector, options, cancellationToken);
+    }
+
+    /// <inheritdoc cref="SelectParallelOutcomesStreamAsync{TSource, TResult, TKey}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask{TResult}},
+    ///     Func{TSource, TKey}, ParallelRunOptions, CancellationToken)"/>
+    public static IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> SelectParallelOutcomesStreamAsync<TSource, TResult, TKey>(
+        this ChannelReader<TSource> source,
+        Func<TSource, CancellationToken, ValueTask<TResult>> selector,
+        Func<TSource, TKey> partitionBy,
+        ParallelRunOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(source);
+        ArgumentNullException.ThrowIfNull(selector);
+        ArgumentNullException.ThrowIfNull(partitionBy);
+        options ??= ParallelRunOptions.Default;
+        options.Validate();
+        return OperatorRun.OutcomesStream(() => Lanes.Of(SourceOf.Channel(source), partitionBy, options), selector, options, cancellationToken);
+    }
+}

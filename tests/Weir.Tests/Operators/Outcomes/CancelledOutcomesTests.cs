@@ -1,0 +1,101 @@
+using Weir.Tests.Operators.Support;
+
+namespace Weir.Tests.Operators.Outcomes;
+
+/// <summary>What does a caller get who cancels a list of outcomes and wants what was finished?</summary>
+public class CancelledOutcomesTests
+{
+    public static TheoryData<SourceKind> AnyKind() => [.. Cases.Kinds];
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [MemberData(nameof(AnyKind))]
+    public async Task Outcomes_OfACancelledRun_AreWhatWasFinished(SourceKind kind)
+    {
+        using CancellationTokenSource caller = new();
+        ConcurrencyProbe probe = new();
+        Task<ItemOutcome<int>[]> running = TestSource.Of(kind, 60).OutcomesAsync(
+            async (item, token) =>
+            {
+                if (item is 3 or 4)
+                {
+                    using (probe.Enter())
+                    {
+                        await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token);
+                    }
+                }
+
+                return item == 1 ? throw new TestException("one") : item;
+            },
+            new() { MaxDegreeOfParallelism = 2, ReturnOutcomesOnCancellation = true },
+            caller.Token);
+        await probe.InsideAsync(2);
+        await caller.CancelAsync();
+
+        ItemOutcome<int>[] outcomes = await running.WithinAsync();
+        Assert.Equal(
+            [ItemStatus.Succeeded, ItemStatus.Failed, ItemStatus.Succeeded, ItemStatus.Cancelled, ItemStatus.Cancelled],
+            outcomes[..5].Select(static o => o.Status));
+        Assert.All(outcomes[5..], static o => Assert.Equal(ItemStatus.NotRun, o.Status));
+        Assert.Equal("one", outcomes[1].Error?.Message);
+        if (kind is SourceKind.Array or SourceKind.List or SourceKind.Range or SourceKind.Collection)
+        {
+            Assert.Equal(60, outcomes.Length);
+        }
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [MemberData(nameof(AnyKind))]
+    public async Task Outcomes_CancelledBeforeTheCall_HaveRunNothing(SourceKind kind)
+    {
+        int calls = 0;
+        ItemOutcome<int>[] outcomes = await TestSource.Of(kind, 5).OutcomesAsync(
+            (item, _) =>
+            {
+                Interlocked.Increment(ref calls);
+                return new(item);
+            },
+            new() { ReturnOutcomesOnCancellation = true },
+            new CancellationToken(canceled: true)).WithinAsync();
+
+        Assert.Equal(0, calls);
+        Assert.All(outcomes, static o => Assert.Equal(ItemStatus.NotRun, o.Status));
+        if (kind is SourceKind.Array or SourceKind.List or SourceKind.Range or SourceKind.Collection)
+        {
+            Assert.Equal(5, outcomes.Length);
+        }
+    }
+
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task Outcomes_AnItemThatWaitsForItsRetry_IsCancelled()
+    {
+        using CancellationTokenSource caller = new();
+        ManualTimeProvider time = new();
+        Task<ItemOutcome<int>[]> running = new[] { 0, 1 }.SelectParallelOutcomesAsync(
+            static (x, _) => x == 0 ? new ValueTask<int>(7) : throw new TimeoutException(),
+            new ParallelRunOptions { MaxRetries = 3, TimeProvider = time, ReturnOutcomesOnCancellation = true },
+            caller.Token);
+        await Guard.UntilAsync(() => time.NextDue is not null, "the wait for the second attempt");
+        await caller.CancelAsync();
+
+        Assert.Equal([ItemStatus.Succeeded, ItemStatus.Cancelled], (await running.WithinAsync()).Select(static o => o.Status));
+    }
+
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task Outcomes_WithoutTheOption_Throw()
+    {
+        using CancellationTokenSource caller = new();
+        using Gate inside = new();
+        Task<ItemOutcome<int>[]> running = new[] { 0 }.SelectParallelOutcomesAsync(
+            async (x, token) =>
+            {
+                inside.Open();
+                await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token);
+                return x;
+            },
+            cancellationToken: caller.Token);
+        await inside.WaitAsync();
+        await caller.CancelAsync();
+        OperationCanceledException e = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => running.WithinAsync());
+        Assert.Equal(caller.Token, e.CancellationToken);
+    }
+}
