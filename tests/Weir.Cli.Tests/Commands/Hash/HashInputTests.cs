@@ -5,7 +5,7 @@ namespace Weir.Cli.Tests.Commands.Hash;
 public class HashInputTests
 {
     [Theory(Timeout = 300_000)]
-    [InlineData("", "--input must be the directory of the files, such as --input ./files; missing files are made in it.")]
+    [InlineData("", "--input must be the directory of the files, such as --input ./files; missing files are created in it.")]
     [InlineData("--input D --files 0", "--files must be a whole number from 1 to 100,000; it is '0'.")]
     [InlineData("--input D --size 0", "--size must be a size from 1 B to 64 GB such as 16MiB; it is '0'.")]
     [InlineData("--input D --size big", "--size must be a size from 1 B to 64 GB such as 16MiB; it is 'big'.")]
