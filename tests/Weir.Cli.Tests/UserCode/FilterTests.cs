@@ -51,7 +51,7 @@ public class FilterTests
     }
 
     [Theory(Timeout = 300_000)]
-    [InlineData("run --filter *x*", "--filter goes with --assembly or --git, in place of --method: --assembly X.dll --filter '*Parse*'.")]
+    [InlineData("run --filter *x*", "--filter is used with --assembly or --git, instead of --method: --assembly X.dll --filter '*Parse*'.")]
     [InlineData("run --assembly DLL --method N.Parsing.Write --filter *x*",
         "--filter is used with --assembly or --git, instead of --method: --assembly X.dll --filter '*Parse*'.")]
     [InlineData(

@@ -95,7 +95,7 @@ public class RunTests
         ResultFile result = await RunAsync("scale noop --workers 1,2 --rounds 50 --duration 20ms --within 1s --fit none --quiet --json");
         Assert.InRange(result.Arms[0].Rounds.Count, 2, 49);
         Assert.Equal(result.Arms[0].Rounds.Count, result.Arms[1].Rounds.Count);
-        Assert.Contains(result.Findings, static f => f.Text.Contains("because its time was over", StringComparison.Ordinal));
+        Assert.Contains(result.Findings, static f => f.Text.Contains("because its time was up", StringComparison.Ordinal));
     }
 
     [Fact(Timeout = 300_000)]
