@@ -27,6 +27,9 @@ internal sealed class AttemptGuard(CircuitBreaker? breaker, PlaceUser? places, I
     /// <summary>Whether there is nothing to pass.</summary>
     public bool IsEmpty => breaker is null && _onlyBreaker;
 
+    /// <summary>Whether an attempt that waits at the rate limit has nothing to ask for afterwards, and holds nothing.</summary>
+    public bool HasOnlyRateLimit => breaker is null && places is null;
+
     /// <summary>Whether an attempt that passes without waiting holds nothing that has to be given back.</summary>
     public bool HasNoLeases => _onlyBreaker || _onlyBucket is not null;
 

@@ -245,14 +245,26 @@ internal readonly struct PolicyCall<TItem, TResult>(
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     private async ValueTask<TResult> FinishAsync(Attempt attempt, TItem item, CancellationToken cancellationToken)
     {
-        if (attempt.Phase != AttemptPhase.Call)
+        bool onlyRate = attempt.Phase == AttemptPhase.RateLimit && policies.Guard.HasOnlyRateLimit;
+        if (onlyRate)
+        {
+            // Here and not in the guard: between the guard's end and the await of it, this thread may be held up. Then it would go on, late, instead of the
+            // thread that took the tokens.
+            attempt.Lease = await attempt.Entry.ConfigureAwait(false);
+        }
+        else if (attempt.Phase != AttemptPhase.Call)
         {
             attempt = await policies.Guard.EnterAsync(attempt.Take(), cancellationToken).ConfigureAwait(false);
         }
 
-        long started = policies.Adaptive?.Timestamp() ?? 0;
         try
         {
+            if (onlyRate)
+            {
+                cancellationToken.ThrowIfCancellationRequested();
+            }
+
+            long started = policies.Adaptive?.Timestamp() ?? 0;
             TResult result;
             try
             {
