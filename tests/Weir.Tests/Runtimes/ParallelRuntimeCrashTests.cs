@@ -128,6 +128,7 @@ public class ParallelRuntimeCrashTests
             // There are two threads, so that the third caller's turn to get stuck comes when the first two have been given up.
             await stuck.ArrivedAsync((round * Callers) + 2);
             await clock.PassAsync(TimeSpan.FromSeconds(1), stuck.ArrivedAsync((round + 1) * Callers));
+            await runtime.SettledAsync((round + 1) * Callers * 49);
             await clock.PassAsync(TimeSpan.FromSeconds(1), all);
             ItemOutcome<int>[][] outcomes = await all;
             for (int caller = 0; caller < Callers; caller++)

@@ -6,6 +6,9 @@ namespace Weir.Tests.Runtimes;
 /// <summary>What becomes of an item that passes its time limit, and of the others.</summary>
 public class RuntimeItemTimeoutTests
 {
+    private const int Items = 40;
+    private const int Stuck = 13;
+
     private static readonly TimeSpan Limit = TimeSpan.FromSeconds(5);
     private static readonly ProcessManyOptions Timed = new() { PerItemTimeout = Limit };
 
@@ -42,8 +45,8 @@ public class RuntimeItemTimeoutTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate gate = new();
         Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
-            form, runtime, RuntimeRun.Count(40), (x, token) => x == 13 ? gate.PassAsync(x, token) : new ValueTask<int>(x), Timed);
-        await AssertOneTimedOutAsync(runtime, clock, gate, call);
+            form, runtime, RuntimeRun.Count(Items), (x, token) => x == Stuck ? gate.PassAsync(x, token) : new ValueTask<int>(x), Timed);
+        await AssertOneTimedOutAsync(name, runtime, clock, gate, call);
     }
 
     [Theory(Timeout = 90_000)]
@@ -54,8 +57,8 @@ public class RuntimeItemTimeoutTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate gate = new();
         Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
-            form, runtime, RuntimeRun.Count(40), (x, _) => x == 13 ? gate.PassAsync(x) : new ValueTask<int>(x), Timed);
-        await AssertOneTimedOutAsync(runtime, clock, gate, call);
+            form, runtime, RuntimeRun.Count(Items), (x, _) => x == Stuck ? gate.PassAsync(x) : new ValueTask<int>(x), Timed);
+        await AssertOneTimedOutAsync(name, runtime, clock, gate, call);
     }
 
     [Theory(Timeout = 90_000)]
@@ -66,8 +69,8 @@ public class RuntimeItemTimeoutTests
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate gate = new();
         Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
-            form, runtime, RuntimeRun.Count(40), (x, _) => new ValueTask<int>(x == 13 ? gate.Block(x) : x), Timed);
-        await AssertOneTimedOutAsync(runtime, clock, gate, call);
+            form, runtime, RuntimeRun.Count(Items), (x, _) => new ValueTask<int>(x == Stuck ? gate.Block(x) : x), Timed);
+        await AssertOneTimedOutAsync(name, runtime, clock, gate, call);
 
         // The auto runtime may have taken the item to a thread of its own, if a probe found the items before it slow.
         Assert.InRange(runtime.Statistics.ReplacedThreads, runtime is ParallelRuntime ? 1 : 0, runtime is ConcurrentRuntime ? 0 : 1);
@@ -141,12 +144,15 @@ public class RuntimeItemTimeoutTests
     {
         ManualTimeProvider clock = new();
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
+        int succeeded = 0;
         foreach (Exception? error in new[] { null, new InvalidDataException("stray") })
         {
             StraySource stray = new(error);
             Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
                 form, runtime, RuntimeRun.Count(2), (x, _) => x == 0 ? stray.Start() : new ValueTask<int>(x), Timed);
             await stray.Waited;
+            await runtime.SettledAsync(RuntimeCases.LimitOf(name) == 1 ? succeeded : succeeded + 1);
+            succeeded++;
             await clock.PassAsync(Limit, call);
             ItemOutcome<int>[] outcomes = await call;
             RuntimeRun.AssertTimedOut(outcomes[0]);
@@ -194,9 +200,9 @@ public class RuntimeItemTimeoutTests
         ManualTimeProvider clock = new();
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, clock);
         using RuntimeGate gate = new();
-        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(20), (x, token) =>
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(Items), (x, token) =>
         {
-            if (x != 3)
+            if (x != Stuck)
             {
                 return new ValueTask<int>(x);
             }
@@ -204,16 +210,16 @@ public class RuntimeItemTimeoutTests
             token.Register(static () => throw new InvalidDataException("callback"));
             return gate.PassAsync(x);
         }, Timed);
-        await AssertOneTimedOutAsync(runtime, clock, gate, call);
+        await AssertOneTimedOutAsync(name, runtime, clock, gate, call);
     }
 
     private static async Task AssertOneTimedOutAsync(
-        IExecutionRuntime runtime, ManualTimeProvider clock, RuntimeGate gate, Task<ItemOutcome<int>[]> call)
+        string name, IExecutionRuntime runtime, ManualTimeProvider clock, RuntimeGate gate, Task<ItemOutcome<int>[]> call)
     {
         await gate.ArrivedAsync(1);
 
-        // A thread that loses its processor inside another item while the clock is moved would be out of time as well, and rightly so.
-        await RuntimeRun.UntilAsync(() => runtime.Statistics.InFlight == 1, 2);
+        // One at a time, those behind the item wait for it.
+        await runtime.SettledAsync(RuntimeCases.LimitOf(name) == 1 ? Stuck : Items - 1);
         await clock.PassAsync(Limit, call);
         ItemOutcome<int>[] outcomes = await call;
         ItemOutcome<int> late = Assert.Single(outcomes, static o => !o.IsSuccess);

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using Weir.Runtimes;
 using Weir.TestKit;
 
@@ -52,18 +53,34 @@ internal static class RuntimeRun
 
     public static int[] Count(int count) => [.. Enumerable.Range(0, count)];
 
-    /// <summary>Moves the clock, and then on in small steps until the task has ended.</summary>
+    /// <summary>
+    /// Moves the clock, and then on as fast as real time passes until the task has ended. An item whose start was noticed only after the move has its whole
+    /// limit before it, and on a busy machine steps of a fixed size would take far longer than that.
+    /// </summary>
     public static async Task PassAsync(this ManualTimeProvider clock, TimeSpan by, Task until)
     {
         await Task.Yield();
         clock.Advance(by);
+        long last = Stopwatch.GetTimestamp();
         while (!until.IsCompleted)
         {
-            clock.Advance(TimeSpan.FromMilliseconds(1));
             SpinWait.SpinUntil(() => until.IsCompleted, 1);
             await Task.Yield();
+            long now = Stopwatch.GetTimestamp();
+            clock.Advance(Stopwatch.GetElapsedTime(last, now));
+            last = now;
         }
     }
+
+    /// <summary>
+    /// Waits until so many items of the runtime have succeeded and only the given number still runs. A thread that loses its processor inside another item
+    /// while the clock is moved would be out of time as well, and rightly so.
+    /// </summary>
+    /// <remarks>Either count alone is true for a moment between two items.</remarks>
+    public static async Task SettledAsync(this IExecutionRuntime runtime, long succeeded, int inFlight = 1) =>
+        Assert.True(
+            await UntilAsync(() => runtime.Statistics is var s && s.Succeeded == succeeded && s.InFlight == inFlight),
+            $"{succeeded} items have ended and {inFlight} runs: {runtime.Statistics}");
 
     /// <summary>Checks that nobody holds a timer any more. The BCL's own waits let go of theirs a moment after they have ended.</summary>
     public static async Task AssertNoTimersAsync(this ManualTimeProvider clock) =>
