@@ -111,6 +111,12 @@ public sealed partial class CircuitBreaker
         }
     }
 
+    /// <summary>Whether the circuit is closed, or has been open for its whole time without anybody asking.</summary>
+    internal bool IsIdle => RetryAfter == TimeSpan.Zero;
+
+    /// <summary>The circuit breakers that it belongs to, or null.</summary>
+    internal object? Group { get; init; }
+
     /// <summary>Asks whether a call may be made.</summary>
     /// <param name="ticket">The permission, which you return with the call's outcome; the default value if there is none.</param>
     /// <returns>Whether the call may be made.</returns>

@@ -52,6 +52,28 @@ public sealed partial class SharedConcurrencyLimit
         _anyone = new PlaceUser(this, null);
     }
 
+    /// <summary>Creates a limit of its own for each key, such as each server that a run calls.</summary>
+    /// <typeparam name="TItem">The type of the items.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <param name="key">
+    /// Returns the key of an item. Called for each attempt, from several threads at once. An exception from it, or from the comparer, is the item's failure.
+    /// </param>
+    /// <param name="limit">How many calls of one key may be in flight at once. At least 1.</param>
+    /// <param name="maxWaiting">How many calls of one key may wait for a place at once. 0 or more; <see langword="null"/> for any number.</param>
+    /// <param name="comparer">Compares keys, from several threads at once; <see langword="null"/> for the default comparer.</param>
+    /// <returns>The instances, made when their keys first occur.</returns>
+    /// <exception cref="ArgumentNullException"><paramref name="key"/> is <see langword="null"/>.</exception>
+    /// <exception cref="ArgumentOutOfRangeException"><paramref name="limit"/> is less than 1, or <paramref name="maxWaiting"/> is negative.</exception>
+    public static ConcurrencyLimits ByKey<TItem, TKey>(
+        Func<TItem, TKey> key, int limit, int? maxWaiting = null, IEqualityComparer<TKey>? comparer = null)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(key);
+        Require.AtLeast(1, limit, nameof(limit));
+        Require.AtLeast(0, maxWaiting ?? 0, nameof(maxWaiting));
+        return new ConcurrencyLimitsByKey<TItem, TKey>(key, () => new SharedConcurrencyLimit(limit, maxWaiting), comparer);
+    }
+
     /// <summary>How many calls may be in flight at once.</summary>
     /// <value>
     /// At least 1. It can be changed at any time. If it is raised, waiting calls start at once. If it is lowered, running calls continue, and no call starts
@@ -103,6 +125,9 @@ public sealed partial class SharedConcurrencyLimit
             }
         }
     }
+
+    /// <summary>Whether nobody holds a place or waits for one.</summary>
+    internal bool IsIdle => InUse == 0 && Waiting == 0;
 
     /// <summary>A place that a call took without a bound of its own.</summary>
     internal IPlace AnyPlace => _anyone;

@@ -88,6 +88,19 @@ public sealed class TokenBucket : IRateGate
         }
     }
 
+    /// <summary>Whether the bucket is as a new one.</summary>
+    internal bool IsFull
+    {
+        get
+        {
+            lock (_lock)
+            {
+                SettleNeedsLock();
+                return _waiting.Count == 0 && Volatile.Read(ref _mark) <= _clock.Now - _origin;
+            }
+        }
+    }
+
     /// <summary>How many calls wait.</summary>
     internal int Waiting
     {

@@ -71,7 +71,7 @@ internal static class OperatorPump
         TimeoutPolicy<TResult>? timeout = CallPolicies.AttemptTimeoutOf<TResult>(options);
         Pump pump = Make<TItem, TResult, TSink, PolicyPending<TResult>, PolicyCall<TItem, TResult>>(
             source,
-            new PolicyCall<TItem, TResult>(selector, policies, timeout),
+            new PolicyCall<TItem, TResult>(selector, policies, timeout, KeyedGuards<TItem>.Of(options, policies)),
             sink,
             timeout is null && policies.Places is null ? settings : settings with { OnEnd = AtEnd(timeout, policies.Places, settings.OnEnd) },
             recovery,

@@ -18,6 +18,7 @@ internal static class OperatorRun
         [CallerMemberName] string operation = "")
     {
         Fallback.Check<TResult>(options.OnFallback);
+        CheckKeys<TItem>(options);
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled<List<TResult>>(cancellationToken);
@@ -92,6 +93,7 @@ internal static class OperatorRun
         [CallerMemberName] string operation = "")
     {
         Fallback.Check<TResult>(options.OnFallback);
+        CheckKeys<TItem>(options);
         if (cancellationToken.IsCancellationRequested && !options.ReturnOutcomesOnCancellation)
         {
             return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
@@ -166,6 +168,7 @@ internal static class OperatorRun
         [CallerMemberName] string operation = "")
     {
         Fallback.RefuseFor(options.OnFallback, "an action");
+        CheckKeys<TItem>(options);
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled(cancellationToken);
@@ -219,6 +222,7 @@ internal static class OperatorRun
         [CallerMemberName] string operation = "")
     {
         Fallback.Check<TResult>(options.OnFallback);
+        CheckKeys<TItem>(options);
         return new PumpStream<TResult>(
             options.AdaptiveConcurrency?.MaxConcurrency ?? options.MaxDegreeOfParallelism,
             options.ChannelCapacity,
@@ -259,6 +263,7 @@ internal static class OperatorRun
         [CallerMemberName] string operation = "")
     {
         Fallback.For<TResult>(options.OnFallback);
+        CheckKeys<TItem>(options);
         return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
             options.AdaptiveConcurrency?.MaxConcurrency ?? options.MaxDegreeOfParallelism,
             options.ChannelCapacity,
@@ -345,6 +350,15 @@ internal static class OperatorRun
         source is ILanes lanes
             ? OperatorPump.Make(source, selector, new LaneSink<TResult, TSink>(sink, lanes), options, settings, trace)
             : OperatorPump.Make(source, selector, sink, options, settings, trace);
+
+    // What checks keys is loaded only where there are some.
+    private static void CheckKeys<TItem>(ParallelRunOptions options)
+    {
+        if (options.HasKeys)
+        {
+            KeyedGuards<TItem>.Check(options);
+        }
+    }
 
     private static PumpSettings Settings(ParallelRunOptions options, ErrorMode errorMode) =>
         options.AdaptiveConcurrency is { } adaptive

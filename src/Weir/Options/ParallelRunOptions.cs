@@ -180,6 +180,25 @@ public sealed record ParallelRunOptions
     /// <value><see langword="null"/>, the default, for none. Keys must not be empty. Values other than text, numbers and booleans become text.</value>
     public IReadOnlyList<KeyValuePair<string, object?>>? Tags { get; init; }
 
+    /// <summary>
+    /// A circuit breaker for each key, such as each server, which may be shared with other runs. See <see cref="CircuitBreakers.ByKey{TItem, TKey}"/>.
+    /// </summary>
+    /// <value><see langword="null"/>, the default, for none. The keys must be those of the operator's items. Not together with another circuit breaker.</value>
+    public CircuitBreakers? CircuitBreakerByKey { get; init; }
+
+    /// <summary>
+    /// A concurrency limit for each key, which may be shared with other runs. See <see cref="SharedConcurrencyLimit.ByKey{TItem, TKey}"/>.
+    /// </summary>
+    /// <value>
+    /// <see langword="null"/>, the default, for none. The keys must be those of the operator's items. Not together with
+    /// <see cref="SharedConcurrencyLimit"/>.
+    /// </value>
+    public ConcurrencyLimits? ConcurrencyLimitByKey { get; init; }
+
+    /// <summary>A rate limit for each key, which may be shared with other runs. See <see cref="RateLimits.ByKey{TItem, TKey}"/>.</summary>
+    /// <value><see langword="null"/>, the default, for none. The keys must be those of the operator's items. Not together with another rate limit.</value>
+    public RateLimits? RateLimitByKey { get; init; }
+
     /// <summary>Progress reports.</summary>
     /// <value><see langword="null"/>, the default, for none.</value>
     public ProgressOptions? Progress { get; init; }
@@ -194,6 +213,9 @@ public sealed record ParallelRunOptions
 
     /// <summary>Whether a hook has to be called for each item.</summary>
     internal bool HasItemHooks => OnStartItemAsync is not null || OnCompleteItemAsync is not null;
+
+    /// <summary>Whether a policy depends on the item.</summary>
+    internal bool HasKeys => CircuitBreakerByKey is not null || ConcurrencyLimitByKey is not null || RateLimitByKey is not null;
 
     internal void Validate()
     {
@@ -219,6 +241,11 @@ public sealed record ParallelRunOptions
             "FailFast or WaitForHalfOpen");
         Require.NotBoth(CircuitBreaker, SharedCircuitBreaker, nameof(CircuitBreaker), nameof(SharedCircuitBreaker));
         Require.NotBoth(RateLimit, SharedRateLimit, nameof(RateLimit), nameof(SharedRateLimit));
+        Require.NotBoth(SharedConcurrencyLimit, ConcurrencyLimitByKey, nameof(SharedConcurrencyLimit), nameof(ConcurrencyLimitByKey));
+        Require.NotBoth(CircuitBreaker, CircuitBreakerByKey, nameof(CircuitBreaker), nameof(CircuitBreakerByKey));
+        Require.NotBoth(SharedCircuitBreaker, CircuitBreakerByKey, nameof(SharedCircuitBreaker), nameof(CircuitBreakerByKey));
+        Require.NotBoth(RateLimit, RateLimitByKey, nameof(RateLimit), nameof(RateLimitByKey));
+        Require.NotBoth(SharedRateLimit, RateLimitByKey, nameof(SharedRateLimit), nameof(RateLimitByKey));
     }
 
     internal RetryOptions Retry => new()

@@ -15,6 +15,8 @@ internal sealed class CallPolicies
     // Exceptions that the user's hooks threw. Weak, so that it keeps no exception alive; created when a hook throws.
     private ConditionalWeakTable<Exception, object?>? _hookFailures;
 
+    private readonly bool _hasBreaker;
+    private readonly object? _breakerGroup;
     private Pump? _run;
 
     private CallPolicies(ParallelRunOptions options, AdaptiveController? adaptive, bool guarded)
@@ -26,18 +28,16 @@ internal sealed class CallPolicies
             ?? (options.CircuitBreaker is { } own ? new CircuitBreaker(own with { TimeProvider = ClockOf(own.TimeProvider, options) }) : null);
         IRateGate? rateLimit = options.SharedRateLimit
             ?? (options.RateLimit is { } limit ? new TokenBucket(limit with { TimeProvider = ClockOf(limit.TimeProvider, options) }) : null);
-        PlaceUser? places = null;
-        if (options.SharedConcurrencyLimit is { } shared)
-        {
-            // Places that the run's workers cannot use would lie idle.
-            places = new PlaceUser(shared, () => _run!.Limit);
-            Places = new RunPlaces(guarded);
-        }
-
+        // Places that the run's workers cannot use would lie idle.
+        PlaceUser? places = options.SharedConcurrencyLimit is { } shared ? new PlaceUser(shared, () => RunLimit) : null;
+        Places = places is not null || options.ConcurrencyLimitByKey is not null ? new RunPlaces(guarded) : null;
         Guard = new AttemptGuard(breaker, places, rateLimit, waitsForCircuit: false);
+        RateLimit = rateLimit;
+        _hasBreaker = breaker is not null || options.CircuitBreakerByKey is not null;
+        _breakerGroup = options.CircuitBreakerByKey?.Group;
         HasHooks = options.HasItemHooks;
-        IsSimple = !HasHooks && Adaptive is null && Guard.HasNoLeases;
-        HasOnlyHooks = Guard.IsEmpty && Adaptive is null && options.AttemptTimeout is null;
+        IsSimple = !HasHooks && Adaptive is null && Guard.HasNoLeases && !options.HasKeys;
+        HasOnlyHooks = Guard.IsEmpty && !options.HasKeys && Adaptive is null && options.AttemptTimeout is null;
     }
 
     /// <summary>The token of the run. A cancellation that comes from it says nothing about the called service.</summary>
@@ -64,12 +64,23 @@ internal sealed class CallPolicies
     /// <summary>The places of the concurrency limit that the run's items hold and wait for; null if there is no such limit.</summary>
     public RunPlaces? Places { get; }
 
+    public IRateGate? RateLimit { get; }
+
     public AdaptiveController? Adaptive { get; }
+
+    /// <summary>Whether items may meet an open circuit.</summary>
+    public bool HasBreaker => _hasBreaker;
+
+    /// <summary>How many items the run may have in flight now.</summary>
+    public int RunLimit => _run!.Limit;
+
+    /// <summary>Whether it is one of the run's own circuits, by key or not.</summary>
+    public bool IsOwn(CircuitBreaker breaker) => breaker == Guard.Breaker || (_breakerGroup is not null && breaker.Group == _breakerGroup);
 
     /// <summary>Whether the options have policies that wrap an attempt.</summary>
     public static bool AreIn(ParallelRunOptions options) =>
         options.CircuitBreaker is not null || options.SharedCircuitBreaker is not null || options.RateLimit is not null || options.SharedRateLimit is not null
-        || options.SharedConcurrencyLimit is not null || options.HasItemHooks;
+        || options.SharedConcurrencyLimit is not null || options.HasKeys || options.HasItemHooks;
 
     /// <summary>The policies of the options, or null if none wraps an attempt.</summary>
     /// <param name="options">The options.</param>
@@ -100,17 +111,24 @@ internal sealed class CallPolicies
             : null;
 
     /// <summary>A call has returned its result.</summary>
-    public void Succeeded(CircuitTicket ticket, long started, CancellationToken cancellationToken)
+    public void Succeeded(CircuitTicket ticket, long started, CancellationToken cancellationToken) => Succeeded(Guard, ticket, started, cancellationToken);
+
+    /// <summary>The same under other policies than the run's.</summary>
+    public void Succeeded(AttemptGuard guard, CircuitTicket ticket, long started, CancellationToken cancellationToken)
     {
         Adaptive?.Ended(started, succeeded: true, cancellationToken);
-        Guard.Succeeded(ticket);
+        guard.Succeeded(ticket);
     }
 
     /// <summary>A call has failed. An exception from a callback in the circuit breaker's options replaces the failure.</summary>
-    public void Failed(CircuitTicket ticket, Exception error, long started, CancellationToken cancellationToken)
+    public void Failed(CircuitTicket ticket, Exception error, long started, CancellationToken cancellationToken) =>
+        Failed(Guard, ticket, error, started, cancellationToken);
+
+    /// <summary>The same under other policies than the run's.</summary>
+    public void Failed(AttemptGuard guard, CircuitTicket ticket, Exception error, long started, CancellationToken cancellationToken)
     {
         Adaptive?.Ended(started, succeeded: false, cancellationToken);
-        Guard.Failed(ticket, error, cancellationToken, RunToken);
+        guard.Failed(ticket, error, cancellationToken, RunToken);
     }
 
     /// <summary>Calls a hook. When it throws, the item fails, and its call, which may well have succeeded, is not repeated.</summary>

@@ -10,7 +10,7 @@ namespace Weir.Policies;
 /// There is no state machine while an item waits for nothing but the selector itself. This is the path of every item of a run whose policies do not act.
 /// </remarks>
 internal readonly struct PolicyCall<TItem, TResult>(
-    Func<TItem, CancellationToken, ValueTask<TResult>> selector, CallPolicies policies, TimeoutPolicy<TResult>? attemptTimeout)
+    Func<TItem, CancellationToken, ValueTask<TResult>> selector, CallPolicies policies, TimeoutPolicy<TResult>? attemptTimeout, KeyedGuards<TItem>? keyed = null)
     : ICall<TItem, PolicyPending<TResult>>
 {
     public bool InvokesInPlace => true;
@@ -172,7 +172,8 @@ internal readonly struct PolicyCall<TItem, TResult>(
 
     /// <summary>One attempt, as far as it gets without waiting.</summary>
     private PolicyPending<TResult> Attempt(TItem item, long index, CancellationToken cancellationToken) =>
-        policies.Places is { } places ? AttemptInPlace(places, item, index, cancellationToken)
+        keyed is not null ? new(AttemptByKeyAsync(keyed, item, index, cancellationToken))
+        : policies.Places is { } places ? AttemptInPlace(places, item, index, cancellationToken)
         : Attempt(item, policies.Guard.TryEnter(out CircuitTicket ticket), ticket, cancellationToken);
 
     /// <summary>One attempt that needs a place of the concurrency limit.</summary>
@@ -187,7 +188,43 @@ internal readonly struct PolicyCall<TItem, TResult>(
             attempt.Entry = guard.EnterRateLimit(cancellationToken);
         }
 
-        return new(FinishAsync(attempt, item, cancellationToken));
+        return new(FinishAsync(guard, attempt, item, cancellationToken));
+    }
+
+    /// <summary>One attempt under the policies of its item's keys.</summary>
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once, where the attempt goes on.")]
+    private async ValueTask<TResult> AttemptByKeyAsync(KeyedGuards<TItem> guards, TItem item, long index, CancellationToken cancellationToken)
+    {
+        KeyedGuard keys = guards.Of(item);
+        try
+        {
+            AttemptGuard guard = keys.Guard;
+            Attempt attempt = default;
+            if (guard.Places is not null)
+            {
+                attempt = policies.Places!.Enter(guard, index);
+            }
+            else
+            {
+                attempt.Phase = guard.TryEnter(out attempt.Ticket);
+                if (attempt.Phase == AttemptPhase.Circuit)
+                {
+                    throw guard.CreateRejection();
+                }
+            }
+
+            if (attempt.Phase == AttemptPhase.RateLimit)
+            {
+                attempt.Entry = guard.EnterRateLimit(cancellationToken);
+            }
+
+            return await FinishAsync(guard, attempt, item, cancellationToken).ConfigureAwait(false);
+        }
+        finally
+        {
+            keys.Release();
+        }
     }
 
     /// <summary>One attempt from its next step on.</summary>
@@ -205,12 +242,17 @@ internal readonly struct PolicyCall<TItem, TResult>(
             ValueTask<IDisposable?> entry = policies.Guard.EnterRateLimit(cancellationToken);
             if (!entry.IsCompletedSuccessfully)
             {
-                return new(FinishAsync(new Attempt { Phase = AttemptPhase.RateLimit, Ticket = ticket, Entry = entry }, item, cancellationToken));
+                return new(FinishAsync(policies.Guard, new Attempt
+                {
+                    Phase = AttemptPhase.RateLimit,
+                    Ticket = ticket,
+                    Entry = entry,
+                }, item, cancellationToken));
             }
 
             if (entry.Result is { } lease)
             {
-                return new(FinishAsync(new Attempt { Phase = AttemptPhase.Call, Ticket = ticket, Lease = lease }, item, cancellationToken));
+                return new(FinishAsync(policies.Guard, new Attempt { Phase = AttemptPhase.Call, Ticket = ticket, Lease = lease }, item, cancellationToken));
             }
         }
 
@@ -243,7 +285,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
 
     /// <summary>The rest of an attempt that has to wait at the rate limit, or holds something until its call has ended.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private async ValueTask<TResult> FinishAsync(Attempt attempt, TItem item, CancellationToken cancellationToken)
+    private async ValueTask<TResult> FinishAsync(AttemptGuard guard, Attempt attempt, TItem item, CancellationToken cancellationToken)
     {
         bool onlyRate = attempt.Phase == AttemptPhase.RateLimit && policies.Guard.HasOnlyRateLimit;
         if (onlyRate)
@@ -254,7 +296,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
         }
         else if (attempt.Phase != AttemptPhase.Call)
         {
-            attempt = await policies.Guard.EnterAsync(attempt.Take(), cancellationToken).ConfigureAwait(false);
+            attempt = await guard.EnterAsync(attempt.Take(), cancellationToken).ConfigureAwait(false);
         }
 
         try
@@ -272,11 +314,11 @@ internal readonly struct PolicyCall<TItem, TResult>(
             }
             catch (Exception e)
             {
-                policies.Failed(attempt.Ticket, e, started, cancellationToken);
+                policies.Failed(guard, attempt.Ticket, e, started, cancellationToken);
                 throw;
             }
 
-            policies.Succeeded(attempt.Ticket, started, cancellationToken);
+            policies.Succeeded(guard, attempt.Ticket, started, cancellationToken);
             return result;
         }
         finally

@@ -26,6 +26,13 @@ internal sealed class RunPlaces(bool guarded)
     {
         PlaceUser user = guard.Places!;
         PlaceTurn? turn = Take(index);
+        if (turn is not null && turn.User != user)
+        {
+            // The key of the item has changed meanwhile.
+            turn.Drop();
+            turn = null;
+        }
+
         AttemptPhase next;
         CircuitTicket ticket = default;
         if (turn is null)

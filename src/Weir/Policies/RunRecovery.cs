@@ -28,7 +28,7 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
     public static RunRecovery<TResult>? Of(ParallelRunOptions options, CallPolicies? policies)
     {
         TypedFallback<TResult>? fallback = options.OnFallback is { } set ? Fallback.For<TResult>(set) : null;
-        bool waits = policies?.Guard.Breaker is not null && options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen;
+        bool waits = policies?.HasBreaker == true && options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen;
         waits |= policies?.Places is not null;
         return options.MaxRetries > 0 || (options.AttemptTimeout is not null && policies is null) || fallback is not null || waits
             ? new RunRecovery<TResult>(options, policies, fallback)
@@ -57,8 +57,8 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
         if (!call.IsFinal)
         {
             // What a call's own circuit refuses is a failure like any other.
-            if (_options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen && _policies?.Guard.Breaker is { } breaker
-                && call.Error is CircuitBreakerOpenException refusal && refusal.RefusedBy == breaker)
+            if (_options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen && call.Error is CircuitBreakerOpenException { RefusedBy: { } breaker }
+                && _policies?.IsOwn(breaker) == true)
             {
                 // The change is asked for first: one between the two questions is not missed.
                 Task change = breaker.NextChange;

@@ -1,0 +1,51 @@
+namespace Weir.Resilience;
+
+/// <summary>A circuit breaker for each key, such as each server that a run calls: one that is down stops the calls to it and no others.</summary>
+/// <remarks>
+/// <para>
+/// Create it with <see cref="ByKey{TItem, TKey}"/>, and pass the same instance to everything that shares it. All members are thread-safe.
+/// </para>
+/// <para>
+/// Its memory is bounded: when there are many keys, those that are idle are forgotten, and start anew if they come back. A circuit that is open or being probed
+/// is not idle.
+/// </para>
+/// </remarks>
+public abstract class CircuitBreakers
+{
+    private protected CircuitBreakers()
+    {
+    }
+
+    /// <summary>How many keys are known.</summary>
+    public abstract int Count { get; }
+
+    /// <summary>The type of the items that have the keys, for messages.</summary>
+    internal abstract Type ItemType { get; }
+
+    /// <summary>Creates the circuit breakers.</summary>
+    /// <typeparam name="TItem">The type of the items.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <param name="key">
+    /// Returns the key of an item. Called for each attempt, from several threads at once. An exception from it, or from the comparer, is the item's failure.
+    /// </param>
+    /// <param name="options">The options of each breaker; <see langword="null"/> for the defaults.</param>
+    /// <param name="comparer">Compares keys, from several threads at once; <see langword="null"/> for the default comparer.</param>
+    /// <returns>The instances, made when their keys first occur.</returns>
+    /// <exception cref="ArgumentNullException"><paramref name="key"/> is <see langword="null"/>.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of range.</exception>
+    public static CircuitBreakers ByKey<TItem, TKey>(
+        Func<TItem, TKey> key, CircuitBreakerOptions? options = null, IEqualityComparer<TKey>? comparer = null)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(key);
+        options ??= new CircuitBreakerOptions();
+        options.Validate();
+        object group = new();
+        CircuitBreakersByKey<TItem, TKey> breakers = new(key, () => new CircuitBreaker(options) { Group = group }, comparer);
+        breakers.Group = group;
+        return breakers;
+    }
+
+    /// <summary>What its breakers are recognised by.</summary>
+    internal object? Group { get; private set; }
+}

@@ -1,0 +1,21 @@
+namespace Weir.Resilience;
+
+/// <summary>See <see cref="CircuitBreakers"/>.</summary>
+internal sealed class CircuitBreakersByKey<TItem, TKey> : CircuitBreakers, IKeyed<TItem, CircuitBreaker>
+    where TKey : notnull
+{
+    private readonly Func<TItem, TKey> _key;
+    private readonly KeyTable<TKey, CircuitBreaker> _table;
+
+    public CircuitBreakersByKey(Func<TItem, TKey> key, Func<CircuitBreaker> make, IEqualityComparer<TKey>? comparer)
+    {
+        _key = key;
+        _table = new KeyTable<TKey, CircuitBreaker>(make, static breaker => breaker.IsIdle, comparer);
+    }
+
+    public override int Count => _table.Count;
+
+    internal override Type ItemType => typeof(TItem);
+
+    public KeyUse<CircuitBreaker> Use(TItem item) => _table.Use(_key(item));
+}

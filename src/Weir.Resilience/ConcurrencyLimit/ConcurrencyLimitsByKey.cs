@@ -1,0 +1,21 @@
+namespace Weir.Resilience;
+
+/// <summary>See <see cref="ConcurrencyLimits"/>.</summary>
+internal sealed class ConcurrencyLimitsByKey<TItem, TKey> : ConcurrencyLimits, IKeyed<TItem, SharedConcurrencyLimit>
+    where TKey : notnull
+{
+    private readonly Func<TItem, TKey> _key;
+    private readonly KeyTable<TKey, SharedConcurrencyLimit> _table;
+
+    public ConcurrencyLimitsByKey(Func<TItem, TKey> key, Func<SharedConcurrencyLimit> make, IEqualityComparer<TKey>? comparer)
+    {
+        _key = key;
+        _table = new KeyTable<TKey, SharedConcurrencyLimit>(make, static limit => limit.IsIdle, comparer);
+    }
+
+    public override int Count => _table.Count;
+
+    internal override Type ItemType => typeof(TItem);
+
+    public KeyUse<SharedConcurrencyLimit> Use(TItem item) => _table.Use(_key(item));
+}

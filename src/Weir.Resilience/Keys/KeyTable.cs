@@ -1,0 +1,166 @@
+using System.Diagnostics;
+
+namespace Weir.Resilience;
+
+/// <summary>
+/// The instances of a policy by their keys. Idle instances are forgotten when there are many: those that nobody uses, that were not used since the last time,
+/// and that hold nothing which a new instance would not know. So there are at most about twice as many as are needed at once, or 1,024.
+/// </summary>
+/// <param name="make">Makes the instance of a new key.</param>
+/// <param name="isIdle">Whether an instance holds nothing that a new one would not know. Called under the table's lock; runs no user code.</param>
+/// <param name="comparer">Compares keys. Its methods are the user's code: they run under no lock, and what they throw goes to the caller.</param>
+internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, bool> isIdle, IEqualityComparer<TKey>? comparer)
+    where TKey : notnull
+{
+    private const int Few = 1024;
+
+    private readonly IEqualityComparer<TKey> _comparer = comparer ?? EqualityComparer<TKey>.Default;
+    private readonly Lock _lock = new();
+    private readonly Dictionary<int, Entry> _byHash = [];
+    private int _count;
+    private int _sweepAt = Few;
+
+    /// <summary>How many keys are known.</summary>
+    public int Count
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return _count;
+            }
+        }
+    }
+
+    public KeyUse<TPolicy> Use(TKey key)
+    {
+        if (key is null)
+        {
+            throw new InvalidOperationException("The key of the item is null.");
+        }
+
+        int hash = _comparer.GetHashCode(key);
+        Entry? made = null;
+        while (true)
+        {
+            Entry? first;
+            lock (_lock)
+            {
+                first = _byHash.GetValueOrDefault(hash);
+            }
+
+            // Entries are only added at the head, and an entry that was taken out still leads to those behind it.
+            Entry? found = first;
+            while (found is not null && !_comparer.Equals(found.Key, key))
+            {
+                found = found.Next;
+            }
+
+            made ??= found is null ? new Entry(this, key, make()) : null;
+            lock (_lock)
+            {
+                if (TryUseNeedsLock(hash, first, found ?? made!, isNew: found is null))
+                {
+                    return found ?? made!;
+                }
+            }
+        }
+    }
+
+    private bool TryUseNeedsLock(int hash, Entry? first, Entry entry, bool isNew)
+    {
+        if (isNew)
+        {
+            if (_byHash.GetValueOrDefault(hash) != first)
+            {
+                // Somebody may have added the same key.
+                return false;
+            }
+
+            if (_count >= _sweepAt)
+            {
+                SweepNeedsLock();
+            }
+
+            entry.Next = _byHash.GetValueOrDefault(hash);
+            _byHash[hash] = entry;
+            _count++;
+        }
+
+        if (entry.IsForgotten)
+        {
+            return false;
+        }
+
+        entry.Users++;
+        entry.WasUsed = true;
+        return true;
+    }
+
+    private void Release(Entry entry)
+    {
+        lock (_lock)
+        {
+            entry.Users--;
+            Debug.Assert(entry.Users >= 0, "Each use ends once.");
+        }
+    }
+
+    private void SweepNeedsLock()
+    {
+        foreach (int hash in _byHash.Keys.ToArray())
+        {
+            Entry? head = null;
+            Entry? last = null;
+            for (Entry? entry = _byHash[hash]; entry is not null; entry = entry.Next)
+            {
+                if (entry is { Users: 0, WasUsed: false } && isIdle(entry.Policy))
+                {
+                    entry.IsForgotten = true;
+                    _count--;
+                    continue;
+                }
+
+                entry.WasUsed = false;
+                head ??= entry;
+                _ = last is null ? null : last.Next = entry;
+                last = entry;
+            }
+
+            if (head is null)
+            {
+                _byHash.Remove(hash);
+            }
+            else
+            {
+                last!.Next = null;
+                _byHash[hash] = head;
+            }
+        }
+
+        _sweepAt = Math.Max(Few, 2 * _count);
+    }
+
+    private sealed class Entry(KeyTable<TKey, TPolicy> table, TKey key, TPolicy policy) : KeyUse<TPolicy>(policy)
+    {
+        private Entry? _next;
+
+        public TKey Key => key;
+
+        /// <summary>The next key of the same hash.</summary>
+        public Entry? Next
+        {
+            get => Volatile.Read(ref _next);
+            set => Volatile.Write(ref _next, value);
+        }
+
+        public int Users { get; set; }
+
+        /// <summary>Whether it was used since the last sweep.</summary>
+        public bool WasUsed { get; set; }
+
+        public bool IsForgotten { get; set; }
+
+        public override void Release() => table.Release(this);
+    }
+}

@@ -1,0 +1,44 @@
+namespace Weir.Resilience;
+
+/// <summary>A rate limit for each key, such as each customer or server.</summary>
+/// <remarks>
+/// <para>
+/// Create it with <see cref="ByKey{TItem, TKey}"/>, and pass the same instance to everything that shares it. All members are thread-safe.
+/// </para>
+/// <para>
+/// Its memory is bounded: when there are many keys, those that are idle are forgotten, and start anew if they come back. A bucket is idle when it is full
+/// again, so no rate is exceeded.
+/// </para>
+/// </remarks>
+public abstract class RateLimits
+{
+    private protected RateLimits()
+    {
+    }
+
+    /// <summary>How many keys are known.</summary>
+    public abstract int Count { get; }
+
+    /// <summary>The type of the items that have the keys, for messages.</summary>
+    internal abstract Type ItemType { get; }
+
+    /// <summary>Creates the rate limits.</summary>
+    /// <typeparam name="TItem">The type of the items.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <param name="key">
+    /// Returns the key of an item. Called for each attempt, from several threads at once. An exception from it, or from the comparer, is the item's failure.
+    /// </param>
+    /// <param name="options">The options of each bucket; <see langword="null"/> for the defaults.</param>
+    /// <param name="comparer">Compares keys, from several threads at once; <see langword="null"/> for the default comparer.</param>
+    /// <returns>The instances, made when their keys first occur.</returns>
+    /// <exception cref="ArgumentNullException"><paramref name="key"/> is <see langword="null"/>.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">A value of <paramref name="options"/> is out of range.</exception>
+    public static RateLimits ByKey<TItem, TKey>(Func<TItem, TKey> key, RateLimitOptions? options = null, IEqualityComparer<TKey>? comparer = null)
+        where TKey : notnull
+    {
+        ArgumentNullException.ThrowIfNull(key);
+        options ??= new RateLimitOptions();
+        options.Validate();
+        return new RateLimitsByKey<TItem, TKey>(key, () => new TokenBucket(options), comparer);
+    }
+}

@@ -1,0 +1,21 @@
+namespace Weir.Resilience;
+
+/// <summary>See <see cref="RateLimits"/>.</summary>
+internal sealed class RateLimitsByKey<TItem, TKey> : RateLimits, IKeyed<TItem, TokenBucket>
+    where TKey : notnull
+{
+    private readonly Func<TItem, TKey> _key;
+    private readonly KeyTable<TKey, TokenBucket> _table;
+
+    public RateLimitsByKey(Func<TItem, TKey> key, Func<TokenBucket> make, IEqualityComparer<TKey>? comparer)
+    {
+        _key = key;
+        _table = new KeyTable<TKey, TokenBucket>(make, static bucket => bucket.IsFull, comparer);
+    }
+
+    public override int Count => _table.Count;
+
+    internal override Type ItemType => typeof(TItem);
+
+    public KeyUse<TokenBucket> Use(TItem item) => _table.Use(_key(item));
+}

@@ -1,0 +1,78 @@
+using System.Runtime.CompilerServices;
+using Weir.Core.Dispatch;
+using Weir.Resilience;
+
+namespace Weir.Policies;
+
+/// <summary>The policies of a run that has a policy by key: those of an item's key, and the run's own for the rest.</summary>
+internal sealed class KeyedGuards<TItem>
+{
+    private readonly IKeyed<TItem, CircuitBreaker>? _breakers;
+    private readonly IKeyed<TItem, SharedConcurrencyLimit>? _limits;
+    private readonly IKeyed<TItem, TokenBucket>? _rates;
+    private readonly AttemptGuard _own;
+    private readonly IRateGate? _rate;
+    private readonly Func<int> _most;
+
+    // The run as a user of each limit. Weak, so that the limits of keys that are forgotten go.
+    private readonly ConditionalWeakTable<SharedConcurrencyLimit, PlaceUser> _users = [];
+
+    private KeyedGuards(ParallelRunOptions options, CallPolicies policies)
+    {
+        _breakers = Typed<IKeyed<TItem, CircuitBreaker>>(
+            options.CircuitBreakerByKey, options.CircuitBreakerByKey?.ItemType, nameof(options.CircuitBreakerByKey));
+        _limits = Typed<IKeyed<TItem, SharedConcurrencyLimit>>(
+            options.ConcurrencyLimitByKey, options.ConcurrencyLimitByKey?.ItemType, nameof(options.ConcurrencyLimitByKey));
+        _rates = Typed<IKeyed<TItem, TokenBucket>>(options.RateLimitByKey, options.RateLimitByKey?.ItemType, nameof(options.RateLimitByKey));
+        _own = policies.Guard;
+        _rate = policies.RateLimit;
+        _most = () => policies.RunLimit;
+    }
+
+    /// <summary>The policies by key of the options, or null if there are none.</summary>
+    public static KeyedGuards<TItem>? Of(ParallelRunOptions options, CallPolicies policies) =>
+        options.HasKeys ? new KeyedGuards<TItem>(options, policies) : null;
+
+    /// <exception cref="ArgumentException">The keys are those of items of another type.</exception>
+    public static void Check(ParallelRunOptions options)
+    {
+        if (options.HasKeys)
+        {
+            _ = Typed<IKeyed<TItem, CircuitBreaker>>(options.CircuitBreakerByKey, options.CircuitBreakerByKey?.ItemType, nameof(options.CircuitBreakerByKey));
+            _ = Typed<IKeyed<TItem, SharedConcurrencyLimit>>(
+                options.ConcurrencyLimitByKey, options.ConcurrencyLimitByKey?.ItemType, nameof(options.ConcurrencyLimitByKey));
+            _ = Typed<IKeyed<TItem, TokenBucket>>(options.RateLimitByKey, options.RateLimitByKey?.ItemType, nameof(options.RateLimitByKey));
+        }
+    }
+
+    /// <summary>The policies of an item's keys. Runs the user's functions, and throws what they throw.</summary>
+    public KeyedGuard Of(TItem item)
+    {
+        KeyUse<CircuitBreaker>? breaker = null;
+        KeyUse<SharedConcurrencyLimit>? limit = null;
+        KeyUse<TokenBucket>? rate = null;
+        try
+        {
+            breaker = _breakers?.Use(item);
+            limit = _limits?.Use(item);
+            rate = _rates?.Use(item);
+            PlaceUser? places = limit is null ? _own.Places : UserOf(limit.Policy);
+            AttemptGuard guard = new(breaker?.Policy ?? _own.Breaker, places, rate?.Policy ?? _rate, waitsForCircuit: false);
+            return new KeyedGuard(guard, breaker, limit, rate);
+        }
+        catch
+        {
+            breaker?.Release();
+            limit?.Release();
+            rate?.Release();
+            throw;
+        }
+    }
+
+    private PlaceUser UserOf(SharedConcurrencyLimit limit) => _users.GetValue(limit, made => new PlaceUser(made, _most));
+
+    private static T? Typed<T>(object? policy, Type? items, string property)
+        where T : class =>
+        policy is null ? null : policy as T ?? throw new ArgumentException(
+            $"{property} has the keys of items of type {items!.Name}, but the items here are of type {typeof(TItem).Name}.", property);
+}
