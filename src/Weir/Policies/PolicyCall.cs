@@ -10,7 +10,10 @@ namespace Weir.Policies;
 /// There is no state machine while an item waits for nothing but the selector itself. This is the path of every item of a run whose policies do not act.
 /// </remarks>
 internal readonly struct PolicyCall<TItem, TResult>(
-    Func<TItem, CancellationToken, ValueTask<TResult>> selector, CallPolicies policies, TimeoutPolicy<TResult>? attemptTimeout, KeyedGuards<TItem>? keyed = null)
+    Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+    CallPolicies policies,
+    TimeoutPolicy<TResult>? attemptTimeout,
+    KeyedGuards<TItem>? keyed = null)
     : ICall<TItem, PolicyPending<TResult>>
 {
     public bool InvokesInPlace => true;
