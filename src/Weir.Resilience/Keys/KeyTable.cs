@@ -138,7 +138,8 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
             }
         }
 
-        _sweepAt = Math.Max(Few, 2 * _count);
+        // Not twice the count: what is new since the last sweep is never forgotten, so it would grow with each one.
+        _sweepAt = _count + Math.Max(Few, _count / 2);
     }
 
     private sealed class Entry(KeyTable<TKey, TPolicy> table, TKey key, TPolicy policy) : KeyUse<TPolicy>(policy)
