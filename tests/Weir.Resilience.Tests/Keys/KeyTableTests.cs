@@ -116,7 +116,9 @@ public class KeyTableTests
                 use.Release();
             }
         }))).WithinAsync();
-        Assert.InRange(table.Count, 20, 2_200);
+
+        // Of 20,020 keys. How many were used lately depends on how far the threads are apart.
+        Assert.InRange(table.Count, 20, 10_000);
     }
 
     private static void RunElsewhere(Action action)
