@@ -262,7 +262,7 @@ internal static class OperatorRun
         CancellationToken cancellationToken,
         [CallerMemberName] string operation = "")
     {
-        Fallback.For<TResult>(options.OnFallback);
+        Fallback.Check<TResult>(options.OnFallback);
         CheckKeys<TItem>(options);
         return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
             options.AdaptiveConcurrency?.MaxConcurrency ?? options.MaxDegreeOfParallelism,

@@ -290,7 +290,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     private async ValueTask<TResult> FinishAsync(AttemptGuard guard, Attempt attempt, TItem item, CancellationToken cancellationToken)
     {
-        bool onlyRate = attempt.Phase == AttemptPhase.RateLimit && policies.Guard.HasOnlyRateLimit;
+        bool onlyRate = attempt.Phase == AttemptPhase.RateLimit && guard.HasOnlyRateLimit;
         if (onlyRate)
         {
             // Here and not in the guard: between the guard's end and the await of it, this thread may be held up. Then it would go on, late, instead of the
