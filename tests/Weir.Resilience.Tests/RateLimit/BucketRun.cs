@@ -27,7 +27,7 @@ internal sealed class BucketRun : IDisposable
 
     public int Waiting => _bucket.Waiting;
 
-    public int LiveTimers => _clock.LiveTimers;
+    public int ArmedTimers => _clock.ArmedTimers;
 
     /// <summary>When the calls started that were made with a wait, in the order in which they asked.</summary>
     public IEnumerable<long> StartsOfThoseThatWaited =>

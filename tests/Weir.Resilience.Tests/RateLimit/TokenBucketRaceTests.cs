@@ -134,7 +134,7 @@ public class TokenBucketRaceTests
             }
 
             await last;
-            await Until.TrueAsync(() => clock.LiveTimers == 0);
+            await Until.TrueAsync(() => clock.ArmedTimers == 0);
             Assert.Equal(0, bucket.Waiting);
             Array.ForEach(cancels, static c => c.Dispose());
         }

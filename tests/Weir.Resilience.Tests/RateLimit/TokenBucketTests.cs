@@ -149,7 +149,7 @@ public class TokenBucketTests
         await waits[299];
 
         // A delay that ends while it is being made disposes its timer afterwards, on its own thread.
-        await Until.TrueAsync(() => _clock.LiveTimers == 0);
+        await Until.TrueAsync(() => _clock.ArmedTimers == 0);
     }
 
     [Fact]
@@ -221,7 +221,7 @@ public class TokenBucketTests
 
         await Task.WhenAll(waits.Where((_, i) => i != which));
         Assert.Equal(TimeSpan.FromSeconds(1), bucket.RetryAfter);
-        await Until.TrueAsync(() => _clock.LiveTimers == 0);
+        await Until.TrueAsync(() => _clock.ArmedTimers == 0);
     }
 
     [Fact]

@@ -70,6 +70,6 @@ public class RateBoundTests
         Assert.Equal(Enumerable.Range(0, 60), await run);
         Assert.Equal(80, starts.Count);
         Assert.True(RateBound.Excess(starts, clock.TimestampFrequency, 200, burst) < Rounding);
-        await Guard.UntilAsync(() => time.LiveTimers == 0, "the end of all timers");
+        await Guard.UntilAsync(() => time.ArmedTimers == 0, "the end of all timers");
     }
 }

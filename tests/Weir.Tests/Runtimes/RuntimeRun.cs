@@ -84,7 +84,7 @@ internal static class RuntimeRun
 
     /// <summary>Checks that nobody holds a timer any more. The BCL's own waits let go of theirs a moment after they have ended.</summary>
     public static async Task AssertNoTimersAsync(this ManualTimeProvider clock) =>
-        Assert.True(clock.LiveTimers == 0 || await UntilAsync(() => clock.LiveTimers == 0, 5), $"{clock.LiveTimers} timers are left.");
+        Assert.True(clock.ArmedTimers == 0 || await UntilAsync(() => clock.ArmedTimers == 0, 5), $"{clock.ArmedTimers} timers are left.");
 
     /// <summary>Waits, on a thread of its own and for a bounded time, for something that real threads bring about.</summary>
     public static Task<bool> UntilAsync(Func<bool> condition, int seconds = 20) =>

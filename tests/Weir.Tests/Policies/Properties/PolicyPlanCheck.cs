@@ -17,7 +17,7 @@ internal static class PolicyPlanCheck
         run.Source.AssertUsedWell();
 
         // A cancelled call may take a moment to let go of its own timer.
-        await Guard.UntilAsync(() => run.Clock.LiveTimers == 0, $"the end of all timers, of which {run.Clock.LiveTimers} are left, after: {plan}");
+        await Guard.UntilAsync(() => run.Clock.ArmedTimers == 0, $"the end of all timers, of which {run.Clock.ArmedTimers} are left, after: {plan}");
         await Guard.UntilAsync(() => run.Probe.Inside == 0, $"the end of all calls after: {plan}");
     }
 
