@@ -71,7 +71,7 @@ public class TokenBucketPropertyTests
         Assert.Equal(waited.Order(), waited);
         Assert.Equal(0, run.Waiting);
 
-        // A delay tells of its end before its timer goes. One whose timer fires while the delay is being made may not dispose of it at all, but none stays armed.
+        // A delay tells of its end before its timer goes. One whose timer fires while the delay is being made may not dispose of it at all.
         Assert.True(SpinWait.SpinUntil(() => run.ArmedTimers == 0, TimeSpan.FromSeconds(60)), $"{run.ArmedTimers} timers are left behind.");
     }, cases: 300));
 
