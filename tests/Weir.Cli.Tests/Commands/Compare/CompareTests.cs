@@ -206,7 +206,7 @@ public class CompareTests
         Assert.Equal(
             "'a' and 'b' differ in grain (absent and 20 us), rate (5/s and absent): add --across grain,rate if that is what you want to compare.",
             Assert.Throws<BadInputException>(() => Compare()).Message);
-        Assert.Contains("add --across rate when", Assert.Throws<BadInputException>(() => Compare("grain")).Message, StringComparison.Ordinal);
+        Assert.Contains("add --across rate if", Assert.Throws<BadInputException>(() => Compare("grain")).Message, StringComparison.Ordinal);
         ResultFile compared = Compare("grain", "rate");
         Assert.Single(compared.Comparisons);
         Assert.Contains(compared.Findings, static f => f.Level == FindingLevel.Note && f.Text.Contains("grain (absent and 20 us)", StringComparison.Ordinal));
