@@ -134,6 +134,8 @@ public class RuntimeBatchTimeoutTests
         TaskCompletionSource<int> never = new();
         Task<ItemOutcome<int>[]> call = RuntimeRun.Start(form, runtime, RuntimeRun.Count(Items), async (x, token) =>
         {
+            // Suspended from here on: an item that blocks before it has suspended holds up the direct runtime, and may.
+            await Task.Yield();
             _ = gate.PassAsync(x);
 
             // Its continuation runs inside Cancel, as that of many a BCL method does.
