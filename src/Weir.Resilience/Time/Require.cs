@@ -79,6 +79,29 @@ internal static class Require
         }
     }
 
+    /// <summary>A name, which may be absent but not empty.</summary>
+    [StackTraceHidden]
+    public static void NotEmpty(string? value, string name)
+    {
+        if (value is { Length: 0 })
+        {
+            throw new ArgumentException($"{name} must be null or a text that is not empty.", name);
+        }
+    }
+
+    /// <summary>Keys and values, which may be absent, but none of whose keys may be empty.</summary>
+    [StackTraceHidden]
+    public static void Keys(IReadOnlyList<KeyValuePair<string, object?>>? pairs, string name)
+    {
+        for (int i = 0; i < (pairs?.Count ?? 0); i++)
+        {
+            if (string.IsNullOrEmpty(pairs![i].Key))
+            {
+                throw new ArgumentException($"{name} must have no empty key, but the one at position {i} is empty.", name);
+            }
+        }
+    }
+
     // Anything longer than timers accept is probably in the wrong unit.
     [StackTraceHidden]
     private static void InRange(TimeSpan? value, string name, bool canBeZero, string orElse)

@@ -228,7 +228,8 @@ public sealed record ParallelRunOptions
         Require.Defined(
             ErrorMode is >= ErrorMode.FailFast and <= ErrorMode.BestEffort, ErrorMode, nameof(ErrorMode), "FailFast, CollectAndContinue or BestEffort");
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
-        RunNames.Validate(OperationName, nameof(OperationName), Tags, nameof(Tags));
+        Require.NotEmpty(OperationName, nameof(OperationName));
+        Require.Keys(Tags, nameof(Tags));
         Progress?.Validate();
         Metrics?.Validate();
         RetryOptions.Validate(MaxRetries, BaseDelay, MaxDelay, BackoffStrategy);

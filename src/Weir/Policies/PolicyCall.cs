@@ -176,58 +176,54 @@ internal readonly struct PolicyCall<TItem, TResult>(
     /// <summary>One attempt, as far as it gets without waiting.</summary>
     private PolicyPending<TResult> Attempt(TItem item, long index, CancellationToken cancellationToken) =>
         keyed is not null ? new(AttemptByKeyAsync(keyed, item, index, cancellationToken))
-        : policies.Places is { } places ? AttemptInPlace(places, item, index, cancellationToken)
+        : policies.Places is not null ? AttemptInPlace(item, index, cancellationToken)
         : Attempt(item, policies.Guard.TryEnter(out CircuitTicket ticket), ticket, cancellationToken);
 
     /// <summary>One attempt that needs a place of the concurrency limit.</summary>
     /// <exception cref="PlaceTakenException">The item has to wait for its place.</exception>
-    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once, where the attempt goes on.")]
-    private PolicyPending<TResult> AttemptInPlace(RunPlaces places, TItem item, long index, CancellationToken cancellationToken)
-    {
-        AttemptGuard guard = policies.Guard;
-        Attempt attempt = places.Enter(guard, index);
-        if (attempt.Phase == AttemptPhase.RateLimit)
-        {
-            attempt.Entry = guard.EnterRateLimit(cancellationToken);
-        }
-
-        return new(FinishAsync(guard, attempt, item, cancellationToken));
-    }
+    private PolicyPending<TResult> AttemptInPlace(TItem item, long index, CancellationToken cancellationToken) =>
+        new(FinishAsync(policies.Guard, Enter(policies.Guard, index, cancellationToken), item, cancellationToken));
 
     /// <summary>One attempt under the policies of its item's keys.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once, where the attempt goes on.")]
     private async ValueTask<TResult> AttemptByKeyAsync(KeyedGuards<TItem> guards, TItem item, long index, CancellationToken cancellationToken)
     {
         KeyedGuard keys = guards.Of(item);
         try
         {
-            AttemptGuard guard = keys.Guard;
-            Attempt attempt = default;
-            if (guard.Places is not null)
-            {
-                attempt = policies.Places!.Enter(guard, index);
-            }
-            else
-            {
-                attempt.Phase = guard.TryEnter(out attempt.Ticket);
-                if (attempt.Phase == AttemptPhase.Circuit)
-                {
-                    throw guard.CreateRejection();
-                }
-            }
-
-            if (attempt.Phase == AttemptPhase.RateLimit)
-            {
-                attempt.Entry = guard.EnterRateLimit(cancellationToken);
-            }
-
-            return await FinishAsync(guard, attempt, item, cancellationToken).ConfigureAwait(false);
+            return await FinishAsync(keys.Guard, Enter(keys.Guard, index, cancellationToken), item, cancellationToken).ConfigureAwait(false);
         }
         finally
         {
             keys.Release();
         }
+    }
+
+    /// <summary>Gets an attempt as far as it gets without waiting; one that waits at the rate limit has its place in that queue.</summary>
+    /// <exception cref="PlaceTakenException">The item has to wait for its place.</exception>
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once, where the attempt goes on.")]
+    private Attempt Enter(AttemptGuard guard, long index, CancellationToken cancellationToken)
+    {
+        Attempt attempt = default;
+        if (guard.Places is not null)
+        {
+            attempt = policies.Places!.Enter(guard, index);
+        }
+        else
+        {
+            attempt.Phase = guard.TryEnter(out attempt.Ticket);
+            if (attempt.Phase == AttemptPhase.Circuit)
+            {
+                throw guard.CreateRejection();
+            }
+        }
+
+        if (attempt.Phase == AttemptPhase.RateLimit)
+        {
+            attempt.Entry = guard.EnterRateLimit(cancellationToken);
+        }
+
+        return attempt;
     }
 
     /// <summary>One attempt from its next step on.</summary>

@@ -42,7 +42,7 @@ public class CancelledOutcomesTests
         // A worker that is held up before one of the two lets the other run later items.
         Assert.All(outcomes[5..].Index(), o => Assert.Equal(called.ContainsKey(o.Index + 5) ? ItemStatus.Succeeded : ItemStatus.NotRun, o.Item.Status));
         Assert.Equal("one", outcomes[1].Error?.Message);
-        if (kind is SourceKind.Array or SourceKind.List or SourceKind.Range or SourceKind.Collection)
+        if (kind.KnowsCount())
         {
             Assert.Equal(60, outcomes.Length);
         }
@@ -64,7 +64,7 @@ public class CancelledOutcomesTests
 
         Assert.Equal(0, calls);
         Assert.All(outcomes, static o => Assert.Equal(ItemStatus.NotRun, o.Status));
-        if (kind is SourceKind.Array or SourceKind.List or SourceKind.Range or SourceKind.Collection)
+        if (kind.KnowsCount())
         {
             Assert.Equal(5, outcomes.Length);
         }

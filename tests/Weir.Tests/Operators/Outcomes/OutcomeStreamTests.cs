@@ -80,7 +80,7 @@ public class OutcomeStreamTests
             x.Index == 0 ? ItemStatus.Succeeded : x.Index == 1 ? ItemStatus.Failed : called.ContainsKey(x.Index) ? ItemStatus.Cancelled : ItemStatus.NotRun,
             x.Outcome.Status));
         Assert.Equal(4, called.Count);
-        if (kind is SourceKind.Array or SourceKind.List or SourceKind.Range or SourceKind.Collection)
+        if (kind.KnowsCount())
         {
             Assert.Equal(50, all.Length);
         }
@@ -90,7 +90,7 @@ public class OutcomeStreamTests
     [MemberData(nameof(AnyKindAndOrder))]
     public async Task Stream_ThatIsLeft_StopsTheRun(SourceKind kind, bool ordered)
     {
-        bool hasEnd = kind is SourceKind.Array or SourceKind.List or SourceKind.Range or SourceKind.Collection;
+        bool hasEnd = kind.KnowsCount();
         TestSource source = hasEnd ? TestSource.Of(kind, 10_000) : TestSource.Endless(kind);
         int seen = 0;
         await foreach ((int _, ItemOutcome<int> outcome) in source.OutcomesStream(

@@ -78,7 +78,7 @@ public class OutcomeTests
             o.Index == 0 ? ItemStatus.Succeeded : o.Index == 1 ? ItemStatus.Failed : called.ContainsKey(o.Index) ? ItemStatus.Cancelled : ItemStatus.NotRun,
             o.Item.Status));
         Assert.Equal(4, called.Count);
-        if (kind is SourceKind.Array or SourceKind.List or SourceKind.Range or SourceKind.Collection)
+        if (kind.KnowsCount())
         {
             Assert.Equal(100, outcomes.Length);
         }
