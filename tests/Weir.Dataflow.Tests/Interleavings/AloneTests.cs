@@ -35,6 +35,7 @@ public sealed class AloneTests : IDisposable
             new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 2 });
         state = Lone.StateOf(block);
         Lone.PostUntil(block, () => gate.Arrived > 0);
+        Lone.LeaveSomething(block);
         gate.AwaitArrivals(2);
         Never.True(() => gate.Arrived > 2);
         gate.Open();
@@ -46,32 +47,47 @@ public sealed class AloneTests : IDisposable
     [Fact(Timeout = Limit)]
     public async Task Call_BlocksAndSoDoesTheSchedulerOfAnotherBlock_IsJoinedByOneMore()
     {
+        const int Degree = 8;
         using var gate = new Probes.Gate();
         var scheduler = new GatedScheduler(gate);
         ParallelState? state = null;
         int armed = 0;
+        int alone = 0;
         ActionBlock<int>? other = null;
+        bool Decided() => Volatile.Read(ref alone) != 0 || Volatile.Read(ref armed) == 0;
         other = new ActionBlock<int>(
             _ =>
             {
                 if (Volatile.Read(ref armed) != 0)
                 {
-                    gate.Pass();
+                    Eventually.True(Decided);
+                    if (Volatile.Read(ref alone) != 0)
+                    {
+                        gate.Pass();
+                    }
                 }
-                else if (Lone.Is(state) && state is { Busy: 1, Standby: 0 } && other!.InputCount > 0)
+                else if (Lone.Is(state) && Interlocked.Exchange(ref armed, 1) == 0)
                 {
-                    // From here on only the watch brings another worker, for the messages that are left: nothing more is posted.
-                    scheduler.Hold();
-                    Volatile.Write(ref armed, 1);
-                    gate.Pass();
+                    // Nobody else does a message from here on, so that somebody who has come before cannot leave nothing to do while this thread is held up.
+                    if (state is { Busy: 1, Standby: 0 } && other!.InputCount > Degree)
+                    {
+                        // From here on only the watch brings another worker, for the messages that are left: nothing more is posted.
+                        scheduler.Hold();
+                        Volatile.Write(ref alone, 1);
+                        gate.Pass();
+                    }
+                    else
+                    {
+                        Volatile.Write(ref armed, 0);
+                    }
                 }
             },
-            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 8, TaskScheduler = scheduler });
+            new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = Degree, TaskScheduler = scheduler });
         state = Lone.StateOf(other);
-        Lone.PostUntil(other, () => Volatile.Read(ref armed) != 0);
+        Lone.PostUntil(other, () => Volatile.Read(ref alone) != 0);
         Eventually.True(() => scheduler.Held > 0, "The watch brought nobody.");
         await Lone.CallLasts(degree: 2);
-        Assert.InRange(scheduler.Held, 1, 8);
+        Assert.InRange(scheduler.Held, 1, Degree);
         gate.Open();
         other.Complete();
         await Eventually.Done(other.Completion);
@@ -98,6 +114,7 @@ public sealed class AloneTests : IDisposable
             new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 2 });
         state = Lone.StateOf(block);
         Lone.PostUntil(block, () => Volatile.Read(ref started) > 0);
+        Lone.LeaveSomething(block);
         Eventually.Equal(2, () => Volatile.Read(ref started));
         Never.True(() => Volatile.Read(ref started) > 2);
         pending.SetResult();

@@ -17,6 +17,15 @@ internal static class Lone
 
     public static void PostUntil(TransformBlock<int, int> block, Func<bool> isDone) => PostUntil(block, () => block.InputCount, isDone);
 
+    /// <summary>Posts one more where somebody did the last message just before the worker that the test watches was alone.</summary>
+    public static void LeaveSomething(ActionBlock<int> block)
+    {
+        if (block.InputCount == 0)
+        {
+            Assert.True(block.Post(0));
+        }
+    }
+
     /// <summary>A call lasts while nobody else is at work in its block: the others are done all the same.</summary>
     /// <param name="degree">The block's parallelism.</param>
     /// <param name="pool">
