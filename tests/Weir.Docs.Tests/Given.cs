@@ -34,7 +34,7 @@ public static class Given
 
     public static string path => "/prices";
 
-    public static object gate { get; } = new();
+    public static object counterLock { get; } = new();
 
     public static long counter { get; set; }
 

@@ -67,7 +67,7 @@ public class RatiosTests
         (int, double)[] rounds = [.. new double[] { 46, 47, 48, 49, 50, 51, 52, 53, 54 }.Select(static (time, round) => (round, time))];
         CaseResult result = new(
             "", 1, [Arm("Loop", true, [.. rounds.Select(static round => (round.Item1, 100.0))]), Arm("Ours", rounds)], []);
-        string sentence = Goal.TimeRatio("Ours", "Loop", limit).Judge(result);
+        string sentence = Goal.TimeRatio("Ours", "Loop", limit).Evaluate(result);
         Assert.EndsWith($", {verdict}", sentence, StringComparison.Ordinal);
     }
 

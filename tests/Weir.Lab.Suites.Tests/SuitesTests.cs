@@ -52,7 +52,7 @@ public class SuitesTests
             {
                 IReadOnlyList<ArmResult> arms = [.. measured.Arms.Select(static arm => new ArmResult(arm.Name, arm.IsBaseline, [new Sample(0, 1, 1, 1)]))];
                 CaseResult result = new(measured.Name, Few, arms, measured.Goals);
-                Assert.All(result.Goals, goal => Assert.StartsWith(goal.Text, goal.Judge(result), StringComparison.Ordinal));
+                Assert.All(result.Goals, goal => Assert.StartsWith(goal.Text, goal.Evaluate(result), StringComparison.Ordinal));
             }
         }
     }

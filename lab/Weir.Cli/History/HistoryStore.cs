@@ -11,7 +11,7 @@ internal sealed class HistoryStore(string directory)
     public const string DefaultDirectory = ".weir/history";
 
     /// <summary>Why a result cannot be kept; <see langword="null"/> when it can.</summary>
-    public static string? WhyNot(ResultFile result) =>
+    public static string? FindProblem(ResultFile result) =>
         result.Partial ? "it is partial"
         : result.Has(FindingLevel.Invalid) ? "it is invalid"
         : !result.Arms.Any(static a => a.IsMeasured) ? "it has no rounds"

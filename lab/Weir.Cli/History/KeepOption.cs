@@ -51,7 +51,7 @@ internal sealed class KeepOption
         }
 
         host.Error.WriteLine(
-            HistoryStore.WhyNot(result) is { } why ? $"weir: the result is not kept: {why}." : $"kept {new HistoryStore(directory).Add(result)}");
+            HistoryStore.FindProblem(result) is { } why ? $"weir: the result is not kept: {why}." : $"kept {new HistoryStore(directory).Add(result)}");
     }
 
     /// <summary>The arguments that ask another command for the same.</summary>

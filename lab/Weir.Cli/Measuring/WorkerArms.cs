@@ -28,7 +28,7 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
     /// <exception cref="OperationCanceledException">It was stopped before any round had ended.</exception>
     public async Task<ResultFile> MeasureAsync(IReadOnlyList<WorkerOrder> orders, RunSettings settings, int turns, RunProgress progress)
     {
-        Arms<WorkerOrder> arms = new(host, MeasuringProcess.WorkerKind, static (order, stop) => WorkerRounds.RunAsync(order, tell: null, turns: null, stop),
+        Arms<WorkerOrder> arms = new(host, MeasuringProcess.WorkerKind, static (order, stop) => WorkerRounds.RunAsync(order, report: null, turns: null, stop),
             Unit, static order => CollectorMode.Variables(order.Workload.Collector));
         ResultFile result = await MeasureAsync(
             [
@@ -96,7 +96,7 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
             Source = SourceRecord.Read(),
             Settings = settings,
             Arms = arms,
-            Findings = [.. Finding.Company(alone), .. RunRecords.Problems(arms), .. Finding.EachOnce(findings)],
+            Findings = [.. Finding.OtherMeasurement(alone), .. RunRecords.Problems(arms), .. Finding.EachOnce(findings)],
         };
     }
 

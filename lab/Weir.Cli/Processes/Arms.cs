@@ -63,7 +63,7 @@ internal sealed class Arms<TOrder>(
                 {
                     if (answer.Waiting is { } waiting)
                     {
-                        progress.Say($"weir: {name}: waiting for {waiting}; it is abandoned after --timeout.");
+                        progress.WriteLine($"weir: {name}: waiting for {waiting}; it is abandoned after --timeout.");
                     }
 
                     if (answer.IsStuck)
@@ -97,7 +97,7 @@ internal sealed class Arms<TOrder>(
             }
         }
 
-        printed.SayRest();
+        printed.WriteOmitted();
         return measured;
     }
 

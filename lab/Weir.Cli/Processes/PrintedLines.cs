@@ -8,6 +8,7 @@ internal sealed class PrintedLines
     private const int Longest = 500;
     private const int MostLast = 5;
 
+    private readonly Lock _lock = new();
     private readonly Queue<string> _last = new();
     private readonly Action<string> _printed;
 
@@ -25,7 +26,7 @@ internal sealed class PrintedLines
     {
         get
         {
-            lock (_last)
+            lock (_lock)
             {
                 return string.Join(' ', _last).Trim();
             }
@@ -75,7 +76,7 @@ internal sealed class PrintedLines
     {
         string text = line.ToString();
         line.Clear();
-        lock (_last)
+        lock (_lock)
         {
             _last.Enqueue(text);
             if (_last.Count > MostLast)

@@ -13,16 +13,16 @@ internal sealed class PrintedOnce(RunProgress progress)
     {
         if (Interlocked.Increment(ref _printed) <= Most)
         {
-            progress.Say(line);
+            progress.WriteLine(line);
         }
     }
 
     /// <summary>Says how many lines were left out.</summary>
-    public void SayRest()
+    public void WriteOmitted()
     {
         if (_printed > Most)
         {
-            progress.Say($"weir: the measured code printed {Numbers.Grouped(_printed - Most)} more lines.");
+            progress.WriteLine($"weir: the measured code printed {Numbers.Grouped(_printed - Most)} more lines.");
         }
     }
 }

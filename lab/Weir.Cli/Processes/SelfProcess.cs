@@ -57,7 +57,7 @@ internal static class SelfProcess
             PrintedLines output = new(child.StandardOutput, printed);
             PrintedLines errors = new(child.StandardError, printed);
             Task ended = child.WaitForExitAsync(CancellationToken.None);
-            bool said = await TalkAsync(pipe, order, answer, words, child, ended, stop).ConfigureAwait(false);
+            bool said = await ExchangeAsync(pipe, order, answer, words, child, ended, stop).ConfigureAwait(false);
 
             // A thread that the measured code has left behind would keep the child.
             if (await Task.WhenAny(ended, Task.Delay(EndPatience, CancellationToken.None)).ConfigureAwait(false) != ended)
@@ -78,7 +78,7 @@ internal static class SelfProcess
     }
 
     // Whether the child has said everything.
-    private static async Task<bool> TalkAsync(
+    private static async Task<bool> ExchangeAsync(
         NamedPipeServerStream pipe, string order, Action<string> answer, ChannelReader<string>? words, Process child, Task ended, CancellationToken stop)
     {
         using CancellationTokenSource over = new();
@@ -92,7 +92,7 @@ internal static class SelfProcess
         try
         {
             await WriteAsync(pipe, order).ConfigureAwait(false);
-            _ = words is null ? Task.CompletedTask : PassOnAsync(pipe, words);
+            _ = words is null ? Task.CompletedTask : ForwardAsync(pipe, words);
             using CancellationTokenRegistration stopping = stop.UnsafeRegister(_ => _ = StopAsync(pipe, child, ended), null);
             using StreamReader reader = new(pipe, leaveOpen: true);
             while (await reader.ReadLineAsync(CancellationToken.None).ConfigureAwait(false) is { } line)
@@ -113,7 +113,7 @@ internal static class SelfProcess
         return false;
     }
 
-    private static async Task PassOnAsync(NamedPipeServerStream pipe, ChannelReader<string> words)
+    private static async Task ForwardAsync(NamedPipeServerStream pipe, ChannelReader<string> words)
     {
         try
         {

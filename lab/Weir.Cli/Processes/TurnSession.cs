@@ -24,7 +24,7 @@ internal sealed class TurnSession
         Order = order;
         Task run = host.Measure.UseProcesses
             ? MeasuringProcess.RunAsync(
-                MeasuringProcess.WorkerKind, order, CollectorMode.Variables(order.Workload.Collector), Hear, printed, host.Stop, _words.Reader)
+                MeasuringProcess.WorkerKind, order, CollectorMode.Variables(order.Workload.Collector), Receive, printed, host.Stop, _words.Reader)
             : Task.Run(() => InThisProcessAsync(order, host.Stop), CancellationToken.None);
         _run = EndAsync(run);
     }
@@ -36,13 +36,13 @@ internal sealed class TurnSession
     public Task<bool> Ready => _ready.Task;
 
     /// <summary>The rounds with all their figures, and what has to be known about them; when it has ended.</summary>
-    public List<MeasureAnswer> Said { get; } = [];
+    public List<MeasureAnswer> Answers { get; } = [];
 
     /// <summary>Lets it make a round.</summary>
     /// <returns>How fast it was; <see langword="null"/> when it has ended instead.</returns>
     public async Task<MeasureAnswer?> NextAsync()
     {
-        _words.Writer.TryWrite(TurnGate.Go);
+        _words.Writer.TryWrite(TurnSignal.Go);
         return await _ended.Reader.WaitToReadAsync(CancellationToken.None).ConfigureAwait(false) && _ended.Reader.TryRead(out MeasureAnswer? answer)
             ? answer
             : null;
@@ -52,29 +52,29 @@ internal sealed class TurnSession
     /// <exception cref="InvalidOperationException">It could not measure.</exception>
     public async Task EndAsync()
     {
-        _words.Writer.TryWrite(TurnGate.Enough);
+        _words.Writer.TryWrite(TurnSignal.Enough);
         _words.Writer.TryComplete();
         await _run.ConfigureAwait(false);
     }
 
     private async Task InThisProcessAsync(WorkerOrder order, CancellationToken stop)
     {
-        using TurnGate gate = new();
-        Task words = PassOnAsync(gate);
-        await foreach (MeasureAnswer answer in WorkerRounds.RunAsync(order, Hear, gate, stop).ConfigureAwait(false))
+        using TurnSignal signal = new();
+        Task words = ForwardAsync(signal);
+        await foreach (MeasureAnswer answer in WorkerRounds.RunAsync(order, Receive, signal, stop).ConfigureAwait(false))
         {
-            Hear(answer);
+            Receive(answer);
         }
 
         _words.Writer.TryComplete();
         await words.ConfigureAwait(false);
     }
 
-    private async Task PassOnAsync(TurnGate gate)
+    private async Task ForwardAsync(TurnSignal signal)
     {
         await foreach (string word in _words.Reader.ReadAllAsync(CancellationToken.None).ConfigureAwait(false))
         {
-            gate.Hear(word);
+            signal.TryReceive(word);
         }
     }
 
@@ -91,7 +91,7 @@ internal sealed class TurnSession
         }
     }
 
-    private void Hear(MeasureAnswer answer)
+    private void Receive(MeasureAnswer answer)
     {
         if (answer.Waiting is { } what)
         {
@@ -103,7 +103,7 @@ internal sealed class TurnSession
         }
         else if (answer.Rate is null)
         {
-            Said.Add(answer);
+            Answers.Add(answer);
         }
         else if (_ready.Task.IsCompleted)
         {

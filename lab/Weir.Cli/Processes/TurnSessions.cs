@@ -36,7 +36,7 @@ internal sealed class TurnSessions
             host,
             order with { TakesTurns = true, Rounds = int.MaxValue },
             _printed.Print,
-            what => progress.Say($"weir: {NameOf(order)}: waiting for {what}; it is abandoned after --timeout."));
+            what => progress.WriteLine($"weir: {NameOf(order)}: waiting for {what}; it is abandoned after --timeout."));
         _orders = orders;
         _processes = processes;
         _arms = [.. orders.Select(static _ => new List<TurnSession>())];
@@ -102,16 +102,16 @@ internal sealed class TurnSessions
         }
 
         await Task.WhenAll(all.Select(static s => s.EndAsync())).ConfigureAwait(false);
-        _printed.SayRest();
+        _printed.WriteOmitted();
         _variation = Math.Max(_variation, Canary.Read(CanaryPieces).Variation);
         return ([.. _arms.Select(RecordsOf)],
-            [.. Finding.Noise(_variation), .. all.SelectMany(static s => s.Said).SelectMany(static a => a.Findings ?? []).Distinct()]);
+            [.. Finding.Noise(_variation), .. all.SelectMany(static s => s.Answers).SelectMany(static a => a.Findings ?? []).Distinct()]);
     }
 
     /// <summary>What a round after the last showed under a profiler, by the number of the arm, from 0.</summary>
     public IReadOnlyDictionary<int, ProfileRecord> Profiles() => _arms
         .Select(static (sessions, arm) =>
-            (arm, Profile: sessions.SelectMany(static s => s.Said).Select(static a => a.Profile).FirstOrDefault(static p => p is not null)))
+            (arm, Profile: sessions.SelectMany(static s => s.Answers).Select(static a => a.Profile).FirstOrDefault(static p => p is not null)))
         .Where(static x => x.Profile is not null)
         .ToDictionary(static x => x.arm, static x => x.Profile!);
 
@@ -120,7 +120,7 @@ internal sealed class TurnSessions
     private IReadOnlyList<RoundRecord> RecordsOf(List<TurnSession> sessions) =>
     [
         .. sessions
-            .SelectMany((session, process) => session.Said.Select(static a => a.Round).OfType<RoundRecord>()
+            .SelectMany((session, process) => session.Answers.Select(static a => a.Round).OfType<RoundRecord>()
                 .Select((round, i) => _places.GetValueOrDefault(session) is { } places && i < places.Count
                     ? round with { Order = places[i].Order, Turn = places[i].Turn, Process = process + 1 }
                     : round with { Order = _rounds + 1, Process = process + 1 }))

@@ -15,7 +15,7 @@ internal static class WorkerRounds
     /// <param name="turns">Where it waits for its turns, if it takes any.</param>
     /// <param name="stop">Ends it.</param>
     public static async IAsyncEnumerable<MeasureAnswer> RunAsync(
-        WorkerOrder order, Action<MeasureAnswer>? tell, TurnGate? turns, [EnumeratorCancellation] CancellationToken stop)
+        WorkerOrder order, Action<MeasureAnswer>? report, TurnSignal? turns, [EnumeratorCancellation] CancellationToken stop)
     {
         CollectorMode.Verify(order.Workload.Collector);
         IWorkload workload = WorkloadCatalog.Create(order.Workload);
@@ -24,7 +24,7 @@ internal static class WorkerRounds
         WorkerRun run;
         try
         {
-            WorkerRunner runner = new(spec, tell is null ? null : new RoundTeller(tell, spec.MostCompiling, order.TakesTurns ? turns : null))
+            WorkerRunner runner = new(spec, report is null ? null : new RoundReporter(report, spec.MostCompiling, order.TakesTurns ? turns : null))
             {
                 AfterRounds = profiled is null ? null : profiled.RunAsync,
             };

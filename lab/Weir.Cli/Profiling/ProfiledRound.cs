@@ -53,7 +53,7 @@ internal sealed class ProfiledRound : IDisposable
             await session.StopAsync(stop).ConfigureAwait(false);
             if (!await Task.Run(() => copying.Join(EndPatience), CancellationToken.None).ConfigureAwait(false))
             {
-                Say("the runtime did not end it");
+                AddFinding("the runtime did not end it");
                 return;
             }
 
@@ -66,7 +66,7 @@ internal sealed class ProfiledRound : IDisposable
         }
         catch (Exception e)
         {
-            Say(e.Message);
+            AddFinding(e.Message);
         }
     }
 
@@ -90,7 +90,7 @@ internal sealed class ProfiledRound : IDisposable
         }
         catch (Exception e)
         {
-            Say(e.Message);
+            AddFinding(e.Message);
             return null;
         }
     }
@@ -132,6 +132,6 @@ internal sealed class ProfiledRound : IDisposable
         }
     }
 
-    private void Say(string why) =>
+    private void AddFinding(string why) =>
         _findings.Add(new Finding(FindingLevel.Note, $"There is no profile: {why.TrimEnd('.')}. The rounds are not affected."));
 }

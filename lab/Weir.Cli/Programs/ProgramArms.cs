@@ -60,7 +60,7 @@ internal static class ProgramArms
             Comparisons = turns.Failure is null ? [.. Comparisons(settings, arms, options with { Alpha = options.Alpha / Math.Max(1, comparisons) })] : [],
             Findings =
             [
-                .. Finding.Company(alone),
+                .. Finding.OtherMeasurement(alone),
                 .. new[] { turns.Failure, turns.Shell }.OfType<Finding>(),
                 .. Finding.Noise(variation),
                 .. Finding.SharedAlpha(comparisons, options.Alpha),

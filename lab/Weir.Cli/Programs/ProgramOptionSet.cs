@@ -52,7 +52,7 @@ internal sealed class ProgramOptionSet(RunOptionSet shared)
     /// <exception cref="BadInputException">A value cannot be used.</exception>
     public ProgramSettings Read(ParseResult parsed, IEnumerable<Option> others)
     {
-        Refuse(parsed, [.. Own, .. shared.OfPrograms, .. others]);
+        ThrowIfSet(parsed, [.. Own, .. shared.OfPrograms, .. others]);
         ParameterSweep sweep = shared.Subjects.Sweep(parsed);
         string[] commands = parsed.GetValue(_command) ?? [];
         string[] names = parsed.GetValue(_name) ?? [];
@@ -98,7 +98,7 @@ internal sealed class ProgramOptionSet(RunOptionSet shared)
         };
     }
 
-    private static void Refuse(ParseResult parsed, Option[] allowed)
+    private static void ThrowIfSet(ParseResult parsed, Option[] allowed)
     {
         Command command = parsed.CommandResult.Command;
         string? other = command.Options.Where(o => !allowed.Contains(o) && parsed.GetResult(o) is { Implicit: false }).Select(static o => o.Name)

@@ -12,7 +12,7 @@ internal sealed class ProgramRunner(TimeSpan timeout, bool showsOutput, Action<s
 {
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(5);
 
-    private readonly HashSet<string> _told = [];
+    private readonly HashSet<string> _reported = [];
 
     /// <summary>Runs a program to its end.</summary>
     /// <param name="name">What it is called when something is said of it.</param>
@@ -41,7 +41,7 @@ internal sealed class ProgramRunner(TimeSpan timeout, bool showsOutput, Action<s
 
         if (!stop.IsCancellationRequested && Patience < timeout)
         {
-            if (_told.Add(name))
+            if (_reported.Add(name))
             {
                 say($"weir: {name} runs for more than {Numbers.Time(Patience)}; it is abandoned after --timeout ({Numbers.Time(timeout)}).");
             }

@@ -20,7 +20,7 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
 
     private readonly IReadOnlyList<ProgramSpec> _programs = settings.Programs;
     private readonly List<RoundRecord>[] _rounds = [.. settings.Programs.Select(static _ => new List<RoundRecord>())];
-    private readonly ProgramRunner _runner = new(settings.Timeout, settings.ShowsOutput, progress.Say, stop);
+    private readonly ProgramRunner _runner = new(settings.Timeout, settings.ShowsOutput, progress.WriteLine, stop);
     private readonly ShellStart _shell = new();
     private int _made;
 
@@ -173,7 +173,7 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
     }
 
     // The peak of a program that needs less than this process is, on Linux, that of this process.
-    private static bool IsItsOwn(long peak)
+    private static bool IsOfTheProgram(long peak)
     {
         using Process own = Process.GetCurrentProcess();
         return !OperatingSystem.IsLinux() || peak > own.PeakWorkingSet64;
@@ -201,7 +201,7 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
         Rate = 1 / end.Seconds,
         CpuUserSeconds = end.UserSeconds,
         CpuSystemSeconds = end.SystemSeconds,
-        PeakResidentBytes = IsItsOwn(end.PeakBytes) ? end.PeakBytes : null,
+        PeakResidentBytes = IsOfTheProgram(end.PeakBytes) ? end.PeakBytes : null,
         ContextSwitches = end.Switches,
         MachineIdle = end.Seconds >= LeastForRoom ? use.IdleShare : null,
         Room = end.Seconds >= LeastForRoom && use is { Idle: { } idle, Processors: { } all } && all > TimeSpan.Zero

@@ -44,7 +44,7 @@ internal sealed class StartedProgram(IReadOnlyList<string> words, bool showsOutp
             return null;
         }
 
-        bool adopts = UnixCalls.Adopt(true);
+        bool adopts = UnixCalls.SetSubreaper(true);
         string file = Path.GetTempFileName();
         try
         {
@@ -64,7 +64,7 @@ internal sealed class StartedProgram(IReadOnlyList<string> words, bool showsOutp
         }
         finally
         {
-            UnixCalls.Adopt(false);
+            UnixCalls.SetSubreaper(false);
             File.Delete(file);
         }
     }
@@ -159,7 +159,7 @@ internal sealed class StartedProgram(IReadOnlyList<string> words, bool showsOutp
             // From here on its number may be another's. Its group has that of the first program, and lasts as long as one of it.
             _program = 0;
             _group = isLast ? 0 : _group;
-            return hasEnded ? UnixCalls.Account(program, seconds) : null;
+            return hasEnded ? UnixCalls.TakeUsage(program, seconds) : null;
         }
     }
 

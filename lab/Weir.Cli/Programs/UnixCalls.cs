@@ -27,8 +27,8 @@ internal static partial class UnixCalls
     private const int Interrupted = 4;
     private const int ChildSubreaper = 36;
 
-    private static readonly Lock Adopting = new();
-    private static int _adopters;
+    private static readonly Lock SubreaperLock = new();
+    private static int _subreaperUsers;
 
     /// <summary>Waits until a program has ended, and leaves its account in place, so that its number still is its own.</summary>
     public static bool WaitForEnd(int program)
@@ -46,7 +46,7 @@ internal static partial class UnixCalls
     }
 
     /// <summary>Takes the account of a program that has ended: its end, and what it has used.</summary>
-    public static ProgramEnd Account(int program, double seconds)
+    public static ProgramEnd TakeUsage(int program, double seconds)
     {
         Span<long> use = stackalloc long[Fields];
         if (Wait4(program, out int status, 0, use) != program)
@@ -68,13 +68,13 @@ internal static partial class UnixCalls
     /// <summary>Makes programs whose parent has ended children of this process, until nobody wants that any more; on Linux.</summary>
     /// <param name="does">Whether somebody wants it, or does no longer.</param>
     /// <returns>Whether the system does it.</returns>
-    public static bool Adopt(bool does)
+    public static bool SetSubreaper(bool does)
     {
         // It holds for the whole process, in which others may want it too.
-        lock (Adopting)
+        lock (SubreaperLock)
         {
-            _adopters += does ? 1 : -1;
-            return Control(ChildSubreaper, _adopters > 0 ? 1 : 0, 0, 0, 0) == 0;
+            _subreaperUsers += does ? 1 : -1;
+            return Control(ChildSubreaper, _subreaperUsers > 0 ? 1 : 0, 0, 0, 0) == 0;
         }
     }
 

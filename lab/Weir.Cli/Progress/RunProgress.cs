@@ -82,7 +82,7 @@ internal sealed class RunProgress
     }
 
     /// <summary>Says something that is no progress, and so is said when asked to be quiet too.</summary>
-    public void Say(string line)
+    public void WriteLine(string line)
     {
         if (_console is null)
         {

@@ -12,7 +12,7 @@ namespace Weir.Cli.Storage;
 internal sealed class KernelReads : IDisposable
 {
     private const string Tasks = "/proc/self/task";
-    private const int Relist = 10;
+    private const int ListEvery = 10;
 
     // The system call that the platform reads files with, at a position.
     private static readonly byte[] Call = RuntimeInformation.ProcessArchitecture is Architecture.Arm64 ? "67 "u8.ToArray() : "17 "u8.ToArray();
@@ -44,7 +44,7 @@ internal sealed class KernelReads : IDisposable
     /// <summary>How many threads wait inside a read.</summary>
     public int Count()
     {
-        if (_looks++ % Relist == 0)
+        if (_looks++ % ListEvery == 0)
         {
             List();
         }

@@ -28,7 +28,7 @@ internal sealed class WorkersOrderer : IOrderer
     /// <inheritdoc/>
     public IEnumerable<BenchmarkCase> GetExecutionOrder(
         ImmutableArray<BenchmarkCase> benchmarksCase, IEnumerable<BenchmarkLogicalGroupRule>? order = null) =>
-        Inner.GetExecutionOrder([.. benchmarksCase.Select(_net10.Mend).SelectMany(Expand)], order);
+        Inner.GetExecutionOrder([.. benchmarksCase.Select(_net10.UseNet10).SelectMany(Expand)], order);
 
     /// <inheritdoc/>
     public IEnumerable<BenchmarkCase> GetSummaryOrder(ImmutableArray<BenchmarkCase> benchmarksCases, Summary summary) =>

@@ -13,27 +13,27 @@ namespace Weir.Lab.Benchmarks.Net10;
 internal sealed class Net10Jobs
 {
     // For no longer than BenchmarkDotNet keeps the job.
-    private readonly ConditionalWeakTable<Job, Job> _mended = [];
+    private readonly ConditionalWeakTable<Job, Job> _changed = [];
 
-    public BenchmarkCase Mend(BenchmarkCase benchmark)
+    public BenchmarkCase UseNet10(BenchmarkCase benchmark)
     {
-        if (!NeedsMending(benchmark.Job))
+        if (!NeedsNet10(benchmark.Job))
         {
             return benchmark;
         }
 
         // The same job for all its cases, so that they are built together.
-        Job job = _mended.GetValue(benchmark.Job, static job =>
+        Job job = _changed.GetValue(benchmark.Job, static job =>
         {
-            Job mended = job.UnfreezeCopy();
-            mended.Environment.Runtime = Net10Runtime.Instance;
-            mended.Infrastructure.Toolchain = Net10Toolchain.Instance;
-            return mended.Freeze();
+            Job changed = job.UnfreezeCopy();
+            changed.Environment.Runtime = Net10Runtime.Instance;
+            changed.Infrastructure.Toolchain = Net10Toolchain.Instance;
+            return changed.Freeze();
         });
         return BenchmarkCase.Create(benchmark.Descriptor, job, benchmark.Parameters, benchmark.Config);
     }
 
-    private static bool NeedsMending(Job job)
+    private static bool NeedsNet10(Job job)
     {
         Runtime? runtime = job.Environment.HasValue(EnvironmentMode.RuntimeCharacteristic) ? job.Environment.Runtime : null;
         if (runtime is not null && runtime.MsBuildMoniker == RunSettings.Current.StandIn)

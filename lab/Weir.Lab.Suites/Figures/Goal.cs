@@ -95,7 +95,7 @@ internal sealed class Goal
         static value => Invariant($"{value:0.0} B an item"));
 
     /// <summary>The goal, the measured value and whether it is met, as a sentence.</summary>
-    public string Judge(CaseResult result)
+    public string Evaluate(CaseResult result)
     {
         (double[] values, double limit, string text) = _measure(result);
         if (values.Length == 0 || values.Any(double.IsNaN) || double.IsNaN(limit))

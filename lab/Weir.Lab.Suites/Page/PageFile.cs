@@ -7,7 +7,7 @@ internal static class PageFile
     /// Why the page cannot be written, as a sentence; <see langword="null"/> when it can, or when none is wanted. Asked before minutes of measuring, not
     /// after.
     /// </summary>
-    public static string? Refuse(FileInfo? page)
+    public static string? FindProblem(FileInfo? page)
     {
         if (page is null)
         {

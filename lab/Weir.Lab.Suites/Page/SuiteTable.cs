@@ -38,7 +38,7 @@ internal static class SuiteTable
     private static IEnumerable<string> Sentences(CaseResult result) =>
     [
         .. result.Arms.Where(static arm => arm.Stuck is not null).Select(static arm => arm.Stuck!.Sentence(arm.Name, arm.Samples.Count)),
-        .. result.Goals.Select(goal => goal.Judge(result)),
+        .. result.Goals.Select(goal => goal.Evaluate(result)),
     ];
 
     private static string Lead(CaseResult result) => result.Name.Length == 0 ? "" : $"{result.Name}: ";

@@ -8,19 +8,19 @@ internal static class TaskWhenAll
 
     public static async Task<int[]> WithSemaphoreAsync(IEnumerable<int> source, int limit, ItemCall call, CancellationToken token = default)
     {
-        using SemaphoreSlim gate = new(limit);
+        using SemaphoreSlim semaphore = new(limit);
         return await Task.WhenAll(source.Select(OneAsync));
 
         async Task<int> OneAsync(int item)
         {
-            await gate.WaitAsync(token);
+            await semaphore.WaitAsync(token);
             try
             {
                 return await call(item, token);
             }
             finally
             {
-                gate.Release();
+                semaphore.Release();
             }
         }
     }

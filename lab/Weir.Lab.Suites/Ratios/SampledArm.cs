@@ -99,7 +99,7 @@ internal sealed class SampledArm(Sampler sampler, Suite suite, Arm arm)
         }
 
         _stuck++;
-        sampler.TellStuck(arm, suite.Patience);
+        sampler.ReportStuck(arm, suite.Patience);
         return null;
     }
 }

@@ -32,5 +32,5 @@ internal sealed class Sampler(int rounds, Action<Arm, TimeSpan>? stuck = null)
     /// <summary>Spreads an arm's share of samples evenly over the rounds, the first one included.</summary>
     internal bool IsDue(int round, int share) => round == 0 || round * share / rounds != (round - 1) * share / rounds;
 
-    internal void TellStuck(Arm arm, TimeSpan patience) => stuck?.Invoke(arm, patience);
+    internal void ReportStuck(Arm arm, TimeSpan patience) => stuck?.Invoke(arm, patience);
 }

@@ -42,7 +42,7 @@ internal static class SelfCheckCommand
                 return 1;
             }
 
-            if (PageFile.Refuse(page) is { } refusal)
+            if (PageFile.FindProblem(page) is { } refusal)
             {
                 await errors.WriteLineAsync(refusal);
                 return 1;

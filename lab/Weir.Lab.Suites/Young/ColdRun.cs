@@ -23,7 +23,7 @@ internal sealed class ColdRun(TextWriter output, TextWriter progress)
             return 1;
         }
 
-        if (PageFile.Refuse(page) is { } refusal)
+        if (PageFile.FindProblem(page) is { } refusal)
         {
             await progress.WriteLineAsync(refusal);
             return 1;

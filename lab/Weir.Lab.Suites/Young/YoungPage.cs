@@ -53,9 +53,9 @@ internal static class YoungPage
                 double ratio = others is null ? 1 : MedianOfPairs(own, others, (mine, theirs) => mine.Values[span] / theirs.Values[span]);
                 page.Append(Invariant($" {Format.Time(time)} | {(others is null ? "1" : Format.Digits(ratio))} | {Format.Digits(time / arm.Items)} |"));
                 string name = Invariant($"{arm.Name}, {YoungReading.Spans[span]}");
-                Judge(goals, arm.MostRatio, ratio, most => Invariant($"{name}: at most {most:0.##} times {arm.Baseline}"), "");
-                Judge(goals, arm.MostPerItem, time / arm.Items, most => Invariant($"{name}: at most {most:0.#} ns an item"), " ns");
-                Judge(
+                Evaluate(goals, arm.MostRatio, ratio, most => Invariant($"{name}: at most {most:0.##} times {arm.Baseline}"), "");
+                Evaluate(goals, arm.MostPerItem, time / arm.Items, most => Invariant($"{name}: at most {most:0.#} ns an item"), " ns");
+                Evaluate(
                     goals,
                     arm.MostAdded,
                     others is null ? 0 : MedianOfPairs(own, others, (mine, theirs) => (mine.Values[span] - theirs.Values[span]) / arm.Items),
@@ -69,7 +69,7 @@ internal static class YoungPage
         page.Append(goals.Count == 0 ? "" : "\n").Append(string.Concat(goals));
     }
 
-    private static void Judge(List<string> goals, double? most, double value, Func<double, string> text, string unit)
+    private static void Evaluate(List<string> goals, double? most, double value, Func<double, string> text, string unit)
     {
         if (most is { } limit)
         {

@@ -45,7 +45,7 @@ internal sealed class YoungRun(TextWriter output, TextWriter progress, Assembly 
             return 1;
         }
 
-        if (PageFile.Refuse(page) is { } refusal)
+        if (PageFile.FindProblem(page) is { } refusal)
         {
             await progress.WriteLineAsync(refusal);
             return 1;

@@ -65,7 +65,7 @@ public sealed class LatencyHistogram
     {
         if ((ulong)nanoseconds > (ulong)HistogramLayout.Greatest)
         {
-            nanoseconds = Bring(nanoseconds);
+            nanoseconds = Clamp(nanoseconds);
         }
 
         ref long cells = ref MemoryMarshal.GetArrayDataReference(_cells);
@@ -102,7 +102,7 @@ public sealed class LatencyHistogram
     {
         if ((ulong)nanoseconds > (ulong)HistogramLayout.Greatest)
         {
-            nanoseconds = Bring(nanoseconds);
+            nanoseconds = Clamp(nanoseconds);
         }
 
         Interlocked.Increment(ref _cells[CountsAt + HistogramLayout.IndexOf(nanoseconds)]);
@@ -218,7 +218,7 @@ public sealed class LatencyHistogram
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private long Bring(long nanoseconds)
+    private long Clamp(long nanoseconds)
     {
         if (nanoseconds < 0)
         {

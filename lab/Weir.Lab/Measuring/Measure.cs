@@ -166,7 +166,10 @@ public static class Measure
             Settings = SettingTexts.Of(arms[0].Spec, rounds, isolated: false),
             Arms = records,
             Findings =
-                [.. Finding.Company(alone), .. RunRecords.Problems(records), .. Finding.EachOnce(runs.SelectMany(static r => RunRecords.Findings(r.Run)))],
+                [
+                    .. Finding.OtherMeasurement(alone), .. RunRecords.Problems(records),
+                    .. Finding.EachOnce(runs.SelectMany(static r => RunRecords.Findings(r.Run))),
+                ],
         };
     }
 

@@ -20,7 +20,7 @@ public sealed record Finding(FindingLevel Level, string Text, FindingKind Kind =
     internal static Finding Of(RunRemark remark, FindingLevel level) => new(level, remark.Text) { Cause = remark.Cause };
 
     /// <summary>What is to be said when another measurement held the machine's lock.</summary>
-    internal static IEnumerable<Finding> Company(MachineLock? alone) =>
+    internal static IEnumerable<Finding> OtherMeasurement(MachineLock? alone) =>
         alone is null ? [new Finding(
             FindingLevel.Doubt, "Another measurement ran on this machine at the same time; each disturbed the other.", FindingKind.Machine)] : [];
 

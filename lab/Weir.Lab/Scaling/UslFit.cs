@@ -91,7 +91,7 @@ internal sealed record UslFit
             Kappa = Interval(model.Kappa, draws, static m => m.Kappa),
             RSquared = total > 0 ? 1 - (UslSolver.SumOfSquares(model, workers, rates) / total) : 1,
             Residuals = [.. workers.Zip(rates, (n, x) => x - model.RateAt(n))],
-            Refusals = Refuse(model, workers),
+            Refusals = FindProblems(model, workers),
         };
     }
 
@@ -112,7 +112,7 @@ internal sealed record UslFit
         return Model.RateAt(workers);
     }
 
-    private static List<string> Refuse(UslModel model, double[] workers)
+    private static List<string> FindProblems(UslModel model, double[] workers)
     {
         List<string> refusals = [];
         if (workers.Length < LeastPoints)

@@ -74,10 +74,10 @@ internal sealed record TurnsComparison(Comparison Comparison, int Pairs, double?
         double room = turns.Average(static t => t.Room!.Value);
         double rate = turns.Average(static t => t.Rate);
         double squares = turns.Sum(t => Math.Pow(t.Room!.Value - room, 2));
-        return squares > 0 && !LeaveDifferentRoom(turns) ? turns.Sum(t => (t.Room!.Value - room) * (t.Rate - rate)) / squares : null;
+        return squares > 0 && !HaveDifferentRoom(turns) ? turns.Sum(t => (t.Room!.Value - room) * (t.Rate - rate)) / squares : null;
     }
 
-    private static bool LeaveDifferentRoom(TurnDifference[] turns)
+    private static bool HaveDifferentRoom(TurnDifference[] turns)
     {
         double[] means = [.. turns.GroupBy(static t => t.Pair).Select(static g => g.Average(static t => t.Room!.Value))];
         return means.Length < 2 || Math.Abs(means.Average()) > new StudentDistribution(means.Length - 1).Quantile(1 - (RoomLevel / 2)) * StandardError(means);

@@ -15,7 +15,7 @@ internal sealed class WaitThread : IDisposable
     // More than what the platform's own waits are late.
     private static readonly TimeSpan Coarse = TimeSpan.FromMilliseconds(20);
 
-    private readonly object _gate = new();
+    private readonly object _lock = new();
     private readonly Queue<Wait> _waits = new();
     private readonly long _length;
     private bool _stopped;
@@ -47,14 +47,14 @@ internal sealed class WaitThread : IDisposable
 
         Wait wait = new();
         wait.CancelWith(cancellationToken);
-        lock (_gate)
+        lock (_lock)
         {
             ObjectDisposedException.ThrowIf(_stopped, this);
             wait.Due = Stopwatch.GetTimestamp() + _length;
             _waits.Enqueue(wait);
             if (_waits.Count == 1)
             {
-                Monitor.Pulse(_gate);
+                Monitor.Pulse(_lock);
             }
         }
 
@@ -84,12 +84,12 @@ internal sealed class WaitThread : IDisposable
     public void Dispose()
     {
         Wait[] left;
-        lock (_gate)
+        lock (_lock)
         {
             _stopped = true;
             left = [.. _waits];
             _waits.Clear();
-            Monitor.Pulse(_gate);
+            Monitor.Pulse(_lock);
         }
 
         foreach (Wait wait in left)
@@ -104,7 +104,7 @@ internal sealed class WaitThread : IDisposable
         while (true)
         {
             TimeSpan left;
-            lock (_gate)
+            lock (_lock)
             {
                 while (_waits.Count == 0)
                 {
@@ -113,7 +113,7 @@ internal sealed class WaitThread : IDisposable
                         return;
                     }
 
-                    Monitor.Wait(_gate);
+                    Monitor.Wait(_lock);
                 }
 
                 long now = Stopwatch.GetTimestamp();
@@ -126,7 +126,7 @@ internal sealed class WaitThread : IDisposable
                 if (due.Count == 0 && left > Coarse * 2)
                 {
                     // Most of a long wait can be interrupted, so that the thread ends soon after it was stopped.
-                    Monitor.Wait(_gate, left - Coarse);
+                    Monitor.Wait(_lock, left - Coarse);
                     continue;
                 }
             }

@@ -17,13 +17,13 @@ public interface IWorkload
     /// <returns>A task that ends when the round can begin.</returns>
     ValueTask BeginRoundAsync(CancellationToken cancellationToken) => default;
 
-    /// <summary>Is called when all workers are ready; when it returns, the gate opens. It runs on a thread of the lab and is not measured.</summary>
-    void GateOpens()
+    /// <summary>Is called when all workers are ready; when it returns, they start. It runs on a thread of the lab and is not measured.</summary>
+    void WorkersStarting()
     {
     }
 
     /// <summary>Is called on the same thread when all workers have ended the measured work.</summary>
-    void GateCloses()
+    void WorkersEnded()
     {
     }
 

@@ -4,7 +4,7 @@ namespace Weir.Lab.Workers;
 
 /// <summary>
 /// What a worker that is alone in a window of whole operations reads itself, right before its first operation and right after its last. So nothing of the lab
-/// lies between: not its threads, its gate or its loops, which are there before and go after. The time is the innermost, and the bytes are exact.
+/// lies between: not its threads, its start barrier or its loops, which are there before and go after. The time is the innermost, and the bytes are exact.
 /// </summary>
 internal readonly record struct SoloReading(ResourceSample Sample, long CompiledMethods, long Bytes, TimeSpan Cpu, long Timestamp)
 {

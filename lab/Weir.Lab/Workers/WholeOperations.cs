@@ -1,8 +1,8 @@
 namespace Weir.Lab.Workers;
 
 /// <summary>
-/// A window that begins at the gate and ends with the last of its operations, in place of a time that cuts through some: each operation in it is a whole one,
-/// so a set can be used up, and what an operation came to can be checked. One of the three says when no more begin.
+/// A window that begins with a common start and ends with the last of its operations, in place of a time that cuts through some: each operation in it is a
+/// whole one, so a set can be used up, and what an operation came to can be checked. One of the three says when no more begin.
 /// </summary>
 internal sealed record WholeOperations
 {

@@ -4,7 +4,7 @@ using Weir.Lab.Resources;
 
 namespace Weir.Lab.Workers;
 
-/// <summary>Runs one window: starts the workers at one gate, measures while all of them run, and ends them.</summary>
+/// <summary>Runs one window: starts the workers at once, measures while all of them run, and ends them.</summary>
 /// <remarks>It blocks, and has to run on a thread of its own: on the pool it would be stopped by a workload that takes all threads.</remarks>
 internal sealed class WindowRunner : IDisposable
 {
@@ -91,13 +91,13 @@ internal sealed class WindowRunner : IDisposable
     private WindowOutcome Run()
     {
         Start();
-        _workload.GateOpens();
+        _workload.WorkersStarting();
         ResourceSample first = ResourceSample.Take();
         AllocationSample allocated = AllocationSample.Take();
         _state.Phase = _plan.Whole is null ? WindowPhase.Ramp : WindowPhase.Measure;
         using CancellationTokenRegistration stop = _plan.Whole is null ? default : StopWithTheRun();
         _state.InFlight.Reset();
-        _state.OpenGate();
+        _state.Start();
         StartLoops();
         long opened = Stopwatch.GetTimestamp();
         long begin;
@@ -106,7 +106,7 @@ internal sealed class WindowRunner : IDisposable
         double seconds;
         if (_plan.Whole is not null)
         {
-            // All began to count at the gate, so there is nothing to wait for but the end.
+            // All began to count at the start, so there is nothing to wait for but the end.
             begin = Stopwatch.GetTimestamp();
             before = first;
             WaitForWhole();
@@ -144,7 +144,7 @@ internal sealed class WindowRunner : IDisposable
         double cores = use.Cpu.TotalSeconds / Stopwatch.GetElapsedTime(_plan.Whole is null ? begin : opened).TotalSeconds;
         InFlightDepth inFlight = Depth();
         Finish();
-        _workload.GateCloses();
+        _workload.WorkersEnded();
         long bytes = AllocationSample.Take().OfOthersSince(allocated) - (_pacer?.OwnBytes ?? 0) - _slots.Sum(static s => s.Tally.OwnBytes);
         ResourceSample last = ResourceSample.Take();
         return _slots[0].Solo is { } solo
@@ -161,7 +161,7 @@ internal sealed class WindowRunner : IDisposable
         {
             if (_operations[i].IsAsync)
             {
-                _state.SkipGate();
+                _state.SignalReady();
                 continue;
             }
 
@@ -187,7 +187,7 @@ internal sealed class WindowRunner : IDisposable
 
     private void RunThread(Operation operation, WorkerSlot slot)
     {
-        _state.WaitAtGate();
+        _state.WaitForStart();
         try
         {
             operation.Loop(slot);

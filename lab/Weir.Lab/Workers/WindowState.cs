@@ -5,7 +5,7 @@ internal sealed class WindowState : IDisposable
 {
     private readonly CancellationTokenSource _stopping = new();
     private readonly ManualResetEventSlim _allReady = new();
-    private readonly ManualResetEventSlim _gate = new();
+    private readonly ManualResetEventSlim _start = new();
     private readonly ManualResetEventSlim _allRun = new();
     private readonly ManualResetEventSlim _allMeasure = new();
     private readonly ManualResetEventSlim _allLeft = new();
@@ -81,19 +81,19 @@ internal sealed class WindowState : IDisposable
         Phase = WindowPhase.Leave;
     }
 
-    /// <summary>A thread is there, and waits until the gate is opened for all at once.</summary>
-    public void WaitAtGate()
+    /// <summary>A thread is there, and waits until all start at once.</summary>
+    public void WaitForStart()
     {
         Count(ref _waiting, _allReady);
-        _gate.Wait();
+        _start.Wait();
     }
 
     /// <summary>A worker has no thread that could wait.</summary>
-    public void SkipGate() => Count(ref _waiting, _allReady);
+    public void SignalReady() => Count(ref _waiting, _allReady);
 
     public void WaitUntilAllReady() => _allReady.Wait();
 
-    public void OpenGate() => _gate.Set();
+    public void Start() => _start.Set();
 
     public void SignalRunning() => Count(ref _starting, _allRun);
 
@@ -137,7 +137,7 @@ internal sealed class WindowState : IDisposable
         {
             _stopping.Dispose();
             _allReady.Dispose();
-            _gate.Dispose();
+            _start.Dispose();
             _allRun.Dispose();
             _allMeasure.Dispose();
             _allLeft.Dispose();

@@ -69,7 +69,7 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
     /// <summary>Waits for the next start that is due, with the thread. 1, or 0 to end.</summary>
     public int NextStart()
     {
-        SayRunning();
+        ReportRunning();
         pacer!.Starts.Wait();
         return Take();
     }
@@ -79,7 +79,7 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
     /// </summary>
     public Task StartIsDueAsync()
     {
-        SayRunning();
+        ReportRunning();
         long before = GC.GetAllocatedBytesForCurrentThread();
         Task due = pacer!.Starts.WaitAsync();
         _tally.OwnBytes += GC.GetAllocatedBytesForCurrentThread() - before;
@@ -183,7 +183,7 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
     public void HasEnded()
     {
         ReadLast();
-        SayRunning();
+        ReportRunning();
         if (!_tally.HasLeft)
         {
             Leave();
@@ -192,7 +192,7 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
         window.SignalEnded();
     }
 
-    // All begin at the gate and do theirs, however long that takes: the last ones may run alone.
+    // All begin at once and do theirs, however long that takes: the last ones may run alone.
     private int NextOfWhole(WholeOperations operations)
     {
         int count = operations.Together is not null ? (window.TryTake() ? 1 : 0)
@@ -241,7 +241,7 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
             return NextOfRamp();
         }
 
-        SayRunning();
+        ReportRunning();
         if (phase == WindowPhase.Stop)
         {
             if (whole is not null && _tally.IsMeasuring)
@@ -266,7 +266,7 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
         // Workers that have just begun are in step; once each has ended an operation they are where a run of any length would find them.
         if (_tally.Executed + _tally.Failures > 0)
         {
-            SayRunning();
+            ReportRunning();
         }
 
         _tally.FirstDone = _tally.Executed;
@@ -274,7 +274,7 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
         return Batch;
     }
 
-    private void SayRunning()
+    private void ReportRunning()
     {
         if (!_tally.IsRunning)
         {
@@ -285,7 +285,7 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
 
     private void BeginMeasuring()
     {
-        SayRunning();
+        ReportRunning();
         _tally.IsMeasuring = true;
         _tally.FirstDone = _tally.Executed - _tally.FirstDone;
         window.SignalMeasuring();

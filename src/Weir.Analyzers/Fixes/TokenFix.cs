@@ -67,7 +67,7 @@ public sealed class TokenFix : CodeFixProvider
         return lambda switch
         {
             SimpleLambdaExpressionSyntax one => SyntaxFactory.ParameterList(SyntaxFactory.SeparatedList([one.Parameter.WithoutTrivia(), token])),
-            _ when given.Count == 1 => SyntaxFactory.ParameterList(SyntaxFactory.SeparatedList([given[0], Like(given[0], token)])),
+            _ when given.Count == 1 => SyntaxFactory.ParameterList(SyntaxFactory.SeparatedList([given[0], CreateLike(given[0], token)])),
             _ when given.Count == 2 => SyntaxFactory.ParameterList(SyntaxFactory.SeparatedList([given[0], Named(given[1])])),
             _ => null,
         };
@@ -77,7 +77,7 @@ public sealed class TokenFix : CodeFixProvider
         ignored.WithIdentifier(SyntaxFactory.Identifier(Token)).WithLeadingTrivia(SyntaxFactory.Space);
 
     // All parameters have types, or none.
-    private static ParameterSyntax Like(ParameterSyntax other, ParameterSyntax token) =>
+    private static ParameterSyntax CreateLike(ParameterSyntax other, ParameterSyntax token) =>
         other.Type is null ? token : token.WithoutTrivia().WithType(SyntaxFactory.ParseTypeName(" System.Threading.CancellationToken "));
 
     // The method takes an optional token that is not given, or has a brother with one more parameter at its end.

@@ -13,7 +13,7 @@ public sealed class DroppedTaskAnalyzer : RunAnalyzer
     /// <inheritdoc/>
     public override ImmutableArray<DiagnosticDescriptor> SupportedDiagnostics => ImmutableArray.Create(Descriptors.DroppedTask);
 
-    private protected override void Look(OperationAnalysisContext context, RunCall run, WeirTypes types)
+    private protected override void Analyze(OperationAnalysisContext context, RunCall run, WeirTypes types)
     {
         if (run.Invocation.Parent is IExpressionStatementOperation)
         {

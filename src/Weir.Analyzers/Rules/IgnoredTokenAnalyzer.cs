@@ -16,7 +16,7 @@ public sealed class IgnoredTokenAnalyzer : RunAnalyzer
     /// <inheritdoc/>
     public override ImmutableArray<DiagnosticDescriptor> SupportedDiagnostics => ImmutableArray.Create(Descriptors.IgnoredToken);
 
-    private protected override void Look(OperationAnalysisContext context, RunCall run, WeirTypes types)
+    private protected override void Analyze(OperationAnalysisContext context, RunCall run, WeirTypes types)
     {
         string? limit = Array.Find(Limits, name => run.Options.TryGetValue(name, out IOperation? value) && IsLimit(value));
         if (limit is not null && Ignored(run, types) is { } at)

@@ -19,11 +19,11 @@ public sealed class PassedOverAliasAnalyzer : DiagnosticAnalyzer
     {
         context.ConfigureGeneratedCodeAnalysis(GeneratedCodeAnalysisFlags.None);
         context.EnableConcurrentExecution();
-        context.RegisterSemanticModelAction(Look);
+        context.RegisterSemanticModelAction(Analyze);
     }
 
     // One walk over the names of a file, and only of one that has such an alias.
-    private static void Look(SemanticModelAnalysisContext context)
+    private static void Analyze(SemanticModelAnalysisContext context)
     {
         if (context.SemanticModel.SyntaxTree.GetRoot(context.CancellationToken) is not CompilationUnitSyntax unit)
         {

@@ -21,7 +21,7 @@ public abstract class RunAnalyzer : DiagnosticAnalyzer
                     {
                         if (types.RunOf(operation.Operation) is { } run)
                         {
-                            Look(operation, run, types);
+                            Analyze(operation, run, types);
                         }
                     },
                     OperationKind.Invocation);
@@ -29,5 +29,5 @@ public abstract class RunAnalyzer : DiagnosticAnalyzer
         });
     }
 
-    private protected abstract void Look(OperationAnalysisContext context, RunCall run, WeirTypes types);
+    private protected abstract void Analyze(OperationAnalysisContext context, RunCall run, WeirTypes types);
 }

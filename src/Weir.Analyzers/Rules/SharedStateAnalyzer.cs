@@ -34,7 +34,7 @@ public sealed class SharedStateAnalyzer : RunAnalyzer
     /// <inheritdoc/>
     public override ImmutableArray<DiagnosticDescriptor> SupportedDiagnostics => ImmutableArray.Create(Descriptors.SharedState);
 
-    private protected override void Look(OperationAnalysisContext context, RunCall run, WeirTypes types)
+    private protected override void Analyze(OperationAnalysisContext context, RunCall run, WeirTypes types)
     {
         if (run.Lambda is not { } lambda || run.IsOneAtATime)
         {

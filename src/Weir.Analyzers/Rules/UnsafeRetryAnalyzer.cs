@@ -20,7 +20,7 @@ public sealed class UnsafeRetryAnalyzer : RunAnalyzer
     /// <inheritdoc/>
     public override ImmutableArray<DiagnosticDescriptor> SupportedDiagnostics => ImmutableArray.Create(Descriptors.UnsafeRetry);
 
-    private protected override void Look(OperationAnalysisContext context, RunCall run, WeirTypes types)
+    private protected override void Analyze(OperationAnalysisContext context, RunCall run, WeirTypes types)
     {
         if (!run.Options.TryGetValue("MaxRetries", out IOperation? retries) || retries.ConstantValue is { HasValue: true, Value: 0 })
         {

@@ -7,12 +7,12 @@ internal readonly struct ActionCall<TItem>(Func<TItem, CancellationToken, ValueT
 {
     private readonly Func<TItem, CancellationToken, ValueTask> _action = action;
 
-    public bool InvokesInPlace => false;
+    public bool UsesInvokeInto => false;
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public PendingNothing Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken) => new(_action(item, cancellationToken));
 
-    public void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PendingNothing pending) =>
+    public void InvokeInto(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PendingNothing pending) =>
         pending = Invoke(item, index, isFirst, cancellationToken);
 
     public void GivenUp(long index)

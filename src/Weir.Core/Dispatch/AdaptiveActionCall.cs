@@ -7,7 +7,7 @@ internal struct AdaptiveActionCall<TItem>(Func<TItem, CancellationToken, ValueTa
     private readonly Func<TItem, CancellationToken, ValueTask> _action = action;
     private AdaptiveMeter _meter = new(controller);
 
-    public bool InvokesInPlace => false;
+    public bool UsesInvokeInto => false;
 
     public AdaptivePendingNothing Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
     {
@@ -32,7 +32,7 @@ internal struct AdaptiveActionCall<TItem>(Func<TItem, CancellationToken, ValueTa
         return new(task);
     }
 
-    public void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref AdaptivePendingNothing pending) =>
+    public void InvokeInto(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref AdaptivePendingNothing pending) =>
         pending = Invoke(item, index, isFirst, cancellationToken);
 
     public readonly void GivenUp(long index)

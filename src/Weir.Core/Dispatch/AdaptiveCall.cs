@@ -7,7 +7,7 @@ internal struct AdaptiveCall<TItem, TResult>(Func<TItem, CancellationToken, Valu
     private readonly Func<TItem, CancellationToken, ValueTask<TResult>> _selector = selector;
     private AdaptiveMeter _meter = new(controller);
 
-    public bool InvokesInPlace => false;
+    public bool UsesInvokeInto => false;
 
     public AdaptivePendingResult<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
     {
@@ -32,7 +32,7 @@ internal struct AdaptiveCall<TItem, TResult>(Func<TItem, CancellationToken, Valu
         return new(task);
     }
 
-    public void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref AdaptivePendingResult<TResult> pending) =>
+    public void InvokeInto(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref AdaptivePendingResult<TResult> pending) =>
         pending = Invoke(item, index, isFirst, cancellationToken);
 
     public readonly void GivenUp(long index)

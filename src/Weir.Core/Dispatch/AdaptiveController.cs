@@ -66,7 +66,7 @@ internal sealed class AdaptiveController
     public void Attach(Pump run)
     {
         _run = run;
-        _notifier?.RunUnder(run.Context);
+        _notifier?.SetContext(run.Context);
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]

@@ -15,7 +15,7 @@ internal sealed partial class AdaptiveLaw
     private const double Noise = 2.5;
 
     /// <summary>The smallest fraction of the limit that one window can leave.</summary>
-    private const double DeepestCut = 0.25;
+    private const double MaxDecrease = 0.25;
 
     private const int FewestSamples = 16;
 
@@ -23,7 +23,7 @@ internal sealed partial class AdaptiveLaw
     private const int FewestDoubling = 8;
     private const int MostSamples = 1024;
     private const int FirstProbe = 4;
-    private const int RarestProbe = 64;
+    private const int MaxProbeInterval = 64;
 
     private readonly AdaptiveSettings _settings;
     private readonly int _target;
@@ -112,7 +112,7 @@ internal sealed partial class AdaptiveLaw
     private void Fall(double gradient) => Set(
         _settings.Decrease switch
         {
-            AdaptiveConcurrencyStrategy.Gradient => _exact * Math.Max(DeepestCut, gradient),
+            AdaptiveConcurrencyStrategy.Gradient => _exact * Math.Max(MaxDecrease, gradient),
             AdaptiveConcurrencyStrategy.Gradual => Math.Floor(Limit * 0.75),
             _ => Math.Floor(Limit * 0.5),
         },

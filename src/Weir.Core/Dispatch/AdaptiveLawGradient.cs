@@ -51,7 +51,7 @@ internal sealed partial class AdaptiveLaw
         bool isFew = window.Moments < AdaptiveWindow.FewMoments;
         double latency = _phase == Phase.SlowStart ? Math.Max(window.Turnover, window.Latency) : window.Latency;
         bool isUnexplained = false;
-        double error = isFew ? ErrorOfFew(latency, window.Error, out isUnexplained) : window.Error;
+        double error = isFew ? EstimateErrorOfFew(latency, window.Error, out isUnexplained) : window.Error;
         double noise = Noise * error;
         if (_phase == Phase.Probe)
         {
@@ -77,7 +77,7 @@ internal sealed partial class AdaptiveLaw
             if (_phase == Phase.SlowStart && isUnexplained)
             {
                 // Not our queue, which would not have grown by more than the limit. So the earlier windows were too fast, or this one is too slow.
-                _baseline = Towards(latency);
+                _baseline = Approach(latency);
             }
             else if (_phase == Phase.SlowStart)
             {
@@ -97,7 +97,7 @@ internal sealed partial class AdaptiveLaw
             _seenFlat |= !first;
 
             // The values may be too low by as much as they differ, so the lowest of them would be too low as well.
-            _baseline = isFew ? Towards(latency) : Math.Min(_baseline, latency);
+            _baseline = isFew ? Approach(latency) : Math.Min(_baseline, latency);
             Set(2.0 * Limit, 0);
             return;
         }
@@ -114,13 +114,13 @@ internal sealed partial class AdaptiveLaw
         Rise(latency, error);
     }
 
-    private double Towards(double latency) => _baseline + (0.5 * (latency - _baseline));
+    private double Approach(double latency) => _baseline + (0.5 * (latency - _baseline));
 
     /// <summary>
     /// The error of a window whose calls ended at too few moments to estimate it: how far such windows have differed from each other so far. A difference
     /// that the change of the limit explains, with a queue or without one, does not count.
     /// </summary>
-    private double ErrorOfFew(double latency, double error, out bool isUnexplained)
+    private double EstimateErrorOfFew(double latency, double error, out bool isUnexplained)
     {
         isUnexplained = false;
         if (_lastFew is { } last)
@@ -152,7 +152,7 @@ internal sealed partial class AdaptiveLaw
         // At most to where doubling began, because the gradient of so few calls may be wrong. If it was deeper, or no doubling left the latency unchanged, a
         // probe follows.
         double factor = Math.Max(gradient, 0.5);
-        _sinceProbe = !_seenFlat || gradient < 0.45 ? RarestProbe : 0;
+        _sinceProbe = !_seenFlat || gradient < 0.45 ? MaxProbeInterval : 0;
         _probeEvery = FirstProbe;
         _phase = Phase.Steady;
         _calibrates = true;
@@ -163,7 +163,7 @@ internal sealed partial class AdaptiveLaw
 
     private void Retreat(double latency, double error)
     {
-        double gradient = Math.Max(DeepestCut, _baseline / latency);
+        double gradient = Math.Max(MaxDecrease, _baseline / latency);
         if (_lastBad is { } before)
         {
             // A queue shrinks with the limit. A latency that does not fall at least half as far as the limit did is not our queue's.
@@ -264,7 +264,7 @@ internal sealed partial class AdaptiveLaw
         else
         {
             _baseline += 0.5 * (Math.Min(mean, 1.5 * _baseline) - _baseline);
-            _probeEvery = Math.Min(RarestProbe, 2 * _probeEvery);
+            _probeEvery = Math.Min(MaxProbeInterval, 2 * _probeEvery);
         }
     }
 

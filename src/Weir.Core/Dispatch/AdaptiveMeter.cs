@@ -36,7 +36,7 @@ internal struct AdaptiveMeter(AdaptiveController controller)
     {
         if (++_done >= _inARow)
         {
-            Tell(cancellationToken);
+            Report(cancellationToken);
         }
     }
 
@@ -47,7 +47,7 @@ internal struct AdaptiveMeter(AdaptiveController controller)
         if (_done > 0)
         {
             // After quick calls, which did not read the clock themselves: the time until here counts as theirs.
-            Tell(cancellationToken);
+            Report(cancellationToken);
         }
 
         long started = _started;
@@ -59,7 +59,7 @@ internal struct AdaptiveMeter(AdaptiveController controller)
     /// <summary>The call has thrown.</summary>
     public void Failed(CancellationToken cancellationToken) => controller.Ended(Suspended(cancellationToken), succeeded: false, cancellationToken);
 
-    private void Tell(CancellationToken cancellationToken)
+    private void Report(CancellationToken cancellationToken)
     {
         long now = controller.Timestamp();
         controller.Ended(_started, now, _done, cancellationToken);

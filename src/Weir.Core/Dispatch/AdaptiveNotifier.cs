@@ -7,11 +7,11 @@ namespace Weir.Core.Dispatch;
 internal sealed class AdaptiveNotifier(Func<int, int, ValueTask> callback, int initial) : IThreadPoolWorkItem
 {
     private ExecutionContext? _context;
-    private int _told = initial;
+    private int _reported = initial;
     private int _now = initial;
     private int _pending;
 
-    public void RunUnder(ExecutionContext? context) => _context = context;
+    public void SetContext(ExecutionContext? context) => _context = context;
 
     /// <summary>Called by one thread at a time.</summary>
     public void Changed(int limit)
@@ -27,25 +27,25 @@ internal sealed class AdaptiveNotifier(Func<int, int, ValueTask> callback, int i
     {
         if (_context is { } context)
         {
-            ExecutionContext.Run(context, static notifier => _ = ((AdaptiveNotifier)notifier!).TellAsync(), this);
+            ExecutionContext.Run(context, static notifier => _ = ((AdaptiveNotifier)notifier!).NotifyAsync(), this);
         }
         else
         {
-            _ = TellAsync();
+            _ = NotifyAsync();
         }
     }
 
-    private async Task TellAsync()
+    private async Task NotifyAsync()
     {
         int seen;
         do
         {
             seen = Volatile.Read(ref _pending);
             int now = Volatile.Read(ref _now);
-            int before = _told;
+            int before = _reported;
             if (now != before)
             {
-                _told = now;
+                _reported = now;
                 try
                 {
                     await callback(before, now).ConfigureAwait(false);

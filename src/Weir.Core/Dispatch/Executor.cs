@@ -7,7 +7,7 @@ internal abstract class Executor
     public abstract int Threads { get; }
 
     /// <summary>Whether a worker that resumes on the current thread may continue there.</summary>
-    public abstract bool MayRunHere { get; }
+    public abstract bool CanRunOnCurrentThread { get; }
 
     /// <summary>How long a worker may keep a thread for synchronous work before others get their turn, in Stopwatch ticks.</summary>
     public abstract long Quantum { get; }

@@ -13,7 +13,7 @@ internal interface ICall<in TItem, TPending>
     /// Whether the call writes its large pending struct directly to the worker's copy, usually only a part of it, because returning it would cost more than
     /// everything else.
     /// </summary>
-    bool InvokesInPlace { get; }
+    bool UsesInvokeInto { get; }
 
     /// <summary>Starts the call.</summary>
     /// <param name="item">The item.</param>
@@ -22,8 +22,8 @@ internal interface ICall<in TItem, TPending>
     /// <param name="cancellationToken">Cancelled when the run stops or the attempt's time limit passes.</param>
     TPending Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken);
 
-    /// <summary>Does the same, in place. Only when <see cref="InvokesInPlace"/>.</summary>
-    void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref TPending pending);
+    /// <summary>Does the same, and writes the result to <paramref name="pending"/>. Only when <see cref="UsesInvokeInto"/>.</summary>
+    void InvokeInto(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref TPending pending);
 
     /// <summary>
     /// An item was given up inside this call, which may never end: what the call holds must not wait for its end. Called once, on any thread, perhaps before

@@ -92,7 +92,7 @@ internal sealed class ItemGuard
     /// period of the watch after the item's start and never before it. This costs the item nothing.
     /// </summary>
     /// <returns>Whether the item was in the same state at the last look.</returns>
-    public bool See(long word, long now)
+    public bool RecordSeen(long word, long now)
     {
         if (word == _seen)
         {

@@ -110,7 +110,7 @@ internal sealed class ItemTokens
     {
         if (Volatile.Read(ref source) is { } made)
         {
-            QuietCancel.Now(made);
+            SafeCancel.Now(made);
         }
     }
 

@@ -1,6 +1,6 @@
 namespace Weir.Core.Dispatch;
 
-/// <summary>Why a worker has nothing to do. Checked once more under the gate before it leaves.</summary>
+/// <summary>Why a worker has nothing to do. Checked once more under the lock before it leaves.</summary>
 internal enum LeaveReason
 {
     /// <summary>Nothing is left to claim, or the run has ended.</summary>

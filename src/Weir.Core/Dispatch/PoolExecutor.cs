@@ -10,7 +10,7 @@ internal sealed class PoolExecutor : Executor
     public override int Threads => Environment.ProcessorCount;
 
     // A thread that is not the pool's, or that carries a context, belongs to code that completed an item. Workers do not continue there.
-    public override bool MayRunHere => (Thread.CurrentThread.IsThreadPoolThread || SpareThreads.IsCurrent) && SynchronizationContext.Current is null;
+    public override bool CanRunOnCurrentThread => (Thread.CurrentThread.IsThreadPoolThread || SpareThreads.IsCurrent) && SynchronizationContext.Current is null;
 
     public override long Quantum { get; } = System.Diagnostics.Stopwatch.Frequency / 50;
 

@@ -13,13 +13,13 @@ namespace Weir.Core.Dispatch;
 /// <remarks>
 /// Who keeps the run going: while there is something left to claim, either some worker holds the source's turn, or is inside a
 /// synchronous call (after which it claims again), or all permitted workers are waiting for their items, or the consumer of a stream
-/// is behind (and will call <see cref="Release"/>). A worker leaves only after it has checked this under the gate.
+/// is behind (and will call <see cref="Release"/>). A worker leaves only after it has checked this under the lock.
 /// </remarks>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
     Justification = "The source has neither timer nor link; user code may hold its token for longer than the run.")]
 internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
 {
-    private readonly Lock _gate = new();
+    private readonly Lock _lock = new();
     private readonly CancellationTokenSource _stopped = new();
     private CancellationTokenRegistration _callerToken;
     private CancellationTokenRegistration _otherCallerToken;
@@ -111,7 +111,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     {
         PumpWorker first = CreateWorker();
         first.IsQueued = true;
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             // A deadline that was set earlier, or the end of a runtime, may have come first.
             if (_finished)
@@ -145,7 +145,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
             _otherCallerToken = otherCallerToken.UnsafeRegister(static (pump, token) => ((Pump)pump!).Cancel(token), this);
         }
 
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             if (_finished)
             {
@@ -185,7 +185,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
 
         if (finish)
         {
-            FinishSoon();
+            QueueFinish();
         }
 
         return true;
@@ -198,7 +198,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     {
         Debug.Assert(limit >= 1, "A run without workers would never end.");
         int more;
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             more = Math.Min(limit - _live, limit - _limit);
             Volatile.Write(ref _limit, limit);
@@ -214,7 +214,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     public void Release()
     {
         PumpWorker? worker = null;
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             if (_throttled)
             {
@@ -232,7 +232,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     /// <summary>The counts of the run so far.</summary>
     public RunSample Sample()
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             RunSample sample = _pastOrNone?.Value ?? default;
             for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
@@ -274,7 +274,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     [Conditional("DEBUG")]
     private void AssertInvariants()
     {
-        Debug.Assert(_gate.IsHeldByCurrentThread, "The state of a run is read and changed under its gate.");
+        Debug.Assert(_lock.IsHeldByCurrentThread, "The state of a run is read and changed under its lock.");
         Debug.Assert(_queued >= 0, "A worker enters once for each time it is queued.");
         Debug.Assert(_live >= _queued, "A queued worker is a live one.");
         Debug.Assert(_created is not null || _live == 0, "Live workers were created.");

@@ -14,18 +14,18 @@ internal abstract partial class Pump
         if (TryStop(by: null, status, error, out bool finish))
         {
             // User code may take long to react to its cancelled token, and nobody waits for it here.
-            QuietCancel.Later(_stopped);
+            SafeCancel.Later(_stopped);
             if (finish)
             {
-                FinishSoon();
+                QueueFinish();
             }
         }
 
         if (!AbandonAll(status, error))
         {
             // A worker was between two items and had not yet seen that the run has ended. It sees this before its next item, or is caught in that item.
-            Again again = new(this, status, error);
-            again.Timer.Change(Again.Pause, Again.Pause);
+            AbandonTimer again = new(this, status, error);
+            again.Timer.Change(AbandonTimer.Pause, AbandonTimer.Pause);
         }
     }
 
@@ -36,7 +36,7 @@ internal abstract partial class Pump
     public PumpWorker CreateSuccessor(PumpWorker orphan)
     {
         PumpWorker successor = CreateWorker();
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             orphan.AddTo(ref Past);
             Past.InFlight = 0;
@@ -99,7 +99,7 @@ internal abstract partial class Pump
             if (abandoned)
             {
                 bool finish;
-                using (_gate.Hold())
+                using (_lock.Hold())
                 {
                     _live--;
                     Past.Abandoned += isOrphan ? 1 : 0;
@@ -108,19 +108,19 @@ internal abstract partial class Pump
 
                 if (finish)
                 {
-                    FinishSoon();
+                    QueueFinish();
                 }
             }
         }
 
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             return _finished;
         }
     }
 
     /// <summary>Gives up the remaining items, repeatedly, until the run has ended.</summary>
-    private sealed class Again
+    private sealed class AbandonTimer
     {
         public static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(1);
 
@@ -128,17 +128,17 @@ internal abstract partial class Pump
         private readonly ItemStatus _status;
         private readonly Exception? _error;
 
-        public Again(Pump run, ItemStatus status, Exception? error)
+        public AbandonTimer(Pump run, ItemStatus status, Exception? error)
         {
             _run = run;
             _status = status;
             _error = error;
-            Timer = new WatchTimer(static again => ((Again)again!).Look(), this);
+            Timer = new WatchTimer(static again => ((AbandonTimer)again!).Run(), this);
         }
 
         public WatchTimer Timer { get; }
 
-        private void Look()
+        private void Run()
         {
             if (_run.AbandonAll(_status, _error))
             {

@@ -14,7 +14,7 @@ internal abstract partial class Pump
 
     protected void CountDelayed()
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             _delayed++;
         }
@@ -40,7 +40,7 @@ internal abstract partial class Pump
     protected void EndDelayed(int waited, int attempted)
     {
         CountStopped(attempted);
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             _delayed -= waited;
             Past.Unsuccessful += attempted;
@@ -51,7 +51,7 @@ internal abstract partial class Pump
     protected void OnDue(int count)
     {
         bool finish;
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             _delayed -= count;
             _throttled = false;

@@ -11,7 +11,7 @@ internal abstract partial class Pump
     {
         get
         {
-            using (_gate.Hold())
+            using (_lock.Hold())
             {
                 return _failures ??= new FailureLog(Settings.ErrorMode);
             }
@@ -76,7 +76,7 @@ internal abstract partial class Pump
 
     private bool TryStop(CancellationToken? by, ItemStatus status, Exception? error, out bool finish)
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             AssertInvariants();
             finish = false;
@@ -99,7 +99,7 @@ internal abstract partial class Pump
     {
         if (SpareThreads.IsCurrent)
         {
-            FinishSoon();
+            QueueFinish();
         }
         else
         {
@@ -108,7 +108,7 @@ internal abstract partial class Pump
     }
 
     /// <summary>The same for a run that was ended from outside, perhaps because its items hold all threads of the pool.</summary>
-    private void FinishSoon() => UrgentWork.Queue(this);
+    private void QueueFinish() => UrgentWork.Queue(this);
 
     void IThreadPoolWorkItem.Execute()
     {
@@ -216,7 +216,7 @@ internal abstract partial class Pump
 
         // The awaiting code may run right here. A pool thread that was started for this run and has nothing left to do can afford that.
         // A dedicated thread cannot.
-        if (Settings.Executor.MayRunHere || SpareThreads.IsCurrent)
+        if (Settings.Executor.CanRunOnCurrentThread || SpareThreads.IsCurrent)
         {
             CompleteRun();
         }

@@ -6,16 +6,16 @@ namespace Weir.Core.Dispatch;
 internal abstract partial class Pump
 {
     // Waking another thread costs some microseconds on each side, so it is only worth it for work that lasts longer than this.
-    private static readonly long WorthAWakeUp = Stopwatch.Frequency / 50_000;
+    private static readonly long WakeUpThreshold = Stopwatch.Frequency / 50_000;
     /// <summary>Two workers that take turns for items smaller than this, in Stopwatch ticks, would only pass the turn back and forth.</summary>
-    public static readonly long WorthATurn = Math.Max(1, Stopwatch.Frequency / 6_000_000);
+    public static readonly long TurnThreshold = Math.Max(1, Stopwatch.Frequency / 6_000_000);
     private static readonly long LongestPause = Stopwatch.Frequency / 1_000;
 
     // Of the processors, as a share: then more workers would not help.
     private const double Saturated = 0.85;
 
     private long _nextHelp;
-    private long _helpPause = WorthAWakeUp;
+    private long _helpPause = WakeUpThreshold;
     private long _claimsSeen = -1;
     private int _waitingForTurn;
     private int _spinning;
@@ -30,7 +30,7 @@ internal abstract partial class Pump
     public void CallWaitingForTurn()
     {
         PumpWorker? worker;
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             if (_waitingForTurn == 0 || IsBusy)
             {
@@ -70,20 +70,20 @@ internal abstract partial class Pump
     /// <param name="perItem">The approximate time per item, in Stopwatch ticks.</param>
     public void ConsiderHelp(long started, long now, double perItem)
     {
-        if (now - started < WorthAWakeUp
+        if (now - started < WakeUpThreshold
             || now < Volatile.Read(ref _nextHelp)
             || Volatile.Read(ref _live) >= Volatile.Read(ref _limit))
         {
             return;
         }
 
-        if (ReadsOneByOne && perItem < WorthATurn)
+        if (ReadsOneByOne && perItem < TurnThreshold)
         {
             return;
         }
 
         int count = KnownCount;
-        if (count >= 0 && (count - NextIndex) * perItem < WorthAWakeUp)
+        if (count >= 0 && (count - NextIndex) * perItem < WakeUpThreshold)
         {
             return;
         }
@@ -96,9 +96,9 @@ internal abstract partial class Pump
     }
 
     /// <summary>Called when a helper found the source busy and left without an item, or got one. The next helper then comes later, or soon.</summary>
-    public void HelpWas(bool useful)
+    public void RecordHelp(bool useful)
     {
-        long pause = useful ? WorthAWakeUp : Math.Min(LongestPause, _helpPause * 2);
+        long pause = useful ? WakeUpThreshold : Math.Min(LongestPause, _helpPause * 2);
         if (pause != _helpPause)
         {
             Volatile.Write(ref _helpPause, pause);
@@ -107,7 +107,7 @@ internal abstract partial class Pump
 
     /// <summary>Called by the stall watch. Looks do not overlap.</summary>
     /// <param name="cores">How many cores the process has kept busy since the last look; not a number where the system does not say.</param>
-    public void Look(double cores)
+    public void OnWatch(double cores)
     {
         HelpIfStalled(saturated: cores > Saturated * Environment.ProcessorCount);
         Settings.OnLook?.Invoke(cores);

@@ -14,7 +14,7 @@ internal abstract partial class Pump
             return null;
         }
 
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             return AddNeedsLock(queued: false);
         }
@@ -25,7 +25,7 @@ internal abstract partial class Pump
     public bool AddQueued(bool urgent = false)
     {
         PumpWorker? worker;
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             worker = AddNeedsLock(queued: true);
         }
@@ -42,7 +42,7 @@ internal abstract partial class Pump
     /// <summary>Counts a worker that returns its thread to the executor between two items.</summary>
     public void Requeue(PumpWorker worker)
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             worker.IsQueued = true;
             _queued++;
@@ -54,7 +54,7 @@ internal abstract partial class Pump
     /// <summary>Whether the run of a queued worker still exists.</summary>
     public bool TryEnter(PumpWorker worker)
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             if (_finished)
             {
@@ -72,7 +72,7 @@ internal abstract partial class Pump
     public bool TryLeave(PumpWorker worker, LeaveReason reason)
     {
         bool finish;
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             AssertInvariants();
 

@@ -29,7 +29,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         Recovery = recovery;
         Source = source;
         TakesTurns = source.TakesTurns;
-        Keepable = IsGuarded || recovery is not null || WatchesPauses || call.InvokesInPlace ? null : source as OneByOneSource<TItem>;
+        Keepable = IsGuarded || recovery is not null || WatchesPauses || call.UsesInvokeInto ? null : source as OneByOneSource<TItem>;
         Call = call;
         Sink = sink;
         source.CancellationToken = Token;
@@ -117,12 +117,12 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     {
         if (Recovery is not null)
         {
-            CloseDelaysForGood();
+            CloseDelayQueue();
         }
     }
 
     // Separate, so that runs without a recovery do not compile it.
-    private void CloseDelaysForGood()
+    private void CloseDelayQueue()
     {
         // Waiting items, and due items that no worker has claimed. For both, only one thing matters: whether the item was ever attempted.
         int waited = 0;

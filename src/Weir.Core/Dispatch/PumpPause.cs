@@ -20,7 +20,7 @@ internal abstract partial class Pump
             return null;
         }
 
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             if (_paused || _over || !IsAtCeiling)
             {
@@ -30,7 +30,7 @@ internal abstract partial class Pump
             _paused = true;
             _throttles++;
             _pausedAt = NextIndex;
-            return Settings.OnThrottle is { } hook ? CallInTurnNeedsLock(hook) : null;
+            return Settings.OnThrottle is { } hook ? QueueHookNeedsLock(hook) : null;
         }
     }
 
@@ -43,7 +43,7 @@ internal abstract partial class Pump
             return null;
         }
 
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             if (!_paused || end <= _pausedAt)
             {
@@ -52,12 +52,12 @@ internal abstract partial class Pump
 
             _paused = false;
             _drains++;
-            return Settings.OnDrain is { } hook ? CallInTurnNeedsLock(hook) : null;
+            return Settings.OnDrain is { } hook ? QueueHookNeedsLock(hook) : null;
         }
     }
 
     // Only the place in the queue is taken under the lock. The hook itself runs later, under no lock.
-    private PauseHook CallInTurnNeedsLock(Func<long, ValueTask> hook)
+    private PauseHook QueueHookNeedsLock(Func<long, ValueTask> hook)
     {
         PauseHook call = new(this, hook, _lastPauseHook);
         _lastPauseHook = call;

@@ -77,7 +77,7 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
     {
         // A completion that runs its continuations inline can nest items to any depth.
         IsOnOwnThread = false;
-        if (Run.Settings.Executor.MayRunHere && RuntimeHelpers.TryEnsureSufficientExecutionStack())
+        if (Run.Settings.Executor.CanRunOnCurrentThread && RuntimeHelpers.TryEnsureSufficientExecutionStack())
         {
             Work();
         }
@@ -159,7 +159,7 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
         public bool IsSampling;
 
         /// <summary>Whether the items, including the time to read them, are so small that it is best to keep the turn for many.</summary>
-        public readonly bool IsTiny => Left >= Tiny && _work < Pump.WorthATurn;
+        public readonly bool IsTiny => Left >= Tiny && _work < Pump.TurnThreshold;
 
         /// <summary>Starts again after a suspension: one item, without reading the clock.</summary>
         public void Reset()
@@ -193,7 +193,7 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
         /// <param name="quantum">How long a worker may have a thread, in Stopwatch ticks.</param>
         /// <param name="takesTurns">Whether asking for help makes sense only after the next item has been read.</param>
         /// <returns>Whether the worker may continue; if not, it has had the thread for long enough.</returns>
-        public bool Look(Pump run, long quantum, bool takesTurns)
+        public bool Measure(Pump run, long quantum, bool takesTurns)
         {
             long now = Stopwatch.GetTimestamp();
             if (_driveStarted == 0)

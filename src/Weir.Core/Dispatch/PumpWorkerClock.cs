@@ -45,7 +45,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         {
             // The timer stays on while the worker works, and checks the deadline of whatever item runs when it fires.
             guard.Timer = WatchTime.For(time).CreateTimer(
-                static worker => ((PumpWorker<TItem, TResult, TPending, TCall, TSink>)worker!).LookAtDeadline(),
+                static worker => ((PumpWorker<TItem, TResult, TPending, TCall, TSink>)worker!).CheckDeadline(),
                 this,
                 Timeout.InfiniteTimeSpan,
                 Timeout.InfiniteTimeSpan);
@@ -95,7 +95,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     // Whole milliseconds, upwards: a timer that rounds to zero would spin.
     private static TimeSpan RoundUp(TimeSpan span) => TimeSpan.FromMilliseconds(Math.Max(0, Math.Ceiling(span.TotalMilliseconds)));
 
-    private void LookAtDeadline()
+    private void CheckDeadline()
     {
         TimeProvider time = run.Settings.TimeProvider;
         long guard = Volatile.Read(ref _guard!.Word);
@@ -144,7 +144,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         if (!Detach(guard))
         {
             // The item has just ended, or its call has just started to wait. Its current state decides.
-            LookAtDeadline();
+            CheckDeadline();
             return;
         }
 
@@ -162,7 +162,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         successor._guard!.HandedError = TimeLimit.OfItem(limit);
         Volatile.Write(ref successor._guard.Word, ItemGuard.Handed);
         _guard!.Timer?.Dispose();
-        QuietCancel.Later(_guard!.Stop!);
+        SafeCancel.Later(_guard!.Stop!);
         run.Settings.Executor.QueueUrgently(successor);
     }
 

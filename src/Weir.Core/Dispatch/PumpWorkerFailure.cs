@@ -37,30 +37,30 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// What the worker waited for has ended. It catches exceptions from user code, so only the engine itself can have failed in it. In that case the run must
     /// not appear to have succeeded.
     /// </summary>
-    private Done EndAside()
+    private StepResult EndTaskWait()
     {
-        if (_aside!.Exception?.InnerException is { } error)
+        if (_awaitedTask!.Exception?.InnerException is { } error)
         {
             run.EngineFailed(error);
         }
 
-        _aside = null;
-        return Done.Ready;
+        _awaitedTask = null;
+        return StepResult.Ready;
     }
 
-    private Done Fail(long index, ItemStatus status, Exception error)
+    private StepResult Fail(long index, ItemStatus status, Exception error)
     {
         bool over = run.IsOver;
         if (over && error is OperationCanceledException && status != ItemStatus.TimedOut)
         {
             // A reaction to our own cancellation, not an error.
             EndAsStopped(index);
-            return Done.Ready;
+            return StepResult.Ready;
         }
 
         return run.Recovery is { } recovery && !over
-            ? Aside(RecoverAsync(recovery, index, status, error))
-            : FailForGood(index, status, error) is { } hook ? Aside(hook) : Done.Ready;
+            ? WaitForTask(RecoverAsync(recovery, index, status, error))
+            : RecordFailure(index, status, error) is { } hook ? WaitForTask(hook) : StepResult.Ready;
     }
 
     private async Task RecoverAsync(IRecovery<TResult> recovery, long index, ItemStatus status, Exception error)
@@ -113,7 +113,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                     (status, error) = (ItemStatus.Failed, decision.Error);
                 }
 
-                if (FailForGood(index, status, error) is { } hook)
+                if (RecordFailure(index, status, error) is { } hook)
                 {
                     await hook.ConfigureAwait(false);
                 }
@@ -135,7 +135,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     }
 
     /// <summary>Records an item that ended without a result, and calls the hook for it.</summary>
-    private Task? FailForGood(long index, ItemStatus status, Exception error)
+    private Task? RecordFailure(long index, ItemStatus status, Exception error)
     {
         if (status == ItemStatus.TimedOut)
         {

@@ -67,7 +67,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
 
         long word = Volatile.Read(ref guard.Word);
-        if (!guard.See(word, run.SeesStarts ? run.Settings.TimeProvider.GetTimestamp() : 0) || (word & ItemGuard.StateMask) != ItemGuard.InCall
+        if (!guard.RecordSeen(word, run.SeesStarts ? run.Settings.TimeProvider.GetTimestamp() : 0) || (word & ItemGuard.StateMask) != ItemGuard.InCall
             || _chunk.Remaining <= 0
             || !IsStillInCall(word) || !TryMove(word, ItemGuard.Sharing))
         {
@@ -81,7 +81,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         return shares;
     }
 
-    private Done RunGuardedChunk()
+    private StepResult RunGuardedChunk()
     {
         ReadOnlySpan<TItem> items = _chunk.Items;
         TCall call = run.Call;
@@ -92,7 +92,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             if (run.IsOver)
             {
                 run.Source.GiveBack(_chunk.TakeRest(position));
-                return Done.Ready;
+                return StepResult.Ready;
             }
 
             long index = _chunk.FirstIndex + position;
@@ -127,7 +127,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             {
                 if (!TryEndCall(inCall))
                 {
-                    return Done.Left;
+                    return StepResult.Left;
                 }
 
                 SetDeadlineIfNotSet(inCall);
@@ -136,22 +136,22 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
             if (!TryEndCall(inCall))
             {
-                return Done.Left;
+                return StepResult.Left;
             }
 
             run.Sink.Succeeded(index, result);
             _succeeded++;
         }
 
-        return Done.Ready;
+        return StepResult.Ready;
     }
 
-    private Done WaitForGuardedCall(TPending pending, long inCall)
+    private StepResult WaitForGuardedCall(TPending pending, long inCall)
     {
         if (!TryMoveOn(inCall, ItemGuard.Moving))
         {
             Observe(pending);
-            return Done.Left;
+            return StepResult.Left;
         }
 
         SetDeadlineIfNotSet(inCall);
@@ -166,14 +166,14 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         try
         {
             pending.OnCompleted(continuation);
-            return Done.Waits;
+            return StepResult.Waits;
         }
         catch (Exception e)
         {
             // A task source of the user that cannot be waited for: no continuation will come, so this thread continues.
             if (!TryEndItem(waiting))
             {
-                return Done.Left;
+                return StepResult.Left;
             }
 
             _wait = Wait.None;
@@ -183,7 +183,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
-    private Done FinishGuardedCall()
+    private StepResult FinishGuardedCall()
     {
         long index = _index;
         TPending pending = _pending;
@@ -207,13 +207,13 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         _pending = default;
         run.Sink.Succeeded(index, result);
         _succeeded++;
-        return Done.Ready;
+        return StepResult.Ready;
     }
 
-    private Done LeaveAsOrphan()
+    private StepResult LeaveAsOrphan()
     {
         StopsExecuting();
-        return Done.Left;
+        return StepResult.Left;
     }
 
     /// <summary>

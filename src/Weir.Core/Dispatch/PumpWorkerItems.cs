@@ -6,30 +6,30 @@ namespace Weir.Core.Dispatch;
 internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 {
     // One for each combination of types, like the compiled code.
-    private static readonly CodeYouth Youth = new(TimeProvider.System);
+    private static readonly TieringMonitor Tiering = new(TimeProvider.System);
 
-    /// <summary>Optimized from the first call, but never with what the runtime learns while code runs, above all which delegate it calls.</summary>
+    /// <summary>Optimized from the first call, but without the profile that the runtime collects while code runs, above all which delegate it calls.</summary>
     [MethodImpl(MethodImplOptions.AggressiveOptimization | MethodImplOptions.NoInlining)]
-    private Done RunYoungItems() => RunItems(int.MaxValue);
+    private StepResult RunOptimizedItems() => RunItems(int.MaxValue);
 
-    /// <summary>Slow at first, and faster than any other once the runtime has learned and recompiled it.</summary>
+    /// <summary>Slow at first, and faster than any other once the runtime has recompiled it with its profile.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private Done RunGrownItems(int most) => RunItems(most);
+    private StepResult RunTieredItems(int most) => RunItems(most);
 
     /// <summary>
     /// For a program that has just started: nearly all items run in the loop that is optimized at once, and a few in the one that has to run before it is
     /// optimized. Optimizing the former takes some milliseconds, which is not worth it for few items.
     /// </summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private Done RunYoung()
+    private StepResult RunBeforeTiering()
     {
-        if (_chunk.Remaining < CodeYouth.Many)
+        if (_chunk.Remaining < TieringMonitor.Many)
         {
-            Youth.Learn();
-            return RunGrownItems(int.MaxValue);
+            Tiering.RecordProfilingCall();
+            return RunTieredItems(int.MaxValue);
         }
 
-        return Youth.IsTurnToLearn() ? RunGrownItems(CodeYouth.Lesson) : RunYoungItems();
+        return Tiering.IsProfilingCall() ? RunTieredItems(TieringMonitor.ProfilingItems) : RunOptimizedItems();
     }
 
     /// <summary>
@@ -38,7 +38,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// </summary>
     /// <param name="most">The largest number of items.</param>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private Done RunItems(int most)
+    private StepResult RunItems(int most)
     {
         Pump<TItem, TResult, TPending, TCall, TSink> pump = run;
         ReadOnlySpan<TItem> items = _chunk.Items;
@@ -63,9 +63,9 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
             // In a local, and stored only if it has not completed: a store to the heap costs a write barrier per item.
             TPending pending;
-            if (call.InvokesInPlace)
+            if (call.UsesInvokeInto)
             {
-                call.InvokeInPlace(items[position], first + position, isFirst, token, ref place);
+                call.InvokeInto(items[position], first + position, isFirst, token, ref place);
                 if (place.IsCompletedSuccessfully)
                 {
                     if (sink.HasSlots)
@@ -117,6 +117,6 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             _chunk.Position = position;
         }
 
-        return Done.Ready;
+        return StepResult.Ready;
     }
 }

@@ -18,7 +18,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     // The call that the worker waits for, with its item's index; a hook or the handling of a failure.
     private TPending _pending;
     private long _index;
-    private Task? _aside;
+    private Task? _awaitedTask;
 
     private long _claims;
     private long _succeeded;
@@ -33,13 +33,13 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         None = 0,
         Call,
         Claim,
-        Aside,
+        Task,
 
         /// <summary>The worker replaces one that was given up, and has to record the outcome of its item.</summary>
         Handover,
     }
 
-    private enum Done
+    private enum StepResult
     {
         /// <summary>The worker has more to do immediately.</summary>
         Ready = 0,
@@ -65,13 +65,13 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
     protected override bool Step()
     {
-        Done done = Continue();
-        while (done == Done.Ready)
+        StepResult done = Continue();
+        while (done == StepResult.Ready)
         {
             done = _chunk.IsEmpty ? Claim() : run.IsGuarded ? RunGuardedChunk() : RunChunk();
         }
 
-        return done == Done.Waits;
+        return done == StepResult.Waits;
     }
 
     protected override void DropClaimed()
@@ -84,7 +84,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     }
 
     /// <summary>Continues with what the worker was waiting for.</summary>
-    private Done Continue()
+    private StepResult Continue()
     {
         switch (_wait)
         {
@@ -100,21 +100,21 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 catch (Exception e)
                 {
                     run.SourceFailed(e);
-                    return Done.Ready;
+                    return StepResult.Ready;
                 }
 
-            case Wait.Aside:
+            case Wait.Task:
                 _wait = Wait.None;
-                return EndAside();
+                return EndTaskWait();
             case Wait.Handover:
                 _wait = Wait.None;
                 return TryMove(ItemGuard.Handed, ItemGuard.Idle) ? Fail(_index, ItemStatus.TimedOut, TakeHandedError()) : LeaveAsOrphan();
             default:
-                return Done.Ready;
+                return StepResult.Ready;
         }
     }
 
-    private Done FinishCall()
+    private StepResult FinishCall()
     {
         long index = _index;
         TPending pending = _pending;
@@ -123,7 +123,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         {
             run.Sink.Succeeded(index, pending.GetResult());
             _succeeded++;
-            return Done.Ready;
+            return StepResult.Ready;
         }
         catch (Exception e)
         {
@@ -132,7 +132,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     }
 
     /// <summary>Gets the next items, or finds that there is nothing to do.</summary>
-    private Done Claim()
+    private StepResult Claim()
     {
         while (true)
         {
@@ -140,18 +140,18 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             {
                 if (TryLeave(run.IsOver ? LeaveReason.Exhausted : LeaveReason.TooMany))
                 {
-                    return Done.Left;
+                    return StepResult.Left;
                 }
 
                 continue;
             }
 
             // If nothing is left to claim, the worker leaves instead: a finished call must not queue just to find that out.
-            if (_pace.Left <= 0 && !_pace.Look(run, run.Settings.Executor.Quantum, run.TakesTurns) && run.Source.MayHaveMore)
+            if (_pace.Left <= 0 && !_pace.Measure(run, run.Settings.Executor.Quantum, run.TakesTurns) && run.Source.MayHaveMore)
             {
                 StopsExecuting();
                 run.Requeue(this);
-                return Done.Left;
+                return StepResult.Left;
             }
 
             if (_pace.IsTiny && run.Keepable is { } keepable && !keepable.IsAt(run.Ceiling) && keepable.TryKeepTurn() is var keptAs and not 0)
@@ -164,8 +164,8 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 _reads = true;
                 ClaimResult result = run.Source.TryClaim(ref _chunk, _pace.Left, run.Ceiling);
                 _reads = false;
-                Done done = Claimed(result);
-                if (done != Done.Ready || !_chunk.IsEmpty)
+                StepResult done = Claimed(result);
+                if (done != StepResult.Ready || !_chunk.IsEmpty)
                 {
                     return done;
                 }
@@ -178,7 +178,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
-    private Done Claimed(ClaimResult result)
+    private StepResult Claimed(ClaimResult result)
     {
         switch (result)
         {
@@ -188,7 +188,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 if (_helper)
                 {
                     _helper = false;
-                    run.HelpWas(useful: true);
+                    run.RecordHelp(useful: true);
                 }
 
                 if (run.TakesTurns)
@@ -196,33 +196,33 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                     TurnWasGivenUp();
                 }
 
-                return run.Resume(_chunk.FirstIndex + _chunk.Count) is { } resumed ? Aside(resumed.RunAsync()) : Done.Ready;
+                return run.Resume(_chunk.FirstIndex + _chunk.Count) is { } resumed ? WaitForTask(resumed.RunAsync()) : StepResult.Ready;
 
             case ClaimResult.Pending:
                 return WaitForSource();
 
             case ClaimResult.Busy:
-                return WaitsForTurn() ? Done.Ready : Leave(_helper ? LeaveReason.Busy : LeaveReason.WaitsForTurn);
+                return WaitsForTurn() ? StepResult.Ready : Leave(_helper ? LeaveReason.Busy : LeaveReason.WaitsForTurn);
 
             case ClaimResult.Lent:
                 return Leave(LeaveReason.TooMany);
 
             case ClaimResult.Throttled:
-                return run.Pause() is { } paused ? Aside(paused.RunAsync()) : Leave(LeaveReason.Throttled);
+                return run.Pause() is { } paused ? WaitForTask(paused.RunAsync()) : Leave(LeaveReason.Throttled);
 
             default:
                 return Leave(LeaveReason.Exhausted);
         }
     }
 
-    private Done Leave(LeaveReason reason)
+    private StepResult Leave(LeaveReason reason)
     {
         if (_helper && reason == LeaveReason.Busy)
         {
-            run.HelpWas(useful: false);
+            run.RecordHelp(useful: false);
         }
 
-        return TryLeave(reason) ? Done.Left : Done.Ready;
+        return TryLeave(reason) ? StepResult.Left : StepResult.Ready;
     }
 
     private bool TryLeave(LeaveReason reason)
@@ -244,12 +244,12 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     }
 
     /// <summary>Runs the claimed items one after the other, as long as they complete synchronously.</summary>
-    private Done RunChunk()
+    private StepResult RunChunk()
     {
         int started = _chunk.Position;
         try
         {
-            return Youth.IsOver ? RunGrownItems(int.MaxValue) : RunYoung();
+            return Tiering.IsOver ? RunTieredItems(int.MaxValue) : RunBeforeTiering();
         }
         catch (Exception e)
         {
@@ -278,7 +278,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
-    private Done WaitForCall()
+    private StepResult WaitForCall()
     {
         _pace.Reset();
         _wait = Wait.Call;
@@ -287,7 +287,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         {
             // From here on, the worker may be running on another thread.
             _pending.OnCompleted(Continuation);
-            return Done.Waits;
+            return StepResult.Waits;
         }
         catch (Exception e)
         {
@@ -299,17 +299,17 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     }
 
     /// <summary>Waits for something other than the item's call. An exception from it is the engine's own fault and ends the run.</summary>
-    private Done Aside(Task task)
+    private StepResult WaitForTask(Task task)
     {
-        _aside = task;
+        _awaitedTask = task;
         if (task.IsCompleted)
         {
-            return EndAside();
+            return EndTaskWait();
         }
 
-        _wait = Wait.Aside;
+        _wait = Wait.Task;
         StopsExecuting();
         task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(Continuation);
-        return Done.Waits;
+        return StepResult.Waits;
     }
 }

@@ -56,7 +56,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     }
 
     /// <summary>Reads and runs items, which have been tiny so far, one after the other without giving up the turn between them.</summary>
-    private Done RunKeeping(OneByOneSource<TItem> source, int keptAs)
+    private StepResult RunKeeping(OneByOneSource<TItem> source, int keptAs)
     {
         _claims++;
         _helper = false;
@@ -81,7 +81,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             run.SourceFailed(failure);
         }
 
-        return result == ClaimResult.Pending ? WaitForSource() : Done.Ready;
+        return result == ClaimResult.Pending ? WaitForSource() : StepResult.Ready;
     }
 
     /// <summary>The loop for tiny items. It has no exception handler of its own.</summary>
@@ -134,14 +134,14 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     }
 
     /// <summary>Waits for the step of the source that the worker started.</summary>
-    private Done WaitForSource()
+    private StepResult WaitForSource()
     {
         _wait = Wait.Claim;
         StopsExecuting();
         try
         {
             run.Source.OnReady(Continuation);
-            return Done.Waits;
+            return StepResult.Waits;
         }
         catch (Exception e)
         {
@@ -149,7 +149,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             _wait = Wait.None;
             StartsExecuting();
             run.SourceFailed(e);
-            return Done.Ready;
+            return StepResult.Ready;
         }
     }
 }

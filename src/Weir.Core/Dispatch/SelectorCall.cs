@@ -8,12 +8,12 @@ internal readonly struct SelectorCall<TItem, TResult>(Func<TItem, CancellationTo
 {
     private readonly Func<TItem, CancellationToken, ValueTask<TResult>> _selector = selector;
 
-    public bool InvokesInPlace => false;
+    public bool UsesInvokeInto => false;
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public PendingResult<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken) => new(_selector(item, cancellationToken));
 
-    public void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PendingResult<TResult> pending) =>
+    public void InvokeInto(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PendingResult<TResult> pending) =>
         pending = Invoke(item, index, isFirst, cancellationToken);
 
     public void GivenUp(long index)

@@ -14,7 +14,7 @@ internal static class StallWatch
     // The idle periods before the timer is stopped, so that a series of short runs does not start and stop it each time.
     private const int IdlePeriods = 100;
 
-    private static readonly Lock Gate = new();
+    private static readonly Lock RunsLock = new();
     private static readonly List<Pump> Runs = [];
 
     // Threads and their stalls are real, so this clock is the system's, not the run's.
@@ -27,7 +27,7 @@ internal static class StallWatch
     public static void Add(Pump run)
     {
         bool start;
-        using (Gate.Hold())
+        using (RunsLock.Hold())
         {
             run.WatchIndex = Runs.Count;
             Runs.Add(run);
@@ -43,7 +43,7 @@ internal static class StallWatch
 
     public static void Remove(Pump run)
     {
-        using (Gate.Hold())
+        using (RunsLock.Hold())
         {
             int index = run.WatchIndex;
             if (index < 0)
@@ -62,7 +62,7 @@ internal static class StallWatch
     private static void Tick(object? state)
     {
         Pump[] runs;
-        using (Gate.Hold())
+        using (RunsLock.Hold())
         {
             _idle = Runs.Count == 0 ? _idle + 1 : 0;
             if (_idle > IdlePeriods)
@@ -86,7 +86,7 @@ internal static class StallWatch
         {
             try
             {
-                run.Look(cores);
+                run.OnWatch(cores);
             }
             catch (Exception e)
             {

@@ -14,7 +14,7 @@ internal sealed class ThreadTeam(int threads, string name, bool keeps = true) : 
     public override int Threads => threads;
 
     // Code that completes an item on a thread of the team does so inside another item, which would have to wait for everything that follows here.
-    public override bool MayRunHere => false;
+    public override bool CanRunOnCurrentThread => false;
 
     public override long Quantum { get; } = Stopwatch.Frequency / 1000;
 

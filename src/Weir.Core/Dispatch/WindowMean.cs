@@ -32,7 +32,7 @@ internal struct WindowMean
     {
         if (_momentCount > 0 && ended - _since > Moment * Value)
         {
-            EndMoment();
+            CloseMoment();
         }
 
         if (_momentCount == 0)
@@ -52,7 +52,7 @@ internal struct WindowMean
     {
         if (_momentCount > 0)
         {
-            EndMoment();
+            CloseMoment();
         }
 
         moments = _moments;
@@ -67,7 +67,7 @@ internal struct WindowMean
         return (moments < AdaptiveWindow.FewMoments ? Math.Max(0.5, spread) : spread) / Math.Sqrt(moments);
     }
 
-    private void EndMoment()
+    private void CloseMoment()
     {
         double value = _momentSum / _momentCount;
         double distance = value - _mean;

@@ -7,40 +7,40 @@ namespace Weir.Core;
 /// </summary>
 internal static class LockHold
 {
-    public static Lock.Scope Hold(this Lock gate)
+    public static Lock.Scope Hold(this Lock lockObject)
     {
         try
         {
-            return gate.EnterScope();
+            return lockObject.EnterScope();
         }
         catch (ThreadInterruptedException)
         {
-            return HoldAgain(gate);
+            return HoldAgain(lockObject);
         }
     }
 
     /// <summary>The same for a lock that has to be a monitor, because a thread waits on it or there is no other object to lock.</summary>
-    public static MonitorScope HoldMonitor(object gate)
+    public static MonitorScope HoldMonitor(object lockObject)
     {
         try
         {
-            Monitor.Enter(gate);
+            Monitor.Enter(lockObject);
         }
         catch (ThreadInterruptedException)
         {
-            HoldMonitorAgain(gate);
+            HoldMonitorAgain(lockObject);
         }
 
-        return new MonitorScope(gate);
+        return new MonitorScope(lockObject);
     }
 
-    private static Lock.Scope HoldAgain(Lock gate)
+    private static Lock.Scope HoldAgain(Lock lockObject)
     {
         while (true)
         {
             try
             {
-                Lock.Scope scope = gate.EnterScope();
+                Lock.Scope scope = lockObject.EnterScope();
                 Thread.CurrentThread.Interrupt();
                 return scope;
             }
@@ -51,13 +51,13 @@ internal static class LockHold
         }
     }
 
-    private static void HoldMonitorAgain(object gate)
+    private static void HoldMonitorAgain(object lockObject)
     {
         while (true)
         {
             try
             {
-                Monitor.Enter(gate);
+                Monitor.Enter(lockObject);
                 Thread.CurrentThread.Interrupt();
                 return;
             }
@@ -68,10 +68,10 @@ internal static class LockHold
         }
     }
 
-    public readonly ref struct MonitorScope(object gate)
+    public readonly ref struct MonitorScope(object lockObject)
     {
-        private readonly object _gate = gate;
+        private readonly object _lock = lockObject;
 
-        public void Dispose() => Monitor.Exit(_gate);
+        public void Dispose() => Monitor.Exit(_lock);
     }
 }

@@ -32,7 +32,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     private bool _waiting;
     private Ending? _end;
     private bool _tailed;
-    private bool _toldEnd;
+    private bool _hasReportedEnd;
 
     /// <summary>Creates the output of one run.</summary>
     /// <param name="limit">How many items are in flight at once.</param>
@@ -67,7 +67,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     /// <summary>The token of the enumeration, likewise.</summary>
     public CancellationToken EnumerationToken { get; init; }
 
-    protected Lock Gate { get; } = new();
+    protected Lock Lock { get; } = new();
 
     private bool IsCancelled => CallToken.IsCancellationRequested || EnumerationToken.IsCancellationRequested;
 
@@ -81,7 +81,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     public void Add(long index, TResult result)
     {
         bool wake;
-        using (Gate.Hold())
+        using (Lock.Hold())
         {
             AssertInvariants();
             wake = AddNeedsLock(index, result) && TakeWaiterNeedsLock();
@@ -97,7 +97,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     public void Skip(long index)
     {
         bool wake;
-        using (Gate.Hold())
+        using (Lock.Hold())
         {
             AssertInvariants();
             wake = SkipNeedsLock(index) && TakeWaiterNeedsLock();
@@ -113,7 +113,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     public void Complete(RunEnd end)
     {
         bool wake;
-        using (Gate.Hold())
+        using (Lock.Hold())
         {
             _end ??= new Ending(end);
             wake = TakeWaiterNeedsLock();
@@ -130,7 +130,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     {
         if (_takenNext < _takenCount && !IsCancelled)
         {
-            HandOut();
+            TakeCurrent();
             return new ValueTask<bool>(true);
         }
 
@@ -176,7 +176,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         _run.Abandon();
         if (!_ended.Task.IsCompleted)
         {
-            return new ValueTask(DropLaterAsync());
+            return new ValueTask(DropWhenEndedAsync());
         }
 
         Drop();
@@ -238,7 +238,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     /// <returns>Null if the consumer has to wait; then it is recorded as waiting.</returns>
     private ValueTask<bool>? Step()
     {
-        if (IsCancelled && !_toldEnd && !_run!.HasFailed)
+        if (IsCancelled && !_hasReportedEnd && !_run!.HasFailed)
         {
             // Computed results stay where they are until the disposal, which also waits for running items.
             CancellationToken token = CallToken.IsCancellationRequested ? CallToken : EnumerationToken;
@@ -247,7 +247,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         }
 
         Ending? end;
-        using (Gate.Hold())
+        using (Lock.Hold())
         {
             AssertInvariants();
             end = _end;
@@ -270,13 +270,13 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
 
         if (_takenNext < _takenCount)
         {
-            HandOut();
+            TakeCurrent();
             return new ValueTask<bool>(true);
         }
 
         if (end is not null)
         {
-            _toldEnd = true;
+            _hasReportedEnd = true;
             return AtEnd(end.Value);
         }
 
@@ -285,7 +285,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         return null;
     }
 
-    private void HandOut()
+    private void TakeCurrent()
     {
         Current = _taken[_takenNext++];
         if (++_unpublished >= _publishEvery)
@@ -302,7 +302,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
             return;
         }
 
-        using (Gate.Hold())
+        using (Lock.Hold())
         {
             ReleaseNeedsLock(_unpublished);
         }
@@ -312,7 +312,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     }
 
     // Separate, because nearly all streams have ended when they are disposed.
-    private async Task DropLaterAsync()
+    private async Task DropWhenEndedAsync()
     {
         await _ended.Task.ConfigureAwait(false);
         Drop();
@@ -324,7 +324,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         _taken = [];
         _takenCount = 0;
         _takenNext = 0;
-        using (Gate.Hold())
+        using (Lock.Hold())
         {
             DropNeedsLock();
         }
@@ -348,7 +348,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     [Conditional("DEBUG")]
     private void AssertInvariants()
     {
-        Debug.Assert(Gate.IsHeldByCurrentThread, "The buffers are shared under the gate.");
+        Debug.Assert(Lock.IsHeldByCurrentThread, "The buffers are shared under the lock.");
         Debug.Assert(_ceiling == _consumed + _window, "The ceiling follows what was consumed.");
     }
 

@@ -77,7 +77,7 @@ internal abstract class OneByOneSource<T> : TurnSource<T>
             return result;
         }
 
-        Turn.KeepNoLonger();
+        Turn.StopKeeping();
         Volatile.Write(ref _isInside, false);
         if (result == ClaimResult.Pending)
         {

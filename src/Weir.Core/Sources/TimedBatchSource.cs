@@ -52,7 +52,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
         {
             // Stopped between two claims: the step has seen the cancelled token or will see it. It must not be awaited twice, so its signal is awaited.
             _isMoving = false;
-            await StepEndsAsync().ConfigureAwait(false);
+            await WaitForStepAsync().ConfigureAwait(false);
             try
             {
                 _moving.GetAwaiter().GetResult();
@@ -176,7 +176,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
         }
     }
 
-    private Task StepEndsAsync()
+    private Task WaitForStepAsync()
     {
         using (_lock.Hold())
         {

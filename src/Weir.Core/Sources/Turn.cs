@@ -58,7 +58,7 @@ internal struct Turn
     }
 
     /// <summary>A kept turn becomes an ordinary one. Only while it cannot be taken away.</summary>
-    public void KeepNoLonger() => Interlocked.Exchange(ref _state, Taken);
+    public void StopKeeping() => Interlocked.Exchange(ref _state, Taken);
 
     /// <summary>Ends a keeping of the turn, whether for its reader or against it.</summary>
     /// <returns>Whether the turn was still kept.</returns>

@@ -12,7 +12,7 @@ internal sealed class ElasticTeam : IDisposable
     [ThreadStatic]
     private static Host? _current;
 
-    private readonly object _gate = new();
+    private readonly object _lock = new();
     private readonly Queue<IThreadPoolWorkItem> _line = new();
     private readonly int _most;
     private readonly string _name;
@@ -56,7 +56,7 @@ internal sealed class ElasticTeam : IDisposable
     public void Queue(IThreadPoolWorkItem worker)
     {
         bool start;
-        using (LockHold.HoldMonitor(_gate))
+        using (LockHold.HoldMonitor(_lock))
         {
             if (_closed)
             {
@@ -69,7 +69,7 @@ internal sealed class ElasticTeam : IDisposable
                 start = AddThreadNeedsLock(isNeeded: _line.Count > _waiting);
                 if (!start && _waiting > 0)
                 {
-                    Monitor.Pulse(_gate);
+                    Monitor.Pulse(_lock);
                 }
             }
         }
@@ -88,7 +88,7 @@ internal sealed class ElasticTeam : IDisposable
     public void ReplaceHost(object host)
     {
         var stuck = (Host)host;
-        using (LockHold.HoldMonitor(_gate))
+        using (LockHold.HoldMonitor(_lock))
         {
             if (stuck.IsRetired)
             {
@@ -110,10 +110,10 @@ internal sealed class ElasticTeam : IDisposable
     /// <summary>Ends the threads once the queue is empty. A thread that is stuck ends when its call returns.</summary>
     public void Dispose()
     {
-        using (LockHold.HoldMonitor(_gate))
+        using (LockHold.HoldMonitor(_lock))
         {
             _closed = true;
-            Monitor.PulseAll(_gate);
+            Monitor.PulseAll(_lock);
         }
     }
 
@@ -148,21 +148,21 @@ internal sealed class ElasticTeam : IDisposable
         catch (Exception)
         {
             // The platform reports it in several ways.
-            using (LockHold.HoldMonitor(_gate))
+            using (LockHold.HoldMonitor(_lock))
             {
                 _threads--;
             }
 
-            while (TakeUnattended() is { } worker)
+            while (TakeWithoutThreads() is { } worker)
             {
                 ThreadPool.UnsafeQueueUserWorkItem(worker, preferLocal: false);
             }
         }
     }
 
-    private IThreadPoolWorkItem? TakeUnattended()
+    private IThreadPoolWorkItem? TakeWithoutThreads()
     {
-        using (LockHold.HoldMonitor(_gate))
+        using (LockHold.HoldMonitor(_lock))
         {
             return _threads == 0 && _line.TryDequeue(out IThreadPoolWorkItem? worker) ? worker : null;
         }
@@ -190,7 +190,7 @@ internal sealed class ElasticTeam : IDisposable
     {
         // A wait of zero length. An interrupt must end the thread here, before it has taken the next worker.
         Thread.CurrentThread.Join(0);
-        using (LockHold.HoldMonitor(_gate))
+        using (LockHold.HoldMonitor(_lock))
         {
             bool hasWaited = false;
             while (!host.IsRetired)
@@ -210,7 +210,7 @@ internal sealed class ElasticTeam : IDisposable
                 _waiting++;
                 try
                 {
-                    hasWaited = !Monitor.Wait(_gate, _keeps ? Timeout.Infinite : Patience);
+                    hasWaited = !Monitor.Wait(_lock, _keeps ? Timeout.Infinite : Patience);
                 }
                 finally
                 {
@@ -227,7 +227,7 @@ internal sealed class ElasticTeam : IDisposable
     {
         public ElasticTeam Team => team;
 
-        /// <summary>Whether the thread no longer counts. Guarded by the team's gate.</summary>
+        /// <summary>Whether the thread no longer counts. Guarded by the team's lock.</summary>
         public bool IsRetired { get; set; }
     }
 }

@@ -11,7 +11,7 @@ namespace Weir.Core.Threads;
 internal sealed class WatchThread(TimeSpan grace)
 {
     private static readonly double PerMillisecond = Stopwatch.Frequency / 1000.0;
-    private readonly object _gate = new();
+    private readonly object _lock = new();
     private readonly TimerHeap _timers = new();
     private bool _runs;
 
@@ -26,7 +26,7 @@ internal sealed class WatchThread(TimeSpan grace)
     {
         get
         {
-            using (LockHold.HoldMonitor(_gate))
+            using (LockHold.HoldMonitor(_lock))
             {
                 return _runs;
             }
@@ -36,7 +36,7 @@ internal sealed class WatchThread(TimeSpan grace)
     public bool Set(WatchTimer timer, TimeSpan dueTime, TimeSpan period)
     {
         bool start = false;
-        using (LockHold.HoldMonitor(_gate))
+        using (LockHold.HoldMonitor(_lock))
         {
             if (timer.IsDisposed)
             {
@@ -60,7 +60,7 @@ internal sealed class WatchThread(TimeSpan grace)
             else if (timer.Due < _wakesAt)
             {
                 _wakesAt = long.MinValue;
-                Monitor.Pulse(_gate);
+                Monitor.Pulse(_lock);
             }
         }
 
@@ -74,7 +74,7 @@ internal sealed class WatchThread(TimeSpan grace)
 
     public void Remove(WatchTimer timer)
     {
-        using (LockHold.HoldMonitor(_gate))
+        using (LockHold.HoldMonitor(_lock))
         {
             timer.IsDisposed = true;
             _timers.Remove(timer);
@@ -90,7 +90,7 @@ internal sealed class WatchThread(TimeSpan grace)
         catch
         {
             // There is no memory for a thread. The next timer tries again.
-            using (LockHold.HoldMonitor(_gate))
+            using (LockHold.HoldMonitor(_lock))
             {
                 _runs = false;
             }
@@ -119,7 +119,7 @@ internal sealed class WatchThread(TimeSpan grace)
     /// <returns>Null if there was none for so long that the thread ends. Setting a timer after that starts another thread.</returns>
     private WatchTimer? TakeDue()
     {
-        using (LockHold.HoldMonitor(_gate))
+        using (LockHold.HoldMonitor(_lock))
         {
             while (true)
             {
@@ -142,7 +142,7 @@ internal sealed class WatchThread(TimeSpan grace)
                     _wakesAt = first.Due;
                 }
 
-                bool told = Monitor.Wait(_gate, wait);
+                bool told = Monitor.Wait(_lock, wait);
                 if (!told && isIdle && _timers.Count == 0)
                 {
                     _runs = false;

@@ -68,7 +68,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
 
     protected override bool TakesOffersNeedsLock => Options.Greedy;
 
-    int IOutputHost<T[]>.Weigh(T[] item) => item.Length;
+    int IOutputHost<T[]>.CountOf(T[] item) => item.Length;
 
     void IOutputHost<T[]>.OutputLeft(int weight) => Free(weight, here: false);
 
@@ -188,7 +188,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
         return true;
     }
 
-    protected override IAfterLock? UnclaimNeedsLock() => --_claimed == 0 && _delayed ? MakePartOrFailNeedsLock() : null;
+    protected override IAfterLock? ReleaseClaimNeedsLock() => --_claimed == 0 && _delayed ? MakePartOrFailNeedsLock() : null;
 
     protected override void DropNeedsLock()
     {

@@ -43,7 +43,7 @@ internal sealed partial class BatchCore<T> : IAfterLock
         }
     }
 
-    protected override IAfterLock? PostponedNewNeedsLock()
+    protected override IAfterLock? OnPostponedNeedsLock()
     {
         if (Options.Greedy)
         {
@@ -65,7 +65,7 @@ internal sealed partial class BatchCore<T> : IAfterLock
         return this;
     }
 
-    protected override IAfterLock? RoomCameNeedsLock()
+    protected override IAfterLock? OnRoomNeedsLock()
     {
         if (!Options.Greedy)
         {

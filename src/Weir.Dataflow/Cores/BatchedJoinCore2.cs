@@ -24,7 +24,7 @@ internal sealed class BatchedJoinCore<T1, T2> : BatchedJoinShared, IOutputHost<T
 
     protected override IBatchedJoinTarget[] Targets { get; }
 
-    int IOutputHost<Tuple<IList<T1>, IList<T2>>>.Weigh(Tuple<IList<T1>, IList<T2>> item) => 1;
+    int IOutputHost<Tuple<IList<T1>, IList<T2>>>.CountOf(Tuple<IList<T1>, IList<T2>> item) => 1;
 
     void IOutputHost<Tuple<IList<T1>, IList<T2>>>.OutputLeft(int weight)
     {

@@ -27,7 +27,7 @@ internal sealed class BatchedJoinCore<T1, T2, T3> : BatchedJoinShared, IOutputHo
 
     protected override IBatchedJoinTarget[] Targets { get; }
 
-    int IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>.Weigh(Tuple<IList<T1>, IList<T2>, IList<T3>> item) => 1;
+    int IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>.CountOf(Tuple<IList<T1>, IList<T2>, IList<T3>> item) => 1;
 
     void IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>.OutputLeft(int weight)
     {

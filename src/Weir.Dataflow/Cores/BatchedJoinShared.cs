@@ -60,7 +60,7 @@ internal abstract class BatchedJoinShared : IAfterLock
     }
 
     /// <summary>A claimed message could not be had: others may claim it.</summary>
-    public IAfterLock UnclaimNeedsLock()
+    public IAfterLock ReleaseClaimNeedsLock()
     {
         _claimed--;
         return _retrying;

@@ -101,10 +101,10 @@ internal sealed class BatchedJoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IBa
         return claimed;
     }
 
-    protected override IAfterLock? UnclaimNeedsLock()
+    protected override IAfterLock? ReleaseClaimNeedsLock()
     {
         LockOwner? key = _join.StateLock.Enter();
-        IAfterLock after = _join.UnclaimNeedsLock();
+        IAfterLock after = _join.ReleaseClaimNeedsLock();
         _join.StateLock.Exit(key);
         return after;
     }

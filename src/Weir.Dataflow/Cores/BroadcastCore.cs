@@ -100,7 +100,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
 
         if (reserved)
         {
-            GoOn();
+            ContinueHeld();
         }
 
         T copy = Source.Copy(item);
@@ -137,7 +137,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
             Offer(target, Source.Links.Find(target));
         }
 
-        GoOn();
+        ContinueHeld();
     }
 
     /// <summary>Takes no more messages, and fails if there is an exception.</summary>
@@ -209,7 +209,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
     }
 
     /// <summary>The reservation is over: what has been held back goes on, on a thread of the block's.</summary>
-    private void GoOn()
+    private void ContinueHeld()
     {
         bool held;
         lock (Source)

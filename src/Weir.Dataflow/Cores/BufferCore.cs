@@ -17,7 +17,7 @@ internal sealed class BufferCore<T> : TargetCore<T>, IOutputHost<T>
 
     protected override ITargetBlock<T> Self => (ITargetBlock<T>)Source.Owner;
 
-    int IOutputHost<T>.Weigh(T item) => 1;
+    int IOutputHost<T>.CountOf(T item) => 1;
 
     void IOutputHost<T>.OutputLeft(int weight) => Free(weight, here: false);
 

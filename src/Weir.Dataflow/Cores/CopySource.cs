@@ -121,7 +121,7 @@ internal class CopySource<T>(Func<T, T>? cloningFunction) : IReceiveSource<T>
     }
 
     // A copy went: the message itself is still here, and its place was never the waiter's.
-    public void LeftToWaiter(T item)
+    public void OnTakenByWaiter(T item)
     {
     }
 

@@ -58,7 +58,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     public void AfterLock()
     {
         ExecutionContext? context = ExecutionContext.Capture();
-        if (IsSerial || Sync.Work.IsPools(context))
+        if (IsSerial || Sync.Work.IsPoolContext(context))
         {
             _context = context;
         }
@@ -174,7 +174,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     /// <summary>A worker of several has come to rest: if it was the last, the context is nobody's.</summary>
     private void ForgetContext(ParallelState state)
     {
-        if (!Sync.Work.IsPools(_context))
+        if (!Sync.Work.IsPoolContext(_context))
         {
             lock (state)
             {

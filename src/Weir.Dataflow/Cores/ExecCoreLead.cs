@@ -11,10 +11,10 @@ namespace Weir.Dataflow.Cores;
 internal abstract partial class ExecCore<T>
 {
     /// <summary>Fewer messages than this between two calls that last: then all work as they like.</summary>
-    private const int FewBetween = 160;
+    private const int MessagesBetweenLongCalls = 160;
 
     /// <summary>So often in a row.</summary>
-    private const int OftenInARow = 4;
+    private const int TakenInARow = 4;
 
     /// <summary>So many short windows more, before one leads again.</summary>
     private const int ManyWindows = 100;
@@ -22,13 +22,13 @@ internal abstract partial class ExecCore<T>
     /// <summary>About a third of a microsecond.</summary>
     private const int StandbySpins = 10;
 
-    ParallelState IWorksAlone.Parallel => _parallel!;
+    ParallelState ILeaderBlock.Parallel => _parallel!;
 
-    long IWorksAlone.Claimed => _queue!.ReadCount;
+    long ILeaderBlock.Claimed => _queue!.ReadCount;
 
-    void IWorksAlone.Accompany() => Accompany(_parallel!, byWatch: true);
+    void ILeaderBlock.AddStandby() => AddStandby(_parallel!, byWatch: true);
 
-    void IWorksAlone.EndAlone()
+    void ILeaderBlock.EndLead()
     {
         ParallelState state = _parallel!;
         if (state.Busy == 0)
@@ -49,18 +49,18 @@ internal abstract partial class ExecCore<T>
 
     /// <summary>A worker begins, or begins again.</summary>
     /// <returns>Whether it leads.</returns>
-    private bool Begins(ParallelState state, int me) =>
+    private bool BeginWorker(ParallelState state, int me) =>
         state.Leader == ParallelState.Requeued ? state.TryLead(me, ParallelState.Requeued)
-        : state.IsShort && state.Leader == 0 && Leads(state, me);
+        : state.IsShort && state.Leader == 0 && TryLead(state, me);
 
-    private bool Leads(ParallelState state, int me)
+    private bool TryLead(ParallelState state, int me)
     {
         if (!state.TryLead(me))
         {
             return false;
         }
 
-        if (AloneWatch.Begin(this))
+        if (LeaderWatch.Begin(this))
         {
             return true;
         }
@@ -103,7 +103,7 @@ internal abstract partial class ExecCore<T>
             state.Short = state.Long = 0;
             state.Patience = MostPatience;
             state.IsShort = true;
-            return Leads(state, me);
+            return TryLead(state, me);
         }
 
         state.Long = each > ParallelState.LongTicks ? state.Long + 1 : 0;
@@ -115,7 +115,7 @@ internal abstract partial class ExecCore<T>
         }
         else if (window > ParallelState.LastingTicks)
         {
-            Accompany(state);
+            AddStandby(state);
         }
 
         return leads;
@@ -131,9 +131,9 @@ internal abstract partial class ExecCore<T>
     }
 
     /// <summary>Somebody stands by, beside the leader.</summary>
-    private void Accompany(ParallelState state, bool byWatch = false)
+    private void AddStandby(ParallelState state, bool byWatch = false)
     {
-        state.Lasted();
+        state.RecordLongCall();
         if (Volatile.Read(ref state.Standby) == 0)
         {
             Help(_queue!, led: true, byWatch);
@@ -141,24 +141,24 @@ internal abstract partial class ExecCore<T>
     }
 
     /// <summary>Another worker leads: looks whether it gets on, in place of whoever did so, because that one may be waiting for a processor.</summary>
-    private Standing StandBy(ParallelState state, InputQueue<T> queue, int me)
+    private StandbyResult StandBy(ParallelState state, InputQueue<T> queue, int me)
     {
         Volatile.Write(ref state.Standby, me);
-        Standing standing = WatchLeader(state, queue, me);
+        StandbyResult standing = WatchLeader(state, queue, me);
         Interlocked.CompareExchange(ref state.Standby, 0, me);
-        if (standing == Standing.Left)
+        if (standing == StandbyResult.Left)
         {
-            return state.TryLeaveToLeader() ? Standing.Left : Standing.Free;
+            return state.TryLeaveToLeader() ? StandbyResult.Left : StandbyResult.Free;
         }
 
-        if (standing == Standing.Leads && !queue.IsEmpty)
+        if (standing == StandbyResult.Leads && !queue.IsEmpty)
         {
             if (IsTakenOften(state, queue) && state.TryEndLead(me))
             {
                 // Not to be tried again soon: single calls among them are short.
                 state.IsShort = false;
                 state.Short = -ManyWindows;
-                standing = Standing.Free;
+                standing = StandbyResult.Free;
                 ProcessBarrier.Heavy();
             }
 
@@ -168,7 +168,7 @@ internal abstract partial class ExecCore<T>
         return standing;
     }
 
-    private Standing WatchLeader(ParallelState state, InputQueue<T> queue, int me)
+    private StandbyResult WatchLeader(ParallelState state, InputQueue<T> queue, int me)
     {
         long began = Stopwatch.GetTimestamp();
         long moved = began;
@@ -178,12 +178,12 @@ internal abstract partial class ExecCore<T>
             int leader = state.Leader;
             if (leader == 0)
             {
-                return Standing.Free;
+                return StandbyResult.Free;
             }
 
             if (_dropped || state.IsCrowded || Volatile.Read(ref state.Standby) != me)
             {
-                return Standing.Left;
+                return StandbyResult.Left;
             }
 
             // Not a loop of its own processor: where there are more threads than processors, the leader waits for this one.
@@ -197,13 +197,13 @@ internal abstract partial class ExecCore<T>
                 moved = now;
                 if (now - began > state.Now.StandbyTicks)
                 {
-                    state.NoneLasted();
-                    return Standing.Left;
+                    state.RecordNoLongCall();
+                    return StandbyResult.Left;
                 }
             }
             else if (now - moved > ParallelState.StuckTicks && state.TryLead(me, leader))
             {
-                return Standing.Leads;
+                return StandbyResult.Leads;
             }
         }
     }
@@ -212,11 +212,11 @@ internal abstract partial class ExecCore<T>
     /// <returns>Whether most calls do, so that no worker should wait for another.</returns>
     private static bool IsTakenOften(ParallelState state, InputQueue<T> queue)
     {
-        state.Lasted();
+        state.RecordLongCall();
         long claimed = queue.ReadCount;
-        state.Taken = claimed - state.Now.TakenAt < FewBetween ? state.Taken + 1 : 0;
+        state.Taken = claimed - state.Now.TakenAt < MessagesBetweenLongCalls ? state.Taken + 1 : 0;
         state.Now.TakenAt = claimed;
-        return state.Taken >= OftenInARow;
+        return state.Taken >= TakenInARow;
     }
 
     /// <summary>Queues a worker from a thread that the user's scheduler may hold up.</summary>

@@ -8,7 +8,7 @@ namespace Weir.Dataflow.Cores;
 /// Several workers, or calls in flight. Messages are claimed one at a time and in their order, so that a call may wait for what an earlier one does, or
 /// for as many later ones as there are workers. Writers and workers find each other as with one worker: see the other part. Who claims is the next part.
 /// </content>
-internal abstract partial class ExecCore<T> : IWorksAlone
+internal abstract partial class ExecCore<T> : ILeaderBlock
 {
     /// <summary>So many of a worker's calls are judged together.</summary>
     private const int CallsPerWindow = 32;
@@ -70,7 +70,7 @@ internal abstract partial class ExecCore<T> : IWorksAlone
         int budget = Options.MessagesPerTask;
         int spins = 0;
         int me = state.NewWorker();
-        bool leads = Begins(state, me);
+        bool leads = BeginWorker(state, me);
         bool isFirst = true;
 
         // Where calls go on after they have returned, a worker makes hardly more than one: then most leave the clock alone.
@@ -80,13 +80,13 @@ internal abstract partial class ExecCore<T> : IWorksAlone
         {
             if (state.Leader != (leads ? me : 0))
             {
-                Standing standing = StandBy(state, queue, me);
-                if (standing == Standing.Left)
+                StandbyResult standing = StandBy(state, queue, me);
+                if (standing == StandbyResult.Left)
                 {
                     return;
                 }
 
-                leads = standing == Standing.Leads;
+                leads = standing == StandbyResult.Leads;
                 windowBegan = 0;
                 calls = 0;
             }
@@ -166,7 +166,7 @@ internal abstract partial class ExecCore<T> : IWorksAlone
                 }
 
                 // While one led, whoever stored a message brought nobody: see to it that the second of them does not wait for the first.
-                leads = Begins(state, me);
+                leads = BeginWorker(state, me);
                 isFirst = true;
             }
         }

@@ -17,7 +17,7 @@ internal abstract partial class ExecCore<T>
     private const int FewMessages = 64;
 
     /// <summary>With fewer after that moment, the stream is not dense, and it does not wait so often.</summary>
-    private const int HardlyAny = 16;
+    private const int SparseMessages = 16;
     private const int LooksWithoutWait = 64;
 
     private InputQueue<T>? _queue;
@@ -229,7 +229,7 @@ internal abstract partial class ExecCore<T>
                     continue;
                 }
 
-                looks = !waited ? looks - 1 : items.Length < HardlyAny ? LooksWithoutWait : 0;
+                looks = !waited ? looks - 1 : items.Length < SparseMessages ? LooksWithoutWait : 0;
             }
 
             waited = false;

@@ -4,7 +4,7 @@ namespace Weir.Dataflow.Cores;
 internal interface IOutputHost<in T>
 {
     /// <summary>How many messages of the block's capacity this output stands for.</summary>
-    int Weigh(T item);
+    int CountOf(T item);
 
     /// <summary>Outputs left a bounded block. Called under no lock, though perhaps while a target is being offered to.</summary>
     void OutputLeft(int weight);

@@ -24,7 +24,7 @@ internal sealed class JoinCore<T1, T2> : JoinShared, IOutputHost<Tuple<T1, T2>>
 
     protected override IJoinTarget[] Targets { get; }
 
-    int IOutputHost<Tuple<T1, T2>>.Weigh(Tuple<T1, T2> item) => 1;
+    int IOutputHost<Tuple<T1, T2>>.CountOf(Tuple<T1, T2> item) => 1;
 
     void IOutputHost<Tuple<T1, T2>>.OutputLeft(int weight) => Free(weight, here: false);
 

@@ -27,7 +27,7 @@ internal sealed class JoinCore<T1, T2, T3> : JoinShared, IOutputHost<Tuple<T1, T
 
     protected override IJoinTarget[] Targets { get; }
 
-    int IOutputHost<Tuple<T1, T2, T3>>.Weigh(Tuple<T1, T2, T3> item) => 1;
+    int IOutputHost<Tuple<T1, T2, T3>>.CountOf(Tuple<T1, T2, T3> item) => 1;
 
     void IOutputHost<Tuple<T1, T2, T3>>.OutputLeft(int weight) => Free(weight, here: false);
 

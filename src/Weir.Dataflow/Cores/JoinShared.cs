@@ -56,10 +56,10 @@ internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLo
     }
 
     /// <summary>A target has got its first message.</summary>
-    public void FilledNeedsLock() => _withItems++;
+    public void OnFilledNeedsLock() => _withItems++;
 
     /// <summary>A target has no message any more.</summary>
-    public void EmptiedNeedsLock() => _withItems--;
+    public void OnEmptiedNeedsLock() => _withItems--;
 
     /// <summary>A target has begun to decline. Before it looks whether it is empty.</summary>
     public void TargetDeclines() => _declines = true;

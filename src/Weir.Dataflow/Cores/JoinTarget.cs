@@ -39,7 +39,7 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
         _queue.Dequeue();
         if (_queue.Count == 0)
         {
-            _join.EmptiedNeedsLock();
+            _join.OnEmptiedNeedsLock();
         }
     }
 
@@ -159,7 +159,7 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
 
         if (_queue.Count == 1)
         {
-            _join.FilledNeedsLock();
+            _join.OnFilledNeedsLock();
         }
 
         IAfterLock? after = _join.JoinNeedsLock();
@@ -168,7 +168,7 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
             _queue.RemoveLast();
             if (_queue.Count == 0)
             {
-                _join.EmptiedNeedsLock();
+                _join.OnEmptiedNeedsLock();
             }
         }
 
@@ -187,15 +187,15 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
         return true;
     }
 
-    protected override IAfterLock? UnclaimNeedsLock()
+    protected override IAfterLock? ReleaseClaimNeedsLock()
     {
         _claimed--;
         return null;
     }
 
-    protected override IAfterLock? PostponedNewNeedsLock() => Options.Greedy ? null : _join;
+    protected override IAfterLock? OnPostponedNeedsLock() => Options.Greedy ? null : _join;
 
-    protected override IAfterLock? RoomCameNeedsLock() => PostponedNewNeedsLock();
+    protected override IAfterLock? OnRoomNeedsLock() => OnPostponedNeedsLock();
 
     protected override void DeclinedNeedsLock() => _join.TargetDeclines();
 
@@ -204,7 +204,7 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
         LockOwner? key = _join.StateLock.Enter();
         if (_queue.Count > 0)
         {
-            _join.EmptiedNeedsLock();
+            _join.OnEmptiedNeedsLock();
         }
 
         _queue.Clear();

@@ -20,7 +20,7 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost<T
 
     protected override ITargetBlock<TIn> Self => (ITargetBlock<TIn>)Source.Owner;
 
-    int IOutputHost<TOut>.Weigh(TOut item) => 1;
+    int IOutputHost<TOut>.CountOf(TOut item) => 1;
 
     void IOutputHost<TOut>.OutputLeft(int weight) => Free(weight, here: false);
 

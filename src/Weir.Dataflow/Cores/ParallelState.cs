@@ -72,10 +72,10 @@ internal sealed class ParallelState(int parallelism)
     public int Leader => Volatile.Read(ref Now.Leader);
 
     /// <summary>A call has lasted: to stand by is worth it.</summary>
-    public void Lasted() => Now.StandbyTicks = MostStandbyTicks;
+    public void RecordLongCall() => Now.StandbyTicks = MostStandbyTicks;
 
     /// <summary>Nobody's call has lasted while one stood by.</summary>
-    public void NoneLasted() => Now.StandbyTicks = Math.Max(FewStandbyTicks, Now.StandbyTicks / 2);
+    public void RecordNoLongCall() => Now.StandbyTicks = Math.Max(FewStandbyTicks, Now.StandbyTicks / 2);
 
     /// <summary>Whether one more would be welcome: there is no leader, and room.</summary>
     public bool WantsWorker => Volatile.Read(ref Now.Word) < _parallelism;

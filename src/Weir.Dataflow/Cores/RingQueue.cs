@@ -82,7 +82,7 @@ internal struct RingQueue<T>
     {
         if (_items is not null)
         {
-            Old(_items);
+            Return(_items);
         }
 
         _items = null;
@@ -128,7 +128,7 @@ internal struct RingQueue<T>
         return BitOperations.IsPow2(rented.Length) ? rented : new T[length];
     }
 
-    private static void Old(T[] items)
+    private static void Return(T[] items)
     {
         if (items.Length >= FirstOfPool)
         {
@@ -160,7 +160,7 @@ internal struct RingQueue<T>
         int first = Math.Min(_count, _items.Length - _head);
         Array.Copy(_items, _head, grown, 0, first);
         Array.Copy(_items, 0, grown, first, _count - first);
-        Old(_items);
+        Return(_items);
         _head = 0;
         return _items = grown;
     }

@@ -110,7 +110,7 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IThreadPoolWorkIt
             _stateLock.Exit(key);
             if (_options.IsBounded)
             {
-                _host.OutputLeft(_host.Weigh(item));
+                _host.OutputLeft(_host.CountOf(item));
             }
 
             return after;
@@ -374,7 +374,7 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IThreadPoolWorkIt
     {
         if (_options.IsBounded)
         {
-            _host.OutputLeft(_host.Weigh(item));
+            _host.OutputLeft(_host.CountOf(item));
         }
     }
 

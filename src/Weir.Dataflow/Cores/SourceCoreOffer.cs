@@ -106,7 +106,7 @@ internal sealed partial class SourceCore<T>
                 {
                     // Those that were linked while others were asked may stand before them.
                     onward = false;
-                    node = NewcomerNeedsLock();
+                    node = FindNewLinkNeedsLock();
                     if (node is null)
                     {
                         break;
@@ -218,7 +218,7 @@ internal sealed partial class SourceCore<T>
     }
 
     /// <summary>A link that was made while the head was being offered, and has not been asked.</summary>
-    private TargetLink<T>? NewcomerNeedsLock()
+    private TargetLink<T>? FindNewLinkNeedsLock()
     {
         for (LinkNode<T>? node = _newcomers ? _links.First : null; node is not null; node = node.Next)
         {

@@ -34,7 +34,7 @@ internal sealed partial class SourceCore<T> : IReceiveSource<T>
     }
 
     /// <inheritdoc/>
-    public void LeftToWaiter(T item) => Left(item);
+    public void OnTakenByWaiter(T item) => Left(item);
 
     /// <inheritdoc/>
     public bool IsReceivable()

@@ -152,7 +152,7 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
         try
         {
             (_postponed ??= new PostponedList<T>()).Add(source, messageHeader);
-            work = PostponedNewNeedsLock();
+            work = OnPostponedNeedsLock();
             pull = BeginWaitNeedsLock();
         }
         finally
@@ -254,10 +254,10 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
     }
 
     /// <summary>A message was postponed.</summary>
-    protected virtual IAfterLock? PostponedNewNeedsLock() => null;
+    protected virtual IAfterLock? OnPostponedNeedsLock() => null;
 
     /// <summary>Room came free, and no postponed message is waiting for it.</summary>
-    protected virtual IAfterLock? RoomCameNeedsLock() => null;
+    protected virtual IAfterLock? OnRoomNeedsLock() => null;
 
     protected void AddUsedNeedsLock(int count)
     {
@@ -302,7 +302,7 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
         IAfterLock? after = StoreNeedsLock(item);
         if (ReferenceEquals(after, NoMemory.Instance))
         {
-            if (_isLimited && UnclaimNeedsLock() is { } work)
+            if (_isLimited && ReleaseClaimNeedsLock() is { } work)
             {
                 ThreadPool.UnsafeQueueUserWorkItem(static work => work.AfterLock(), work, preferLocal: false);
             }
@@ -329,7 +329,7 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
     protected virtual bool ClaimNeedsLock() => true;
 
     /// <summary>A claimed message could not be consumed.</summary>
-    protected virtual IAfterLock? UnclaimNeedsLock() => null;
+    protected virtual IAfterLock? ReleaseClaimNeedsLock() => null;
 
     /// <summary>Whether a message may be taken now. If so it is claimed, and has to be taken.</summary>
     private bool HasRoomNeedsLock() =>

@@ -16,7 +16,7 @@ internal abstract partial class TargetCore<T>
             return Task.FromCanceled<bool>(cancellationToken);
         }
 
-        if (Sends(item, cancellationToken, out LockOwner? key) is { } accepted)
+        if (TrySend(item, cancellationToken, out LockOwner? key) is { } accepted)
         {
             return accepted ? Completed.True : Completed.False;
         }
@@ -42,7 +42,7 @@ internal abstract partial class TargetCore<T>
             return ValueTask.FromCanceled<bool>(cancellationToken);
         }
 
-        if (Sends(item, cancellationToken, out LockOwner? key) is { } accepted)
+        if (TrySend(item, cancellationToken, out LockOwner? key) is { } accepted)
         {
             return new ValueTask<bool>(accepted);
         }
@@ -59,7 +59,7 @@ internal abstract partial class TargetCore<T>
     /// <returns>
     /// Whether the message was taken; null when it has to wait for room. Then the lock is still held, unless the token has to be listened to before.
     /// </returns>
-    private bool? Sends(T item, CancellationToken cancellationToken, out LockOwner? key)
+    private bool? TrySend(T item, CancellationToken cancellationToken, out LockOwner? key)
     {
         key = null;
         if (!HoldsLock(cancellationToken))
@@ -84,7 +84,7 @@ internal abstract partial class TargetCore<T>
         return null;
     }
 
-    /// <summary>Goes on where <see cref="Sends"/> found no room.</summary>
+    /// <summary>Goes on where <see cref="TrySend"/> found no room.</summary>
     private void Wait(LockOwner? key, SendWaiter<T> waiter, CancellationToken cancellationToken)
     {
         if (!HoldsLock(cancellationToken))
@@ -98,7 +98,7 @@ internal abstract partial class TargetCore<T>
         }
     }
 
-    /// <summary>Whether <see cref="Sends"/> keeps the lock when there is no room.</summary>
+    /// <summary>Whether <see cref="TrySend"/> keeps the lock when there is no room.</summary>
     private bool HoldsLock(CancellationToken cancellationToken) => IsBounded && !cancellationToken.CanBeCanceled;
 
     private SendValueWaiter<T> NewSender(LockOwner? key, CancellationToken cancellationToken)
@@ -153,7 +153,7 @@ internal abstract partial class TargetCore<T>
         AssertInvariants();
         if (_postponed is not { Count: > 0 })
         {
-            IAfterLock? room = _pulling ? null : RoomCameNeedsLock();
+            IAfterLock? room = _pulling ? null : OnRoomNeedsLock();
             StateLock.Exit(key);
             room?.AfterLock();
             return;
@@ -182,7 +182,7 @@ internal abstract partial class TargetCore<T>
         bool pull = taken is not null && after is not null && !ReferenceEquals(after, this) ? _pulling = true : StartPullNeedsLock();
         if (!_pulling && taken is null)
         {
-            after = RoomCameNeedsLock();
+            after = OnRoomNeedsLock();
         }
 
         StateLock.Exit(key);
@@ -251,7 +251,7 @@ internal abstract partial class TargetCore<T>
 
             if (node is null)
             {
-                IAfterLock? room = RoomCameNeedsLock();
+                IAfterLock? room = OnRoomNeedsLock();
                 _pulling = false;
                 Leave(key, room);
                 return;

@@ -58,7 +58,7 @@ internal abstract partial class TargetCore<T>
     private IAfterLock? NotConsumedNeedsLock()
     {
         AddUsedNeedsLock(-1);
-        return _isLimited ? UnclaimNeedsLock() : null;
+        return _isLimited ? ReleaseClaimNeedsLock() : null;
     }
 
     /// <summary>Stores what was consumed, unless the block has failed or was cancelled meanwhile.</summary>

@@ -158,7 +158,7 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
     {
         if (++count > 1)
         {
-            Occupy(1);
+            ReserveRoom(1);
         }
 
         AddOutput(output);
@@ -169,7 +169,7 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         count = outputs.Length;
         if (count > 1)
         {
-            Occupy(count - 1);
+            ReserveRoom(count - 1);
         }
 
         AfterLocks after = default;
@@ -190,7 +190,7 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
             count = held?.Count ?? 0;
             if (count > 1)
             {
-                Occupy(count - 1);
+                ReserveRoom(count - 1);
             }
 
             Ordered.Add(id, held);
@@ -202,7 +202,7 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         }
     }
 
-    private void Occupy(int more)
+    private void ReserveRoom(int more)
     {
         if (IsBounded)
         {

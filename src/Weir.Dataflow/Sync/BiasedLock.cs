@@ -97,14 +97,14 @@ internal struct BiasedLock
             bool first = _last == 0;
             _last = me;
             _streak = 0;
-            return first ? Own(me) : null;
+            return first ? TakeOwnership(me) : null;
         }
 
-        return ++_streak >= 64 << _owners && _owners < MaxOwners ? Own(me) : null;
+        return ++_streak >= 64 << _owners && _owners < MaxOwners ? TakeOwnership(me) : null;
     }
 
     /// <summary>From the spin lock to ownership, in an order that lets nobody in between.</summary>
-    private LockOwner? Own(int me)
+    private LockOwner? TakeOwnership(int me)
     {
         _owners++;
         _streak = 0;

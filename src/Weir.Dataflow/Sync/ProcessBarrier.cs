@@ -41,7 +41,7 @@ internal static class ProcessBarrier
     }
 
     /// <summary>Whether a barrier that takes so long is used. Beyond 10 us, going idle would cost more than the fences it saves.</summary>
-    public static bool IsWorthIt(long ticks, long ticksPerSecond) => ticks <= ticksPerSecond / 100_000;
+    public static bool IsFastEnough(long ticks, long ticksPerSecond) => ticks <= ticksPerSecond / 100_000;
 
     private static bool Measure()
     {
@@ -59,7 +59,7 @@ internal static class ProcessBarrier
             {
                 long before = Stopwatch.GetTimestamp();
                 Interlocked.MemoryBarrierProcessWide();
-                if (IsWorthIt(Stopwatch.GetTimestamp() - before, Stopwatch.Frequency))
+                if (IsFastEnough(Stopwatch.GetTimestamp() - before, Stopwatch.Frequency))
                 {
                     return true;
                 }

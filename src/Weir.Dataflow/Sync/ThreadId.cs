@@ -11,18 +11,18 @@ internal static class ThreadId
     private static int Last;
 
     [ThreadStatic]
-    private static int Mine;
+    private static int _id;
 
     public static int Current
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
         get
         {
-            int id = Mine;
+            int id = _id;
             return id != 0 ? id : New();
         }
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static int New() => Mine = Interlocked.Increment(ref Last);
+    private static int New() => _id = Interlocked.Increment(ref Last);
 }

@@ -17,7 +17,7 @@ internal static class Work
         context is null || (scheduler == TaskScheduler.Default && context == (PoolContext ??= ExecutionContext.Capture()));
 
     /// <summary>Whether a context is the one in which the pool begins each work item, as far as that is known: then it holds nothing of anybody's.</summary>
-    public static bool IsPools(ExecutionContext? context) => context is null || context == PoolContext;
+    public static bool IsPoolContext(ExecutionContext? context) => context is null || context == PoolContext;
 
     /// <summary>Queues to the pool, or as a task to the block's scheduler.</summary>
     /// <param name="item">What to do.</param>

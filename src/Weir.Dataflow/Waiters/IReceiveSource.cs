@@ -29,5 +29,5 @@ internal interface IReceiveSource<T> : IViewable
     void GiveUp(ReceiveWaiter<T> waiter, bool timedOut, CancellationToken token);
 
     /// <summary>A message went to a waiter. Called under no lock.</summary>
-    void LeftToWaiter(T item);
+    void OnTakenByWaiter(T item);
 }

@@ -34,7 +34,7 @@ internal abstract class ReceiveWaiter<T>(IReceiveSource<T> source, bool takesMes
             waiter.Next = null;
             if (waiter.TakesMessage)
             {
-                waiter.Source.LeftToWaiter(waiter.Item!);
+                waiter.Source.OnTakenByWaiter(waiter.Item!);
             }
 
             waiter.Succeed();

@@ -6,7 +6,7 @@ namespace Weir.Http;
 internal static class DownloadValidator
 {
     // RFC 9110, section 8.8.2.2: a date is exact if it was at least this old when the response was made.
-    private static readonly TimeSpan OldEnough = TimeSpan.FromSeconds(1);
+    private static readonly TimeSpan MinimumAge = TimeSpan.FromSeconds(1);
 
     /// <summary>The value for <c>If-Range</c>, or <see langword="null"/> if the response has none that is exact.</summary>
     public static string? Of(HttpResponseMessage response)
@@ -22,7 +22,7 @@ internal static class DownloadValidator
             return tag.ToString();
         }
 
-        return response.Content.Headers.LastModified is { } modified && response.Headers.Date is { } date && date - modified >= OldEnough
+        return response.Content.Headers.LastModified is { } modified && response.Headers.Date is { } date && date - modified >= MinimumAge
             ? modified.ToString("R")
             : null;
     }

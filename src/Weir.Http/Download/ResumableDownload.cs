@@ -128,16 +128,16 @@ public sealed class ResumableDownload
             part.Restart();
         }
 
-        using SilenceWatch watch = new(_options.ReadTimeout, _options.TimeProvider, cancellationToken);
+        using ReadTimeoutWatch watch = new(_options.ReadTimeout, _options.TimeProvider, cancellationToken);
         try
         {
             bool isComplete = false;
             HttpResponseMessage? response = await SendAsync(address, part, watch.Token).ConfigureAwait(false);
-            if (response is null || !FitsTo(response, part, out isComplete))
+            if (response is null || !IsUsableFor(response, part, out isComplete))
             {
                 response?.Dispose();
                 part.Restart();
-                watch.Heard();
+                watch.Restart();
                 response = (await SendAsync(address, part, watch.Token).ConfigureAwait(false))!;
             }
 
@@ -195,7 +195,7 @@ public sealed class ResumableDownload
     }
 
     /// <summary>Whether a response can be used for the part as it is. If not, the part is of no use.</summary>
-    private static bool FitsTo(HttpResponseMessage response, PartFile part, out bool isComplete)
+    private static bool IsUsableFor(HttpResponseMessage response, PartFile part, out bool isComplete)
     {
         isComplete = false;
         ContentRangeHeaderValue? range = response.Content.Headers.ContentRange;
@@ -213,7 +213,7 @@ public sealed class ResumableDownload
         }
     }
 
-    private static async Task CopyAsync(HttpResponseMessage response, PartFile part, SilenceWatch watch, Reporter reporter)
+    private static async Task CopyAsync(HttpResponseMessage response, PartFile part, ReadTimeoutWatch watch, Reporter reporter)
     {
         byte[] buffer = ArrayPool<byte>.Shared.Rent(BufferSize);
         try
@@ -223,7 +223,7 @@ public sealed class ResumableDownload
             {
                 while (true)
                 {
-                    watch.Heard();
+                    watch.Restart();
                     int read = await content.ReadAsync(buffer, watch.Token).ConfigureAwait(false);
                     if (read == 0)
                     {

@@ -33,11 +33,11 @@ public sealed class HttpStatusException : HttpRequestException
 
     private static string TextOf(HttpStatusCode status, string? reason, HttpMethod? method, Uri? address)
     {
-        string request = $"{method?.Method ?? "The request"}{(address is null ? "" : " " + Shown(address))}";
+        string request = $"{method?.Method ?? "The request"}{(address is null ? "" : " " + WithoutQuery(address))}";
         return $"{request} was answered with {(int)status}{(string.IsNullOrWhiteSpace(reason) ? "" : $" ({reason})")}.";
     }
 
-    private static string Shown(Uri address)
+    private static string WithoutQuery(Uri address)
     {
         if (address.IsAbsoluteUri)
         {

@@ -11,7 +11,7 @@ namespace Weir.Resilience;
 /// <param name="places">The concurrency limit, as this user of it, or null.</param>
 /// <param name="rateLimit">The rate limit, or null.</param>
 /// <param name="waitsForCircuit">Whether an attempt waits here for an open circuit. A run lets its items wait elsewhere, where they hold no worker.</param>
-internal sealed class AttemptGuard(CircuitBreaker? breaker, PlaceUser? places, IRateGate? rateLimit, bool waitsForCircuit)
+internal sealed class AttemptGuard(CircuitBreaker? breaker, PlaceUser? places, IRateLimit? rateLimit, bool waitsForCircuit)
 {
     private readonly TokenBucket? _bucket = rateLimit as TokenBucket;
 

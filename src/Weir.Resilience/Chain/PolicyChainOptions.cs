@@ -38,7 +38,7 @@ public sealed record PolicyChainOptions<TResult>
 
     /// <summary>Paces the attempts, for example a <see cref="TokenBucket"/>. Use the same instance for everything that shares the rate.</summary>
     /// <value>The default is <see langword="null"/>.</value>
-    public IRateGate? RateLimit { get; init; }
+    public IRateLimit? RateLimit { get; init; }
 
     /// <summary>
     /// How long one attempt may take, without the waits before it. An attempt that is given up returns its place, though its call may still run.

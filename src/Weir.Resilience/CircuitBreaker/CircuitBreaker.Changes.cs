@@ -19,7 +19,7 @@ public sealed partial class CircuitBreaker
         TaskCompletionSource? change = null;
         lock (_lock)
         {
-            AssertInvariants_NeedsLock();
+            AssertInvariantsNeedsLock();
             CircuitBreakerState state = StateOf(_word);
             if (state != CircuitBreakerState.Closed)
             {
@@ -32,7 +32,7 @@ public sealed partial class CircuitBreaker
 
                 if (state == CircuitBreakerState.Open)
                 {
-                    change = Move_NeedsLock(CircuitBreakerState.HalfOpen);
+                    change = MoveNeedsLock(CircuitBreakerState.HalfOpen);
                 }
 
                 _admitted++;
@@ -51,10 +51,10 @@ public sealed partial class CircuitBreaker
         TaskCompletionSource? change = null;
         lock (_lock)
         {
-            AssertInvariants_NeedsLock();
+            AssertInvariantsNeedsLock();
             if (IsCurrent(ticket) && ++_probeSuccesses >= _successThreshold)
             {
-                change = Move_NeedsLock(CircuitBreakerState.Closed);
+                change = MoveNeedsLock(CircuitBreakerState.Closed);
             }
         }
 
@@ -94,7 +94,7 @@ public sealed partial class CircuitBreaker
     }
 
     /// <summary>Begins a new generation, and returns what to complete after the lock is released.</summary>
-    private TaskCompletionSource? Move_NeedsLock(CircuitBreakerState to)
+    private TaskCompletionSource? MoveNeedsLock(CircuitBreakerState to)
     {
         long word = Volatile.Read(ref _word);
         CircuitBreakerState from = StateOf(word);
@@ -117,10 +117,10 @@ public sealed partial class CircuitBreaker
 
         // Queued under the lock, so that the order is that of the changes; called without the lock.
         _notifier?.Add(from, to);
-        return TakeChange_NeedsLock();
+        return TakeChangeNeedsLock();
     }
 
-    private TaskCompletionSource? TakeChange_NeedsLock()
+    private TaskCompletionSource? TakeChangeNeedsLock()
     {
         TaskCompletionSource? change = _change;
         _change = null;
@@ -128,7 +128,7 @@ public sealed partial class CircuitBreaker
     }
 
     [Conditional("DEBUG")]
-    private void AssertInvariants_NeedsLock()
+    private void AssertInvariantsNeedsLock()
     {
         Debug.Assert(_lock.IsHeldByCurrentThread, "The breaker's lock is held.");
         Debug.Assert(_admitted >= 0 && _probeSuccesses >= 0, "Probes are not negative.");

@@ -178,12 +178,12 @@ public sealed partial class CircuitBreaker
         TaskCompletionSource? change = null;
         lock (_lock)
         {
-            AssertInvariants_NeedsLock();
+            AssertInvariantsNeedsLock();
 
             // The window is counted here, under the lock, because it is only used when something fails.
             if (IsCurrent(ticket) && (_window is null || StateOf(_word) != CircuitBreakerState.Closed || _window.Add(_clock.Now)))
             {
-                change = Move_NeedsLock(CircuitBreakerState.Open);
+                change = MoveNeedsLock(CircuitBreakerState.Open);
             }
         }
 
@@ -204,11 +204,11 @@ public sealed partial class CircuitBreaker
         TaskCompletionSource? change = null;
         lock (_lock)
         {
-            AssertInvariants_NeedsLock();
+            AssertInvariantsNeedsLock();
             if (IsCurrent(ticket) && _admitted > _probeSuccesses)
             {
                 _admitted--;
-                change = TakeChange_NeedsLock();
+                change = TakeChangeNeedsLock();
             }
         }
 

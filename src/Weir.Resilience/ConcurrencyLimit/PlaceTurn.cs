@@ -29,7 +29,7 @@ internal sealed class PlaceTurn
     public Task Served => _served.Task;
 
     /// <summary>Tells calls that they have a place. Under no lock.</summary>
-    public static void Tell(PlaceTurn? turn)
+    public static void Complete(PlaceTurn? turn)
     {
         while (turn is not null)
         {

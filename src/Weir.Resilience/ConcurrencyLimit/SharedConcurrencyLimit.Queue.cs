@@ -50,7 +50,7 @@ public sealed partial class SharedConcurrencyLimit
             throw new ConcurrencyLimitRejectedException(Limit, MaxWaiting!.Value);
         }
 
-        PlaceTurn.Tell(served);
+        PlaceTurn.Complete(served);
         return turn;
     }
 
@@ -76,7 +76,7 @@ public sealed partial class SharedConcurrencyLimit
             }
         }
 
-        PlaceTurn.Tell(served);
+        PlaceTurn.Complete(served);
     }
 
     /// <summary>Takes a turn out of the queue.</summary>
@@ -102,7 +102,7 @@ public sealed partial class SharedConcurrencyLimit
             served = ServeNeedsLock();
         }
 
-        PlaceTurn.Tell(served);
+        PlaceTurn.Complete(served);
         return true;
     }
 

@@ -95,7 +95,7 @@ public sealed partial class SharedConcurrencyLimit
                 served = ServeNeedsLock();
             }
 
-            PlaceTurn.Tell(served);
+            PlaceTurn.Complete(served);
         }
     }
 

@@ -22,7 +22,7 @@ namespace Weir.Resilience;
 /// </para>
 /// </remarks>
 [DebuggerDisplay("{Waiting} wait")]
-public sealed class TokenBucket : IRateGate
+public sealed class TokenBucket : IRateLimit
 {
     // If an operation has less time than this, a clock reading for each would be most of its cost.
     private const double QuickCost = 1e-6;
@@ -134,7 +134,7 @@ public sealed class TokenBucket : IRateGate
 
     /// <inheritdoc/>
     /// <remarks>A call that waits holds its place, and those behind it, until it is awaited.</remarks>
-    ValueTask<IDisposable?> IRateGate.EnterAsync(CancellationToken cancellationToken) =>
+    ValueTask<IDisposable?> IRateLimit.EnterAsync(CancellationToken cancellationToken) =>
         cancellationToken.IsCancellationRequested ? ValueTask.FromCanceled<IDisposable?>(cancellationToken)
         : TryEnter() || Queue(cancellationToken) is not { } turn ? default
         : turn.Wait;

@@ -1,3 +1,5 @@
+using Weir.Core;
+
 namespace Weir.Observability;
 
 /// <summary>Calls a user's callback at intervals, never two at a time, and once at the end. It never waits for the callback longer than its timeout.</summary>
@@ -14,7 +16,7 @@ internal sealed class PeriodicReport(TimeSpan interval, TimeSpan callbackTimeout
     public async Task EndAsync()
     {
         Task current;
-        lock (_lock)
+        using (_lock.Hold())
         {
             _ended = true;
             current = _current;
@@ -31,7 +33,7 @@ internal sealed class PeriodicReport(TimeSpan interval, TimeSpan callbackTimeout
 
     private void Tick()
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             if (!_ended && _current.IsCompleted)
             {

@@ -58,7 +58,7 @@ internal sealed class RunLabel : IEquatable<RunLabel>
     private static object? Plain(object? value) => value switch
     {
         null or string or bool or byte or short or int or long or float or double => value,
-        _ => Quietly.Get(static value => Convert.ToString(value, CultureInfo.InvariantCulture), value),
+        _ => SafeCall.Invoke(static value => Convert.ToString(value, CultureInfo.InvariantCulture), value),
     };
 
     private static string TextOf(KeyValuePair<string, object?>[] tags)

@@ -24,7 +24,7 @@ internal sealed class RunObservation : IMeasuredRun
         Label = RunLabel.Of(operation, options);
         _time = options.TimeProvider;
         _total = total >= 0 ? total : null;
-        (_isMetered, MeasuresCalls) = Audience.Shared.IsPossible ? AskMeter() : default;
+        (_isMetered, MeasuresCalls) = ListenerDetector.Shared.IsPossible ? FindMeterListeners() : default;
         if (options.Progress is { OnProgress: { } onProgress } progress)
         {
             _progress = new PeriodicReport(
@@ -49,7 +49,7 @@ internal sealed class RunObservation : IMeasuredRun
 
     /// <summary>Whether anybody observes a run that starts now.</summary>
     public static bool IsWanted(ParallelRunOptions options) =>
-        options.Progress?.OnProgress is not null || options.Metrics?.OnMetricsSample is not null || (Audience.Shared.IsPossible && AskAll());
+        options.Progress?.OnProgress is not null || options.Metrics?.OnMetricsSample is not null || (ListenerDetector.Shared.IsPossible && HasAnyListeners());
 
     /// <summary>Begins to observe. Between this and <see cref="Started"/>, the run's span is the current one.</summary>
     /// <param name="options">The options of the run.</param>
@@ -58,7 +58,7 @@ internal sealed class RunObservation : IMeasuredRun
     public static RunObservation Begin(ParallelRunOptions options, string operation, int total)
     {
         RunObservation observation = new(options, operation, total);
-        if (Audience.Shared.IsPossible)
+        if (ListenerDetector.Shared.IsPossible)
         {
             observation.BeginTrace(options, total);
         }
@@ -107,12 +107,12 @@ internal sealed class RunObservation : IMeasuredRun
 
     private static long StartedOf(RunSample sample) => sample.Succeeded + sample.Unsuccessful + sample.InFlight + sample.Delayed;
 
-    // The three methods that ask are separate because compiling them loads the assembly that listeners need, and then there may be some: see Audience.
+    // The methods that ask are separate because compiling them loads the assembly that listeners need, and then there may be some: see ListenerDetector.
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static bool AskAll() => RunTrace.HasListeners || WeirMeter.HasListeners;
+    private static bool HasAnyListeners() => RunTrace.HasListeners || WeirMeter.HasListeners;
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static (bool Any, bool OfCalls) AskMeter() => (WeirMeter.HasListeners, WeirMeter.MeasuresCalls);
+    private static (bool Any, bool OfCalls) FindMeterListeners() => (WeirMeter.HasListeners, WeirMeter.MeasuresCalls);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void BeginTrace(ParallelRunOptions options, int total)
@@ -133,10 +133,10 @@ internal sealed class RunObservation : IMeasuredRun
             RunSample sample = Sample();
             if (_isMetered)
             {
-                Quietly(() => WeirMeter.End(this, sample, _time.GetElapsedTime(_started), OutcomeOf(end)));
+                InvokeSafely(() => WeirMeter.End(this, sample, _time.GetElapsedTime(_started), OutcomeOf(end)));
             }
 
-            Quietly(() => Trace?.End(sample, end));
+            InvokeSafely(() => Trace?.End(sample, end));
             await Task.WhenAll(_progress?.EndAsync() ?? Task.CompletedTask, _metrics?.EndAsync() ?? Task.CompletedTask).ConfigureAwait(false);
         }
         catch (Exception)
@@ -154,7 +154,7 @@ internal sealed class RunObservation : IMeasuredRun
         }
     }
 
-    private static void Quietly(Action tell)
+    private static void InvokeSafely(Action tell)
     {
         try
         {

@@ -1,3 +1,4 @@
+using Weir.Core;
 using Weir.Core.Metering;
 
 namespace Weir.Observability;
@@ -12,7 +13,7 @@ internal sealed class RunTotals(int mostLabels)
 
     public void Begin(IMeasuredRun run)
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             RunLabel label = _ended.ContainsKey(run.Label) || _ended.Count < mostLabels ? run.Label : RunLabel.Overflow;
             _ended.TryAdd(label, default);
@@ -23,7 +24,7 @@ internal sealed class RunTotals(int mostLabels)
     /// <returns>The label under which the run was counted; <see langword="null"/> if it was not, or has ended before.</returns>
     public RunLabel? End(IMeasuredRun run, in RunSample sample)
     {
-        lock (_lock)
+        using (_lock.Hold())
         {
             // In one step, so that a counter never decreases.
             if (_running.Remove(run, out RunLabel? label))
@@ -49,7 +50,7 @@ internal sealed class RunTotals(int mostLabels)
     public Dictionary<RunLabel, long> Sum(Func<RunSample, long> read, bool onlyRunning)
     {
         Dictionary<RunLabel, long> sums = [];
-        lock (_lock)
+        using (_lock.Hold())
         {
             foreach ((RunLabel label, RunSample sample) in _ended)
             {

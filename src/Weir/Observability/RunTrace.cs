@@ -11,7 +11,7 @@ internal sealed class RunTrace
 {
     // Null if a listener threw when it was notified of the source.
     private static readonly ActivitySource? Source =
-        Quietly.Get(static version => new ActivitySource(WeirDiagnostics.ActivitySourceName, version), WeirDiagnostics.Version);
+        SafeCall.Invoke(static version => new ActivitySource(WeirDiagnostics.ActivitySourceName, version), WeirDiagnostics.Version);
 
     private readonly Activity _run;
     private readonly ConcurrentDictionary<long, ItemTrace> _open = new();
@@ -24,7 +24,7 @@ internal sealed class RunTrace
     /// <remarks>The new span is then the current one; the caller restores the previous one.</remarks>
     public static RunTrace? Start(RunLabel label, ParallelRunOptions options, int total)
     {
-        Activity? run = Quietly.Get(
+        Activity? run = SafeCall.Invoke(
             static label => Source?.StartActivity(label.Name ?? label.Operation, ActivityKind.Internal, parentContext: default, label.Tags), label);
         if (run is not { IsAllDataRequested: true })
         {
@@ -47,7 +47,7 @@ internal sealed class RunTrace
         ItemTrace? item = null;
         if (isFirst)
         {
-            if (Quietly.Get(static run => Source?.StartActivity("weir.item", ActivityKind.Internal, run.Context), _run) is { } activity)
+            if (SafeCall.Invoke(static run => Source?.StartActivity("weir.item", ActivityKind.Internal, run.Context), _run) is { } activity)
             {
                 activity.SetTag("weir.item.index", index);
                 _open[index] = item = new ItemTrace(activity);
@@ -104,7 +104,7 @@ internal sealed class RunTrace
     }
 
     /// <summary>Makes a span the current one on this thread.</summary>
-    public static void SetCurrent(Activity? activity) => Quietly.Do(static activity => Activity.Current = activity, activity);
+    public static void SetCurrent(Activity? activity) => SafeCall.Invoke(static activity => Activity.Current = activity, activity);
 
     private static void End(Activity item, ItemStatus status, Exception? error)
     {
@@ -122,10 +122,10 @@ internal sealed class RunTrace
     private static void Stop(Activity? activity)
     {
         Activity? current = Activity.Current;
-        Quietly.Do(static activity => activity?.Stop(), activity);
+        SafeCall.Invoke(static activity => activity?.Stop(), activity);
         SetCurrent(current == activity ? activity?.Parent : current);
     }
 
     // An exception's Message can run user code too.
-    private static string? MessageOf(Exception error) => Quietly.Get(static error => error.Message, error);
+    private static string? MessageOf(Exception error) => SafeCall.Invoke(static error => error.Message, error);
 }

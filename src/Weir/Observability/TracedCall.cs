@@ -8,12 +8,12 @@ internal readonly struct TracedCall<TItem, TResult, TPending, TCall>(TCall inner
     where TPending : struct, IPending<TResult>
     where TCall : struct, ICall<TItem, TPending>
 {
-    public bool InvokesInPlace => false;
+    public bool UsesInvokeInto => false;
 
     public PendingResult<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken) =>
         new(InvokeAsync(inner, trace, item, index, isFirst, cancellationToken));
 
-    public void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PendingResult<TResult> pending) =>
+    public void InvokeInto(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PendingResult<TResult> pending) =>
         pending = Invoke(item, index, isFirst, cancellationToken);
 
     public void GivenUp(long index) => inner.GivenUp(index);

@@ -76,7 +76,7 @@ internal static class WeirMeter
     {
         if (Totals.End(run, sample) is { } label)
         {
-            Quietly.Do(
+            SafeCall.Invoke(
                 static end => RunDuration?.Record(end.Seconds, end.Label.With(new KeyValuePair<string, object?>(Outcome, end.Outcome))),
                 (Seconds: elapsed.TotalSeconds, Label: label, Outcome: outcome));
         }
@@ -84,7 +84,7 @@ internal static class WeirMeter
 
     public static void Call(RunLabel label, TimeSpan elapsed, Exception? error)
     {
-        Quietly.Do(
+        SafeCall.Invoke(
             static call => CallDuration?.Record(
                 call.Seconds,
                 call.Error is null ? call.Label.Tags : call.Label.With(new KeyValuePair<string, object?>("error.type", call.Error.GetType().FullName))),
@@ -94,7 +94,7 @@ internal static class WeirMeter
     // Null if a listener threw when it was notified of the instrument.
     private static TInstrument? Make<TInstrument>(Func<TInstrument> create)
         where TInstrument : Instrument =>
-        Quietly.Get(static create => create(), create);
+        SafeCall.Invoke(static create => create(), create);
 
     private static List<Measurement<long>> MeasureItems() =>
     [

@@ -167,7 +167,7 @@ internal static class OperatorRun
         CancellationToken cancellationToken,
         [CallerMemberName] string operation = "")
     {
-        Fallback.RefuseFor(options.OnFallback, "an action");
+        Fallback.ThrowIfSet(options.OnFallback, "an action");
         CheckKeys<TItem>(options);
         if (cancellationToken.IsCancellationRequested)
         {
@@ -202,7 +202,7 @@ internal static class OperatorRun
         string operation,
         CancellationToken cancellationToken)
     {
-        if (settings.Adaptive is null || CallPolicies.AreIn(options) || RunObservation.IsWanted(options))
+        if (settings.Adaptive is null || CallPolicies.AreSet(options) || RunObservation.IsWanted(options))
         {
             Start(source, OperatorPump.AsSelector(action), sink, options, settings, operation, cancellationToken);
             return;
@@ -253,7 +253,7 @@ internal static class OperatorRun
 
     /// <summary>Whether nothing but the user's call is called for an item, and nobody observes the run.</summary>
     private static bool IsPlain(ParallelRunOptions options, PumpSettings settings) =>
-        settings.Adaptive is null && !CallPolicies.AreIn(options) && !RunObservation.IsWanted(options);
+        settings.Adaptive is null && !CallPolicies.AreSet(options) && !RunObservation.IsWanted(options);
 
     public static IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> OutcomesStream<TItem, TResult>(
         Func<Source<TItem>> source,

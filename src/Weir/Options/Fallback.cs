@@ -62,7 +62,7 @@ public abstract class Fallback
     };
 
     /// <exception cref="ArgumentException">A fallback is set, but there are no results.</exception>
-    internal static void RefuseFor(Fallback? fallback, string what)
+    internal static void ThrowIfSet(Fallback? fallback, string what)
     {
         if (fallback is not null)
         {

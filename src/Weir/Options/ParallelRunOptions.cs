@@ -156,7 +156,7 @@ public sealed record ParallelRunOptions
     public RateLimitOptions? RateLimit { get; init; }
 
     /// <summary>A rate limit that is shared with other runs and calls. It replaces <see cref="RateLimit"/>; you cannot set both.</summary>
-    public IRateGate? SharedRateLimit { get; init; }
+    public IRateLimit? SharedRateLimit { get; init; }
 
     /// <summary>
     /// Limits how many attempts are in flight at once, over everything that uses the same instance: any number of runs, operators, runtimes and single calls.

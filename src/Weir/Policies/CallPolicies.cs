@@ -26,7 +26,7 @@ internal sealed class CallPolicies
         Adaptive = adaptive;
         CircuitBreaker? breaker = options.SharedCircuitBreaker
             ?? (options.CircuitBreaker is { } own ? new CircuitBreaker(own with { TimeProvider = ClockOf(own.TimeProvider, options) }) : null);
-        IRateGate? rateLimit = options.SharedRateLimit
+        IRateLimit? rateLimit = options.SharedRateLimit
             ?? (options.RateLimit is { } limit ? new TokenBucket(limit with { TimeProvider = ClockOf(limit.TimeProvider, options) }) : null);
         // Places that the run's workers cannot use would lie idle.
         PlaceUser? places = options.SharedConcurrencyLimit is { } shared ? new PlaceUser(shared, () => RunLimit) : null;
@@ -64,7 +64,7 @@ internal sealed class CallPolicies
     /// <summary>The places of the concurrency limit that the run's items hold and wait for; null if there is no such limit.</summary>
     public RunPlaces? Places { get; }
 
-    public IRateGate? RateLimit { get; }
+    public IRateLimit? RateLimit { get; }
 
     public AdaptiveController? Adaptive { get; }
 
@@ -78,7 +78,7 @@ internal sealed class CallPolicies
     public bool IsOwn(CircuitBreaker breaker) => breaker == Guard.Breaker || (_breakerGroup is not null && breaker.Group == _breakerGroup);
 
     /// <summary>Whether the options have policies that wrap an attempt.</summary>
-    public static bool AreIn(ParallelRunOptions options) =>
+    public static bool AreSet(ParallelRunOptions options) =>
         options.CircuitBreaker is not null || options.SharedCircuitBreaker is not null || options.RateLimit is not null || options.SharedRateLimit is not null
         || options.SharedConcurrencyLimit is not null || options.HasKeys || options.HasItemHooks;
 
@@ -87,7 +87,7 @@ internal sealed class CallPolicies
     /// <param name="adaptive">What moves the run's limit, or null.</param>
     /// <param name="guarded">Whether the run's items can be given up while they run.</param>
     public static CallPolicies? Of(ParallelRunOptions options, AdaptiveController? adaptive, bool guarded) =>
-        AreIn(options) ? new CallPolicies(options, adaptive, guarded) : null;
+        AreSet(options) ? new CallPolicies(options, adaptive, guarded) : null;
 
     /// <summary>The run has been made, and is about to start.</summary>
     public void Attach(Pump run)

@@ -11,7 +11,7 @@ internal sealed class KeyedGuards<TItem>
     private readonly IKeyed<TItem, SharedConcurrencyLimit>? _limits;
     private readonly IKeyed<TItem, TokenBucket>? _rates;
     private readonly AttemptGuard _own;
-    private readonly IRateGate? _rate;
+    private readonly IRateLimit? _rate;
     private readonly Func<int> _most;
 
     // The run as a user of each limit. Weak, so that the limits of keys that are forgotten go.

@@ -16,7 +16,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
     KeyedGuards<TItem>? keyed = null)
     : ICall<TItem, PolicyPending<TResult>>
 {
-    public bool InvokesInPlace => true;
+    public bool UsesInvokeInto => true;
 
     public PolicyPending<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken) =>
         !policies.HasHooks ? Attempt(item, index, cancellationToken)
@@ -28,7 +28,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
     /// </summary>
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly",
         Justification = "Consumed once: here when it has completed, else where the attempt goes on.")]
-    public void InvokeInPlace(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
+    public void InvokeInto(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
     {
         CallPolicies around = policies;
         if (!around.IsSimple || attemptTimeout is not null)
@@ -42,12 +42,12 @@ internal readonly struct PolicyCall<TItem, TResult>(
                 }
                 else
                 {
-                    WaitElsewhere(hooked, ref pending);
+                    WaitSlow(hooked, ref pending);
                 }
             }
             else
             {
-                InvokeElsewhere(item, index, isFirst, cancellationToken, ref pending);
+                InvokeSlow(item, index, isFirst, cancellationToken, ref pending);
             }
 
             return;
@@ -62,7 +62,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
                 throw guard.CreateRejection();
             }
 
-            EnterElsewhere(item, ticket, next, cancellationToken, ref pending);
+            EnterSlow(item, ticket, next, cancellationToken, ref pending);
             return;
         }
 
@@ -79,7 +79,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
 
         if (!task.IsCompletedSuccessfully)
         {
-            WaitElsewhere(task, ticket, cancellationToken, ref pending);
+            WaitSlow(task, ticket, cancellationToken, ref pending);
             return;
         }
 
@@ -90,19 +90,19 @@ internal readonly struct PolicyCall<TItem, TResult>(
     public void GivenUp(long index) => policies.Places?.GivenUp(index);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private void InvokeElsewhere(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
+    private void InvokeSlow(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
         pending = Invoke(item, index, isFirst, cancellationToken);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private void EnterElsewhere(TItem item, CircuitTicket ticket, AttemptPhase next, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
+    private void EnterSlow(TItem item, CircuitTicket ticket, AttemptPhase next, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
         pending = Attempt(item, next, ticket, cancellationToken);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private void WaitElsewhere(ValueTask<TResult> task, CircuitTicket ticket, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
+    private void WaitSlow(ValueTask<TResult> task, CircuitTicket ticket, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
         pending = new(task, policies, ticket, 0, cancellationToken);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static void WaitElsewhere(ValueTask<TResult> task, ref PolicyPending<TResult> pending) => pending = new(task);
+    private static void WaitSlow(ValueTask<TResult> task, ref PolicyPending<TResult> pending) => pending = new(task);
 
     // Here and below, rare cases are in separate methods, because each entry to this method would have to clear their structs.
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly",
@@ -176,12 +176,12 @@ internal readonly struct PolicyCall<TItem, TResult>(
     /// <summary>One attempt, as far as it gets without waiting.</summary>
     private PolicyPending<TResult> Attempt(TItem item, long index, CancellationToken cancellationToken) =>
         keyed is not null ? new(AttemptByKeyAsync(keyed, item, index, cancellationToken))
-        : policies.Places is not null ? AttemptInPlace(item, index, cancellationToken)
+        : policies.Places is not null ? AttemptWithPlace(item, index, cancellationToken)
         : Attempt(item, policies.Guard.TryEnter(out CircuitTicket ticket), ticket, cancellationToken);
 
     /// <summary>One attempt that needs a place of the concurrency limit.</summary>
     /// <exception cref="PlaceTakenException">The item has to wait for its place.</exception>
-    private PolicyPending<TResult> AttemptInPlace(TItem item, long index, CancellationToken cancellationToken) =>
+    private PolicyPending<TResult> AttemptWithPlace(TItem item, long index, CancellationToken cancellationToken) =>
         new(FinishAsync(policies.Guard, Enter(policies.Guard, index, cancellationToken), item, cancellationToken));
 
     /// <summary>One attempt under the policies of its item's keys.</summary>

@@ -81,9 +81,9 @@ internal abstract class DirectCall : RuntimeCall
         }
 
         // The token is cancelled first, so that the call starts nothing more when it continues.
-        QuietCancel.Later(_stop);
+        SafeCancel.Later(_stop);
         GiveUpItem();
-        LeaveIfResting();
+        EndIfResting();
     }
 
     protected void ThrowIfCancelledByCaller()
@@ -102,7 +102,7 @@ internal abstract class DirectCall : RuntimeCall
         Interlocked.MemoryBarrier();
         if (GivenUpAs != ItemStatus.NotRun)
         {
-            LeaveIfResting();
+            EndIfResting();
         }
     }
 
@@ -110,28 +110,28 @@ internal abstract class DirectCall : RuntimeCall
     protected void End()
     {
         Volatile.Write(ref _state, (int)Place.Left);
-        Clean();
+        CleanUp();
     }
 
     /// <summary>Gives up the running item, if it can be. One that completes synchronously counts nevertheless.</summary>
     protected abstract void GiveUpItem();
 
     /// <summary>The call leaves the running calls.</summary>
-    protected virtual void Clean()
+    protected virtual void CleanUp()
     {
         _callerLink.Unregister();
         _otherCallerLink.Unregister();
         Leave();
     }
 
-    private void LeaveIfResting()
+    private void EndIfResting()
     {
         if (Interlocked.CompareExchange(ref _state, (int)Place.Left, (int)Place.Resting) == (int)Place.Resting)
         {
-            Clean();
+            CleanUp();
         }
     }
 
     private CancellationTokenRegistration Link(CancellationToken token) =>
-        token.UnsafeRegister(static call => QuietCancel.Now(((DirectCall)call!)._stop), this);
+        token.UnsafeRegister(static call => SafeCancel.Now(((DirectCall)call!)._stop), this);
 }

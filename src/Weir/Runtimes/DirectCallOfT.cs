@@ -155,9 +155,9 @@ internal sealed class DirectCall<TItem, TResult>(
 
     protected override void GiveUpItem() => Volatile.Read(ref _scope)?.GiveUp();
 
-    protected override void Clean()
+    protected override void CleanUp()
     {
-        base.Clean();
+        base.CleanUp();
         _limit?.Close();
     }
 

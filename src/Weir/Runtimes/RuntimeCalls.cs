@@ -10,7 +10,7 @@ namespace Weir.Runtimes;
 /// </summary>
 internal sealed class RuntimeCalls(object owner)
 {
-    private readonly Lock _gate = new();
+    private readonly Lock _lock = new();
     private readonly HashSet<RuntimeCall> _running = [];
     private TaskCompletionSource? _drained;
     private bool _closed;
@@ -22,7 +22,7 @@ internal sealed class RuntimeCalls(object owner)
     {
         get
         {
-            using (_gate.Hold())
+            using (_lock.Hold())
             {
                 RunSample sum = default;
                 foreach (RuntimeCall call in _running)
@@ -56,7 +56,7 @@ internal sealed class RuntimeCalls(object owner)
         ArgumentNullException.ThrowIfNull(processor);
         options ??= ProcessManyOptions.Default;
         options.Validate();
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             ObjectDisposedException.ThrowIf(_closed, owner);
         }
@@ -67,7 +67,7 @@ internal sealed class RuntimeCalls(object owner)
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
     public void Add(RuntimeCall call)
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             ObjectDisposedException.ThrowIf(_closed, owner);
             _running.Add(call);
@@ -77,7 +77,7 @@ internal sealed class RuntimeCalls(object owner)
     public void Remove(RuntimeCall call)
     {
         TaskCompletionSource? drained = null;
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             if (!_running.Remove(call))
             {
@@ -101,7 +101,7 @@ internal sealed class RuntimeCalls(object owner)
     public async Task CloseAsync(TimeSpan grace, TimeProvider time)
     {
         Task drained;
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             _closed = true;
             _drained ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -120,7 +120,7 @@ internal sealed class RuntimeCalls(object owner)
         catch (TimeoutException)
         {
             RuntimeCall[] left;
-            using (_gate.Hold())
+            using (_lock.Hold())
             {
                 left = [.. _running];
             }

@@ -26,7 +26,7 @@ public class ItemClockTests
     {
         _slow = token =>
         {
-            Look();
+            OnWatch();
             _time.Advance(Limit - Tick);
             Assert.False(token.IsCancellationRequested);
             _time.Advance(Tick);
@@ -43,7 +43,7 @@ public class ItemClockTests
         _slow = token =>
         {
             _time.Advance(late);
-            Look();
+            OnWatch();
             _time.Advance(Limit - late - Tick);
             Assert.False(token.IsCancellationRequested);
             _time.Advance(late + Tick);
@@ -59,7 +59,7 @@ public class ItemClockTests
         // The item before it takes all of the time that the timer was set to.
         _slow = token =>
         {
-            Look();
+            OnWatch();
             _time.Advance(Limit - Tick);
             Assert.False(token.IsCancellationRequested);
             return new ValueTask<int>(Slow);
@@ -74,7 +74,7 @@ public class ItemClockTests
         TaskCompletionSource<int> never = new();
         _slow = _ =>
         {
-            Look();
+            OnWatch();
             _time.Advance(Limit / 2);
             return new ValueTask<int>(never.Task);
         };
@@ -93,7 +93,7 @@ public class ItemClockTests
         bool first = true;
         _slow = token =>
         {
-            Look();
+            OnWatch();
             _time.Advance(Limit * 0.75);
             if (!first)
             {
@@ -116,7 +116,7 @@ public class ItemClockTests
         int attempts = 0;
         _slow = token =>
         {
-            Look();
+            OnWatch();
             _time.Advance(attempts++ == 0 ? Limit : Limit - Tick);
             Assert.Equal(attempts == 1, token.IsCancellationRequested);
             return new ValueTask<int>(Slow);
@@ -134,13 +134,13 @@ public class ItemClockTests
         ItemGuard guard = new();
         long first = ItemGuard.Next(guard.Word);
         Assert.Null(guard.SeenAt(first));
-        Assert.False(guard.See(first, 3));
-        Assert.True(guard.See(first, 4));
-        Assert.False(guard.See(first - ItemGuard.InCall + ItemGuard.Waiting, 5));
+        Assert.False(guard.RecordSeen(first, 3));
+        Assert.True(guard.RecordSeen(first, 4));
+        Assert.False(guard.RecordSeen(first - ItemGuard.InCall + ItemGuard.Waiting, 5));
         Assert.Equal(3, guard.SeenAt(first));
         long second = ItemGuard.Next(first);
         Assert.Null(guard.SeenAt(second));
-        Assert.False(guard.See(second, 6));
+        Assert.False(guard.RecordSeen(second, 6));
         Assert.Equal(6, guard.SeenAt(second));
         Assert.Null(guard.SeenAt(first));
     }
@@ -153,7 +153,7 @@ public class ItemClockTests
         }
     }
 
-    private void Look() => _pump.HelpIfStalled(saturated: true);
+    private void OnWatch() => _pump.HelpIfStalled(saturated: true);
 
     /// <summary>Runs items one after the other, all of them quick but one.</summary>
     private Task<ItemOutcome<int>[]> RunAsync(TimeSpan? itemTimeout, TimeSpan? attemptTimeout, Action? before = null)

@@ -11,7 +11,7 @@ internal sealed class ManualExecutor(int threads = 2) : Executor
 
     public override int Threads => threads;
 
-    public override bool MayRunHere => true;
+    public override bool CanRunOnCurrentThread => true;
 
     public override long Quantum => long.MaxValue / 2;
 

@@ -18,8 +18,8 @@ public class FallbackTests
     [InlineData(10_000, 1_000_000_000, true)]
     [InlineData(10_001, 1_000_000_000, false)]
     [InlineData(11, 1_000_000, false)]
-    public void IsWorthIt_BarrierOfSomeTime_UpToTenMicroseconds(long ticks, long frequency, bool expected) =>
-        Assert.Equal(expected, ProcessBarrier.IsWorthIt(ticks, frequency));
+    public void IsFastEnough_BarrierOfSomeTime_UpToTenMicroseconds(long ticks, long frequency, bool expected) =>
+        Assert.Equal(expected, ProcessBarrier.IsFastEnough(ticks, frequency));
 
     [Fact(Timeout = 600_000)]
     public async Task Contracts_WithoutProcessBarrier_Hold()

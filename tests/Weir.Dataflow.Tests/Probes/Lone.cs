@@ -11,7 +11,7 @@ internal static class Lone
 
     public static bool Is(ParallelState? state) => state is { IsLed: true };
 
-    public static ParallelState StateOf(object block) => ((IWorksAlone)((ICoreTarget<int>)block).Core).Parallel;
+    public static ParallelState StateOf(object block) => ((ILeaderBlock)((ICoreTarget<int>)block).Core).Parallel;
 
     public static void PostUntil(ActionBlock<int> block, Func<bool> isDone) => PostUntil(block, () => block.InputCount, isDone);
 

@@ -266,7 +266,7 @@ public class PolicyChainTests
     {
         CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 1, SuccessThreshold = 5, TimeProvider = _clock });
         using LastReadTimeProvider clock = new(_clock);
-        IRateGate gate = new TokenBucket(new RateLimitOptions { TokensPerSecond = 1, BurstCapacity = 1, TimeProvider = clock });
+        IRateLimit gate = new TokenBucket(new RateLimitOptions { TokensPerSecond = 1, BurstCapacity = 1, TimeProvider = clock });
         PolicyChain<int> chain = Make(new PolicyChainOptions<int>
         {
             CircuitBreaker = breaker,
@@ -351,17 +351,17 @@ public class PolicyChainTests
 
     private CircuitBreaker MakeBreaker(int failures) => new(new CircuitBreakerOptions { FailureThreshold = failures, TimeProvider = _clock });
 
-    private sealed class RefusingGate : IRateGate
+    private sealed class RefusingGate : IRateLimit
     {
         public ValueTask<IDisposable?> EnterAsync(CancellationToken cancellationToken) => throw new RateLimitRejectedException(TimeSpan.FromSeconds(1));
     }
 
-    private sealed class PassingGate(IRateGate inner) : IRateGate
+    private sealed class PassingGate(IRateLimit inner) : IRateLimit
     {
         public async ValueTask<IDisposable?> EnterAsync(CancellationToken cancellationToken) => await inner.EnterAsync(cancellationToken).ConfigureAwait(false);
     }
 
-    private sealed class LeaseGate : IRateGate, IDisposable
+    private sealed class LeaseGate : IRateLimit, IDisposable
     {
         public int Held { get; private set; }
 

@@ -205,7 +205,7 @@ public sealed class LimitedChainTests : IDisposable
     }
 
     /// <summary>Throws at once, later, and when the lease is returned, in turns.</summary>
-    private sealed class Faulty : IRateGate, IDisposable
+    private sealed class Faulty : IRateLimit, IDisposable
     {
         private int _calls;
 

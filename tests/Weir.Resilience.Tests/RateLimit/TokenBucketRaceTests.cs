@@ -17,7 +17,7 @@ public class TokenBucketRaceTests
         // What a thread read last is when it was let in: whoever awaits the gate goes on on the thread that has taken his tokens.
         using var clock = new LastReadTimeProvider(TimeProvider.System);
         var bucket = new TokenBucket(new RateLimitOptions { TokensPerSecond = rate, BurstCapacity = burst, TokensPerOperation = cost, TimeProvider = clock });
-        IRateGate gate = bucket;
+        IRateLimit gate = bucket;
         ConcurrentQueue<long> starts = [];
         int left = calls;
         await Task.WhenAll(Enumerable.Range(0, 8).Select(seed => Task.Run(async () =>

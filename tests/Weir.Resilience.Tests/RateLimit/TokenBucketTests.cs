@@ -157,7 +157,7 @@ public class TokenBucketTests
     {
         TokenBucket bucket = Make(1, 1);
         Assert.True(bucket.WaitAsync(new CancellationToken(canceled: true)).IsCanceled);
-        Assert.True(((IRateGate)bucket).EnterAsync(new CancellationToken(canceled: true)).IsCanceled);
+        Assert.True(((IRateLimit)bucket).EnterAsync(new CancellationToken(canceled: true)).IsCanceled);
         Assert.Equal(TimeSpan.Zero, bucket.RetryAfter);
     }
 
@@ -278,7 +278,7 @@ public class TokenBucketTests
         {
             for (int i = 0; i < 1_000; i++)
             {
-                await ((IRateGate)bucket).EnterAsync(CancellationToken.None);
+                await ((IRateLimit)bucket).EnterAsync(CancellationToken.None);
                 starts.Add(clock.LastRead);
             }
         });

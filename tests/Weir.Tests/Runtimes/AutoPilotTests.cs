@@ -28,7 +28,7 @@ public sealed class AutoPilotTests : IDisposable
     public void Probe_ItemsAreTinyOrFew_ChoosesDirect()
     {
         AutoPilot tiny = Create();
-        tiny.Ran(100_000, 1, 1, suspended: false);
+        tiny.RecordItems(100_000, 1, 1, suspended: false);
         Assert.Equal((AutoMode.Direct, 1, 1), State(tiny));
 
         AutoPilot few = Create(count: 20);
@@ -48,7 +48,7 @@ public sealed class AutoPilotTests : IDisposable
     public void Probe_FirstItemSuspends_ChoosesConcurrentAtOnce()
     {
         AutoPilot pilot = Create();
-        pilot.Ran(1, Microsecond, Microsecond, suspended: true);
+        pilot.RecordItems(1, Microsecond, Microsecond, suspended: true);
         Assert.Equal((AutoMode.Concurrent, 4, 25), State(pilot));
         Assert.Equal(1, pilot.Size);
     }
@@ -58,7 +58,7 @@ public sealed class AutoPilotTests : IDisposable
     {
         AutoPilot pilot = Create();
         Run(pilot, 5, 10 * Microsecond);
-        pilot.Ran(1, 10 * Microsecond, -1, suspended: true);
+        pilot.RecordItems(1, 10 * Microsecond, -1, suspended: true);
         Assert.Equal((AutoMode.Mixed, 4, 25), State(pilot));
     }
 
@@ -73,7 +73,7 @@ public sealed class AutoPilotTests : IDisposable
         AutoPilot pilot = Create();
         for (int i = 0; i < 20; i++)
         {
-            pilot.Ran(1, 5 * Millisecond, 10 * Microsecond, suspended: false);
+            pilot.RecordItems(1, 5 * Millisecond, 10 * Microsecond, suspended: false);
         }
 
         Assert.Equal((AutoMode.Blocking, 25, 25), State(pilot));
@@ -205,11 +205,11 @@ public sealed class AutoPilotTests : IDisposable
         AutoPilot pilot = Create();
         foreach (int expected in new[] { 2, 4, 8, 16, 32, 50, 50 })
         {
-            pilot.Ran(pilot.Size, pilot.Size * Microsecond, -1, suspended: false);
+            pilot.RecordItems(pilot.Size, pilot.Size * Microsecond, -1, suspended: false);
             Assert.Equal(expected, pilot.Size);
         }
 
-        pilot.Ran(50, 5000 * Microsecond, -1, suspended: false);
+        pilot.RecordItems(50, 5000 * Microsecond, -1, suspended: false);
         Assert.Equal(1, pilot.Size);
     }
 
@@ -237,7 +237,7 @@ public sealed class AutoPilotTests : IDisposable
     public void Profile_TinyItems_SaysSoToTheNextCall()
     {
         AutoPilot tiny = Create();
-        tiny.Ran(100_000, 1, 1, suspended: false);
+        tiny.RecordItems(100_000, 1, 1, suspended: false);
         Assert.True(tiny.Profile!.IsTiny);
 
         // Direct because there are few is another matter.
@@ -278,7 +278,7 @@ public sealed class AutoPilotTests : IDisposable
     {
         for (int i = 0; i < items; i++)
         {
-            pilot.Ran(1, each, each, suspended: false);
+            pilot.RecordItems(1, each, each, suspended: false);
         }
     }
 
@@ -294,7 +294,7 @@ public sealed class AutoPilotTests : IDisposable
     {
         for (int i = 0; i < items; i++)
         {
-            pilot.Ran(1, Microsecond, -1, suspended: true);
+            pilot.RecordItems(1, Microsecond, -1, suspended: true);
         }
     }
 

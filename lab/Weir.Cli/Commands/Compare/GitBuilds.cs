@@ -116,7 +116,7 @@ internal sealed partial class GitBuilds : IAsyncDisposable
                 .Distinct()];
             foreach (string error in errors.Take(MostErrors))
             {
-                progress.Say(error);
+                progress.WriteLine(error);
             }
 
             throw new BadInputException($"{name} cannot be built: "

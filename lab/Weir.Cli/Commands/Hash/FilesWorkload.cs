@@ -26,7 +26,7 @@ internal sealed class FilesWorkload(HashOrder order) : IWorkload
     /// <summary>The files that are done.</summary>
     public long Done => Tallies.Sum(static t => t.Files);
 
-    /// <summary>Bytes that came from the device, from the gate to the end; <see langword="null"/> where the system does not tell.</summary>
+    /// <summary>Bytes that came from the device, from the start to the end; <see langword="null"/> where the system does not tell.</summary>
     public long? DeviceBytes { get; private set; }
 
     /// <summary>What was seen of the round while it ran.</summary>
@@ -75,7 +75,7 @@ internal sealed class FilesWorkload(HashOrder order) : IWorkload
             : Operation.Of(() => One(hasher, tally, context));
     }
 
-    public void GateOpens()
+    public void WorkersStarting()
     {
         _deviceBefore = DeviceReads.Take();
         _sampler?.Dispose();
@@ -87,7 +87,7 @@ internal sealed class FilesWorkload(HashOrder order) : IWorkload
         }
     }
 
-    public void GateCloses()
+    public void WorkersEnded()
     {
         Timeline = _sampler!.Stop();
         DeviceBytes = DeviceReads.Take() - _deviceBefore;

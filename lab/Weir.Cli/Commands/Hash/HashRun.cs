@@ -58,9 +58,9 @@ internal sealed class HashRun(HashSettings settings, OutputSettings output, IRea
             Source = SourceRecord.Read(),
             Settings = Settings(),
             Arms = arms,
-            Findings = [.. Finding.Company(alone)],
+            Findings = [.. Finding.OtherMeasurement(alone)],
         };
-        return ResultOutput.Write(HashVerdicts.Judge(result, settings.Isolate), output, host);
+        return ResultOutput.Write(HashVerdicts.Evaluate(result, settings.Isolate), output, host);
     }
 
     private static string Text(HashArm arm) => arm.ToString().ToLowerInvariant();

@@ -23,7 +23,7 @@ internal static class HashVerdicts
     /// <summary>Judges.</summary>
     /// <param name="result">The figures.</param>
     /// <param name="interleaved">Whether the rounds of the arms were measured in turns.</param>
-    public static ResultFile Judge(ResultFile result, bool interleaved)
+    public static ResultFile Evaluate(ResultFile result, bool interleaved)
     {
         List<Finding> findings = [.. result.Findings];
         ArmRecord[] measured = [.. result.Arms.Where(static a => a.IsMeasured)];

@@ -52,7 +52,7 @@ internal static class HistoryCommand
                 .. all.Where(r => (isWithDirty || r.Source!.Clean) && (hash is null || r.Machine.Hash == hash))
                     .Select(r => text is null ? r : r with { Arms = [.. r.Arms.Where(a => a.Label.Contains(text, StringComparison.OrdinalIgnoreCase))] }),
             ];
-            (IReadOnlyList<HistorySeries> series, bool isByCommit) = SeriesOfResults.Of(results, SeriesOfResults.Commits(results), options);
+            (IReadOnlyList<HistorySeries> series, bool isByCommit) = ResultSeries.Of(results, ResultSeries.Commits(results), options);
             if (series.Count == 0)
             {
                 string?[] asked =
@@ -102,7 +102,7 @@ internal static class HistoryCommand
                 [.. parsed.GetRequiredValue(files).SelectMany(static f => StoredResults.Read(f), static (f, r) => (f, r))];
             foreach ((string file, ResultFile result) in results)
             {
-                if (HistoryStore.WhyNot(result) is { } why)
+                if (HistoryStore.FindProblem(result) is { } why)
                 {
                     throw new BadInputException($"'{file}' cannot be kept: {why}.");
                 }

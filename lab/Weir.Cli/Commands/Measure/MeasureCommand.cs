@@ -13,6 +13,7 @@ namespace Weir.Cli.Commands.Measure;
 internal static class MeasureCommand
 {
     private static readonly TimeSpan ConnectPatience = TimeSpan.FromSeconds(10);
+    private static readonly Lock AnswersLock = new();
 
     public static Command Create(CliHost host)
     {
@@ -55,7 +56,7 @@ internal static class MeasureCommand
     {
         string order = await parent.ReadLineAsync(CancellationToken.None).ConfigureAwait(false) ?? "";
         using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(host.Stop);
-        using TurnGate turns = new();
+        using TurnSignal turns = new();
         Watch(parent, turns, stop);
         int code = ExitCode.Success;
         try
@@ -63,32 +64,32 @@ internal static class MeasureCommand
             IAsyncEnumerable<MeasureAnswer> rounds = kind switch
             {
                 HashCommand.Name => HashRounds.RunAsync(Parse<HashOrder>(order), stop.Token),
-                MeasuringProcess.WorkerKind => WorkerRounds.RunAsync(Parse<WorkerOrder>(order), answer => Tell(answers, answer), turns, stop.Token),
+                MeasuringProcess.WorkerKind => WorkerRounds.RunAsync(Parse<WorkerOrder>(order), answer => Write(answers, answer), turns, stop.Token),
                 _ => throw new BadInputException($"There is no kind of measurement called '{kind}'."),
             };
             await foreach (MeasureAnswer answer in rounds.ConfigureAwait(false))
             {
-                Tell(answers, answer);
+                Write(answers, answer);
             }
         }
         catch (Exception e) when (e is not IOException)
         {
             code = ExitCode.Failure;
-            Tell(answers, new MeasureAnswer(Failure: e.Message));
+            Write(answers, new MeasureAnswer(Failure: e.Message));
         }
 
-        Tell(answers, SelfProcess.End);
+        Write(answers, SelfProcess.End);
         return code;
     }
 
     // A line is the parent's word about turns or its wish to stop, and the end of the pipe the parent's end.
-    private static void Watch(StreamReader parent, TurnGate turns, CancellationTokenSource stop)
+    private static void Watch(StreamReader parent, TurnSignal turns, CancellationTokenSource stop)
     {
         Thread watch = new(() =>
         {
             try
             {
-                while (turns.Hear(parent.ReadLine()))
+                while (turns.TryReceive(parent.ReadLine()))
                 {
                 }
             }
@@ -113,12 +114,12 @@ internal static class MeasureCommand
         watch.Start();
     }
 
-    private static void Tell(Stream answers, MeasureAnswer answer) => Tell(answers, MeasuringProcess.LineOf(answer));
+    private static void Write(Stream answers, MeasureAnswer answer) => Write(answers, MeasuringProcess.LineOf(answer));
 
-    private static void Tell(Stream answers, string line)
+    private static void Write(Stream answers, string line)
     {
         // The rounds and what they wait for come from different threads.
-        lock (answers)
+        lock (AnswersLock)
         {
             answers.Write(Encoding.UTF8.GetBytes(line + "\n"));
         }

@@ -67,12 +67,12 @@ internal sealed class UserAssembly
             throw Bad(name, $"is not in {_file}{Nearest(name)}");
         }
 
-        (Type Type, MethodInfo Method)[] callable = [.. methods.Where(static m => WhyNot(m.Type, m.Method) is null)];
+        (Type Type, MethodInfo Method)[] callable = [.. methods.Where(static m => FindProblem(m.Type, m.Method) is null)];
         return callable.Length switch
         {
             1 => new UserMember(callable[0].Type, callable[0].Method),
             0 => throw Bad(name, methods.Length == 1
-                ? WhyNot(methods[0].Type, methods[0].Method)!
+                ? FindProblem(methods[0].Type, methods[0].Method)!
                 : $"has {methods.Length} overloads in {_file}, and none without parameters or with only a CancellationToken"),
             _ => throw Bad(name, $"has {callable.Length} overloads in {_file} that can be measured; rename one of them"),
         };
@@ -84,7 +84,7 @@ internal sealed class UserAssembly
     [
         .. Workloads
             .Concat(Methods()
-                .Where(static m => m.Method.IsPublic && WhyNot(m.Type, m.Method) is null && !IsWorkload(m.Type) && m.Method != m.Type.Assembly.EntryPoint
+                .Where(static m => m.Method.IsPublic && FindProblem(m.Type, m.Method) is null && !IsWorkload(m.Type) && m.Method != m.Type.Assembly.EntryPoint
                     && !Disposing.Contains(m.Method.Name))
                 .GroupBy(static m => $"{UserMember.NameOf(m.Type)}.{m.Method.Name}")
                 .Where(static g => g.Count() == 1)
@@ -96,7 +96,7 @@ internal sealed class UserAssembly
     /// <summary>What can be measured, as a part of a sentence.</summary>
     public string Nearest(string name)
     {
-        string[] names = [.. Workloads, .. Methods().Where(static m => WhyNot(m.Type, m.Method) is null && !IsWorkload(m.Type))
+        string[] names = [.. Workloads, .. Methods().Where(static m => FindProblem(m.Type, m.Method) is null && !IsWorkload(m.Type))
             .Select(static m => $"{UserMember.NameOf(m.Type)}.{m.Method.Name}")
             .Distinct()];
         IReadOnlyList<string> near = NearestNames.Of(name, names);
@@ -108,29 +108,29 @@ internal sealed class UserAssembly
             .Where(static m => !m.IsSpecialName && !m.Name.Contains('<') && m.GetBaseDefinition().DeclaringType != typeof(object)), static (t, m) => (t, m));
 
     private string Example(Type type) =>
-        Methods().FirstOrDefault(m => m.Type == type && WhyNot(type, m.Method) is null).Method is { } method
+        Methods().FirstOrDefault(m => m.Type == type && FindProblem(type, m.Method) is null).Method is { } method
             ? $", as {UserMember.NameOf(type)}.{method.Name}"
             : "";
 
     private UserMember Workload(Type type, string name) =>
         !IsWorkload(type)
             ? throw Bad(name, $"is a class of {_file} that does not implement {typeof(IWorkload).FullName}; name one of its methods{Example(type)}")
-        : WhyNotObject(type) is { } why ? throw Bad(name, why)
+        : FindObjectProblem(type) is { } why ? throw Bad(name, why)
         : new UserMember(type, null);
 
     private static bool IsWorkload(Type type) => typeof(IWorkload).IsAssignableFrom(type);
 
-    private static bool IsUsable(Type type) => WhyNotObject(type) is null;
+    private static bool IsUsable(Type type) => FindObjectProblem(type) is null;
 
-    private static string? WhyNotObject(Type type) =>
+    private static string? FindObjectProblem(Type type) =>
         !type.IsClass ? "is not a class"
         : type.IsAbstract ? "is abstract, so it has no objects"
         : type.ContainsGenericParameters ? "is generic; derive a class from it with type arguments"
         : null;
 
-    private static string? WhyNot(Type type, MethodInfo method) =>
+    private static string? FindProblem(Type type, MethodInfo method) =>
         method.IsGenericMethod || type.ContainsGenericParameters ? "is generic; write a method without type parameters that calls it"
-        : !method.IsStatic && WhyNotObject(type) is not null ? "is an instance method, and its class " + WhyNotObject(type)
+        : !method.IsStatic && FindObjectProblem(type) is not null ? "is an instance method, and its class " + FindObjectProblem(type)
         : method.GetParameters() is { Length: > 0 } parameters && !(parameters.Length == 1 && parameters[0].ParameterType == typeof(CancellationToken))
             ? $"takes ({string.Join(", ", parameters.Select(static p => UserParameter.NameOf(p.ParameterType)))}); a measured method has no "
                 + $"parameters, or a CancellationToken; make them properties of its class, and set them with --param"

@@ -17,7 +17,7 @@ internal sealed class AutoArrayCall<TItem, TResult>(
     Action<AutoCall> ended)
     : AutoCall<TItem, TResult>(calls, pilot, processor, profiles, ended)
 {
-    private readonly Lock _gate = new();
+    private readonly Lock _lock = new();
     private List<(long Index, ItemOutcome<TResult> Outcome)>? _givenUp;
 
     public override long Ceiling => long.MaxValue;
@@ -31,7 +31,7 @@ internal sealed class AutoArrayCall<TItem, TResult>(
 
     public override void StoreGivenUp(long index, ItemStatus status, Exception? error)
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             _givenUp ??= [];
             _givenUp.Add((index, ItemOutcome<TResult>.Without(status, error)));

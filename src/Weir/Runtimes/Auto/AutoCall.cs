@@ -12,7 +12,7 @@ internal abstract class AutoCall(RuntimeCalls calls, AutoPilot pilot) : PumpCall
 
     /// <summary>Called by the run at each look of the stall watch.</summary>
     /// <param name="cores">How many cores the process has kept busy since the last look; not a number where the system does not say.</param>
-    public void Look(double cores)
+    public void OnWatch(double cores)
     {
         int stuck = ShareStuck(out bool shared);
         if (shared)

@@ -14,7 +14,7 @@ internal abstract class AutoCall<TItem, TResult>(
     private const int Spares = 8;
     private const int SpareStride = 8;
 
-    private readonly Lock _gate = new();
+    private readonly Lock _lock = new();
     private readonly List<ItemRange<TItem, TResult>> _ranges = [];
     private readonly Stack<ItemRange<TItem, TResult>> _free = new();
     private readonly ItemRange<TItem, TResult>?[] _spares = new ItemRange<TItem, TResult>?[Spares * SpareStride];
@@ -43,7 +43,7 @@ internal abstract class AutoCall<TItem, TResult>(
             return spare;
         }
 
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             if (_free.TryPop(out ItemRange<TItem, TResult>? range))
             {
@@ -64,7 +64,7 @@ internal abstract class AutoCall<TItem, TResult>(
         }
 
         range = before;
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             _free.Push(range);
         }
@@ -73,7 +73,7 @@ internal abstract class AutoCall<TItem, TResult>(
     /// <summary>Drops a range that an abandoned call may still be in.</summary>
     public void Forget(ItemRange<TItem, TResult> range)
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             _ranges.Remove(range);
             range.AddTo(ref _forgotten);
@@ -83,7 +83,7 @@ internal abstract class AutoCall<TItem, TResult>(
     /// <summary>The range that starts with a given item and that runs or waits to be claimed.</summary>
     public ItemRange<TItem, TResult> At(long first)
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             return _ranges.Find(range => range.IsAt(first)) ?? throw new InvalidOperationException($"No range starts at {first}.");
         }
@@ -125,7 +125,7 @@ internal abstract class AutoCall<TItem, TResult>(
         RunSample run = base.Sample();
         RunSample sample;
         ItemRange<TItem, TResult>[] ranges;
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             sample = _forgotten;
             ranges = [.. _ranges];
@@ -156,7 +156,7 @@ internal abstract class AutoCall<TItem, TResult>(
 
     private ItemRange<TItem, TResult>[] Ranges()
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             return [.. _ranges];
         }

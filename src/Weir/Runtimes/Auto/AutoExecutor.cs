@@ -10,7 +10,7 @@ internal sealed class AutoExecutor(ThreadTeam team, int threads) : Executor
 
     public override int Threads => Volatile.Read(ref _threads);
 
-    public override bool MayRunHere => PoolExecutor.Instance.MayRunHere;
+    public override bool CanRunOnCurrentThread => PoolExecutor.Instance.CanRunOnCurrentThread;
 
     public override long Quantum => PoolExecutor.Instance.Quantum;
 

@@ -35,9 +35,9 @@ internal sealed partial class AutoPilot
     private static readonly long ProbeTicks = Stopwatch.Frequency / 10_000;
     private static readonly long LookTicks = Stopwatch.Frequency / 500;
     private static readonly long Dwell = Stopwatch.Frequency / 100;
-    private static readonly long WorthATeam = Stopwatch.Frequency / 20_000;
+    private static readonly long TeamThreshold = Stopwatch.Frequency / 20_000;
 
-    private readonly Lock _gate = new();
+    private readonly Lock _lock = new();
     private readonly AutoExecutor _executor;
     private readonly AutoBudget _budget;
     private readonly int _count;
@@ -102,7 +102,7 @@ internal sealed partial class AutoPilot
     {
         get
         {
-            using (_gate.Hold())
+            using (_lock.Hold())
             {
                 return [.. _decisions];
             }
@@ -114,7 +114,7 @@ internal sealed partial class AutoPilot
     {
         get
         {
-            using (_gate.Hold())
+            using (_lock.Hold())
             {
                 return _known.Items == 0 ? null : new AutoProfile(_known, Math.Max(FirstInFlight, _inFlight), _size, _isTiny);
             }
@@ -129,7 +129,7 @@ internal sealed partial class AutoPilot
     /// <summary>The run has ended. The decisions outlive it and must not keep its items and outcomes alive.</summary>
     public void Release()
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             _run = null;
         }
@@ -140,9 +140,9 @@ internal sealed partial class AutoPilot
     /// <param name="ticks">Their time, in Stopwatch ticks.</param>
     /// <param name="cpu">Their processor time, or -1 if it was not measured.</param>
     /// <param name="suspended">Whether the last of them suspended.</param>
-    public void Ran(int items, long ticks, long cpu, bool suspended)
+    public void RecordItems(int items, long ticks, long cpu, bool suspended)
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             _sample.Items += items;
             _sample.Ticks += ticks;
@@ -174,14 +174,14 @@ internal sealed partial class AutoPilot
 
             if (suspended && IsSynchronous)
             {
-                LookNeedsLock(Stopwatch.GetTimestamp(), atOnce: true);
+                EvaluateNeedsLock(Stopwatch.GetTimestamp(), atOnce: true);
             }
             else if (_mode == AutoMode.Probe ? _sample.Items >= ProbeItems || _sample.Ticks >= ProbeTicks : _sample.Items >= ProbeItems)
             {
                 long now = Stopwatch.GetTimestamp();
                 if (_mode == AutoMode.Probe || now - _lastLook >= LookTicks)
                 {
-                    LookNeedsLock(now, atOnce: _mode == AutoMode.Probe);
+                    EvaluateNeedsLock(now, atOnce: _mode == AutoMode.Probe);
                 }
             }
         }
@@ -190,7 +190,7 @@ internal sealed partial class AutoPilot
     /// <summary>An item that had suspended has ended.</summary>
     public void Waited(long ticks, bool failed)
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             _waiting--;
             _ended++;
@@ -207,9 +207,9 @@ internal sealed partial class AutoPilot
     }
 
     /// <summary>An item that had suspended was given up.</summary>
-    public void GaveUp()
+    public void RecordGivenUp()
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             _waiting--;
             _ended++;
@@ -221,7 +221,7 @@ internal sealed partial class AutoPilot
     /// <param name="cores">How many cores the process has kept busy since then.</param>
     public void Tick(int stuck, double cores)
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             bool hasStopped = _ended == _endedAtTick;
             _endedAtTick = _ended;

@@ -20,7 +20,7 @@ internal sealed partial class AutoPilot
     private bool _isTiny;
 
     /// <summary>Evaluates the figures since the last look. Changes the mode if they have agreed twice, or at once if asked to.</summary>
-    private void LookNeedsLock(long now, bool atOnce)
+    private void EvaluateNeedsLock(long now, bool atOnce)
     {
         AssertInvariants();
         AutoMode mode = Choose(out string rule, out bool isTiny);
@@ -100,7 +100,7 @@ internal sealed partial class AutoPilot
         }
 
         _inFlight = mode == AutoMode.Direct ? 1 : Math.Clamp(inFlight, 1, _budget.InFlight);
-        _executor.UsesTeam = mode == AutoMode.Blocking || (mode == AutoMode.Parallel && _sample.PerItem >= WorthATeam);
+        _executor.UsesTeam = mode == AutoMode.Blocking || (mode == AutoMode.Parallel && _sample.PerItem >= TeamThreshold);
         ApplyNeedsLock();
         RecordNeedsLock(from, reason);
     }
@@ -146,7 +146,7 @@ internal sealed partial class AutoPilot
             _ => _threads,
         });
 
-        // Under the gate, so that the later of two changes takes effect. No user code runs under it.
+        // Under the lock, so that the later of two changes takes effect. No user code runs under it.
         if (_run is not null && _run.Limit != _inFlight)
         {
             _run.SetLimit(_inFlight);
@@ -176,7 +176,7 @@ internal sealed partial class AutoPilot
     [Conditional("DEBUG")]
     private void AssertInvariants()
     {
-        Debug.Assert(_gate.IsHeldByCurrentThread, "The figures are read and changed under the gate.");
+        Debug.Assert(_lock.IsHeldByCurrentThread, "The figures are read and changed under the lock.");
         Debug.Assert(_inFlight >= 1 && _inFlight <= _budget.InFlight, "The budget is a bound.");
     }
 }

@@ -252,7 +252,7 @@ public sealed class AutoRuntime : IExecutionRuntime
             Guarded = true,
             TimeProvider = _options.TimeProvider,
             Executor = call.Pilot.Executor,
-            OnLook = call.Look,
+            OnLook = call.OnWatch,
         };
         Pump pump =
             new Pump<ItemRange<TItem, TResult>, ItemRange<TItem, TResult>, RangePending<TItem, TResult>, RangeCall<TItem, TResult>, RangeSink<TItem, TResult>>(

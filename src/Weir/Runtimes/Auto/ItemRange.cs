@@ -16,13 +16,13 @@ namespace Weir.Runtimes;
 /// </remarks>
 internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult> call)
 {
-    private readonly Lock _gate = new();
+    private readonly Lock _lock = new();
     private Chunk<TItem> _items;
     private ItemOutcome<TResult>[] _outcomes = call.Slots ?? [];
     private int _offset;
     private Passage _passage;
     private int _count;
-    private int _handedOn;
+    private int _delivered;
     private int _seen;
     private int _failures;
 
@@ -34,8 +34,8 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
     private bool _isWaiting;
     private bool _isReturned;
     private bool _isRunning;
-    private int _untoldItems;
-    private long _untoldTicks;
+    private int _unreportedItems;
+    private long _unreportedTicks;
     private long _waitStarted;
 
     /// <summary>The index of the first item.</summary>
@@ -53,12 +53,12 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
     /// <summary>Takes over items, before any worker knows of the range.</summary>
     public void Begin(in Chunk<TItem> items)
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             _items = items;
             First = items.FirstIndex;
             _count = items.Count;
-            _handedOn = 0;
+            _delivered = 0;
             _failures = 0;
             _seen = -1;
             _isWaiting = false;
@@ -88,7 +88,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
             {
                 long now = Stopwatch.GetTimestamp();
                 Suspend(position, now);
-                Tell(position + 1, now - started, cpu < 0 ? -1 : ThreadClock.Now() - cpu, suspended: true);
+                Report(position + 1, now - started, cpu < 0 ? -1 : ThreadClock.Now() - cpu, suspended: true);
                 return new RangePending<TItem, TResult>(this, pending);
             }
         }
@@ -96,7 +96,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
         {
             // The caller's list was changed during the call.
             call.SourceFailed(e);
-            using (_gate.Hold())
+            using (_lock.Hold())
             {
                 StopAtNeedsLock(0);
             }
@@ -104,33 +104,33 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
 
         if (position > 0)
         {
-            Tell(position, Stopwatch.GetTimestamp() - started, cpu < 0 ? -1 : ThreadClock.Now() - cpu, suspended: false);
+            Report(position, Stopwatch.GetTimestamp() - started, cpu < 0 ? -1 : ThreadClock.Now() - cpu, suspended: false);
         }
 
         return new RangePending<TItem, TResult>(this);
     }
 
     /// <summary>Reports the measurements to the pilot. Small claims of quick items are combined, because all workers report to the same pilot.</summary>
-    private void Tell(int items, long ticks, long cpu, bool suspended)
+    private void Report(int items, long ticks, long cpu, bool suspended)
     {
         bool isSpecial = suspended || cpu >= 0;
         if (!isSpecial)
         {
-            items += _untoldItems;
-            ticks += _untoldTicks;
+            items += _unreportedItems;
+            ticks += _unreportedTicks;
             if (items < AutoPilot.FewItems && ticks < AutoPilot.FewTicks)
             {
-                (_untoldItems, _untoldTicks) = (items, ticks);
+                (_unreportedItems, _unreportedTicks) = (items, ticks);
                 return;
             }
         }
-        else if (_untoldItems > 0)
+        else if (_unreportedItems > 0)
         {
-            call.Pilot.Ran(_untoldItems, _untoldTicks, -1, suspended: false);
+            call.Pilot.RecordItems(_unreportedItems, _unreportedTicks, -1, suspended: false);
         }
 
-        (_untoldItems, _untoldTicks) = (0, 0);
-        call.Pilot.Ran(items, ticks, cpu, suspended);
+        (_unreportedItems, _unreportedTicks) = (0, 0);
+        call.Pilot.RecordItems(items, ticks, cpu, suspended);
     }
 
     /// <summary>The outcome of an item that failed, possibly because its token was cancelled.</summary>
@@ -210,7 +210,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
     /// <summary>Called by the worker when it may not continue, which may no longer be true.</summary>
     private bool Stops(int position)
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             if (_isAbandoned || position >= _count)
             {
@@ -244,7 +244,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
 
     private void Suspend(int position, long now)
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             if (_isAbandoned)
             {
@@ -252,7 +252,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
             }
 
             GiveBackFromNeedsLock(position + 1);
-            HandOnNeedsLock(position);
+            DeliverNeedsLock(position);
             _isWaiting = true;
             _waitStarted = now;
         }
@@ -273,17 +273,17 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
     }
 
     /// <summary>Hands on the outcomes of the items before a position that have not been handed on yet.</summary>
-    private void HandOnNeedsLock(int position)
+    private void DeliverNeedsLock(int position)
     {
-        Debug.Assert(_gate.IsHeldByCurrentThread, "Outcomes are handed on under the lock, each once.");
-        if (position > _handedOn)
+        Debug.Assert(_lock.IsHeldByCurrentThread, "Outcomes are handed on under the lock, each once.");
+        if (position > _delivered)
         {
-            ReadOnlySpan<ItemOutcome<TResult>> outcomes = _outcomes.AsSpan(_offset + _handedOn, position - _handedOn);
+            ReadOnlySpan<ItemOutcome<TResult>> outcomes = _outcomes.AsSpan(_offset + _delivered, position - _delivered);
             int unsuccessful = _failures == 0 ? 0 : CountUnsuccessful(outcomes);
             _unsuccessful += unsuccessful;
             _succeeded += outcomes.Length - unsuccessful;
-            call.Store(First + _handedOn, outcomes);
-            _handedOn = position;
+            call.Store(First + _delivered, outcomes);
+            _delivered = position;
         }
     }
 

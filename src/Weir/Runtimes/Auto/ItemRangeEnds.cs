@@ -10,7 +10,7 @@ internal sealed partial class ItemRange<TItem, TResult>
     /// <summary>The item that the range waited for has ended.</summary>
     public void HasWaited(ItemOutcome<TResult> outcome)
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             if (_isAbandoned || !_isWaiting)
             {
@@ -29,14 +29,14 @@ internal sealed partial class ItemRange<TItem, TResult>
     /// <summary>The worker has finished the range, which was not given up.</summary>
     public void End()
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             if (_isReturned)
             {
                 return;
             }
 
-            HandOnNeedsLock(_count);
+            DeliverNeedsLock(_count);
             _isActive = false;
             call.Source.ReleaseItems(ref _items);
         }
@@ -51,7 +51,7 @@ internal sealed partial class ItemRange<TItem, TResult>
     public void GiveUp(ItemStatus status, Exception? error)
     {
         bool waited;
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             if (!_isActive || _isReturned)
             {
@@ -67,13 +67,13 @@ internal sealed partial class ItemRange<TItem, TResult>
                 at = (int)_passage.Close(0);
             }
 
-            HandOnNeedsLock(Math.Min(at, _count));
+            DeliverNeedsLock(Math.Min(at, _count));
             if (at < _count)
             {
                 GiveBackFromNeedsLock(at + 1);
                 _unsuccessful++;
                 call.StoreGivenUp(First + at, status, error);
-                _handedOn = _count;
+                _delivered = _count;
             }
         }
 
@@ -81,7 +81,7 @@ internal sealed partial class ItemRange<TItem, TResult>
         call.Forget(this);
         if (waited)
         {
-            call.Pilot.GaveUp();
+            call.Pilot.RecordGivenUp();
         }
     }
 
@@ -90,7 +90,7 @@ internal sealed partial class ItemRange<TItem, TResult>
     /// <returns>Whether there are now more items to claim.</returns>
     public bool ShareIfStuck(out bool isStuck)
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             isStuck = false;
             int position = Position;
@@ -106,7 +106,7 @@ internal sealed partial class ItemRange<TItem, TResult>
                 return false;
             }
 
-            HandOnNeedsLock(position);
+            DeliverNeedsLock(position);
             int next = position + 1;
             if (next >= _count)
             {
@@ -129,7 +129,7 @@ internal sealed partial class ItemRange<TItem, TResult>
     /// <summary>Adds the ended items, handed on or not.</summary>
     public void AddTo(ref RunSample sample)
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             sample.Succeeded += _succeeded;
             sample.Unsuccessful += _unsuccessful;
@@ -139,11 +139,11 @@ internal sealed partial class ItemRange<TItem, TResult>
             }
 
             int position = Math.Min(Position, _count);
-            if (position > _handedOn)
+            if (position > _delivered)
             {
-                int unsuccessful = CountUnsuccessful(_outcomes.AsSpan(_offset + _handedOn, position - _handedOn));
+                int unsuccessful = CountUnsuccessful(_outcomes.AsSpan(_offset + _delivered, position - _delivered));
                 sample.Unsuccessful += unsuccessful;
-                sample.Succeeded += position - _handedOn - unsuccessful;
+                sample.Succeeded += position - _delivered - unsuccessful;
             }
         }
     }

@@ -41,7 +41,7 @@ public class HashVerdictsTests
     [Fact]
     public void Judge_CpuBound_IsRefusedAsAnIoResult()
     {
-        ResultFile judged = HashVerdicts.Judge(Result(Arm("sync", 1.99, 0, 0)), interleaved: true);
+        ResultFile judged = HashVerdicts.Evaluate(Result(Arm("sync", 1.99, 0, 0)), interleaved: true);
 
         Assert.Contains(judged.Findings, static f =>
             f.Level == FindingLevel.Doubt && f.Text.Contains("CPU-bound (sync x 16: 1.99 of 2 cores). This is not an I/O result", StringComparison.Ordinal));
@@ -50,13 +50,13 @@ public class HashVerdictsTests
 
     [Fact]
     public void Judge_DeviceDecides_IsAnIoResult() =>
-        Assert.Contains(HashVerdicts.Judge(Result(Arm("sync", 0.5, 0.6, 14)), interleaved: true).Findings,
+        Assert.Contains(HashVerdicts.Evaluate(Result(Arm("sync", 0.5, 0.6, 14)), interleaved: true).Findings,
             static f => f is { Level: FindingLevel.Note, Text: "I/O-bound: the device limited the rates." });
 
     [Fact]
     public void Judge_FewReadsOfManyFilesWait_SaysThatTheyQueued()
     {
-        Finding finding = Assert.Single(HashVerdicts.Judge(Result(Arm("async", 0.5, 0.6, 2.5, max: 6)), interleaved: true).Findings,
+        Finding finding = Assert.Single(HashVerdicts.Evaluate(Result(Arm("async", 0.5, 0.6, 2.5, max: 6)), interleaved: true).Findings,
             static f => f.Text.Contains("queued", StringComparison.Ordinal));
 
         Assert.Equal("async x 16: 15.5 files were open on average, but 2.5 reads waited in the kernel (at most 6): the others queued for 5 pool threads or a "
@@ -68,7 +68,7 @@ public class HashVerdictsTests
     {
         ArmRecord wrong = Arm("async", 0.5, 0.6, 8);
         ResultFile judged =
-            HashVerdicts.Judge(Result(Arm("sync", 0.5, 0.6, 8), wrong with { Rounds = [wrong.Rounds[0] with { Checksum = "2" }] }), interleaved: true);
+            HashVerdicts.Evaluate(Result(Arm("sync", 0.5, 0.6, 8), wrong with { Rounds = [wrong.Rounds[0] with { Checksum = "2" }] }), interleaved: true);
 
         Assert.Contains(judged.Findings, static f => f is { Level: FindingLevel.Invalid, Text: "The hashes of the same files differ between rounds." });
     }

@@ -65,7 +65,7 @@ public class LoadWatchTests
         TrialArm arm = new("concurrent", new PassResult(1, 1), static _ => default);
         running.Begin(new TrialStep(arm, 2, 5, 3, 12));
         _ = meter.Around(static (_, _) => new ValueTask<int>(1))(1, TestContext.Current.CancellationToken);
-        running.Look();
+        running.Refresh();
         string text = Text(LoadWatch.TableOf([running, new WatchedArm("direct", 1, new WatchMeter())]));
         Assert.Contains("round 2 of 5", text, StringComparison.Ordinal);
         string[] cells = [.. text.Split('\n')

@@ -22,7 +22,7 @@ internal sealed class PeerArm
     {
         _peer = peer;
         _degree = settings.PeerDegree;
-        _processor = settings.FailRate > 0 ? Caught(work.Processor) : work.Processor;
+        _processor = settings.FailRate > 0 ? Guarded(work.Processor) : work.Processor;
     }
 
     /// <summary>How many items have been done, in whole batches.</summary>
@@ -61,7 +61,7 @@ internal sealed class PeerArm
         return sum;
     }
 
-    private static Func<int, CancellationToken, ValueTask<int>> Caught(Func<int, CancellationToken, ValueTask<int>> processor) =>
+    private static Func<int, CancellationToken, ValueTask<int>> Guarded(Func<int, CancellationToken, ValueTask<int>> processor) =>
         (item, cancellationToken) =>
         {
             ValueTask<int> pending = processor(item, cancellationToken);

@@ -18,7 +18,7 @@ internal sealed class ProgressLines : ITrialObserver, IDisposable
     {
         _output = output;
         _heartbeat = heartbeat;
-        _timer = new Timer(static lines => ((ProgressLines)lines!).Beat(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+        _timer = new Timer(static lines => ((ProgressLines)lines!).WriteHeartbeat(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
     }
 
     public void Started(TrialStep trialStep)
@@ -58,7 +58,7 @@ internal sealed class ProgressLines : ITrialObserver, IDisposable
 
     public void Dispose() => _timer.Dispose();
 
-    private void Beat()
+    private void WriteHeartbeat()
     {
         lock (_lock)
         {

@@ -97,7 +97,7 @@ internal sealed class LoadWatch : ITrialObserver, IDisposable
                 WriteLine(arm);
             }
 
-            Draw();
+            Show();
         }
     }
 
@@ -112,17 +112,17 @@ internal sealed class LoadWatch : ITrialObserver, IDisposable
                 return;
             }
 
-            arm.Look();
+            arm.Refresh();
             if (_draw is null)
             {
                 WriteLine(arm);
             }
 
-            Draw();
+            Show();
         }
     }
 
-    private void Draw() => _draw?.Invoke(TableOf(_arms.Values));
+    private void Show() => _draw?.Invoke(TableOf(_arms.Values));
 
     private void WriteLine(WatchedArm arm)
     {

@@ -37,12 +37,12 @@ internal sealed class WatchedArm(string name, int limit, WatchMeter meter)
         if (window is not null)
         {
             // The rate of the whole window says more than that of its last part.
-            Look(window.Rate);
+            Refresh(window.Rate);
         }
     }
 
     /// <summary>Reads the meter.</summary>
-    public void Look(double? rate = null)
+    public void Refresh(double? rate = null)
     {
         long now = Stopwatch.GetTimestamp();
         long ended = meter.Ended;

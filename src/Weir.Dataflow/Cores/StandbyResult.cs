@@ -1,7 +1,7 @@
 namespace Weir.Dataflow.Cores;
 
 /// <summary>What became of a worker that found another one leading.</summary>
-internal enum Standing
+internal enum StandbyResult
 {
     /// <summary>Nobody leads: it works as it likes.</summary>
     Free,

@@ -4,9 +4,9 @@ namespace Weir.Observability;
 /// Makes calls that may run observers' code: listeners to spans and instruments, and handlers for changes of the current span. Their exceptions are discarded,
 /// because observing a run must not change its result.
 /// </summary>
-internal static class Quietly
+internal static class SafeCall
 {
-    public static void Do<TState>(Action<TState> call, TState state)
+    public static void Invoke<TState>(Action<TState> call, TState state)
     {
         try
         {
@@ -18,7 +18,7 @@ internal static class Quietly
         }
     }
 
-    public static TResult? Get<TState, TResult>(Func<TState, TResult?> call, TState state)
+    public static TResult? Invoke<TState, TResult>(Func<TState, TResult?> call, TState state)
         where TResult : class
     {
         try

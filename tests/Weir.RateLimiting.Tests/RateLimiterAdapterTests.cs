@@ -3,13 +3,13 @@ using Weir.Resilience;
 
 namespace Weir.RateLimiting.Tests;
 
-public class RateLimiterGateTests
+public class RateLimiterAdapterTests
 {
     [Fact(Timeout = 90_000)]
     public async Task EnterAsync_ConcurrencyLimiter_HoldsTheLeaseUntilTheCallHasEnded()
     {
         using var limiter = new ConcurrencyLimiter(new ConcurrencyLimiterOptions { PermitLimit = 1, QueueLimit = 1 });
-        var chain = new PolicyChain<int>(new PolicyChainOptions<int> { RateLimit = new RateLimiterGate(limiter) });
+        var chain = new PolicyChain<int>(new PolicyChainOptions<int> { RateLimit = new RateLimiterAdapter(limiter) });
         var first = new TaskCompletionSource<int>();
         bool made = false;
         Task<int> one = chain.ExecuteAsync(_ => new ValueTask<int>(first.Task)).AsTask();
@@ -36,7 +36,7 @@ public class RateLimiterGateTests
             AutoReplenishment = false,
             QueueLimit = 0,
         });
-        var gate = new RateLimiterGate(limiter);
+        var gate = new RateLimiterAdapter(limiter);
         using (await gate.EnterAsync(CancellationToken.None))
         {
             ValueTask<IDisposable?> refused = gate.EnterAsync(CancellationToken.None);
@@ -51,7 +51,7 @@ public class RateLimiterGateTests
     {
         using var limiter =
             new ConcurrencyLimiter(new ConcurrencyLimiterOptions { PermitLimit = 1, QueueLimit = 1, QueueProcessingOrder = QueueProcessingOrder.NewestFirst });
-        var gate = new RateLimiterGate(limiter);
+        var gate = new RateLimiterAdapter(limiter);
         using IDisposable? held = await gate.EnterAsync(CancellationToken.None);
         Task<IDisposable?> older = gate.EnterAsync(CancellationToken.None).AsTask();
         ValueTask<IDisposable?> newer = gate.EnterAsync(CancellationToken.None);
@@ -64,7 +64,7 @@ public class RateLimiterGateTests
     public async Task EnterAsync_Cancelled_LeavesTheQueue()
     {
         using var limiter = new ConcurrencyLimiter(new ConcurrencyLimiterOptions { PermitLimit = 2, QueueLimit = 2 });
-        var gate = new RateLimiterGate(limiter, permits: 2);
+        var gate = new RateLimiterAdapter(limiter, permits: 2);
         using IDisposable? held = await gate.EnterAsync(CancellationToken.None);
         using var cancel = new CancellationTokenSource();
         ValueTask<IDisposable?> waiting = gate.EnterAsync(cancel.Token);
@@ -76,7 +76,7 @@ public class RateLimiterGateTests
     public void Constructor_WrongArgument_IsNamed()
     {
         using var limiter = new ConcurrencyLimiter(new ConcurrencyLimiterOptions { PermitLimit = 1 });
-        Assert.Throws<ArgumentNullException>("limiter", () => new RateLimiterGate(null!));
-        Assert.Throws<ArgumentOutOfRangeException>("permits", () => new RateLimiterGate(limiter, 0));
+        Assert.Throws<ArgumentNullException>("limiter", () => new RateLimiterAdapter(null!));
+        Assert.Throws<ArgumentOutOfRangeException>("permits", () => new RateLimiterAdapter(limiter, 0));
     }
 }

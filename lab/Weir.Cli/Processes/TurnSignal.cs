@@ -1,7 +1,7 @@
 namespace Weir.Cli.Processes;
 
 /// <summary>Where a measuring process that takes turns waits until it is told that it is its turn.</summary>
-internal sealed class TurnGate : IDisposable
+internal sealed class TurnSignal : IDisposable
 {
     /// <summary>What it is told when it is to make a round.</summary>
     public const string Go = "go";
@@ -14,7 +14,7 @@ internal sealed class TurnGate : IDisposable
 
     /// <summary>Takes a word of whoever leads.</summary>
     /// <returns>Whether it is one of the two.</returns>
-    public bool Hear(string? word)
+    public bool TryReceive(string? word)
     {
         if (word is not (Go or Enough))
         {

@@ -4,15 +4,15 @@ using Weir.TestKit;
 namespace Weir.Core.Tests.Dispatch;
 
 /// <summary>How long code is young.</summary>
-public class CodeYouthTests
+public class TieringMonitorTests
 {
     private readonly ManualTimeProvider _clock = new();
 
     [Fact]
     public void IsTurnToLearn_ManyCalls_IsNowAndThen()
     {
-        CodeYouth youth = new(_clock);
-        int lessons = Enumerable.Range(0, 1600).Count(_ => youth.IsTurnToLearn());
+        TieringMonitor youth = new(_clock);
+        int lessons = Enumerable.Range(0, 1600).Count(_ => youth.IsProfilingCall());
         Assert.Equal(100, lessons);
         Assert.False(youth.IsOver);
     }
@@ -20,7 +20,7 @@ public class CodeYouthTests
     [Fact]
     public void IsOver_ManyCallsForLessThanHalfASecond_IsNot()
     {
-        CodeYouth youth = new(_clock);
+        TieringMonitor youth = new(_clock);
         Call(youth, periods: 30, calls: 10_000);
         Assert.False(youth.IsOver);
     }
@@ -28,7 +28,7 @@ public class CodeYouthTests
     [Fact]
     public void IsOver_ManyCallsForASecond_Is()
     {
-        CodeYouth youth = new(_clock);
+        TieringMonitor youth = new(_clock);
         Call(youth, periods: 64, calls: 1000);
         Assert.True(youth.IsOver);
     }
@@ -36,7 +36,7 @@ public class CodeYouthTests
     [Fact]
     public void IsOver_FewCallsHoweverLong_IsNot()
     {
-        CodeYouth youth = new(_clock);
+        TieringMonitor youth = new(_clock);
 
         // The runtime counts calls of what it compiles anew: with so few it has not begun to.
         Call(youth, periods: 39, calls: 1000);
@@ -45,13 +45,13 @@ public class CodeYouthTests
         Assert.False(youth.IsOver);
     }
 
-    private void Call(CodeYouth youth, int periods, int calls)
+    private void Call(TieringMonitor youth, int periods, int calls)
     {
         for (int period = 0; period < periods; period++)
         {
             for (int i = 0; i < calls; i++)
             {
-                youth.IsTurnToLearn();
+                youth.IsProfilingCall();
             }
 
             _clock.Advance(TimeSpan.FromSeconds(1) / 60);

@@ -7,9 +7,9 @@ namespace Weir.Dataflow.Tests.Interleavings;
 /// When one worker stops being alone. The watch's own thread may look as well, and have found what a test's look does not find any more: so each test ends what
 /// it begins, and waits for the end.
 /// </summary>
-public class AloneWatchTests
+public class LeaderWatchTests
 {
-    private const int Enough = AloneWatch.FewMessages;
+    private const int Enough = LeaderWatch.FewMessages;
 
     [Theory]
     [InlineData(true, 0)]
@@ -18,12 +18,12 @@ public class AloneWatchTests
     public void Tick_LittleWasDoneOrItRests_EndsIt(bool busy, int claimed)
     {
         Block block = new(busy);
-        Assert.True(AloneWatch.Begin(block));
+        Assert.True(LeaderWatch.Begin(block));
         block.Claimed = claimed;
-        AloneWatch.Tick();
+        LeaderWatch.Tick();
         Eventually.Equal(1, () => block.Ends);
         Assert.False(block.Parallel.IsLed);
-        AloneWatch.Tick();
+        LeaderWatch.Tick();
         Assert.Equal(1, block.Ends);
     }
 
@@ -31,10 +31,10 @@ public class AloneWatchTests
     public void Tick_GetsOn_GoesOnAlone()
     {
         Block block = new(busy: true) { Step = Enough };
-        Assert.True(AloneWatch.Begin(block));
+        Assert.True(LeaderWatch.Begin(block));
         for (int i = 0; i < 3; i++)
         {
-            AloneWatch.Tick();
+            LeaderWatch.Tick();
             Assert.True(block.Parallel.IsLed);
         }
 
@@ -46,12 +46,12 @@ public class AloneWatchTests
     public void Tick_GotOnAndStandsStillNow_IsHelped()
     {
         Block block = new(busy: true);
-        Assert.True(AloneWatch.Begin(block));
+        Assert.True(LeaderWatch.Begin(block));
         SpinWait.SpinUntil(
             () =>
             {
                 block.Claimed += Enough;
-                AloneWatch.Tick();
+                LeaderWatch.Tick();
                 return block.Helps > 0 || block.Ends > 0;
             },
             Eventually.Patience);
@@ -63,26 +63,26 @@ public class AloneWatchTests
     public void Begin_WasEnded_IsWatchedAgain()
     {
         Block block = new(busy: true);
-        Assert.True(AloneWatch.Begin(block));
-        AloneWatch.Tick();
+        Assert.True(LeaderWatch.Begin(block));
+        LeaderWatch.Tick();
         Eventually.Equal(1, () => block.Ends);
         Assert.False(block.Parallel.IsWatched);
         Assert.True(block.Parallel.TryLead(1));
-        Assert.True(AloneWatch.Begin(block));
-        AloneWatch.Tick();
+        Assert.True(LeaderWatch.Begin(block));
+        LeaderWatch.Tick();
         Eventually.Equal(2, () => block.Ends);
     }
 
     private static void End(Block block)
     {
         block.Step = 0;
-        AloneWatch.Tick();
-        AloneWatch.Tick();
+        LeaderWatch.Tick();
+        LeaderWatch.Tick();
         Eventually.Equal(1, () => block.Ends);
         Assert.False(block.Parallel.IsWatched);
     }
 
-    private sealed class Block : IWorksAlone
+    private sealed class Block : ILeaderBlock
     {
         private long _claimed;
         private int _ends;
@@ -112,9 +112,9 @@ public class AloneWatchTests
 
         public int Helps => Volatile.Read(ref _helps);
 
-        public void Accompany() => Interlocked.Increment(ref _helps);
+        public void AddStandby() => Interlocked.Increment(ref _helps);
 
-        public void EndAlone()
+        public void EndLead()
         {
             Parallel.TryEndLead(Parallel.Leader);
             Interlocked.Increment(ref _ends);

@@ -5,7 +5,7 @@ using Weir.Lab.Workers;
 namespace Weir.Cli.Tests.Processes;
 
 /// <summary>What is told of a round while others are still to come.</summary>
-public class RoundTellerTests
+public class RoundReporterTests
 {
     // No share is below nothing, and none is above the whole: what the compiler really does meanwhile has no part in this.
     [Theory(Timeout = 300_000)]
@@ -16,7 +16,7 @@ public class RoundTellerTests
         List<MeasureAnswer> told = [];
         WorkerRunSpec spec = new() { Workload = "noop", Rounds = 2, Duration = TimeSpan.FromMilliseconds(20), LongestWarmUp = TimeSpan.Zero, MostRepeats = 0 };
         Workload workload = new("noop", static _ => Operation.Of(static () => { }));
-        await new WorkerRunner(spec, new RoundTeller(told.Add, mostCompiling, turns: null)).RunAsync(workload, TestContext.Current.CancellationToken);
+        await new WorkerRunner(spec, new RoundReporter(told.Add, mostCompiling, turns: null)).RunAsync(workload, TestContext.Current.CancellationToken);
 
         MeasureAnswer[] rounds = [.. told.Where(static t => t.Rate > 0)];
         Assert.NotEmpty(rounds);

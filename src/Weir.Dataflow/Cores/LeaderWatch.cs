@@ -6,7 +6,7 @@ namespace Weir.Dataflow.Cores;
 /// <summary>
 /// Looks every millisecond at the blocks in which one worker leads: whether that one is inside a call that lasts, or that waits for a later one. On the
 /// watch's thread of the process, not on the pool's, which may all be inside such calls; so nothing of the user's may run here (see
-/// <see cref="IWorksAlone"/>).
+/// <see cref="ILeaderBlock"/>).
 /// </summary>
 /// <remarks>
 /// A worker stores how far it is with plain stores, and the looks at that need no fence: what a look does not see yet, the next one does, and one help too
@@ -15,7 +15,7 @@ namespace Weir.Dataflow.Cores;
 /// other. A writer stores a message and asks whether a worker is wanted, while somebody takes the lead away and then asks whether there are messages: the
 /// writer does so for every message and pays nothing, so the other one has all processors fence.
 /// </remarks>
-internal static class AloneWatch
+internal static class LeaderWatch
 {
     /// <summary>Fewer messages than this between two looks: then the calls are not short, or there is so little to do that it does not matter.</summary>
     public const int FewMessages = 256;
@@ -24,15 +24,15 @@ internal static class AloneWatch
     private const int Moment = 100;
 
     private static readonly TimeSpan Period = TimeSpan.FromMilliseconds(1);
-    private static readonly object Watch = new();
-    private static readonly List<IWorksAlone> Alone = [];
+    private static readonly Lock WatchLock = new();
+    private static readonly List<ILeaderBlock> Watched = [];
 
     /// <summary>Set while there is anything to look at.</summary>
     private static readonly WatchTimer Timer = new(static _ => Tick(), null);
 
     /// <summary>From now on one worker leads.</summary>
     /// <returns>Whether the block is watched; false when there is no thread to be had.</returns>
-    public static bool Begin(IWorksAlone block)
+    public static bool Begin(ILeaderBlock block)
     {
         ParallelState state = block.Parallel;
         if (state.IsWatched)
@@ -40,7 +40,7 @@ internal static class AloneWatch
             return true;
         }
 
-        using (LockHold.HoldMonitor(Watch))
+        using (WatchLock.Hold())
         {
             if (state.IsWatched)
             {
@@ -49,15 +49,15 @@ internal static class AloneWatch
 
             try
             {
-                Alone.Add(block);
-                if (Alone.Count == 1)
+                Watched.Add(block);
+                if (Watched.Count == 1)
                 {
                     Timer.Change(Period, Period);
                 }
             }
             catch (Exception e) when (e is OutOfMemoryException or ThreadStartException)
             {
-                Alone.Remove(block);
+                Watched.Remove(block);
                 return false;
             }
 
@@ -70,13 +70,13 @@ internal static class AloneWatch
     /// <summary>One look at all of them.</summary>
     public static void Tick()
     {
-        List<IWorksAlone>? over = null;
-        List<IWorksAlone>? slow = null;
-        using (LockHold.HoldMonitor(Watch))
+        List<ILeaderBlock>? over = null;
+        List<ILeaderBlock>? slow = null;
+        using (WatchLock.Hold())
         {
-            for (int i = Alone.Count - 1; i >= 0; i--)
+            for (int i = Watched.Count - 1; i >= 0; i--)
             {
-                IWorksAlone block = Alone[i];
+                ILeaderBlock block = Watched[i];
                 ParallelState state = block.Parallel;
                 state.Now.Looked = block.Claimed;
                 long since = state.Now.Looked - state.Now.Seen;
@@ -85,12 +85,12 @@ internal static class AloneWatch
                 {
                     (over ??= []).Add(block);
                     state.IsWatched = false;
-                    Alone[i] = Alone[^1];
-                    Alone.RemoveAt(Alone.Count - 1);
+                    Watched[i] = Watched[^1];
+                    Watched.RemoveAt(Watched.Count - 1);
                 }
             }
 
-            if (Alone.Count == 0)
+            if (Watched.Count == 0)
             {
                 Timer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
             }
@@ -98,11 +98,11 @@ internal static class AloneWatch
 
         // Between "not watched any more" and "who leads?".
         Interlocked.MemoryBarrier();
-        over?.ForEach(static block => block.EndAlone());
+        over?.ForEach(static block => block.EndLead());
         Thread.SpinWait(Moment);
-        using (LockHold.HoldMonitor(Watch))
+        using (WatchLock.Hold())
         {
-            foreach (IWorksAlone block in Alone)
+            foreach (ILeaderBlock block in Watched)
             {
                 if (block.Claimed == block.Parallel.Now.Looked && block.Parallel.IsLed)
                 {
@@ -111,6 +111,6 @@ internal static class AloneWatch
             }
         }
 
-        slow?.ForEach(static block => block.Accompany());
+        slow?.ForEach(static block => block.AddStandby());
     }
 }

@@ -1,7 +1,7 @@
 namespace Weir.Resilience;
 
 /// <summary>Paces calls: Weir's own <see cref="TokenBucket"/>, or anything else that admits calls one by one.</summary>
-public interface IRateGate
+public interface IRateLimit
 {
     /// <summary>Waits until a call may be made.</summary>
     /// <param name="cancellationToken">Ends the wait.</param>
@@ -10,6 +10,6 @@ public interface IRateGate
     /// it.
     /// </returns>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
-    /// <exception cref="RateLimitRejectedException">The gate rejects the call.</exception>
+    /// <exception cref="RateLimitRejectedException">The rate limit rejects the call.</exception>
     ValueTask<IDisposable?> EnterAsync(CancellationToken cancellationToken);
 }

@@ -1,14 +1,14 @@
 namespace Weir.Http;
 
 /// <summary>Cancels an attempt in which the server sends nothing for too long.</summary>
-internal sealed class SilenceWatch : IDisposable
+internal sealed class ReadTimeoutWatch : IDisposable
 {
     private readonly CancellationTokenSource _source;
     private readonly CancellationToken _caller;
     private readonly TimeSpan? _limit;
     private readonly ITimer? _timer;
 
-    public SilenceWatch(TimeSpan? limit, TimeProvider timeProvider, CancellationToken caller)
+    public ReadTimeoutWatch(TimeSpan? limit, TimeProvider timeProvider, CancellationToken caller)
     {
         _limit = limit;
         _caller = caller;
@@ -22,7 +22,7 @@ internal sealed class SilenceWatch : IDisposable
     public CancellationToken Token => _source.Token;
 
     /// <summary>The server sent something: its time starts again.</summary>
-    public void Heard()
+    public void Restart()
     {
         if (_limit is { } limit)
         {

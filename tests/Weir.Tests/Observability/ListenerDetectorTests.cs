@@ -5,44 +5,44 @@ using Weir.TestKit;
 
 namespace Weir.Tests.Observability;
 
-public sealed class AudienceTests
+public sealed class ListenerDetectorTests
 {
     private readonly ManualTimeProvider _time = new();
     private readonly TaskCompletionSource _prepared = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     [Fact]
-    public void IsPossible_AssemblyOfListenersIsThere_IsTrueAtOnce() => Assert.True(Of(typeof(AudienceTests).Assembly.GetName().Name!).IsPossible);
+    public void IsPossible_AssemblyOfListenersIsThere_IsTrueAtOnce() => Assert.True(Of(typeof(ListenerDetectorTests).Assembly.GetName().Name!).IsPossible);
 
     [Fact]
     public void IsPossible_AssemblyOfListenersComesLater_IsTrueFromThenOn()
     {
         string name = $"Weir.Listeners.{Guid.NewGuid():N}";
-        Audience audience = Of(name);
-        Assert.False(audience.IsPossible);
+        ListenerDetector detector = Of(name);
+        Assert.False(detector.IsPossible);
         Load(name + ".Other");
-        Assert.False(audience.IsPossible);
+        Assert.False(detector.IsPossible);
 
         Load(name);
 
-        Assert.True(audience.IsPossible);
+        Assert.True(detector.IsPossible);
         Assert.False(_prepared.Task.IsCompleted);
     }
 
     [Fact(Timeout = 90_000)]
     public async Task IsPossible_NobodyCame_AllIsPreparedAWhileLater()
     {
-        Audience audience = Of($"Weir.Listeners.{Guid.NewGuid():N}");
-        Assert.False(audience.IsPossible);
-        _time.Advance(Audience.Patience - TimeSpan.FromTicks(1));
-        Assert.False(audience.IsPossible);
+        ListenerDetector detector = Of($"Weir.Listeners.{Guid.NewGuid():N}");
+        Assert.False(detector.IsPossible);
+        _time.Advance(ListenerDetector.Patience - TimeSpan.FromTicks(1));
+        Assert.False(detector.IsPossible);
 
         _time.Advance(TimeSpan.FromTicks(1));
 
         await _prepared.Task;
-        Assert.True(SpinWait.SpinUntil(() => audience.IsPossible, 20_000));
+        Assert.True(SpinWait.SpinUntil(() => detector.IsPossible, 20_000));
     }
 
     private static void Load(string name) => AssemblyBuilder.DefineDynamicAssembly(new AssemblyName(name), AssemblyBuilderAccess.Run);
 
-    private Audience Of(string assembly) => new(assembly, _prepared.SetResult, _time);
+    private ListenerDetector Of(string assembly) => new(assembly, _prepared.SetResult, _time);
 }

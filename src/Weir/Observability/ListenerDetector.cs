@@ -13,47 +13,48 @@ namespace Weir.Observability;
 /// <param name="assembly">The simple name of the assembly that listeners need.</param>
 /// <param name="prepare">Creates what can be listened to.</param>
 /// <param name="time">The clock.</param>
-internal sealed class Audience(string assembly, Action prepare, TimeProvider time)
+internal sealed class ListenerDetector(string assembly, Action prepare, TimeProvider time)
 {
     /// <summary>How long after the first run the sources are created at the latest.</summary>
     public static readonly TimeSpan Patience = TimeSpan.FromSeconds(2);
 
     private const int Unknown = 0;
-    private const int Nobody = 1;
+    private const int Impossible = 1;
     private const int Possible = 2;
 
-    private readonly Lock _gate = new();
+    private readonly Lock _lock = new();
     private readonly string _prefix = assembly + ",";
     private ITimer? _timer;
     private int _state;
 
-    /// <summary>The audience of the process.</summary>
-    public static readonly Audience Shared =
+    /// <summary>The detector of the process.</summary>
+    public static readonly ListenerDetector Shared =
         new("System.Diagnostics.DiagnosticSource", static () => _ = RunTrace.HasListeners | WeirMeter.HasListeners, TimeProvider.System);
 
     /// <summary>Whether a run must ask the sources for listeners. False only until there may be one.</summary>
     public bool IsPossible => Volatile.Read(ref _state) switch
     {
         Possible => true,
-        Nobody => false,
-        _ => Look(),
+        Impossible => false,
+        _ => Detect(),
     };
 
-    private bool Look()
+    private bool Detect()
     {
-        using (_gate.Hold())
+        using (_lock.Hold())
         {
             if (_state == Unknown)
             {
                 // In this order, so that no assembly is missed in between.
                 AppDomain.CurrentDomain.AssemblyLoad += OnLoad;
-                if (Array.Exists(AppDomain.CurrentDomain.GetAssemblies(), IsTheirs))
+                if (Array.Exists(AppDomain.CurrentDomain.GetAssemblies(), IsListenerAssembly))
                 {
                     Open();
                 }
-                else if (Interlocked.CompareExchange(ref _state, Nobody, Unknown) == Unknown)
+                else if (Interlocked.CompareExchange(ref _state, Impossible, Unknown) == Unknown)
                 {
-                    _timer = WatchTime.For(time).CreateTimer(static audience => ((Audience)audience!).PrepareSoon(), this, Patience, Timeout.InfiniteTimeSpan);
+                    _timer = WatchTime.For(time).CreateTimer(
+                        static detector => ((ListenerDetector)detector!).QueuePrepare(), this, Patience, Timeout.InfiniteTimeSpan);
                 }
             }
         }
@@ -61,18 +62,18 @@ internal sealed class Audience(string assembly, Action prepare, TimeProvider tim
         return Volatile.Read(ref _state) == Possible;
     }
 
-    private bool IsTheirs(Assembly loaded) => loaded.FullName?.StartsWith(_prefix, StringComparison.Ordinal) == true;
+    private bool IsListenerAssembly(Assembly loaded) => loaded.FullName?.StartsWith(_prefix, StringComparison.Ordinal) == true;
 
     private void OnLoad(object? sender, AssemblyLoadEventArgs loaded)
     {
-        if (IsTheirs(loaded.LoadedAssembly))
+        if (IsListenerAssembly(loaded.LoadedAssembly))
         {
             Open();
         }
     }
 
     // It may run listeners' code.
-    private void PrepareSoon() => ThreadPool.UnsafeQueueUserWorkItem(static audience => audience.Prepare(), this, preferLocal: false);
+    private void QueuePrepare() => ThreadPool.UnsafeQueueUserWorkItem(static detector => detector.Prepare(), this, preferLocal: false);
 
     private void Prepare()
     {

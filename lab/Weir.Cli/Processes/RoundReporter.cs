@@ -6,10 +6,10 @@ namespace Weir.Cli.Processes;
 /// <param name="tell">Gets what there is to tell.</param>
 /// <param name="mostCompiling">The share of a round in which the compiler may be at work; the round does not count otherwise.</param>
 /// <param name="turns">Where it waits before each round; <see langword="null"/> when it takes no turns.</param>
-internal sealed class RoundTeller(Action<MeasureAnswer> tell, double mostCompiling, TurnGate? turns) : IRunObserver
+internal sealed class RoundReporter(Action<MeasureAnswer> report, double mostCompiling, TurnSignal? turns) : IRunObserver
 {
     // Once before, so that the first round's answer is not the first.
-    public void WarmingUp() => tell(new MeasureAnswer(Rate: 0));
+    public void WarmingUp() => report(new MeasureAnswer(Rate: 0));
 
     public ValueTask<bool> MayStartAsync(int round, CancellationToken cancellationToken)
     {
@@ -20,7 +20,7 @@ internal sealed class RoundTeller(Action<MeasureAnswer> tell, double mostCompili
 
         if (round == 1)
         {
-            tell(new MeasureAnswer(IsReady: true));
+            report(new MeasureAnswer(IsReady: true));
         }
 
         return turns.WaitAsync(cancellationToken);
@@ -30,8 +30,8 @@ internal sealed class RoundTeller(Action<MeasureAnswer> tell, double mostCompili
     {
     }
 
-    public void RoundEnded(WorkerRound round, int rounds) => tell(new MeasureAnswer(
+    public void RoundEnded(WorkerRound round, int rounds) => report(new MeasureAnswer(
         Rate: round.Rate, Room: round.Resources.Room, IsDisturbed: round.IsPartial || round.Troubles.Count > 0 || round.CompilingShare > mostCompiling));
 
-    public void Waiting(string what) => tell(new MeasureAnswer(Waiting: what));
+    public void Waiting(string what) => report(new MeasureAnswer(Waiting: what));
 }

@@ -4,19 +4,19 @@ namespace Weir.Resilience;
 
 /// <summary>Uses any <see cref="RateLimiter"/> to pace calls, in place of Weir's own <see cref="TokenBucket"/>.</summary>
 /// <remarks>
-/// The gate is as fair, exact and thread-safe as the limiter. It holds a lease until the call has ended, so a concurrency limiter works as well. It does not
+/// The adapter is as fair, exact and thread-safe as the limiter. It holds a lease until the call has ended, so a concurrency limiter works as well. It does not
 /// dispose the limiter, which remains its owner's.
 /// </remarks>
-public sealed class RateLimiterGate : IRateGate
+public sealed class RateLimiterAdapter : IRateLimit
 {
     private readonly RateLimiter _limiter;
     private readonly int _permits;
 
-    /// <summary>Creates a gate from a limiter.</summary>
+    /// <summary>Creates an adapter for a limiter.</summary>
     /// <param name="limiter">The limiter. Its own settings decide how many calls may wait, and which.</param>
     /// <param name="permits">The number of permits that one call takes; at least 1.</param>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="permits"/> is less than 1.</exception>
-    public RateLimiterGate(RateLimiter limiter, int permits = 1)
+    public RateLimiterAdapter(RateLimiter limiter, int permits = 1)
     {
         ArgumentNullException.ThrowIfNull(limiter);
         ArgumentOutOfRangeException.ThrowIfLessThan(permits, 1);

@@ -1,7 +1,7 @@
 namespace Weir.Core.Threads;
 
 /// <summary>Cancels a source whose callbacks are user code. Their exceptions are not part of any outcome.</summary>
-internal static class QuietCancel
+internal static class SafeCancel
 {
     /// <summary>Runs the callbacks here.</summary>
     public static void Now(CancellationTokenSource source)

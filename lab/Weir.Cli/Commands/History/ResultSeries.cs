@@ -6,7 +6,7 @@ using Weir.Lab.Statistics;
 namespace Weir.Cli.Commands.History;
 
 /// <summary>Puts the results of a history in the order of their commits, and takes them apart by machine and arm.</summary>
-internal static class SeriesOfResults
+internal static class ResultSeries
 {
     /// <summary>Takes them apart.</summary>
     /// <param name="results">The results, in the order in which they were measured.</param>
