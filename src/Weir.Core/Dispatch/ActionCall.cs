@@ -15,7 +15,7 @@ internal readonly struct ActionCall<TItem>(Func<TItem, CancellationToken, ValueT
     public void InvokeInto(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PendingNothing pending) =>
         pending = Invoke(item, index, isFirst, cancellationToken);
 
-    public void GivenUp(long index)
+    public void GivenUp(TItem? item, long index)
     {
     }
 }

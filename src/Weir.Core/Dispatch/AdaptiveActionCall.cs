@@ -35,7 +35,7 @@ internal struct AdaptiveActionCall<TItem>(Func<TItem, CancellationToken, ValueTa
     public void InvokeInto(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref AdaptivePendingNothing pending) =>
         pending = Invoke(item, index, isFirst, cancellationToken);
 
-    public readonly void GivenUp(long index)
+    public readonly void GivenUp(TItem? item, long index)
     {
     }
 }

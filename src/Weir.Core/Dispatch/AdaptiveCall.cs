@@ -35,7 +35,7 @@ internal struct AdaptiveCall<TItem, TResult>(Func<TItem, CancellationToken, Valu
     public void InvokeInto(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref AdaptivePendingResult<TResult> pending) =>
         pending = Invoke(item, index, isFirst, cancellationToken);
 
-    public readonly void GivenUp(long index)
+    public readonly void GivenUp(TItem? item, long index)
     {
     }
 }

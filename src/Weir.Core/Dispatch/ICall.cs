@@ -29,5 +29,7 @@ internal interface ICall<in TItem, TPending>
     /// An item was given up inside this call, which may never end: what the call holds must not wait for its end. Called once, on any thread, perhaps before
     /// the call holds anything or after it has ended.
     /// </summary>
-    void GivenUp(long index);
+    /// <param name="item">The item, if the run has a recovery.</param>
+    /// <param name="index">Its index.</param>
+    void GivenUp(TItem? item, long index);
 }

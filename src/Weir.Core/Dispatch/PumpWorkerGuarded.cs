@@ -286,7 +286,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             return false;
         }
 
-        run.Call.GivenUp(_index);
+        run.Call.GivenUp(_item, _index);
         StopsExecuting();
         if ((guard & ItemGuard.StateMask) != ItemGuard.Waiting)
         {

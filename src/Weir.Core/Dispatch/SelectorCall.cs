@@ -16,7 +16,7 @@ internal readonly struct SelectorCall<TItem, TResult>(Func<TItem, CancellationTo
     public void InvokeInto(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PendingResult<TResult> pending) =>
         pending = Invoke(item, index, isFirst, cancellationToken);
 
-    public void GivenUp(long index)
+    public void GivenUp(TItem? item, long index)
     {
     }
 }

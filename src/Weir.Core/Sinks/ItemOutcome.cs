@@ -12,13 +12,15 @@ namespace Weir;
 public readonly struct ItemOutcome<TResult>
 {
     private readonly TResult? _value;
-    private readonly Exception? _error;
+
+    // The exception, or the details if the caller asked for them; they have the exception then. So an outcome without details is no larger.
+    private readonly object? _about;
     private readonly ItemStatus _status;
 
-    private ItemOutcome(TResult? value, Exception? error, ItemStatus status)
+    private ItemOutcome(TResult? value, object? about, ItemStatus status)
     {
         _value = value;
-        _error = error;
+        _about = about;
         _status = status;
     }
 
@@ -32,7 +34,13 @@ public readonly struct ItemOutcome<TResult>
     /// The exception of an item that failed or timed out (if it timed out, an <see cref="OperationCanceledException"/> whose inner exception
     /// is a <see cref="TimeoutException"/>). <see langword="null"/> for every other status.
     /// </summary>
-    public Exception? Error => _error;
+    public Exception? Error => _about is ItemDetails details ? details.Error : (Exception?)_about;
+
+    /// <summary>
+    /// The item's index, its number of attempts and how long it took, if the options ask for them; otherwise <see langword="null"/>. In a run with details,
+    /// every outcome has them, also that of an item that never ran.
+    /// </summary>
+    public ItemDetails? Details => _about as ItemDetails;
 
     /// <summary>The result of the item.</summary>
     /// <exception cref="InvalidOperationException">The item has no result: see <see cref="Status"/> and <see cref="Error"/>.</exception>
@@ -52,9 +60,9 @@ public readonly struct ItemOutcome<TResult>
             return _value!;
         }
 
-        if (_error is not null)
+        if (Error is { } error)
         {
-            ExceptionDispatchInfo.Throw(_error);
+            ExceptionDispatchInfo.Throw(error);
         }
 
         throw new OperationCanceledException(_status == ItemStatus.Cancelled ? "The item was cancelled." : "The item never ran.");
@@ -64,7 +72,7 @@ public readonly struct ItemOutcome<TResult>
     public override string ToString() => _status switch
     {
         ItemStatus.Succeeded => $"Succeeded: {_value}",
-        ItemStatus.Failed or ItemStatus.TimedOut => $"{_status}: {_error?.GetType().Name}",
+        ItemStatus.Failed or ItemStatus.TimedOut => $"{_status}: {Error?.GetType().Name}",
         _ => _status.ToString(),
     };
 
@@ -78,6 +86,9 @@ public readonly struct ItemOutcome<TResult>
 
     internal static ItemOutcome<TResult> Without(ItemStatus status, Exception? error) => new(default, error, status);
 
+    /// <summary>The same outcome with details, which have its exception.</summary>
+    internal static ItemOutcome<TResult> With(TResult? value, ItemStatus status, ItemDetails details) => new(value, details, status);
+
     private InvalidOperationException NoValue() =>
-        new($"The item has no result, because its status is {_status}. Look at Status and Error first, or call GetValueOrThrow.", _error);
+        new($"The item has no result, because its status is {_status}. Look at Status and Error first, or call GetValueOrThrow.", Error);
 }

@@ -7,10 +7,13 @@ internal sealed class OutcomeCompletion<TResult>(int count, bool returnsWhenCanc
 {
     public ItemOutcome<TResult>[] Outcomes = count > 0 ? new ItemOutcome<TResult>[count] : [];
 
+    /// <summary>Whether the caller gets outcomes.</summary>
+    public bool Returns(RunEnd end) => end.HasResults || (returnsWhenCancelled && end.Result == RunResult.Cancelled);
+
     /// <summary>Completes with outcomes that are stored elsewhere. They are collected only if they are returned.</summary>
     public void Complete<TState>(RunEnd end, TState state, Func<RunEnd, TState, ItemOutcome<TResult>[]> gather)
     {
-        if (end.HasResults || (returnsWhenCancelled && end.Result == RunResult.Cancelled))
+        if (Returns(end))
         {
             Outcomes = gather(end, state);
         }

@@ -3,7 +3,7 @@ using System.Runtime.CompilerServices;
 namespace Weir.Core.Sinks;
 
 /// <summary>Passes outcomes with their index to the consumer of a stream. Every item has one, including items without a result.</summary>
-internal readonly struct OutcomeStreamSink<TResult>(StreamOutput<(int Index, ItemOutcome<TResult> Outcome)> output) : ISink<TResult>
+internal readonly struct OutcomeStreamSink<TResult>(StreamOutput<(int Index, ItemOutcome<TResult> Outcome)> output) : IOutcomeSink<TResult>
 {
     private readonly StreamOutput<(int Index, ItemOutcome<TResult> Outcome)> _output = output;
 
@@ -23,6 +23,11 @@ internal readonly struct OutcomeStreamSink<TResult>(StreamOutput<(int Index, Ite
 
     public void Unsuccessful(long index, ItemStatus status, Exception? error) =>
         _output.Add(index, (IndexOf(index), ItemOutcome<TResult>.Without(status, error)));
+
+    public void Add(long index, ItemOutcome<TResult> outcome) => _output.Add(index, (IndexOf(index), outcome));
+
+    // The stream makes those itself.
+    public bool ReturnsNotRun(RunEnd end) => false;
 
     public void Complete(RunEnd end) => _output.Complete(end);
 

@@ -16,7 +16,7 @@ internal readonly struct TracedCall<TItem, TResult, TPending, TCall>(TCall inner
     public void InvokeInto(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PendingResult<TResult> pending) =>
         pending = Invoke(item, index, isFirst, cancellationToken);
 
-    public void GivenUp(long index) => inner.GivenUp(index);
+    public void GivenUp(TItem? item, long index) => inner.GivenUp(item, index);
 
     private static async ValueTask<TResult> InvokeAsync(
         TCall inner, RunTrace trace, TItem item, long index, bool isFirst, CancellationToken cancellationToken)

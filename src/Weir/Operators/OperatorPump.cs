@@ -18,14 +18,16 @@ internal static class OperatorPump
         TSink sink,
         ParallelRunOptions options,
         PumpSettings settings,
-        RunTrace? trace)
+        RunTrace? trace,
+        ItemRecords? records)
         where TSink : struct, ISink<TResult>
     {
-        CallPolicies? policies = CallPolicies.Of(options, settings.Adaptive, settings.Guarded || settings.PerItemTimeout is not null);
+        CallPolicies? policies = CallPolicies.Of(options, settings.Adaptive, settings.Guarded || settings.PerItemTimeout is not null, records);
         RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, policies);
 
         // One method each: what a method names is loaded when it is compiled, also what its first call does not use.
-        return policies is not null ? MakeWithPolicies(source, selector, sink, options, settings, policies, recovery, trace)
+        return policies is { Records: { } open } ? MakeRecorded(source, selector, sink, options, settings, policies, open, recovery, trace)
+            : policies is not null ? MakeWithPolicies(source, selector, sink, options, settings, policies, recovery, trace)
             : settings.Adaptive is { } adaptive ? MakeAdaptive(source, selector, sink, settings, adaptive, recovery, trace)
             : Make<TItem, TResult, TSink, PendingResult<TResult>, SelectorCall<TItem, TResult>>(
                 source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery, trace);
@@ -56,6 +58,19 @@ internal static class OperatorPump
             pending.GetAwaiter().GetResult();
             return default;
         };
+
+    private static Pump MakeRecorded<TItem, TResult, TSink>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        TSink sink,
+        ParallelRunOptions options,
+        PumpSettings settings,
+        CallPolicies policies,
+        ItemRecords records,
+        RunRecovery<TResult>? recovery,
+        RunTrace? trace)
+        where TSink : struct, ISink<TResult> =>
+        MakeWithPolicies(source, selector, new RecordedSink<TResult, TSink>(sink, records), options, settings, policies, recovery, trace);
 
     private static Pump MakeWithPolicies<TItem, TResult, TSink>(
         Source<TItem> source,

@@ -8,7 +8,7 @@ using Weir.Policies;
 namespace Weir.Operators;
 
 /// <summary>Composes source, call and sink into a run of the engine. Only this class turns an operator's options into the engine's settings.</summary>
-internal static class OperatorRun
+internal static partial class OperatorRun
 {
     public static Task<List<TResult>> List<TItem, TResult>(
         Source<TItem> source,
@@ -61,7 +61,7 @@ internal static class OperatorRun
         }
         else
         {
-            Start(source, selector, new ListSink<TResult>(completion), options, settings, operation, cancellationToken);
+            Start(source, selector, new ListSink<TResult>(completion), options, settings, null, operation, cancellationToken);
         }
     }
 
@@ -81,82 +81,7 @@ internal static class OperatorRun
         }
         else
         {
-            Start(source, selector, new GrowingListSink<TResult>(completion), options, settings, operation, cancellationToken);
-        }
-    }
-
-    public static Task<ItemOutcome<TResult>[]> Outcomes<TItem, TResult>(
-        Source<TItem> source,
-        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
-        ParallelRunOptions options,
-        CancellationToken cancellationToken,
-        [CallerMemberName] string operation = "")
-    {
-        Fallback.Check<TResult>(options.OnFallback);
-        CheckKeys<TItem>(options);
-        if (cancellationToken.IsCancellationRequested && !options.ReturnOutcomesOnCancellation)
-        {
-            return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
-        }
-
-        if (source.IsExhausted && !RunObservation.IsWanted(options))
-        {
-            return Task.FromResult<ItemOutcome<TResult>[]>([]);
-        }
-
-        OutcomeCompletion<TResult> completion = new(Math.Max(0, source.KnownCount), options.ReturnOutcomesOnCancellation);
-
-        // The outcomes already report the failures, so no mode stops the run or collects them again.
-        PumpSettings settings = Settings(options, ErrorMode.BestEffort);
-        if (source.KnownCount > 0)
-        {
-            StartKnown(source, selector, completion, options, settings, operation, cancellationToken);
-        }
-        else
-        {
-            StartGrowing(source, selector, completion, options, settings, operation, cancellationToken);
-        }
-
-        return completion.Task;
-    }
-
-    private static void StartKnown<TItem, TResult>(
-        Source<TItem> source,
-        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
-        OutcomeCompletion<TResult> completion,
-        ParallelRunOptions options,
-        PumpSettings settings,
-        string operation,
-        CancellationToken cancellationToken)
-    {
-        if (IsPlain(options, settings))
-        {
-            RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, null);
-            PlainRun.Make(source, selector, new OutcomeSink<TResult>(completion), settings, recovery).Start(1, cancellationToken);
-        }
-        else
-        {
-            Start(source, selector, new OutcomeSink<TResult>(completion), options, settings, operation, cancellationToken);
-        }
-    }
-
-    private static void StartGrowing<TItem, TResult>(
-        Source<TItem> source,
-        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
-        OutcomeCompletion<TResult> completion,
-        ParallelRunOptions options,
-        PumpSettings settings,
-        string operation,
-        CancellationToken cancellationToken)
-    {
-        if (IsPlain(options, settings))
-        {
-            RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, null);
-            PlainRun.Make(source, selector, new GrowingOutcomeSink<TResult>(completion), settings, recovery).Start(1, cancellationToken);
-        }
-        else
-        {
-            Start(source, selector, new GrowingOutcomeSink<TResult>(completion), options, settings, operation, cancellationToken);
+            Start(source, selector, new GrowingListSink<TResult>(completion), options, settings, null, operation, cancellationToken);
         }
     }
 
@@ -204,7 +129,7 @@ internal static class OperatorRun
     {
         if (settings.Adaptive is null || CallPolicies.AreSet(options) || RunObservation.IsWanted(options))
         {
-            Start(source, OperatorPump.AsSelector(action), sink, options, settings, operation, cancellationToken);
+            Start(source, OperatorPump.AsSelector(action), sink, options, settings, null, operation, cancellationToken);
             return;
         }
 
@@ -243,7 +168,7 @@ internal static class OperatorRun
         PumpSettings settings = Settings(options, options.ErrorMode);
         if (!IsPlain(options, settings))
         {
-            return Start(source, selector, new StreamSink<TResult>(output), options, settings, operation, cancellationToken, enumeratorToken);
+            return Start(source, selector, new StreamSink<TResult>(output), options, settings, null, operation, cancellationToken, enumeratorToken);
         }
 
         Pump pump = PlainRun.Make(source, selector, new StreamSink<TResult>(output), settings, RunRecovery<TResult>.Of(options, null));
@@ -255,42 +180,13 @@ internal static class OperatorRun
     private static bool IsPlain(ParallelRunOptions options, PumpSettings settings) =>
         settings.Adaptive is null && !CallPolicies.AreSet(options) && !RunObservation.IsWanted(options);
 
-    public static IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> OutcomesStream<TItem, TResult>(
-        Func<Source<TItem>> source,
-        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
-        ParallelRunOptions options,
-        CancellationToken cancellationToken,
-        [CallerMemberName] string operation = "")
-    {
-        Fallback.Check<TResult>(options.OnFallback);
-        CheckKeys<TItem>(options);
-        return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
-            options.AdaptiveConcurrency?.MaxConcurrency ?? options.MaxDegreeOfParallelism,
-            options.ChannelCapacity,
-            options.OrderedOutput,
-            (output, enumeratorToken) =>
-            {
-                Source<TItem> items = source();
-                output.Missing = (items.KnownCount, static index => (Indices.ToInt(index), default));
-                return Start(
-                    items,
-                    selector,
-                    new OutcomeStreamSink<TResult>(output),
-                    options,
-                    Settings(options, ErrorMode.BestEffort),
-                    operation,
-                    cancellationToken,
-                    enumeratorToken);
-            },
-            cancellationToken);
-    }
-
     private static Pump Start<TItem, TResult, TSink>(
         Source<TItem> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
         TSink sink,
         ParallelRunOptions options,
         PumpSettings settings,
+        ItemRecords? records,
         string operation,
         CancellationToken cancellationToken,
         CancellationToken otherToken = default)
@@ -298,10 +194,10 @@ internal static class OperatorRun
     {
         if (RunObservation.IsWanted(options))
         {
-            return StartObserved(source, selector, sink, options, settings, operation, cancellationToken, otherToken);
+            return StartObserved(source, selector, sink, options, settings, records, operation, cancellationToken, otherToken);
         }
 
-        Pump pump = Make(source, selector, sink, options, settings, null);
+        Pump pump = Make(source, selector, sink, options, settings, null, records);
         pump.Start(1, cancellationToken, otherToken);
         return pump;
     }
@@ -313,6 +209,7 @@ internal static class OperatorRun
         TSink sink,
         ParallelRunOptions options,
         PumpSettings settings,
+        ItemRecords? records,
         string operation,
         CancellationToken cancellationToken,
         CancellationToken otherToken)
@@ -327,7 +224,8 @@ internal static class OperatorRun
                 new ObservedSink<TResult, TSink>(sink, observation),
                 options,
                 settings with { CountsPauses = true },
-                observation.Trace);
+                observation.Trace,
+                records);
             observation.Attach(pump);
             pump.Start(1, cancellationToken, otherToken);
             return pump;
@@ -345,11 +243,12 @@ internal static class OperatorRun
         TSink sink,
         ParallelRunOptions options,
         PumpSettings settings,
-        RunTrace? trace)
+        RunTrace? trace,
+        ItemRecords? records = null)
         where TSink : struct, ISink<TResult> =>
         source is ILanes lanes
-            ? OperatorPump.Make(source, selector, new LaneSink<TResult, TSink>(sink, lanes), options, settings, trace)
-            : OperatorPump.Make(source, selector, sink, options, settings, trace);
+            ? OperatorPump.Make(source, selector, new LaneSink<TResult, TSink>(sink, lanes), options, settings, trace, records)
+            : OperatorPump.Make(source, selector, sink, options, settings, trace, records);
 
     // What checks keys is loaded only where there are some.
     private static void CheckKeys<TItem>(ParallelRunOptions options)

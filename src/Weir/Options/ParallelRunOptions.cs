@@ -51,6 +51,14 @@ public sealed record ParallelRunOptions
     /// </remarks>
     public bool ReturnOutcomesOnCancellation { get; init; }
 
+    /// <summary>
+    /// Whether the outcomes of <c>SelectParallelOutcomesAsync</c> and <c>SelectParallelOutcomesStreamAsync</c> have <see cref="ItemOutcome{TResult}.Details"/>:
+    /// the item's index, how often its call was made and how long it took.
+    /// </summary>
+    /// <value>The default is <see langword="false"/>. Then they cost nothing.</value>
+    /// <remarks>Details cost an object per item, and a record while the item is under way. Other operators ignore this option.</remarks>
+    public bool IncludeDetails { get; init; }
+
     /// <summary>Called before an item's call, with the item's index in the source. An exception from it is a failure of the item.</summary>
     /// <remarks>Indices above <see cref="int.MaxValue"/>, which only an endless stream reaches, are passed as <see cref="int.MaxValue"/>.</remarks>
     public Func<int, ValueTask>? OnStartItemAsync { get; init; }
@@ -213,6 +221,9 @@ public sealed record ParallelRunOptions
 
     /// <summary>Whether a hook has to be called for each item.</summary>
     internal bool HasItemHooks => OnStartItemAsync is not null || OnCompleteItemAsync is not null;
+
+    /// <summary>Whether the run has to remember its items while they are under way.</summary>
+    internal bool NeedsRecords => IncludeDetails;
 
     /// <summary>Whether a policy depends on the item.</summary>
     internal bool HasKeys => CircuitBreakerByKey is not null || ConcurrencyLimitByKey is not null || RateLimitByKey is not null;

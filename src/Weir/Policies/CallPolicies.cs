@@ -19,8 +19,9 @@ internal sealed class CallPolicies
     private readonly object? _breakerGroup;
     private Pump? _run;
 
-    private CallPolicies(ParallelRunOptions options, AdaptiveController? adaptive, bool guarded)
+    private CallPolicies(ParallelRunOptions options, AdaptiveController? adaptive, bool guarded, ItemRecords? records)
     {
+        Records = records ?? (options.NeedsRecords ? new ItemRecords(options.TimeProvider) : null);
         Starting = options.OnStartItemAsync;
         Completed = options.OnCompleteItemAsync;
         Adaptive = adaptive;
@@ -36,8 +37,8 @@ internal sealed class CallPolicies
         _hasBreaker = breaker is not null || options.CircuitBreakerByKey is not null;
         _breakerGroup = options.CircuitBreakerByKey?.Group;
         HasHooks = options.HasItemHooks;
-        IsSimple = !HasHooks && Adaptive is null && Guard.HasNoLeases && !options.HasKeys;
-        HasOnlyHooks = Guard.IsEmpty && !options.HasKeys && Adaptive is null && options.AttemptTimeout is null;
+        IsSimple = Records is null && !HasHooks && Adaptive is null && Guard.HasNoLeases && !options.HasKeys;
+        HasOnlyHooks = Records is null && Guard.IsEmpty && !options.HasKeys && Adaptive is null && options.AttemptTimeout is null;
     }
 
     /// <summary>The token of the run. A cancellation that comes from it says nothing about the called service.</summary>
@@ -47,6 +48,9 @@ internal sealed class CallPolicies
 
     /// <summary>Whether there are only hooks, and policies that act after a failure.</summary>
     public bool HasOnlyHooks { get; }
+
+    /// <summary>What the run remembers of its items while they are under way; null if nothing needs that.</summary>
+    public ItemRecords? Records { get; }
 
     /// <summary>Whether only a circuit breaker and our own rate limit wrap an attempt.</summary>
     public bool IsSimple { get; }
@@ -80,14 +84,15 @@ internal sealed class CallPolicies
     /// <summary>Whether the options have policies that wrap an attempt.</summary>
     public static bool AreSet(ParallelRunOptions options) =>
         options.CircuitBreaker is not null || options.SharedCircuitBreaker is not null || options.RateLimit is not null || options.SharedRateLimit is not null
-        || options.SharedConcurrencyLimit is not null || options.HasKeys || options.HasItemHooks;
+        || options.SharedConcurrencyLimit is not null || options.HasKeys || options.HasItemHooks || options.NeedsRecords;
 
     /// <summary>The policies of the options, or null if none wraps an attempt.</summary>
     /// <param name="options">The options.</param>
     /// <param name="adaptive">What moves the run's limit, or null.</param>
     /// <param name="guarded">Whether the run's items can be given up while they run.</param>
-    public static CallPolicies? Of(ParallelRunOptions options, AdaptiveController? adaptive, bool guarded) =>
-        AreSet(options) ? new CallPolicies(options, adaptive, guarded) : null;
+    /// <param name="records">The records of the run's items, if its sink uses them too.</param>
+    public static CallPolicies? Of(ParallelRunOptions options, AdaptiveController? adaptive, bool guarded, ItemRecords? records) =>
+        AreSet(options) ? new CallPolicies(options, adaptive, guarded, records) : null;
 
     /// <summary>The run has been made, and is about to start.</summary>
     public void Attach(Pump run)

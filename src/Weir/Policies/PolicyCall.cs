@@ -19,9 +19,10 @@ internal readonly struct PolicyCall<TItem, TResult>(
     public bool UsesInvokeInto => true;
 
     public PolicyPending<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken) =>
-        !policies.HasHooks ? Attempt(item, index, cancellationToken)
+        policies.Records is { } records ? new(InvokeAllAsync(records.Begin(index), item, index, isFirst, cancellationToken))
+        : !policies.HasHooks ? Attempt(item, index, null, cancellationToken)
         : policies.HasOnlyHooks ? new(InvokeHooked(item, index, isFirst, cancellationToken))
-        : new(InvokeAllAsync(item, index, isFirst, cancellationToken));
+        : new(InvokeAllAsync(null, item, index, isFirst, cancellationToken));
 
     /// <summary>
     /// Makes the call, as far as it gets without waiting, inside only hooks or only a circuit breaker and our own rate limit. Other calls go elsewhere.
@@ -87,7 +88,11 @@ internal readonly struct PolicyCall<TItem, TResult>(
         pending.Succeed(task.Result);
     }
 
-    public void GivenUp(long index) => policies.Places?.GivenUp(index);
+    public void GivenUp(TItem? item, long index)
+    {
+        policies.Places?.GivenUp(index);
+        policies.Records?.Begin(index);
+    }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void InvokeSlow(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
@@ -95,7 +100,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void EnterSlow(TItem item, CircuitTicket ticket, AttemptPhase next, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
-        pending = Attempt(item, next, ticket, cancellationToken);
+        pending = Attempt(item, next, ticket, null, cancellationToken);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void WaitSlow(ValueTask<TResult> task, CircuitTicket ticket, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
@@ -157,14 +162,14 @@ internal readonly struct PolicyCall<TItem, TResult>(
     }
 
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private async ValueTask<TResult> InvokeAllAsync(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
+    private async ValueTask<TResult> InvokeAllAsync(ItemRecord? record, TItem item, long index, bool isFirst, CancellationToken cancellationToken)
     {
         if (isFirst && policies.Starting is { } starting)
         {
             await policies.HookEndedAsync(policies.CallHook(starting, index)).ConfigureAwait(false);
         }
 
-        TResult result = await new PendingAwaiter<TResult, PolicyPending<TResult>>(Attempt(item, index, cancellationToken));
+        TResult result = await new PendingAwaiter<TResult, PolicyPending<TResult>>(Attempt(item, index, record, cancellationToken));
         if (policies.Completed is { } completed)
         {
             await policies.HookEndedAsync(policies.CallHook(completed, index)).ConfigureAwait(false);
@@ -174,24 +179,25 @@ internal readonly struct PolicyCall<TItem, TResult>(
     }
 
     /// <summary>One attempt, as far as it gets without waiting.</summary>
-    private PolicyPending<TResult> Attempt(TItem item, long index, CancellationToken cancellationToken) =>
-        keyed is not null ? new(AttemptByKeyAsync(keyed, item, index, cancellationToken))
-        : policies.Places is not null ? AttemptWithPlace(item, index, cancellationToken)
-        : Attempt(item, policies.Guard.TryEnter(out CircuitTicket ticket), ticket, cancellationToken);
+    private PolicyPending<TResult> Attempt(TItem item, long index, ItemRecord? record, CancellationToken cancellationToken) =>
+        keyed is not null ? new(AttemptByKeyAsync(keyed, item, index, record, cancellationToken))
+        : policies.Places is not null ? AttemptWithPlace(item, index, record, cancellationToken)
+        : Attempt(item, policies.Guard.TryEnter(out CircuitTicket ticket), ticket, record, cancellationToken);
 
     /// <summary>One attempt that needs a place of the concurrency limit.</summary>
     /// <exception cref="PlaceTakenException">The item has to wait for its place.</exception>
-    private PolicyPending<TResult> AttemptWithPlace(TItem item, long index, CancellationToken cancellationToken) =>
-        new(FinishAsync(policies.Guard, Enter(policies.Guard, index, cancellationToken), item, cancellationToken));
+    private PolicyPending<TResult> AttemptWithPlace(TItem item, long index, ItemRecord? record, CancellationToken cancellationToken) =>
+        new(FinishAsync(policies.Guard, Enter(policies.Guard, index, cancellationToken), item, record, cancellationToken));
 
     /// <summary>One attempt under the policies of its item's keys.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private async ValueTask<TResult> AttemptByKeyAsync(KeyedGuards<TItem> guards, TItem item, long index, CancellationToken cancellationToken)
+    private async ValueTask<TResult> AttemptByKeyAsync(
+        KeyedGuards<TItem> guards, TItem item, long index, ItemRecord? record, CancellationToken cancellationToken)
     {
         KeyedGuard keys = guards.Of(item);
         try
         {
-            return await FinishAsync(keys.Guard, Enter(keys.Guard, index, cancellationToken), item, cancellationToken).ConfigureAwait(false);
+            return await FinishAsync(keys.Guard, Enter(keys.Guard, index, cancellationToken), item, record, cancellationToken).ConfigureAwait(false);
         }
         finally
         {
@@ -229,7 +235,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
     /// <summary>One attempt from its next step on.</summary>
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly",
         Justification = "Consumed once: here when it has completed, else where the attempt goes on.")]
-    private PolicyPending<TResult> Attempt(TItem item, AttemptPhase next, CircuitTicket ticket, CancellationToken cancellationToken)
+    private PolicyPending<TResult> Attempt(TItem item, AttemptPhase next, CircuitTicket ticket, ItemRecord? record, CancellationToken cancellationToken)
     {
         if (next != AttemptPhase.Call)
         {
@@ -246,12 +252,13 @@ internal readonly struct PolicyCall<TItem, TResult>(
                     Phase = AttemptPhase.RateLimit,
                     Ticket = ticket,
                     Entry = entry,
-                }, item, cancellationToken));
+                }, item, record, cancellationToken));
             }
 
             if (entry.Result is { } lease)
             {
-                return new(FinishAsync(policies.Guard, new Attempt { Phase = AttemptPhase.Call, Ticket = ticket, Lease = lease }, item, cancellationToken));
+                Attempt admitted = new() { Phase = AttemptPhase.Call, Ticket = ticket, Lease = lease };
+                return new(FinishAsync(policies.Guard, admitted, item, record, cancellationToken));
             }
         }
 
@@ -259,7 +266,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
         ValueTask<TResult> task;
         try
         {
-            task = Select(item, cancellationToken);
+            task = Select(item, record, cancellationToken);
         }
         catch (Exception e)
         {
@@ -277,14 +284,18 @@ internal readonly struct PolicyCall<TItem, TResult>(
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private ValueTask<TResult> Select(TItem item, CancellationToken cancellationToken) =>
-        attemptTimeout is null
+    private ValueTask<TResult> Select(TItem item, ItemRecord? record, CancellationToken cancellationToken)
+    {
+        record?.CountCall();
+        return attemptTimeout is null
             ? selector(item, cancellationToken)
             : attemptTimeout.ExecuteAsync(static (call, token) => call.selector(call.item, token), (selector, item), cancellationToken);
+    }
 
     /// <summary>The rest of an attempt that has to wait at the rate limit, or holds something until its call has ended.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private async ValueTask<TResult> FinishAsync(AttemptGuard guard, Attempt attempt, TItem item, CancellationToken cancellationToken)
+    private async ValueTask<TResult> FinishAsync(
+        AttemptGuard guard, Attempt attempt, TItem item, ItemRecord? record, CancellationToken cancellationToken)
     {
         bool onlyRate = attempt.Phase == AttemptPhase.RateLimit && guard.HasOnlyRateLimit;
         if (onlyRate)
@@ -309,7 +320,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
             TResult result;
             try
             {
-                result = await Select(item, cancellationToken).ConfigureAwait(false);
+                result = await Select(item, record, cancellationToken).ConfigureAwait(false);
             }
             catch (Exception e)
             {

@@ -30,6 +30,9 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
         TypedFallback<TResult>? fallback = options.OnFallback is { } set ? Fallback.For<TResult>(set) : null;
         bool waits = policies?.HasBreaker == true && options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen;
         waits |= policies?.Places is not null;
+
+        // With a recovery, the engine keeps the item, which the record of one that is given up needs.
+        waits |= policies?.Records is not null;
         return options.MaxRetries > 0 || (options.AttemptTimeout is not null && policies is null) || fallback is not null || waits
             ? new RunRecovery<TResult>(options, policies, fallback)
             : null;

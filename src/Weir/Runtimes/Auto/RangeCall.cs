@@ -16,7 +16,7 @@ internal readonly struct RangeCall<TItem, TResult> : ICall<ItemRange<TItem, TRes
         ItemRange<TItem, TResult> item, long index, bool isFirst, CancellationToken cancellationToken, ref RangePending<TItem, TResult> pending) =>
         pending = Invoke(item, index, isFirst, cancellationToken);
 
-    public void GivenUp(long index)
+    public void GivenUp(ItemRange<TItem, TResult>? item, long index)
     {
     }
 }

@@ -1,0 +1,22 @@
+using System.Collections.Concurrent;
+
+namespace Weir.Policies;
+
+/// <summary>The records of a run's items that have begun and have no outcome yet. Only for runs whose options ask for something that needs them.</summary>
+internal sealed class ItemRecords(TimeProvider time)
+{
+    private readonly ConcurrentDictionary<long, ItemRecord> _open = new();
+
+    /// <summary>The record of an item whose attempt begins, which is new if it is the first.</summary>
+    public ItemRecord Begin(long index) =>
+        _open.TryGetValue(index, out ItemRecord? record) ? record : _open.GetOrAdd(index, new ItemRecord(time.GetTimestamp()));
+
+    /// <summary>What the caller is told of an item that has its outcome now.</summary>
+    public ItemDetails DetailsOf(long index, Exception? error) =>
+        _open.TryGetValue(index, out ItemRecord? record)
+            ? new ItemDetails(index, record.Calls, time.GetElapsedTime(record.Started), error)
+            : new ItemDetails(index, 0, TimeSpan.Zero, error);
+
+    /// <summary>An item has its outcome.</summary>
+    public void End(long index) => _open.TryRemove(index, out _);
+}

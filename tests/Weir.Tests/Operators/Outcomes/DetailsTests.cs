@@ -1,0 +1,272 @@
+using System.Runtime.CompilerServices;
+using Weir.Resilience;
+using Weir.Tests.Operators.Support;
+
+namespace Weir.Tests.Operators.Outcomes;
+
+/// <summary>Do outcomes say which item it was, how often its call was made and how long it took, exactly, and only where somebody asks?</summary>
+public class DetailsTests
+{
+    private static readonly TimeSpan Second = TimeSpan.FromSeconds(1);
+
+    public static MatrixTheoryData<SourceKind, bool, ErrorMode> AnyKindWayAndMode() => new(Cases.Kinds, [false, true], Cases.Modes);
+
+    public static MatrixTheoryData<SourceKind, bool> AnyKindAndWay() => new(Cases.Kinds, [false, true]);
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [MemberData(nameof(AnyKindWayAndMode))]
+    public async Task Details_OfRetriedItems_CountEachCall(SourceKind kind, bool asStream, ErrorMode mode)
+    {
+        foreach (int limit in new[] { 1, 3, 200 })
+        {
+            int[] calls = new int[100];
+            ItemOutcome<int>[] outcomes = await RunAsync(
+                asStream,
+                TestSource.Of(kind, 100),
+                async (item, _) =>
+                {
+                    int call = Interlocked.Increment(ref calls[item]);
+                    if (item % 2 == 0)
+                    {
+                        await Task.Yield();
+                    }
+
+                    return (item % 5) switch
+                    {
+                        0 or 1 => item,
+                        2 => call == 1 ? throw new TimeoutException() : item,
+                        3 => throw new TimeoutException(),
+                        _ => throw new TestException("not transient"),
+                    };
+                },
+                new() { MaxDegreeOfParallelism = limit, ErrorMode = mode, MaxRetries = 2, BaseDelay = TimeSpan.Zero, IncludeDetails = true });
+
+            Assert.Equal(100, outcomes.Length);
+            int[] expected = [1, 1, 2, 3, 1];
+            Assert.All(outcomes.Index(), o => Assert.Equal((o.Index, expected[o.Index % 5]), ((int)o.Item.Details!.Index, o.Item.Details.Attempts)));
+            Assert.All(outcomes.Index(), o => Assert.Equal(calls[o.Index], o.Item.Details!.Attempts));
+            Assert.All(outcomes, static o => Assert.True(o.Details!.Duration >= TimeSpan.Zero));
+            Assert.All(outcomes.Index(), static o => Assert.Equal(o.Index % 5 < 3, o.Item.IsSuccess));
+            Assert.All(outcomes.Index(), static o => Assert.Equal(o.Index % 5 < 3 ? o.Index : 0, o.Item.ValueOrDefault));
+            Assert.Equal("not transient", outcomes[4].Error?.Message);
+            Assert.Throws<TestException>(() => outcomes[4].GetValueOrThrow());
+        }
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Duration_OfARetriedItem_HasItsWait(bool asStream)
+    {
+        ManualTimeProvider clock = new();
+        int calls = 0;
+        Task<ItemOutcome<int>[]> running = RunAsync(
+            asStream,
+            TestSource.Of(SourceKind.Array, 1),
+            (item, _) => ++calls == 1 ? throw new TimeoutException() : new(item),
+            new() { MaxRetries = 1, BaseDelay = Second, BackoffStrategy = BackoffStrategy.Exponential, TimeProvider = clock, IncludeDetails = true });
+        await Guard.UntilAsync(() => clock.NextDue == Second, "the wait for the second attempt");
+        clock.Advance(Second);
+
+        Assert.Equal(Second, (await running.WithinAsync())[0].Details!.Duration);
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Details_OfAnItemThatTimesOut_AreThoseOfThatMoment(bool asStream)
+    {
+        ManualTimeProvider clock = new();
+        using Gate never = new();
+        using Gate inside = new();
+        Task<ItemOutcome<int>[]> running = RunAsync(
+            asStream,
+            TestSource.Of(SourceKind.Array, 2),
+            async (item, _) =>
+            {
+                if (item == 1)
+                {
+                    inside.Open();
+                    await never.WaitAsync();
+                }
+
+                return item;
+            },
+            new() { PerItemTimeout = Second, TimeProvider = clock, IncludeDetails = true });
+        await inside.WaitAsync();
+        await clock.AdvanceUntilAsync(running, Second);
+
+        ItemOutcome<int>[] outcomes = await running.WithinAsync();
+        Assert.Equal([ItemStatus.Succeeded, ItemStatus.TimedOut], outcomes.Select(static o => o.Status));
+        Assert.Equal((1, 1), (outcomes[1].Details!.Index, outcomes[1].Details!.Attempts));
+        Assert.InRange(outcomes[1].Details!.Duration, Second, 2 * Second);
+        Assert.True(TimeoutFailure.Is(outcomes[1].Error));
+        never.Open();
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [MemberData(nameof(AnyKindAndWay))]
+    public async Task Details_OfAStoppedRun_AreThereForWhatNeverRan(SourceKind kind, bool asStream)
+    {
+        using Gate gate = new();
+        ConcurrencyProbe probe = new();
+        int[] calls = new int[50];
+        Task<ItemOutcome<int>[]> running = RunAsync(
+            asStream,
+            TestSource.Of(kind, 50),
+            async (item, token) =>
+            {
+                Interlocked.Increment(ref calls[item]);
+                using (probe.Enter())
+                {
+                    if (item == 1)
+                    {
+                        await gate.WaitAsync();
+                        throw new TestException("stop");
+                    }
+
+                    await (item == 0 ? Task.CompletedTask : Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token));
+                    return item;
+                }
+            },
+            new() { MaxDegreeOfParallelism = 3, OnErrorAsync = static (_, _) => new(false), IncludeDetails = true });
+        await probe.InsideAsync(3);
+        gate.Open();
+
+        ItemOutcome<int>[] outcomes = await running.WithinAsync();
+        Assert.All(outcomes.Index(), o => Assert.Equal((o.Index, calls[o.Index]), ((int)o.Item.Details!.Index, o.Item.Details.Attempts)));
+        Assert.All(outcomes.Where(static o => o.Status == ItemStatus.NotRun), static o => Assert.Equal(TimeSpan.Zero, o.Details!.Duration));
+        Assert.Equal(4, outcomes.Count(static o => o.Details!.Attempts == 1));
+    }
+
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task Details_OfARunThatItsCallerCancels_AreThereForAllItems()
+    {
+        using CancellationTokenSource caller = new();
+        ManualTimeProvider clock = new();
+        Task<ItemOutcome<int>[]> running = new[] { 0, 1, 2, 3 }.SelectParallelOutcomesAsync(
+            static (x, _) => x == 0 ? new ValueTask<int>(7) : throw new TimeoutException(),
+            new ParallelRunOptions
+            {
+                MaxDegreeOfParallelism = 1,
+                MaxRetries = 3,
+                TimeProvider = clock,
+                ReturnOutcomesOnCancellation = true,
+                IncludeDetails = true,
+            },
+            caller.Token);
+        await Guard.UntilAsync(() => clock.NextDue is not null, "the wait for a second attempt");
+        await caller.CancelAsync();
+
+        ItemOutcome<int>[] outcomes = await running.WithinAsync();
+        Assert.Equal([0L, 1, 2, 3], outcomes.Select(static o => o.Details!.Index));
+        Assert.All(outcomes, static o => Assert.Equal(o.Status == ItemStatus.NotRun ? 0 : 1, o.Details!.Attempts));
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [InlineData("circuit")]
+    [InlineData("rate")]
+    [InlineData("places")]
+    public async Task Attempts_OfItemsGivenUpWhileTheyWait_AreNone(string what)
+    {
+        ManualTimeProvider clock = new();
+        using CancellationTokenSource caller = new();
+        ParallelRunOptions options = new() { TimeProvider = clock, IncludeDetails = true, ReturnOutcomesOnCancellation = true };
+        CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 1, OpenTimeout = 60 * Second, TimeProvider = clock });
+        TokenBucket bucket = new(new RateLimitOptions { TokensPerSecond = 0.01, BurstCapacity = 1, TimeProvider = clock });
+        SharedConcurrencyLimit places = new(1);
+        if (what == "circuit")
+        {
+            Assert.True(breaker.TryEnter(out CircuitTicket ticket));
+            breaker.Failed(ticket);
+            options = options with { SharedCircuitBreaker = breaker, OpenCircuitMode = OpenCircuitMode.WaitForHalfOpen, PerItemTimeout = Second };
+        }
+        else if (what == "rate")
+        {
+            Assert.True(bucket.TryEnter());
+            options = options with { SharedRateLimit = bucket, PerItemTimeout = Second };
+        }
+        else
+        {
+            await places.EnterAsync(TestContext.Current.CancellationToken);
+            options = options with { SharedConcurrencyLimit = places };
+        }
+
+        Task<ItemOutcome<int>[]> running = new[] { 0, 1 }.SelectParallelOutcomesAsync(static (x, _) => new ValueTask<int>(x), options, caller.Token);
+        if (what == "places")
+        {
+            await Guard.UntilAsync(() => places.Waiting == 2, "the wait for places");
+            await caller.CancelAsync();
+        }
+        else
+        {
+            await clock.DriveAsync(running, 0.1 * Second);
+        }
+
+        ItemOutcome<int>[] outcomes = await running.WithinAsync();
+        Assert.All(outcomes, o => Assert.Equal(what == "places" ? ItemStatus.NotRun : ItemStatus.TimedOut, o.Status));
+        Assert.All(outcomes, static o => Assert.Equal(0, o.Details!.Attempts));
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Details_WithKeysHooksAndFallback_AreThoseOfTheItem(bool asStream)
+    {
+        ParallelRunOptions options = new()
+        {
+            MaxDegreeOfParallelism = 4,
+            MaxRetries = 1,
+            BaseDelay = TimeSpan.Zero,
+            OnFallback = Fallback.Of(static (index, _) => -index),
+            OnStartItemAsync = static async index =>
+            {
+                await Task.Yield();
+                if (index == 7)
+                {
+                    throw new TestException("start");
+                }
+            },
+            RateLimitByKey = RateLimits.ByKey(static (int x) => x % 3, new RateLimitOptions { TokensPerSecond = 1_000_000, BurstCapacity = 1_000 }),
+            IncludeDetails = true,
+        };
+        Func<int, CancellationToken, ValueTask<int>> selector = static (x, _) => x % 2 == 0 ? throw new TimeoutException() : new(x);
+        ItemOutcome<int>[] outcomes = new ItemOutcome<int>[60];
+        if (asStream)
+        {
+            await foreach ((int index, ItemOutcome<int> outcome) in
+                Enumerable.Range(0, 60).SelectParallelOutcomesStreamAsync(selector, static x => x % 5, options))
+            {
+                outcomes[index] = outcome;
+            }
+        }
+        else
+        {
+            outcomes = await Enumerable.Range(0, 60).SelectParallelOutcomesAsync(selector, static x => x % 5, options).WithinAsync();
+        }
+
+        Assert.All(outcomes.Index(), static o => Assert.Equal(
+            (o.Index, o.Index == 7 ? 0 : o.Index % 2 == 0 ? 2 : 1), ((int)o.Item.Details!.Index, o.Item.Details.Attempts)));
+        Assert.All(outcomes.Index(), static o => Assert.Equal(
+            o.Index == 7 ? 0 : o.Index % 2 == 0 ? -o.Index : o.Index, o.Item.ValueOrDefault));
+        Assert.Equal("start", outcomes[7].Error?.Message);
+    }
+
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task Details_ThatNobodyAsksFor_AreNullAndCostNoByte()
+    {
+        ItemOutcome<int>[] outcomes = await new[] { 1, 2 }.SelectParallelOutcomesAsync(static (x, _) => new ValueTask<int>(x)).WithinAsync();
+        Assert.All(outcomes, static o => Assert.Null(o.Details));
+        Assert.Null(default(ItemOutcome<int>).Details);
+        Assert.Equal(2 * Unsafe.SizeOf<nint>(), Unsafe.SizeOf<ItemOutcome<int>>());
+        Assert.Equal(3 * Unsafe.SizeOf<nint>(), Unsafe.SizeOf<ItemOutcome<string>>());
+    }
+
+    /// <summary>The outcomes in source order.</summary>
+    private static async Task<ItemOutcome<int>[]> RunAsync(
+        bool asStream, TestSource source, Func<int, CancellationToken, ValueTask<int>> selector, ParallelRunOptions options) =>
+        asStream
+            ? [.. (await OperatorRunner.GatherAsync(source.OutcomesStream(selector, options)).WithinAsync())
+                .OrderBy(static o => o.Index).Select(static o => o.Outcome)]
+            : await source.OutcomesAsync(selector, options).WithinAsync();
+}
