@@ -2,6 +2,7 @@ using System.Diagnostics;
 using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 using Weir.Core.Sources;
+using Weir.TestKit;
 
 namespace Weir.Core.Tests.Dispatch;
 
@@ -210,7 +211,7 @@ public class PumpTests
             return x;
         }, 4, executor);
         executor.RunOne();
-        FormatException error = await Assert.ThrowsAsync<FormatException>(() => run.Task.WaitAsync(TimeSpan.FromSeconds(10), TimeProvider.System));
+        FormatException error = await Assert.ThrowsAsync<FormatException>(() => run.Task.WithinAsync());
         Assert.Equal("two", error.Message);
 
         // The failure may come before the fourth has started.

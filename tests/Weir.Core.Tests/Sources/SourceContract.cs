@@ -1,6 +1,7 @@
 using System.Collections.Immutable;
 using System.Threading.Channels;
 using Weir.Core.Sources;
+using Weir.TestKit;
 
 namespace Weir.Core.Tests.Sources;
 
@@ -81,7 +82,7 @@ public abstract class SourceContract
                         break;
                 }
             }
-        }))).WaitAsync(TimeSpan.FromSeconds(15), TimeProvider.System);
+        }))).WithinAsync("the claims of all threads");
         Assert.All(claims, static n => Assert.Equal(1, n));
     }
 

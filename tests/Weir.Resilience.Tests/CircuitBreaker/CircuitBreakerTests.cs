@@ -322,7 +322,7 @@ public class CircuitBreakerTests
             OnStateChange = (_, _) =>
             {
                 // From another thread, because the lock would let the same one in.
-                done.SetResult(Task.Run(() => breaker!.RetryAfter > TimeSpan.Zero).Wait(5_000));
+                done.SetResult(Task.Run(() => breaker!.RetryAfter > TimeSpan.Zero).Wait(TimeSpan.FromSeconds(60)));
                 return default;
             },
         });

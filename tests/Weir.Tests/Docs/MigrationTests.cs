@@ -47,12 +47,12 @@ public class MigrationTests
 
                 return x;
             },
-            new ParallelRunOptions { TimeProvider = _time, MaxRetries = 100, BaseDelay = TimeSpan.Zero, AttemptTimeout = 5 * Second });
-        await _time.DriveAsync(run, Second);
+            new ParallelRunOptions { TimeProvider = _time, MaxRetries = 10_000, BaseDelay = TimeSpan.Zero, AttemptTimeout = 5 * Second });
+        await _time.PaceAsync(run, Second);
         Assert.Equal([7], await run);
 
         // The clock goes on while an attempt begins, so one more may run out of time.
-        Assert.InRange(attempts, 4, 101);
+        Assert.InRange(attempts, 4, 10_001);
     }
 
     [Fact(Timeout = 90_000)]

@@ -39,7 +39,7 @@ public sealed class ListenerDetectorTests
         _time.Advance(TimeSpan.FromTicks(1));
 
         await _prepared.Task;
-        Assert.True(SpinWait.SpinUntil(() => detector.IsPossible, 20_000));
+        await Guard.UntilAsync(() => detector.IsPossible, "that somebody may listen");
     }
 
     private static void Load(string name) => AssemblyBuilder.DefineDynamicAssembly(new AssemblyName(name), AssemblyBuilderAccess.Run);

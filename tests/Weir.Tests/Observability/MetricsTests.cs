@@ -108,7 +108,7 @@ public class MetricsTests
             _time.Advance(Second);
             sample = await NextAsync();
         }
-        while (sample.ActiveWorkers > 0 || sample.ThrottleEvents == 0);
+        while (sample.ActiveWorkers > 0 || sample.ThrottleEvents == sample.DrainEvents);
         Assert.InRange(sample.QueueDepth, 2, 3);
         Assert.Equal(sample.ThrottleEvents - 1, sample.DrainEvents);
         while (await stream.MoveNextAsync())
@@ -193,7 +193,7 @@ public class MetricsTests
         Task<List<int>> run = new[] { 1 }.SelectParallelAsync(
             static (x, _) => new ValueTask<int>(x),
             Options with { Metrics = new MetricsOptions { OnMetricsSample = _ => new ValueTask(never.Task), CallbackTimeout = 3 * Second } });
-        Assert.True(SpinWait.SpinUntil(() => _time.NextDue == 3 * Second, 10_000));
+        await Guard.UntilAsync(() => _time.NextDue == 3 * Second, "the timer of the callback");
         _time.Advance(2.9 * Second);
         Assert.False(run.IsCompleted);
         _time.Advance(0.1 * Second);

@@ -173,12 +173,12 @@ public class ProgressTests
         // Reports that are due meanwhile are left out, not queued up.
         _time.Advance(20 * Second);
         gate.Open();
-        WaitFor(26 * Second);
+        await WaitForAsync(26 * Second);
         _time.Advance(4.9 * Second);
         Assert.Equal(0, finals);
         _time.Advance(0.1 * Second);
-        Assert.True(SpinWait.SpinUntil(() => Volatile.Read(ref finals) == 1, 10_000));
-        WaitFor(31 * Second);
+        await Guard.UntilAsync(() => Volatile.Read(ref finals) == 1, "the last report");
+        await WaitForAsync(31 * Second);
         _time.Advance(4.9 * Second);
         Assert.False(run.IsCompleted);
         _time.Advance(0.1 * Second);
@@ -203,7 +203,7 @@ public class ProgressTests
                     },
                 },
             });
-        WaitFor(Second);
+        await WaitForAsync(Second);
         Assert.False(run.IsCompleted);
         _time.Advance(Second);
         Assert.Equal([1], await run);
@@ -226,7 +226,7 @@ public class ProgressTests
     }
 
     /// <summary>Waits until the next timer is the one for that time.</summary>
-    private void WaitFor(TimeSpan due) => Assert.True(SpinWait.SpinUntil(() => _time.NextDue == due, 10_000));
+    private Task WaitForAsync(TimeSpan due) => Guard.UntilAsync(() => _time.NextDue == due, $"a timer for {due}");
 
     private ValueTask<ProgressSnapshot> NextAsync() => _reports.Reader.ReadAsync(TestContext.Current.CancellationToken);
 }

@@ -123,7 +123,7 @@ public sealed class TracingTests : IDisposable
                 return new ValueTask<int>(never.Task);
             },
             new ParallelRunOptions { MaxDegreeOfParallelism = 2, PerItemTimeout = TimeSpan.FromSeconds(1), TimeProvider = time });
-        Assert.True(SpinWait.SpinUntil(() => Volatile.Read(ref begun) == 2, 10_000));
+        await Guard.UntilAsync(() => Volatile.Read(ref begun) == 2, "the begin of both items");
         while (!timed.IsCompleted)
         {
             time.Advance(TimeSpan.FromSeconds(1));

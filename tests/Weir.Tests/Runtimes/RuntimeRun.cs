@@ -84,12 +84,12 @@ internal static class RuntimeRun
 
     /// <summary>Checks that nobody holds a timer any more. The BCL's own waits let go of theirs a moment after they have ended.</summary>
     public static async Task AssertNoTimersAsync(this ManualTimeProvider clock) =>
-        Assert.True(clock.ArmedTimers == 0 || await UntilAsync(() => clock.ArmedTimers == 0, 5), $"{clock.ArmedTimers} timers are left.");
+        Assert.True(clock.ArmedTimers == 0 || await UntilAsync(() => clock.ArmedTimers == 0), $"{clock.ArmedTimers} timers are left.");
 
     /// <summary>Waits, on a thread of its own and for a bounded time, for something that real threads bring about.</summary>
-    public static Task<bool> UntilAsync(Func<bool> condition, int seconds = 20) =>
+    public static Task<bool> UntilAsync(Func<bool> condition) =>
         Task.Factory.StartNew(
-            () => SpinWait.SpinUntil(condition, TimeSpan.FromSeconds(seconds)),
+            () => SpinWait.SpinUntil(condition, TimeSpan.FromSeconds(60)),
             CancellationToken.None,
             TaskCreationOptions.LongRunning,
             TaskScheduler.Default);

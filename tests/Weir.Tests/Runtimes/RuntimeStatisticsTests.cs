@@ -68,7 +68,7 @@ public class RuntimeStatisticsTests
         gates[0].Open();
         await gates[1].ArrivedAsync(1);
         await clock.PassAsync(TimeSpan.FromSeconds(2), RuntimeRun.UntilAsync(() => runtime.Statistics is { AbandonedWorkers: 1, FailedOrCancelled: 1 }));
-        Assert.True(await RuntimeRun.UntilAsync(() => runtime.Statistics.InFlight == 1, 5), $"{runtime.Statistics}");
+        Assert.True(await RuntimeRun.UntilAsync(() => runtime.Statistics.InFlight == 1), $"{runtime.Statistics}");
         stuck.Open();
         gates[1].Open();
         RuntimeRun.AssertTimedOut((await call)[0]);

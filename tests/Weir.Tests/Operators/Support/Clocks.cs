@@ -24,6 +24,22 @@ internal static class Clocks
         }
     }
 
+    /// <summary>
+    /// Moves the clock, while somebody waits for it, until the task ends, with a few milliseconds between the steps: for attempts with a limit, which need
+    /// some steps of it, and are made again and again.
+    /// </summary>
+    public static Task PaceAsync(this ManualTimeProvider clock, Task task, TimeSpan step) => Guard.UntilAsync(
+        () =>
+        {
+            if (!task.IsCompleted && clock.ArmedTimers > 0)
+            {
+                clock.Advance(step);
+            }
+
+            return task.IsCompleted;
+        },
+        "the end of what the clock drives");
+
     /// <summary>Moves the clock, while somebody waits for it, until the task ends.</summary>
     /// <param name="clock">The clock.</param>
     /// <param name="task">The task.</param>
