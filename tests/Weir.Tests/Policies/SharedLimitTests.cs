@@ -9,7 +9,7 @@ public sealed class SharedLimitTests : IDisposable
     private readonly ManualTimeProvider _time = new();
     private readonly Gate _gate = new();
 
-    public static MatrixTheoryData<OperatorFamily, SourceKind, int> Grid { get; } = new(
+    public static PairwiseTheoryData<OperatorFamily, SourceKind, int> Grid { get; } = new(
         Enum.GetValues<OperatorFamily>(), [SourceKind.Array, SourceKind.Lazy, SourceKind.AsyncSuspending, SourceKind.Channel], [1, 3]);
 
     public static MatrixTheoryData<OperatorFamily, bool> Families { get; } = new(Enum.GetValues<OperatorFamily>(), [false, true]);

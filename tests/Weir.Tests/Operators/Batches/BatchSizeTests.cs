@@ -5,7 +5,7 @@ namespace Weir.Tests.Operators.Batches;
 /// <summary>Are batches exactly as large as asked for, in order, and the selector's own?</summary>
 public class BatchSizeTests
 {
-    public static MatrixTheoryData<SourceKind, int, int> Sizes() => new(Cases.Kinds, [0, 1, 9, 10, 11, 100], [1, 3, 10, int.MaxValue]);
+    public static PairwiseTheoryData<SourceKind, int, int> Sizes() => new(Cases.Kinds, [0, 1, 9, 10, 11, 100], [1, 3, 10, int.MaxValue]);
 
     [Theory(Timeout = Selectors.Timeout)]
     [MemberData(nameof(Sizes))]

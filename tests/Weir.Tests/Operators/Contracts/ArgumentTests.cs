@@ -22,7 +22,7 @@ public class ArgumentTests
         ["mode -1"] = (new() { ErrorMode = (ErrorMode)(-1) }, nameof(ParallelRunOptions.ErrorMode)),
     };
 
-    public static MatrixTheoryData<OperatorFamily, SourceKind, string> WrongOptions() => new(Cases.Families, Overloads, Wrong.Keys);
+    public static PairwiseTheoryData<OperatorFamily, SourceKind, string> WrongOptions() => new(Cases.Families, Overloads, Wrong.Keys);
 
     public static MatrixTheoryData<OperatorFamily, SourceKind> Calls() => new(Cases.Families, Overloads);
 

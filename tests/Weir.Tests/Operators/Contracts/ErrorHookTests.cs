@@ -8,7 +8,7 @@ public class ErrorHookTests
 {
     private static readonly ErrorMode[] Continuing = [ErrorMode.CollectAndContinue, ErrorMode.BestEffort];
 
-    public static MatrixTheoryData<OperatorFamily, SourceKind, ErrorMode> ContinuingModes() => new(Cases.Families, Cases.Kinds, Continuing);
+    public static PairwiseTheoryData<OperatorFamily, SourceKind, ErrorMode> ContinuingModes() => new(Cases.Families, Cases.Kinds, Continuing);
 
     [Theory(Timeout = Selectors.Timeout)]
     [MemberData(nameof(ContinuingModes))]

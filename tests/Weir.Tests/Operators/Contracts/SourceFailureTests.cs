@@ -7,7 +7,7 @@ public class SourceFailureTests
 {
     private static readonly SourceKind[] Disposable = [.. Cases.Recorded.Except([SourceKind.Channel])];
 
-    public static MatrixTheoryData<OperatorFamily, SourceKind, ErrorMode> DisposableModes() => new(Cases.Families, Disposable, Cases.Modes);
+    public static PairwiseTheoryData<OperatorFamily, SourceKind, ErrorMode> DisposableModes() => new(Cases.Families, Disposable, Cases.Modes);
 
     [Theory(Timeout = Selectors.Timeout)]
     [MemberData(nameof(Cases.AllRecordedModes), MemberType = typeof(Cases))]

@@ -104,7 +104,7 @@ public class PauseHookTests
         Assert.False(await stream.MoveNextAsync().WithinAsync());
     }
 
-    public static MatrixTheoryData<OperatorFamily, ErrorMode, bool> ThrowingHooks() => new(Cases.Streams, Cases.Modes, [false, true]);
+    public static PairwiseTheoryData<OperatorFamily, ErrorMode, bool> ThrowingHooks() => new(Cases.Streams, Cases.Modes, [false, true]);
 
     [Theory(Timeout = Selectors.Timeout)]
     [MemberData(nameof(ThrowingHooks))]

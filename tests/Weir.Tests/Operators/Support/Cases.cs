@@ -30,15 +30,15 @@ public static class Cases
 
     public static MatrixTheoryData<OperatorFamily, SourceKind> UnboundedFewStreams() => new(Streams, [SourceKind.Lazy, SourceKind.AsyncSuspending]);
 
-    public static MatrixTheoryData<OperatorFamily, SourceKind, ErrorMode> AllModes() => new(Families, Kinds, Modes);
+    public static PairwiseTheoryData<OperatorFamily, SourceKind, ErrorMode> AllModes() => new(Families, Kinds, Modes);
 
     public static MatrixTheoryData<OperatorFamily, SourceKind> AllThrowing() => new(Throwing, Kinds);
 
     public static MatrixTheoryData<OperatorFamily, SourceKind> AllRecorded() => new(Families, Recorded);
 
-    public static MatrixTheoryData<OperatorFamily, SourceKind, ErrorMode> AllRecordedModes() => new(Families, Recorded, Modes);
+    public static PairwiseTheoryData<OperatorFamily, SourceKind, ErrorMode> AllRecordedModes() => new(Families, Recorded, Modes);
 
-    public static MatrixTheoryData<OperatorFamily, SourceKind, ErrorMode> AllUnboundedModes() => new(Families, Unbounded, Modes);
+    public static PairwiseTheoryData<OperatorFamily, SourceKind, ErrorMode> AllUnboundedModes() => new(Families, Unbounded, Modes);
 
     public static MatrixTheoryData<OperatorFamily, SourceKind> AllStreams() => new(Streams, Kinds);
 
