@@ -69,8 +69,25 @@ internal static class OperatorPump
         ItemRecords records,
         RunRecovery<TResult>? recovery,
         RunTrace? trace)
-        where TSink : struct, ISink<TResult> =>
-        MakeWithPolicies(source, selector, new RecordedSink<TResult, TSink>(sink, records), options, settings, policies, recovery, trace);
+        where TSink : struct, ISink<TResult>
+    {
+        policies.ItemHooks = HookCalls<TItem>.Of(options);
+        if (policies.ItemHooks is { HasError: true } hooks)
+        {
+            records.KeepsFailed = true;
+            settings = settings with { OnError = ErrorHook(settings.OnError, hooks, records) };
+        }
+
+        return MakeWithPolicies(source, selector, new RecordedSink<TResult, TSink>(sink, records), options, settings, policies, recovery, trace);
+    }
+
+    private static Func<long, Exception, ValueTask<bool>> ErrorHook(Func<long, Exception, ValueTask<bool>>? first, HookCalls hooks, ItemRecords records) =>
+        async (index, error) =>
+        {
+            ItemRecord? record = records.TakeFailed(index);
+            bool goesOn = first is null || await first(index, error).ConfigureAwait(false);
+            return record is null ? goesOn : await hooks.ErrorAsync(record, index, error).ConfigureAwait(false) && goesOn;
+        };
 
     private static Pump MakeWithPolicies<TItem, TResult, TSink>(
         Source<TItem> source,

@@ -18,7 +18,7 @@ internal static partial class OperatorRun
         [CallerMemberName] string operation = "")
     {
         Fallback.Check<TResult>(options.OnFallback);
-        CheckKeys<TItem>(options);
+        CheckItems<TItem>(options);
         if (cancellationToken.IsCancellationRequested && !options.ReturnOutcomesOnCancellation)
         {
             return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
@@ -97,7 +97,7 @@ internal static partial class OperatorRun
         [CallerMemberName] string operation = "")
     {
         Fallback.Check<TResult>(options.OnFallback);
-        CheckKeys<TItem>(options);
+        CheckItems<TItem>(options);
         return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
             options.AdaptiveConcurrency?.MaxConcurrency ?? options.MaxDegreeOfParallelism,
             options.ChannelCapacity,

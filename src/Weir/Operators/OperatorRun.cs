@@ -18,7 +18,7 @@ internal static partial class OperatorRun
         [CallerMemberName] string operation = "")
     {
         Fallback.Check<TResult>(options.OnFallback);
-        CheckKeys<TItem>(options);
+        CheckItems<TItem>(options);
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled<List<TResult>>(cancellationToken);
@@ -93,7 +93,7 @@ internal static partial class OperatorRun
         [CallerMemberName] string operation = "")
     {
         Fallback.ThrowIfSet(options.OnFallback, "an action");
-        CheckKeys<TItem>(options);
+        CheckItems<TItem>(options);
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled(cancellationToken);
@@ -147,7 +147,7 @@ internal static partial class OperatorRun
         [CallerMemberName] string operation = "")
     {
         Fallback.Check<TResult>(options.OnFallback);
-        CheckKeys<TItem>(options);
+        CheckItems<TItem>(options);
         return new PumpStream<TResult>(
             options.AdaptiveConcurrency?.MaxConcurrency ?? options.MaxDegreeOfParallelism,
             options.ChannelCapacity,
@@ -250,14 +250,21 @@ internal static partial class OperatorRun
             ? OperatorPump.Make(source, selector, new LaneSink<TResult, TSink>(sink, lanes), options, settings, trace, records)
             : OperatorPump.Make(source, selector, sink, options, settings, trace, records);
 
-    // What checks keys is loaded only where there are some.
-    private static void CheckKeys<TItem>(ParallelRunOptions options)
+    // What checks keys and hooks is loaded only where there are some.
+    private static void CheckItems<TItem>(ParallelRunOptions options)
     {
         if (options.HasKeys)
         {
             KeyedGuards<TItem>.Check(options);
         }
+
+        if (options.Hooks is not null)
+        {
+            CheckHooks<TItem>(options);
+        }
     }
+
+    private static void CheckHooks<TItem>(ParallelRunOptions options) => HookCalls<TItem>.Of(options);
 
     private static PumpSettings Settings(ParallelRunOptions options, ErrorMode errorMode) =>
         options.AdaptiveConcurrency is { } adaptive

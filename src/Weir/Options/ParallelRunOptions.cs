@@ -215,6 +215,13 @@ public sealed record ParallelRunOptions
     /// <value><see langword="null"/>, the default, for none.</value>
     public MetricsOptions? Metrics { get; init; }
 
+    /// <summary>
+    /// Hooks that get the item itself, the attempt and the exception: <c>new ItemHooks&lt;T&gt; { OnRetryAsync = attempt => … }</c> for items of type T.
+    /// </summary>
+    /// <value><see langword="null"/>, the default, for none. They must be those of the operator's items.</value>
+    /// <remarks>The run remembers its items while they are under way, which costs some 150 bytes per item.</remarks>
+    public ItemHooks? Hooks { get; init; }
+
     /// <summary>The clock for time limits, delays and reports.</summary>
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
@@ -223,7 +230,7 @@ public sealed record ParallelRunOptions
     internal bool HasItemHooks => OnStartItemAsync is not null || OnCompleteItemAsync is not null;
 
     /// <summary>Whether the run has to remember its items while they are under way.</summary>
-    internal bool NeedsRecords => IncludeDetails;
+    internal bool NeedsRecords => IncludeDetails || Hooks is not null;
 
     /// <summary>Whether a policy depends on the item.</summary>
     internal bool HasKeys => CircuitBreakerByKey is not null || ConcurrencyLimitByKey is not null || RateLimitByKey is not null;

@@ -52,6 +52,9 @@ internal sealed class CallPolicies
     /// <summary>What the run remembers of its items while they are under way; null if nothing needs that.</summary>
     public ItemRecords? Records { get; }
 
+    /// <summary>The hooks that get items, once the run is made; null if there are none.</summary>
+    public HookCalls? ItemHooks { get; set; }
+
     /// <summary>Whether only a circuit breaker and our own rate limit wrap an attempt.</summary>
     public bool IsSimple { get; }
 

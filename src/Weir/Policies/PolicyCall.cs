@@ -19,7 +19,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
     public bool UsesInvokeInto => true;
 
     public PolicyPending<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken) =>
-        policies.Records is { } records ? new(InvokeAllAsync(records.Begin(index), item, index, isFirst, cancellationToken))
+        policies.Records is { } records ? new(InvokeAllAsync(records.Begin(index, item), item, index, isFirst, cancellationToken))
         : !policies.HasHooks ? Attempt(item, index, null, cancellationToken)
         : policies.HasOnlyHooks ? new(InvokeHooked(item, index, isFirst, cancellationToken))
         : new(InvokeAllAsync(null, item, index, isFirst, cancellationToken));
@@ -91,7 +91,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
     public void GivenUp(TItem? item, long index)
     {
         policies.Places?.GivenUp(index);
-        policies.Records?.Begin(index);
+        policies.Records?.Begin(index, item!);
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
@@ -164,15 +164,27 @@ internal readonly struct PolicyCall<TItem, TResult>(
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     private async ValueTask<TResult> InvokeAllAsync(ItemRecord? record, TItem item, long index, bool isFirst, CancellationToken cancellationToken)
     {
+        HookCalls<TItem>? hooks = record is null ? null : (HookCalls<TItem>?)policies.ItemHooks;
+        record?.BeginAttempt();
         if (isFirst && policies.Starting is { } starting)
         {
             await policies.HookEndedAsync(policies.CallHook(starting, index)).ConfigureAwait(false);
+        }
+
+        if (isFirst && hooks is not null)
+        {
+            await hooks.StartAsync(policies, record!, item, index).ConfigureAwait(false);
         }
 
         TResult result = await new PendingAwaiter<TResult, PolicyPending<TResult>>(Attempt(item, index, record, cancellationToken));
         if (policies.Completed is { } completed)
         {
             await policies.HookEndedAsync(policies.CallHook(completed, index)).ConfigureAwait(false);
+        }
+
+        if (hooks is not null)
+        {
+            await hooks.CompleteAsync(policies, record!, item, index).ConfigureAwait(false);
         }
 
         return result;

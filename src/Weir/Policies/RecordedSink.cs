@@ -25,7 +25,7 @@ internal readonly struct RecordedSink<TResult, TSink>(TSink inner, ItemRecords r
     public void Unsuccessful(long index, ItemStatus status, Exception? error)
     {
         _inner.Unsuccessful(index, status, error);
-        records.End(index);
+        records.End(index, status);
     }
 
     public void Complete(RunEnd end) => _inner.Complete(end);

@@ -75,6 +75,16 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
                     await retrying(index, call.Attempt, call.Error).ConfigureAwait(false);
                 }
 
+                if (_policies?.Records?.Find(call.Index) is { } record)
+                {
+                    if (_policies.ItemHooks is { } hooks)
+                    {
+                        await hooks.RetryAsync(record, call.Index, call.Error).ConfigureAwait(false);
+                    }
+
+                    record.Retries(call.Attempt);
+                }
+
                 return Recovery<TResult>.Retry(delay);
             }
         }
