@@ -5,7 +5,7 @@ namespace Weir;
 /// name in <see cref="ParallelRunOptions"/>, which get the index. If both are set, those are called first.
 /// </summary>
 /// <typeparam name="TItem">
-/// The type of the operator's items; for operators over batches, <see cref="IReadOnlyList{T}"/> of it. An operator over items of another type refuses the hooks.
+/// The type of the operator's items; for operators over batches, <see cref="IReadOnlyList{T}"/> of it. Operators over items of another type refuse the hooks.
 /// </typeparam>
 /// <remarks>The hooks are called from several threads at once.</remarks>
 public sealed record ItemHooks<TItem> : ItemHooks

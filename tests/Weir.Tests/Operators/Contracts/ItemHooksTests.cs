@@ -72,7 +72,13 @@ public class ItemHooksTests
     {
         foreach (bool later in new[] { false, true })
         {
-            ParallelRunOptions options = new() { ErrorMode = ErrorMode.CollectAndContinue, MaxRetries = 2, BaseDelay = TimeSpan.Zero, MaxDegreeOfParallelism = 2 };
+            ParallelRunOptions options = new()
+            {
+                ErrorMode = ErrorMode.CollectAndContinue,
+                MaxRetries = 2,
+                BaseDelay = TimeSpan.Zero,
+                MaxDegreeOfParallelism = 2,
+            };
             int[] ofItems = new int[8];
             int[] ofIndices = new int[8];
             string byItem = await FailuresAsync(options with { Hooks = Throwing(which, later) }, ofItems);
