@@ -54,5 +54,11 @@ internal readonly struct AdaptivePendingNothing : IPending<Nothing>
         }
     }
 
+    public bool CanBeTask => false;
+
+    public void BecomeTask()
+    {
+    }
+
     public void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
 }

@@ -35,6 +35,12 @@ internal readonly struct AdaptivePendingResult<TResult> : IPending<TResult>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public TResult GetResult() => _controller is null ? _task.GetAwaiter().GetResult() : Measure();
 
+    public bool CanBeTask => false;
+
+    public void BecomeTask()
+    {
+    }
+
     public void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
 
     private TResult Measure()

@@ -9,6 +9,14 @@ internal interface IPending<out TResult>
 
     TResult GetResult();
 
+    /// <summary>Whether the call can be turned into one that waits for a task.</summary>
+    bool CanBeTask { get; }
+
+    /// <summary>
+    /// Makes it one that waits for a task, which calls back exactly once; a task source of the user need not. Costs nothing if it is one already.
+    /// </summary>
+    void BecomeTask();
+
     /// <summary>Calls back once, without the execution context and without a captured context.</summary>
     void OnCompleted(Action continuation);
 }

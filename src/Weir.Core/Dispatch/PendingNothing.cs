@@ -4,28 +4,32 @@ using Weir.Core.Sinks;
 namespace Weir.Core.Dispatch;
 
 /// <summary>A started call that ends without a result.</summary>
-internal readonly struct PendingNothing(ValueTask task) : IPending<Nothing>
+internal struct PendingNothing(ValueTask task) : IPending<Nothing>
 {
-    private readonly ValueTask _task = task;
+    private ValueTask _task = task;
 
-    public bool IsCompleted
+    public readonly bool IsCompleted
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
         get => _task.IsCompleted;
     }
 
-    public bool IsCompletedSuccessfully
+    public readonly bool IsCompletedSuccessfully
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
         get => _task.IsCompletedSuccessfully;
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public Nothing GetResult()
+    public readonly Nothing GetResult()
     {
         _task.GetAwaiter().GetResult();
         return default;
     }
 
-    public void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
+    public readonly void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
+
+    public readonly bool CanBeTask => true;
+
+    public void BecomeTask() => _task = new ValueTask(_task.AsTask());
 }

@@ -3,24 +3,28 @@ using System.Runtime.CompilerServices;
 namespace Weir.Core.Dispatch;
 
 /// <summary>A started call that ends with a result.</summary>
-internal readonly struct PendingResult<TResult>(ValueTask<TResult> task) : IPending<TResult>
+internal struct PendingResult<TResult>(ValueTask<TResult> task) : IPending<TResult>
 {
-    private readonly ValueTask<TResult> _task = task;
+    private ValueTask<TResult> _task = task;
 
-    public bool IsCompleted
+    public readonly bool IsCompleted
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
         get => _task.IsCompleted;
     }
 
-    public bool IsCompletedSuccessfully
+    public readonly bool IsCompletedSuccessfully
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
         get => _task.IsCompletedSuccessfully;
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public TResult GetResult() => _task.GetAwaiter().GetResult();
+    public readonly TResult GetResult() => _task.GetAwaiter().GetResult();
 
-    public void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
+    public readonly void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
+
+    public readonly bool CanBeTask => true;
+
+    public void BecomeTask() => _task = new ValueTask<TResult>(_task.AsTask());
 }

@@ -240,6 +240,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
                 worker.AddTo(ref sample);
             }
 
+            AddParkedTo(ref sample);
             sample.Delayed = _delayed;
             sample.Cancelled = Volatile.Read(ref _cancelledItems);
             sample.TimedOut = Volatile.Read(ref _timedOutItems);

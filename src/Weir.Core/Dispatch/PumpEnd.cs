@@ -65,7 +65,7 @@ internal abstract partial class Pump
     /// <summary>Whether the run ends with this change. Workers that wait for a thread hold no item, so the run does not wait for them.</summary>
     private bool TryFinishNeedsLock()
     {
-        if (_finished || _live > _queued || !(_over || (IsExhausted && _delayed == 0)))
+        if (_finished || _live > _queued || ParkedCount != 0 || !(_over || (IsExhausted && _delayed == 0)))
         {
             return false;
         }
@@ -91,6 +91,18 @@ internal abstract partial class Pump
             _over = true;
             finish = TryFinishNeedsLock();
             return true;
+        }
+    }
+
+    private void FinishOn(bool ownThread)
+    {
+        if (ownThread)
+        {
+            Finish();
+        }
+        else
+        {
+            FinishOnThePool();
         }
     }
 

@@ -96,14 +96,7 @@ internal abstract partial class Pump
 
         if (finish)
         {
-            if (worker.IsOnOwnThread)
-            {
-                Finish();
-            }
-            else
-            {
-                FinishOnThePool();
-            }
+            FinishOn(worker.IsOnOwnThread);
         }
 
         return true;
@@ -148,6 +141,19 @@ internal abstract partial class Pump
             return null;
         }
 
+        PumpWorker worker = TakeIdleNeedsLock();
+        _live++;
+        if (queued)
+        {
+            worker.IsQueued = true;
+            _queued++;
+        }
+
+        return worker;
+    }
+
+    private PumpWorker TakeIdleNeedsLock()
+    {
         PumpWorker? worker = _idle;
         if (worker is null)
         {
@@ -159,13 +165,6 @@ internal abstract partial class Pump
         {
             _idle = worker.NextIdle;
             worker.NextIdle = null;
-        }
-
-        _live++;
-        if (queued)
-        {
-            worker.IsQueued = true;
-            _queued++;
         }
 
         return worker;

@@ -30,6 +30,8 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         Source = source;
         TakesTurns = source.TakesTurns;
         Keepable = IsGuarded || recovery is not null || WatchesPauses || call.UsesInvokeInto ? null : source as OneByOneSource<TItem>;
+        Parks = default(TPending).CanBeTask && !IsGuarded && recovery is null && !WatchesPauses && settings.Adaptive is null && settings.OnLook is null
+            && source is IndexedSource<TItem> && source.KnownCount <= settings.Limit;
         Call = call;
         Sink = sink;
         source.CancellationToken = Token;
@@ -66,6 +68,26 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
     protected override void Complete(CancellationToken? cancelledBy, FailureLog? failures) =>
         Sink.Complete(new RunEnd(cancelledBy, failures, Source.NextIndex, Source.LeftOver()));
+
+    public override void EndParked(ParkedCall call)
+    {
+        bool ownThread = call.IsOnOwnThread;
+        long index = call.Index;
+        TPending pending = ((ParkedCall<TResult, TPending>)call).Take();
+        try
+        {
+            Sink.Succeeded(index, pending.GetResult());
+        }
+        catch (Exception e)
+        {
+            var worker = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)TakeOverParked();
+            worker.IsOnOwnThread = ownThread;
+            worker.FailParked(index, e);
+            return;
+        }
+
+        ParkedSucceeded(ownThread);
+    }
 
     protected override void CompleteBroken(Exception error) => Sink.Complete(RunEnd.Broken(error));
 

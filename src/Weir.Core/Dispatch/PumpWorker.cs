@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using System.Runtime.CompilerServices;
 using Weir.Core.Metering;
 
 namespace Weir.Core.Dispatch;
@@ -8,10 +7,8 @@ namespace Weir.Core.Dispatch;
 /// One worker of a run: a hand-written state machine, which is its own work item and keeps one continuation for its lifetime. It
 /// therefore costs nothing per item, can rest in a list while it has nothing to do, and can be given up from outside.
 /// </summary>
-internal abstract class PumpWorker : IThreadPoolWorkItem
+internal abstract class PumpWorker : PumpWork
 {
-    private Action? _continuation;
-
     /// <summary>The next in the list of all workers of the run.</summary>
     public PumpWorker? NextCreated;
 
@@ -24,27 +21,8 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
     /// <summary>Whether a thread is inside this worker. A hint for the stall watch, which reads it without a lock.</summary>
     public bool IsExecuting;
 
-    /// <summary>Whether the thread inside this worker was started for the run, rather than having come to complete an item.</summary>
-    public bool IsOnOwnThread;
-
     /// <summary>How often the worker claimed. Written by the worker alone.</summary>
     public abstract long Claims { get; }
-
-    protected abstract Pump Run { get; }
-
-    protected Action Continuation => _continuation ??= Resume;
-
-    /// <summary>Runs on a thread of the executor, for a start or after a suspension that ended elsewhere.</summary>
-    void IThreadPoolWorkItem.Execute()
-    {
-        if (IsQueued && !Run.TryEnter(this))
-        {
-            return;
-        }
-
-        IsOnOwnThread = true;
-        Work();
-    }
 
     public abstract void AddTo(ref RunSample sample);
 
@@ -73,39 +51,13 @@ internal abstract class PumpWorker : IThreadPoolWorkItem
     /// <returns>Whether the worker waits, so that its thread is free to run another one.</returns>
     protected abstract bool Step();
 
-    private void Resume()
-    {
-        // A completion that runs its continuations inline can nest items to any depth.
-        IsOnOwnThread = false;
-        if (Run.Settings.Executor.CanRunOnCurrentThread && RuntimeHelpers.TryEnsureSufficientExecutionStack())
-        {
-            Work();
-        }
-        else
-        {
-            Run.Settings.Executor.Queue(this);
-        }
-    }
+    protected sealed override bool MayEnter() => !IsQueued || Run.TryEnter(this);
 
-    private void Work()
+    protected sealed override void Drive()
     {
-        ExecutionContext? context = Run.Context;
-        if (context is null)
-        {
-            Drive(this);
-        }
-        else
-        {
-            ExecutionContext.Run(context, Drive, this);
-        }
-    }
-
-    private static void Drive(object? state)
-    {
-        var worker = (PumpWorker)state!;
-        Pump run = worker.Run;
-        bool ownThread = worker.IsOnOwnThread;
-        for (PumpWorker? current = worker; current is not null;)
+        Pump run = Run;
+        bool ownThread = IsOnOwnThread;
+        for (PumpWorker? current = this; current is not null;)
         {
             current.IsExecuting = true;
             current.IsOnOwnThread = ownThread;

@@ -11,7 +11,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     // For the item whose call is running, if the run has a recovery that may need the item again.
     private TItem? _item;
     private Repetition? _repetition;
-    private long _retries;
+    private int _retries;
 
     /// <summary>Remembers the item, together with its repetition.</summary>
     private void Keep(TItem item)
@@ -39,12 +39,12 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// </summary>
     private StepResult EndTaskWait()
     {
-        if (_awaitedTask!.Exception?.InnerException is { } error)
+        if (((Task)_awaited!).Exception?.InnerException is { } error)
         {
             run.EngineFailed(error);
         }
 
-        _awaitedTask = null;
+        _awaited = null;
         return StepResult.Ready;
     }
 

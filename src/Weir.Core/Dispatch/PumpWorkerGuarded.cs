@@ -15,7 +15,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 {
     private readonly ItemGuard? _guard = run.IsGuarded ? new ItemGuard() : null;
 
-    public override void Retire()
+    private void RetireGuard()
     {
         if (_guard is not null)
         {

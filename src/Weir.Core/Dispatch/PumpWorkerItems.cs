@@ -97,8 +97,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                     Keep(items[position]);
                 }
 
-                GiveBackFrom(position + 1);
-                return WaitForCall();
+                return WaitForCall(position + 1);
             }
 
             if (sink.HasSlots)

@@ -15,10 +15,10 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     private Pace _pace;
     private Wait _wait;
 
-    // The call that the worker waits for, with its item's index; a hook or the handling of a failure.
+    // The call that the worker waits for, with its item's index; the task of a hook or of the handling of a failure, or the failure of a parked call.
     private TPending _pending;
     private long _index;
-    private Task? _awaitedTask;
+    private object? _awaited;
 
     private long _claims;
     private long _succeeded;
@@ -28,12 +28,15 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     // A reading worker has no item. A hint for statistics.
     private bool _reads;
 
-    private enum Wait
+    private enum Wait : byte
     {
         None = 0,
         Call,
         Claim,
         Task,
+
+        /// <summary>The worker has to record the failure of a parked call.</summary>
+        Failure,
 
         /// <summary>The worker replaces one that was given up, and has to record the outcome of its item.</summary>
         Handover,
@@ -60,6 +63,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         sample.Succeeded += _succeeded;
         sample.Unsuccessful += _unsuccessful;
         sample.Retries += _retries;
+        sample.InFlight += _parked?.Untold ?? 0;
         sample.InFlight += (_guard is null ? _wait == Wait.Call || (IsExecuting && !_reads) : _guard.IsInFlight) ? 1 : 0;
     }
 
@@ -77,6 +81,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     protected override void DropClaimed()
     {
         StopsExecuting();
+        TellParked();
         if (!_chunk.IsEmpty)
         {
             run.Source.GiveBack(_chunk.TakeRest(_chunk.Position));
@@ -106,6 +111,11 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             case Wait.Task:
                 _wait = Wait.None;
                 return EndTaskWait();
+            case Wait.Failure:
+                _wait = Wait.None;
+                var failure = (Exception)_awaited!;
+                _awaited = null;
+                return Fail(_index, ItemStatus.Failed, failure);
             case Wait.Handover:
                 _wait = Wait.None;
                 return TryMove(ItemGuard.Handed, ItemGuard.Idle) ? Fail(_index, ItemStatus.TimedOut, TakeHandedError()) : LeaveAsOrphan();
@@ -150,6 +160,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             if (_pace.Left <= 0 && !_pace.Measure(run, run.Settings.Executor.Quantum, run.TakesTurns) && run.Source.MayHaveMore)
             {
                 StopsExecuting();
+                TellParked();
                 run.Requeue(this);
                 return StepResult.Left;
             }
@@ -233,6 +244,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         _pace.Left = 0;
         _helper = true;
         StopsExecuting();
+        TellParked();
         if (run.TryLeave(this, reason))
         {
             return true;
@@ -278,6 +290,17 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
+    private StepResult WaitForCall(int next)
+    {
+        if (run.Parks)
+        {
+            return ParkCall(next);
+        }
+
+        GiveBackFrom(next);
+        return WaitForCall();
+    }
+
     private StepResult WaitForCall()
     {
         _pace.Reset();
@@ -301,7 +324,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// <summary>Waits for something other than the item's call. An exception from it is the engine's own fault and ends the run.</summary>
     private StepResult WaitForTask(Task task)
     {
-        _awaitedTask = task;
+        _awaited = task;
         if (task.IsCompleted)
         {
             return EndTaskWait();

@@ -42,6 +42,12 @@ internal struct PolicyPending<TResult> : IPending<TResult>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public readonly TResult GetResult() => _policies is null ? _task.GetAwaiter().GetResult() : Report(_policies);
 
+    public readonly bool CanBeTask => false;
+
+    public readonly void BecomeTask()
+    {
+    }
+
     public readonly void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
 
     /// <summary>Becomes a call that has ended and has been reported to the policies. Writes only the fields that record this.</summary>

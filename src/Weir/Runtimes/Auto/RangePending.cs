@@ -54,6 +54,12 @@ internal readonly struct RangePending<TItem, TResult> : IPending<ItemRange<TItem
         return _range;
     }
 
+    public bool CanBeTask => false;
+
+    public void BecomeTask()
+    {
+    }
+
     public void OnCompleted(Action continuation)
     {
         if (_waits)

@@ -1,0 +1,62 @@
+namespace Weir.Core.Dispatch;
+
+/// <content>Calls that have suspended and hold no worker. The run does not end before they have.</content>
+internal abstract partial class Pump
+{
+    private const long OneEnded = (1L << 32) - 1;
+
+    // In the lower half, how many calls are parked; in the upper half, how many have succeeded. Workers add what they have parked when they leave, calls
+    // subtract themselves when they end, so that each costs one atomic operation; the lower half may be below zero in between.
+    private long _parked;
+
+    /// <summary>Whether all items may be in flight at once, so that a call that suspends needs no worker.</summary>
+    public bool Parks;
+
+    private int ParkedCount => (int)Volatile.Read(ref _parked);
+
+    /// <summary>Adds calls that a worker has parked. Before the worker leaves or waits for a thread, because the run then no longer waits for it.</summary>
+    public void AddParked(int count) => Interlocked.Add(ref _parked, count);
+
+    /// <summary>Records the end of a parked call. Nothing of the call or its run may be used after that, unless the run waits for something else.</summary>
+    public abstract void EndParked(ParkedCall call);
+
+    /// <summary>Counts a parked call that has succeeded, and ends the run if it was the last one.</summary>
+    protected void ParkedSucceeded(bool isOnOwnThread)
+    {
+        if ((int)Interlocked.Add(ref _parked, OneEnded) != 0)
+        {
+            return;
+        }
+
+        bool finish;
+        using (_lock.Hold())
+        {
+            finish = TryFinishNeedsLock();
+        }
+
+        if (finish)
+        {
+            FinishOn(isOnOwnThread);
+        }
+    }
+
+    /// <summary>A worker for the failure of a parked call, which then no longer counts.</summary>
+    protected PumpWorker TakeOverParked()
+    {
+        using (_lock.Hold())
+        {
+            PumpWorker worker = TakeIdleNeedsLock();
+            _live++;
+            Interlocked.Decrement(ref _parked);
+            return worker;
+        }
+    }
+
+    private void AddParkedTo(ref Metering.RunSample sample)
+    {
+        long parked = Volatile.Read(ref _parked);
+        int count = (int)parked;
+        sample.InFlight += count;
+        sample.Succeeded += (parked - count) >> 32;
+    }
+}

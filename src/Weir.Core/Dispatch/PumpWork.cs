@@ -1,0 +1,63 @@
+using System.Runtime.CompilerServices;
+
+namespace Weir.Core.Dispatch;
+
+/// <summary>What a run continues on a thread: a worker, or a parked call. It is its own work item and keeps one continuation for its lifetime.</summary>
+internal abstract class PumpWork : IThreadPoolWorkItem
+{
+    private Action? _continuation;
+
+    /// <summary>Whether the thread inside was started for the run, rather than having come to complete an item.</summary>
+    public bool IsOnOwnThread;
+
+    protected abstract Pump Run { get; }
+
+    protected Action Continuation => _continuation ??= Resume;
+
+    /// <summary>Runs on a thread of the executor, for a start or after a suspension that ended elsewhere.</summary>
+    void IThreadPoolWorkItem.Execute()
+    {
+        if (MayEnter())
+        {
+            IsOnOwnThread = true;
+            Work();
+        }
+    }
+
+    /// <summary>Whether there is still anything to do for a thread that was called.</summary>
+    protected abstract bool MayEnter();
+
+    /// <summary>Does the work, on a thread that may do it and in the run's context. Another thread may have this object at the end of it.</summary>
+    protected abstract void Drive();
+
+    protected void Work()
+    {
+        // Most threads have no context but the one that most runs have.
+        ExecutionContext? context = Run.Context;
+        if (context is null || (RunsNoUserCode && ReferenceEquals(context, ExecutionContext.Capture())))
+        {
+            Drive();
+        }
+        else
+        {
+            ExecutionContext.Run(context, static work => ((PumpWork)work!).Drive(), this);
+        }
+    }
+
+    /// <summary>Whether the work cannot change the thread's context.</summary>
+    protected virtual bool RunsNoUserCode => false;
+
+    private void Resume()
+    {
+        // A completion that runs its continuations inline can nest items to any depth.
+        IsOnOwnThread = false;
+        if (Run.Settings.Executor.CanRunOnCurrentThread && RuntimeHelpers.TryEnsureSufficientExecutionStack())
+        {
+            Work();
+        }
+        else
+        {
+            Run.Settings.Executor.Queue(this);
+        }
+    }
+}
