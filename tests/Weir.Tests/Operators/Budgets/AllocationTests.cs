@@ -44,6 +44,26 @@ public class AllocationTests
         AssertAtMost(4 * 1_024, bytes);
     }
 
+    [Theory(Timeout = Selectors.Timeout)]
+    [InlineData(1)]
+    [InlineData(20)]
+    [InlineData(100)]
+    public async Task List_SuspendingItemsThatMayAllRun_CostsOneSmallRun(int count)
+    {
+        int[] items = [.. Enumerable.Range(0, count)];
+        ParallelRunOptions options = new() { MaxDegreeOfParallelism = 100 };
+        long alone = await BytesAsync(100, async () =>
+        {
+            foreach (int item in items)
+            {
+                await Selectors.TwiceAfterYield(item, default);
+            }
+        });
+
+        // Nothing for each item but its own state machine and its result.
+        AssertAtMost(alone + ListBytes(count) + 1_024, await BytesAsync(200, () => items.SelectParallelAsync(Selectors.TwiceAfterYield, options)));
+    }
+
     [Fact(Timeout = Selectors.Timeout)]
     public async Task List_YieldingItems_AddNothingToTheSelectorsOwnStateMachine()
     {

@@ -1,0 +1,268 @@
+using System.Runtime.CompilerServices;
+using System.Threading.Tasks.Sources;
+using Weir.Core.Dispatch;
+using Weir.Core.Metering;
+using Weir.Core.Sinks;
+using Weir.Core.Sources;
+using Weir.TestKit;
+
+namespace Weir.Core.Tests.Dispatch;
+
+/// <summary>Calls that have suspended in a run whose items may all be in flight: they hold no worker, and what they wait with is used again.</summary>
+public class ParkedCallTests
+{
+    [Theory(Timeout = 90_000)]
+    [InlineData(1)]
+    [InlineData(7)]
+    public async Task Suspension_OfCallsThatMayAllRun_HoldsNoWorker(int count)
+    {
+        ManualExecutor executor = new();
+        TaskCompletionSource<int>[] items = Pending(count);
+        TestRun<int, int> run = Run(count, (x, _) => new ValueTask<int>(items[x].Task), executor);
+        executor.RunAll();
+        Assert.Equal(0, run.Pump.Live);
+        Assert.Equal(count, run.Pump.Sample().InFlight);
+        for (int i = count - 1; i >= 0; i--)
+        {
+            Assert.False(run.Task.IsCompleted);
+            items[i].SetResult(i);
+            RunSample sample = run.Pump.Sample();
+            Assert.Equal(i, sample.InFlight);
+            Assert.Equal(count - i, sample.Succeeded);
+        }
+
+        Assert.Equal(Enumerable.Range(0, count), await run.Task.WithinAsync());
+    }
+
+    [Theory(Timeout = 90_000)]
+    [InlineData(ErrorMode.FailFast)]
+    [InlineData(ErrorMode.CollectAndContinue)]
+    [InlineData(ErrorMode.BestEffort)]
+    public async Task Failure_OfParkedCalls_IsThatOfTheirItems(ErrorMode mode)
+    {
+        ManualExecutor executor = new();
+        TaskCompletionSource<int>[] items = Pending(4);
+        List<long> reported = [];
+        TaskCompletionSource<bool> hook = new();
+        PumpSettings settings = Settings(executor) with
+        {
+            ErrorMode = mode,
+            OnError = (index, _) =>
+            {
+                reported.Add(index);
+                return new ValueTask<bool>(hook.Task);
+            },
+        };
+        TestRun<int, int> run = new TestRun<int, int>(
+            SourceOf.Enumerable([0, 1, 2, 3]), (x, _) => new ValueTask<int>(items[x].Task), settings).Start();
+        executor.RunAll();
+        items[2].SetException(new TestException("two"));
+        items[0].SetResult(0);
+        items[1].SetException(new TestException("one"));
+        items[3].SetResult(3);
+        executor.RunAll();
+        Assert.False(run.Task.IsCompleted, "A hook has not ended.");
+        RunSample sample = run.Pump.Sample();
+        Assert.Equal((2, 2), (sample.Succeeded, sample.Unsuccessful));
+        hook.SetResult(true);
+        executor.RunAll();
+        Task<List<int>> ended = run.Task.WithinAsync();
+        if (mode == ErrorMode.BestEffort)
+        {
+            Assert.Equal([0, 3], await ended);
+        }
+        else if (mode == ErrorMode.FailFast)
+        {
+            Assert.Equal("two", (await Assert.ThrowsAsync<TestException>(() => ended)).Message);
+        }
+        else
+        {
+            ItemsFailedException error = await Assert.ThrowsAnyAsync<ItemsFailedException>(() => ended);
+            Assert.Equal([1L, 2L], error.Failures.Select(static f => f.Index));
+        }
+
+        Assert.Equal(mode == ErrorMode.FailFast ? [2L] : [2L, 1L], reported);
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task Stop_WhileCallsAreParked_WaitsForTheirEnd()
+    {
+        ManualExecutor executor = new();
+        TaskCompletionSource<int>[] items = Pending(3);
+        using CancellationTokenSource cancel = new();
+        CancellationToken seen = default;
+        TestRun<int, int> run = new TestRun<int, int>(SourceOf.Enumerable([0, 1, 2]), (x, token) =>
+        {
+            seen = token;
+            return new ValueTask<int>(items[x].Task);
+        }, Settings(executor)).Start(cancel.Token);
+        executor.RunAll();
+        await cancel.CancelAsync();
+        Assert.True(seen.IsCancellationRequested);
+        items[0].SetResult(0);
+        items[1].SetCanceled(seen);
+        executor.RunAll();
+        Assert.False(run.Task.IsCompleted, "A call has not ended.");
+        items[2].SetException(new OperationCanceledException(seen));
+        executor.RunAll();
+        Assert.Equal(cancel.Token, (await Assert.ThrowsAnyAsync<OperationCanceledException>(() => run.Task.WithinAsync())).CancellationToken);
+        Assert.Equal(2, run.Pump.Sample().Cancelled);
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task TaskSource_CallsBackAgain_DoesNotTouchALaterRun()
+    {
+        ManualExecutor executor = new();
+        for (int round = 0; round < 20; round++)
+        {
+            Repeating[] sources = [.. Enumerable.Range(0, 5).Select(static x => new Repeating(x))];
+            TestRun<int, int> first = Run(5, (x, _) => new ValueTask<int>(sources[x], 0), executor);
+            executor.RunAll();
+            Array.ForEach(sources, static source => source.CallBack());
+            Assert.Equal(Enumerable.Range(0, 5), await first.Task.WithinAsync());
+
+            TaskCompletionSource<int>[] items = Pending(5);
+            TestRun<int, int> second = Run(5, (x, _) => new ValueTask<int>(items[x].Task), executor);
+            executor.RunAll();
+            Array.ForEach(sources, static source => source.CallBack());
+            Assert.Equal(5, second.Pump.Sample().InFlight);
+            for (int i = 0; i < 5; i++)
+            {
+                items[i].SetResult(i);
+            }
+
+            Assert.Equal(Enumerable.Range(0, 5), await second.Task.WithinAsync());
+        }
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task TaskSource_CannotBeWaitedFor_FailsItsItemAlone()
+    {
+        ManualExecutor executor = new();
+        TaskCompletionSource<int>[] items = Pending(3);
+        TestRun<int, int> run = new TestRun<int, int>(
+            SourceOf.Enumerable([0, 1, 2]),
+            (x, _) => x == 1 ? new ValueTask<int>(new Broken(), 0) : new ValueTask<int>(items[x].Task),
+            Settings(executor) with { ErrorMode = ErrorMode.BestEffort }).Start();
+        executor.RunAll();
+        Assert.Equal((2, 1), (run.Pump.Sample().InFlight, run.Pump.Sample().Unsuccessful));
+        items[0].SetResult(0);
+        items[2].SetResult(2);
+        Assert.Equal([0, 2], await run.Task.WithinAsync());
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task End_OfARun_LeavesNothingAliveInTheCalls()
+    {
+        (WeakReference result, Task ended) = RunWithAResult();
+        await ended.WithinAsync();
+        for (int i = 0; i < 10 && result.IsAlive; i++)
+        {
+            GC.Collect();
+            GC.WaitForPendingFinalizers();
+        }
+
+        Assert.False(result.IsAlive);
+    }
+
+    [Theory(Timeout = 90_000)]
+    [InlineData(1)]
+    [InlineData(2)]
+    [InlineData(3)]
+    public async Task Runs_AtTheSameTime_KeepTheirCallsApart(int seed)
+    {
+        // Each of them takes and gives back calls, with others in between, and every result says which run it belongs to.
+        await Task.WhenAll(Enumerable.Range(0, 6).Select(runner => Task.Run(async () =>
+        {
+            Random random = new((seed * 100) + runner);
+            for (int round = 0; round < 150; round++)
+            {
+                int own = (runner * 1_000_000) + (round * 1_000);
+                int count = random.Next(1, 40);
+                int[] kinds = [.. Enumerable.Range(0, count).Select(_ => random.Next(8))];
+                TestRun<int, int> run = new TestRun<int, int>(
+                    SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()),
+                    (x, _) => Call(own + x, kinds[x]),
+                    new PumpSettings { Limit = random.Next(Math.Max(1, count - 1), count + 3), ErrorMode = ErrorMode.BestEffort }).Start();
+                Assert.Equal(
+                    Enumerable.Range(0, count).Where(x => kinds[x] > 1).Select(x => own + x),
+                    await run.Task.WithinAsync());
+            }
+        })));
+    }
+
+    private static async ValueTask<int> Call(int value, int kind)
+    {
+        if (kind is 0 or 2)
+        {
+            return kind == 2 ? value : throw new TestException("at once");
+        }
+
+        await Task.Yield();
+        return kind == 1 ? throw new TestException("later") : value;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static (WeakReference Result, Task Ended) RunWithAResult()
+    {
+        ManualExecutor executor = new();
+        TaskCompletionSource<object>[] items = [new(), new()];
+        TestRun<int, object> run = new TestRun<int, object>(
+            SourceOf.Enumerable([0, 1]), (x, _) => new ValueTask<object>(items[x].Task), Settings(executor)).Start();
+        executor.RunAll();
+        object result = new();
+        items[0].SetResult(new object());
+        items[1].SetResult(result);
+
+        // Unlike the run's own task, this one keeps no results.
+        return (new WeakReference(result), run.Task.ContinueWith(static _ => { }, TaskScheduler.Default));
+    }
+
+    private static TaskCompletionSource<int>[] Pending(int count) => [.. Enumerable.Range(0, count).Select(static _ => new TaskCompletionSource<int>())];
+
+    private static PumpSettings Settings(Executor executor) => new() { Limit = 10, ErrorMode = ErrorMode.FailFast, Executor = executor };
+
+    private static TestRun<int, int> Run(int count, Func<int, CancellationToken, ValueTask<int>> selector, Executor executor) =>
+        new TestRun<int, int>(SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()), selector, Settings(executor)).Start();
+
+    /// <summary>A task source that breaks its contract: it calls its continuation as often as it is told to.</summary>
+    private sealed class Repeating(int result) : IValueTaskSource<int>
+    {
+        private Action<object?>? _continuation;
+        private object? _state;
+        private bool _ended;
+
+        public void CallBack()
+        {
+            _ended = true;
+            for (int i = 0; i < 2; i++)
+            {
+                try
+                {
+                    _continuation!(_state);
+                }
+                catch (ArgumentOutOfRangeException)
+                {
+                    // What the platform says to a task source that calls back again.
+                }
+            }
+        }
+
+        public int GetResult(short token) => result;
+
+        public ValueTaskSourceStatus GetStatus(short token) => _ended ? ValueTaskSourceStatus.Succeeded : ValueTaskSourceStatus.Pending;
+
+        public void OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
+            (_continuation, _state) = (continuation, state);
+    }
+
+    private sealed class Broken : IValueTaskSource<int>
+    {
+        public int GetResult(short token) => throw new TestException("result");
+
+        public ValueTaskSourceStatus GetStatus(short token) => ValueTaskSourceStatus.Pending;
+
+        public void OnCompleted(Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
+            throw new TestException("cannot wait");
+    }
+}
