@@ -2,12 +2,13 @@ using System.Text.RegularExpressions;
 
 namespace Weir.Docs.Tests;
 
-/// <summary>The pages of the repository: README and what is in docs, without the measured results, which programs write.</summary>
+/// <summary>The pages of the repository: README and what is in docs and samples, without the measured results, which programs write.</summary>
 internal static partial class DocPages
 {
     /// <summary>All of them, by their paths in the repository.</summary>
     public static IEnumerable<string> All() =>
-        Directory.EnumerateFiles(Path.Combine(Repository.Root, "docs"), "*.md", SearchOption.AllDirectories)
+        new[] { "docs", "samples" }
+            .SelectMany(static folder => Directory.EnumerateFiles(Path.Combine(Repository.Root, folder), "*.md", SearchOption.AllDirectories))
             .Select(static f => Path.GetRelativePath(Repository.Root, f).Replace(Path.DirectorySeparatorChar, '/'))
             .Where(static f => !f.StartsWith("docs/results/", StringComparison.Ordinal))
             .Prepend("README.md")

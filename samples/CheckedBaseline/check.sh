@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# A step for a build server: fails if Prices.Sum is slower than its baseline. The first run saves the baseline.
+#
+#     check.sh ASSEMBLY STORE [OPTIONS OF weir run]
+#
+# Exit codes: 0 as fast as before, 2 slower, 3 not measured: the machine was too busy.
+set -euo pipefail
+assembly=$1 store=$2
+shift 2
+weir() { dotnet "${WEIR:-artifacts/bin/Weir.Cli/release/Weir.Cli.dll}" "$@"; }
+
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+weir run --assembly "$assembly" --method Prices.Sum --quiet --export json --out "$results" "$@"
+
+if weir baseline list --dir "$store" | grep -q '^prices '; then
+    weir baseline check prices "$results/weir-run.json" --dir "$store" --max-regression 10% --fail-on slower
+else
+    weir baseline save prices "$results/weir-run.json" --dir "$store"
+fi

@@ -1,0 +1,98 @@
+using System.Collections.Concurrent;
+using System.Diagnostics;
+using System.Runtime.InteropServices;
+
+namespace Weir.Samples.Tests;
+
+/// <summary>A program of the folder samples, as it was built beside these tests, started as a user starts it. It does not outlive its test.</summary>
+internal sealed partial class SampleProgram : IAsyncDisposable
+{
+    public const int Interrupt = 2;
+    public const int Terminate = 15;
+
+    private static readonly string Built = Path.Combine(Repository.Root, "artifacts", "bin");
+    private static readonly string Configuration = Path.GetFileName(Path.TrimEndingDirectorySeparator(AppContext.BaseDirectory));
+
+    private readonly string _name;
+    private readonly Process _process;
+    private readonly ConcurrentQueue<string> _lines = new();
+    private readonly Task<string> _errors;
+    private readonly Task _reading;
+    private readonly SemaphoreSlim _line = new(0);
+
+    private SampleProgram(string name, ProcessStartInfo start)
+    {
+        _name = name;
+        start.RedirectStandardInput = true;
+        start.RedirectStandardOutput = true;
+        start.RedirectStandardError = true;
+        _process = Process.Start(start)!;
+        _process.StandardInput.Close();
+        _errors = _process.StandardError.ReadToEndAsync();
+        _reading = ReadAsync();
+    }
+
+    /// <summary>The assembly of a project, in the configuration that the tests were built in.</summary>
+    public static string Assembly(string project) => Path.Combine(Built, project, Configuration, project + ".dll");
+
+    public static SampleProgram Start(string sample, params IEnumerable<string> arguments) =>
+        new(sample, new ProcessStartInfo("dotnet", [Assembly(sample), .. arguments]));
+
+    public static SampleProgram StartScript(string script, params IEnumerable<string> arguments) =>
+        new(script, new ProcessStartInfo("bash", [Path.Combine(Repository.Root, "samples", script), .. arguments])
+        {
+            Environment = { ["WEIR"] = Assembly("Weir.Cli") },
+        });
+
+    /// <summary>Waits for a line of its output that begins with the text.</summary>
+    public async Task<string> LineAsync(string start)
+    {
+        while (true)
+        {
+            await _line.WaitAsync().WithinAsync($"a line \"{start}\" of {_name}, which wrote {Output}, and the errors {Errors}");
+            if (_lines.LastOrDefault(line => line.StartsWith(start, StringComparison.Ordinal)) is { } found)
+            {
+                return found;
+            }
+        }
+    }
+
+    public void Signal(int signal) => Assert.Equal(0, Kill(_process.Id, signal));
+
+    /// <summary>Waits for its end.</summary>
+    /// <returns>What it wrote, and its exit code.</returns>
+    public async Task<(string Output, string Errors, int Code)> EndAsync()
+    {
+        await _process.WaitForExitAsync().WithinAsync($"{_name}, which wrote {Output},");
+        await _reading.WithinAsync($"the output of {_name}");
+        return (Output, await _errors.WithinAsync($"the errors of {_name}"), _process.ExitCode);
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        if (!_process.HasExited)
+        {
+            _process.Kill(entireProcessTree: true);
+            await _process.WaitForExitAsync();
+        }
+
+        _process.Dispose();
+        _line.Dispose();
+    }
+
+    private string Output => string.Join('\n', _lines);
+
+    private string Errors => _errors.IsCompletedSuccessfully ? _errors.Result : "(not ended)";
+
+    private async Task ReadAsync()
+    {
+        while (await _process.StandardOutput.ReadLineAsync() is { } line)
+        {
+            _lines.Enqueue(line);
+            _line.Release();
+        }
+    }
+
+    [LibraryImport("libc", EntryPoint = "kill")]
+    private static partial int Kill(int process, int signal);
+}

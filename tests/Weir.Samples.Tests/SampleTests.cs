@@ -1,0 +1,192 @@
+using System.Globalization;
+using System.Text.RegularExpressions;
+
+namespace Weir.Samples.Tests;
+
+/// <summary>Each program of the folder samples runs, writes what its page says, and ends with the exit code that its page names.</summary>
+public class SampleTests
+{
+    private const int Patience = 120_000;
+
+    public static TheoryData<string> Samples() =>
+        [.. Directory.EnumerateFiles(Path.Combine(Repository.Root, "samples"), "*.csproj", SearchOption.AllDirectories)
+            .Select(static p => Path.GetFileNameWithoutExtension(p)).Order(StringComparer.Ordinal)];
+
+    [Theory]
+    [MemberData(nameof(Samples))]
+    public void Sample_HasAPageAndATest(string sample)
+    {
+        string page = File.ReadAllText(Path.Combine(Repository.Root, "samples", sample, "README.md"));
+        Assert.Contains($"samples/{sample}", page, StringComparison.Ordinal);
+        Assert.Contains($"({sample}/README.md)", File.ReadAllText(Path.Combine(Repository.Root, "samples", "README.md")), StringComparison.Ordinal);
+        Assert.Contains(
+            typeof(SampleTests).Assembly.GetTypes().SelectMany(static t => t.GetMethods()),
+            m => m.Name.StartsWith(sample + "_", StringComparison.Ordinal) && m.IsDefined(typeof(FactAttribute), false));
+    }
+
+    [Fact(Timeout = Patience)]
+    public async Task Crawler_WholeSite_FetchesEachPageInSpiteOfRefusals()
+    {
+        using TemporaryFolder folder = new();
+        await using SampleProgram program = SampleProgram.Start("Crawler", "60", folder.File("pages.txt"));
+        (string output, string errors, int code) = await program.EndAsync();
+        Assert.True(code == 0, output + errors);
+
+        // Three pages refuse once with 429, and six fail once with 503.
+        Assert.Contains("finished: 60 pages kept, 0 failed, 9 retries; see ", output, StringComparison.Ordinal);
+        string[] kept = await File.ReadAllLinesAsync(folder.File("pages.txt"), TestContext.Current.CancellationToken);
+        Assert.Equal(Enumerable.Range(0, 60).Select(static n => $"/{n}").Order(StringComparer.Ordinal), kept.Order(StringComparer.Ordinal));
+    }
+
+    [Fact(Timeout = Patience)]
+    public async Task Crawler_CtrlC_KeepsWhatWasDone()
+    {
+        Assert.SkipWhen(OperatingSystem.IsWindows(), "Signals of this kind are not sent between processes on Windows.");
+        using TemporaryFolder folder = new();
+        await using SampleProgram program = SampleProgram.Start("Crawler", "1000000", folder.File("pages.txt"));
+        await program.LineAsync("fetched /9");
+        program.Signal(SampleProgram.Interrupt);
+        (string output, string errors, int code) = await program.EndAsync();
+        Assert.True(code == 130, output + errors);
+        int kept = Number(output, @"^stopped: (\d+) pages kept, 0 failed");
+        Assert.InRange(kept, 1, 100_000);
+        Assert.Equal(kept, (await File.ReadAllLinesAsync(folder.File("pages.txt"), TestContext.Current.CancellationToken)).Length);
+    }
+
+    [Fact(Timeout = Patience)]
+    public async Task CsvToSqlite_BadLines_StoresTheOthers()
+    {
+        using TemporaryFolder folder = new();
+        await File.WriteAllLinesAsync(
+            folder.File("orders.csv"),
+            ["id,customer,amount", .. Enumerable.Range(1, 2_500).Select(static n => n == 1_234 ? "1234,nobody" : $"{n},somebody,{n}.50")],
+            TestContext.Current.CancellationToken);
+        (string output, string errors, int code) = await RunAsync("CsvToSqlite", folder.File("orders.csv"), folder.File("orders.db"));
+        Assert.True(code == 0, output + errors);
+        Assert.Matches(@"^2499 rows in \d+ batches, 1 bad lines; the table has 2499 rows$", output);
+        Assert.Contains("line 1235: ", errors, StringComparison.Ordinal);
+        Assert.True(new FileInfo(folder.File("orders.db")).Length > 10_000);
+    }
+
+    [Fact(Timeout = Patience)]
+    public async Task KeyedWorker_Changes_AreAppliedInOrderOfTheirAccount()
+    {
+        (string output, string errors, int code) = await RunAsync("KeyedWorker", "1000");
+        Assert.True(code == 0, output + errors);
+        Assert.Contains("1000 changes accepted, 1000 applied to 20 accounts, 0 out of order", output, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = Patience)]
+    public async Task KeyedWorker_Terminated_FinishesWhatItAccepted()
+    {
+        Assert.SkipWhen(OperatingSystem.IsWindows(), "Signals of this kind are not sent between processes on Windows.");
+        await using SampleProgram program = SampleProgram.Start("KeyedWorker", "100000000");
+        await program.LineAsync("100 changes applied");
+        program.Signal(SampleProgram.Terminate);
+        (string output, string errors, int code) = await program.EndAsync();
+        Assert.True(code == 0, output + errors);
+        int accepted = Number(output, @"^(\d+) changes accepted, \1 applied to 20 accounts, 0 out of order$");
+        Assert.InRange(accepted, 100, 99_999_999);
+    }
+
+    [Fact(Timeout = Patience)]
+    public async Task Checksums_Calls_AreThoseOfAPlainLoop()
+    {
+        (string output, string errors, int code) = await RunAsync("Checksums", "40");
+        Assert.True(code == 0, output + errors);
+        Assert.Equal(3, Regex.Count(output, "40 digests, the same as of a plain loop"));
+        Assert.EndsWith("with a time limit: Succeeded, TimedOut, Succeeded", output, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = Patience)]
+    public async Task DataflowNetwork_Lines_AreCountedByTheBlocksOfWeir()
+    {
+        (string output, string errors, int code) = await RunAsync("DataflowNetwork", "10000");
+        Assert.True(code == 0, output + errors);
+        Assert.Equal("70000 words, 15 different, \"the\" 20000 times, by Weir.Dataflow", output);
+    }
+
+    [Fact(Timeout = Patience)]
+    public async Task ThreeStages_Documents_AreAllStored()
+    {
+        (string output, string errors, int code) = await RunAsync("ThreeStages", "300");
+        Assert.True(code == 0, output + errors);
+        Assert.Equal("300 summaries stored; the folder has 300 files", output);
+    }
+
+    [Fact(Timeout = Patience)]
+    public async Task WebFanOut_OneBackendDown_AnswersWithTheOthersAndLeavesItAlone()
+    {
+        Assert.SkipWhen(OperatingSystem.IsWindows(), "Signals of this kind are not sent between processes on Windows.");
+        await using SampleProgram program = SampleProgram.Start("WebFanOut");
+        using HttpClient client = new() { BaseAddress = new Uri((await program.LineAsync("listening on ")).Split(' ')[^1]) };
+        string[] answers = await Task.WhenAll(Enumerable.Range(0, 30).Select(_ => client.GetStringAsync("/quotes", TestContext.Current.CancellationToken)))
+            .WithinAsync("30 requests");
+        Assert.All(answers, static answer =>
+        {
+            Assert.Equal(20, Regex.Count(answer, "(?m)^backend-"));
+            Assert.Contains("backend-07: Failed, ", answer, StringComparison.Ordinal);
+        });
+
+        string last = await client.GetStringAsync("/quotes", TestContext.Current.CancellationToken);
+        Assert.Contains("backend-07: Failed, CircuitBreakerOpenException", last, StringComparison.Ordinal);
+
+        // Three failures open the circuit, while at most four calls are in flight. Without it there would be 62 calls.
+        string calls = await client.GetStringAsync("/backend-07/calls", TestContext.Current.CancellationToken);
+        Assert.InRange(int.Parse(calls, CultureInfo.InvariantCulture), 3, 12);
+        program.Signal(SampleProgram.Interrupt);
+        (string output, string errors, int code) = await program.EndAsync();
+        Assert.True(code == 0, output + errors);
+    }
+
+    [Fact(Timeout = Patience)]
+    public async Task LongRun_Rows_AreReported()
+    {
+        (string output, string errors, int code) = await RunAsync("LongRun", "400");
+        Assert.True(code == 0, output + errors);
+        Assert.Contains("import.rows: 396 of 400 imported, 4 failed", output, StringComparison.Ordinal);
+        Assert.Contains("in flight: ", output, StringComparison.Ordinal);
+        Assert.EndsWith("the meter counted 396 items that succeeded", output, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = Patience)]
+    public async Task HashTree_Folder_IsHashedInOrder()
+    {
+        using TemporaryFolder folder = new();
+        Directory.CreateDirectory(folder.File("inner"));
+        await File.WriteAllTextAsync(folder.File("a.txt"), "abc", TestContext.Current.CancellationToken);
+        await File.WriteAllTextAsync(folder.File("inner/b.txt"), "", TestContext.Current.CancellationToken);
+        (string output, string errors, int code) = await RunAsync("HashTree", folder.Path);
+        Assert.True(code == 0, output + errors);
+        Assert.Equal(
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  a.txt\n"
+            + $"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  inner{Path.DirectorySeparatorChar}b.txt",
+            output);
+        Assert.Contains("2 files hashed, 0 failed, 3 bytes", errors, StringComparison.Ordinal);
+        Assert.Equal(2, (await RunAsync("HashTree")).Code);
+    }
+
+    [Fact(Timeout = Patience)]
+    public async Task WorkersBenchmark_Dry_HasARowForEachNumberOfWorkers()
+    {
+        using TemporaryFolder folder = new();
+        (string output, string errors, int code) = await RunAsync(
+            "WorkersBenchmark", "--filter", "*Atomic*", "--job", "dry", "--inProcess", "--workers", "1,2", "--artifacts", folder.Path);
+        Assert.True(code == 0, output + errors);
+        Assert.Matches(@"\| Atomic \| 1 ", output);
+        Assert.Matches(@"\| Atomic \| 2 ", output);
+    }
+
+    private static async Task<(string Output, string Errors, int Code)> RunAsync(string sample, params string[] arguments)
+    {
+        await using SampleProgram program = SampleProgram.Start(sample, arguments);
+        return await program.EndAsync();
+    }
+
+    private static int Number(string text, string pattern)
+    {
+        Match match = Regex.Match(text, pattern, RegexOptions.Multiline);
+        Assert.True(match.Success, text);
+        return int.Parse(match.Groups[1].Value, CultureInfo.InvariantCulture);
+    }
+}
