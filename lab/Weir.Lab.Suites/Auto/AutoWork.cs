@@ -23,7 +23,7 @@ internal sealed record AutoWork(string Name, string Text, string Row, TimeSpan G
     /// <summary>All kinds of work.</summary>
     public static IReadOnlyList<AutoWork> All { get; } =
     [
-        new("noop", "gives the item back", "noop", TimeSpan.Zero, 500_000),
+        new("noop", "returns the item", "noop", TimeSpan.Zero, 500_000),
         new("cpu-1us", "computes for 1 us", "cpu", Microsecond, 50_000),
         new("cpu-10us", "computes for 10 us", "cpu", 10 * Microsecond, 5_000),
         new("cpu-100us", "computes for 100 us", "cpu", 100 * Microsecond, 500),

@@ -13,7 +13,7 @@ namespace Weir.Lab.Suites;
 [SuiteInfo(
     300,
     "Adaptive concurrency, from a cold start",
-    "At most a tenth longer than the best fixed limit, which has to be known beforehand.",
+    "At most a tenth longer than with the best fixed limit, which one would have to know beforehand.",
     Set = SuiteSet.Resilience,
     OnlyByName = true)]
 public class AdaptiveConcurrencyBenchmarks : ItemSuite

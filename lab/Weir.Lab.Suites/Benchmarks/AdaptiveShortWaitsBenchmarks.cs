@@ -13,7 +13,7 @@ namespace Weir.Lab.Suites;
 [SuiteInfo(
     305,
     "Adaptive concurrency, short waits",
-    "At most a tenth longer than the highest limit as a fixed one, since nothing queues.",
+    "At most a tenth longer than with the highest limit as a fixed one, because nothing queues.",
     Set = SuiteSet.Resilience,
     OnlyByName = true)]
 public class AdaptiveShortWaitsBenchmarks : ItemSuite

@@ -12,8 +12,7 @@ namespace Weir.Lab.Suites;
 [SuiteInfo(
     40,
     "1 ms delays, limit 32",
-    "The timer's own floor in time (one tick for every 32 items), and of memory no more than the plain loop and what a delay that can be cancelled is "
-        + "larger by.")]
+    "In time, the timer's own floor (one tick for every 32 items). In memory, no more than the plain loop plus what a delay needs to be cancellable.")]
 public class CoreDelayBenchmarks : ListSuite
 {
     internal override IEnumerable<Goal> Goals =>

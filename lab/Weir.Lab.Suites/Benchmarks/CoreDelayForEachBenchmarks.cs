@@ -11,7 +11,7 @@ namespace Weir.Lab.Suites;
 [MinWarmupCount(1)]
 [MaxWarmupCount(2)]
 [SuiteInfo(41, "1 ms delays without a state machine of the call's own, limit 32",
-    "At most 185 bytes an item, of which the timer's task takes what the plain loop shows.")]
+    "At most 185 bytes an item, including the timer's task, which the plain loop shows.")]
 public class CoreDelayForEachBenchmarks : Suite
 {
     private const int Limit = 32;

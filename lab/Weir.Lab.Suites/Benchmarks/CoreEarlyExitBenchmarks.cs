@@ -7,7 +7,7 @@ namespace Weir.Lab.Suites;
 
 /// <summary>The consumer leaves after ten results of an endless source; all that was started has ended when the loop has been left.</summary>
 [SuiteInfo(60, "Stream left after 10 results of an endless source, limit 8",
-    "Immediate: within 1 ms, also while items are in flight that would never complete on their own.")]
+    "Immediate: within 1 ms, even while items in flight would never complete on their own.")]
 public class CoreEarlyExitBenchmarks : ItemSuite
 {
     /// <summary>How many results are taken.</summary>

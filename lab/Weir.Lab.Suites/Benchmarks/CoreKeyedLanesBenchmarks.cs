@@ -11,7 +11,7 @@ namespace Weir.Lab.Suites;
 [SuiteInfo(
     75,
     "Keyed lanes, 2,000 items, limit 8",
-    "Never slower than a semaphore or a channel for each key, written by hand, and with less memory; also when one key has nine items in ten.")]
+    "Never slower than a semaphore or a channel for each key, written by hand, and with less memory, even when one key has nine items in ten.")]
 public class CoreKeyedLanesBenchmarks : ItemSuite
 {
     private const int Keys = 100;

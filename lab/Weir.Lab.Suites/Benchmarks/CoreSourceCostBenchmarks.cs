@@ -10,8 +10,8 @@ namespace Weir.Lab.Suites;
 [SuiteInfo(
     25,
     "Sources that cost something",
-    "Never slower than Parallel.ForEachAsync on the same source; where an item works for 20 us or more, within 1.1 of the longer of all steps and the whole "
-        + "divided by the cores.",
+    "Never slower than Parallel.ForEachAsync on the same source; where an item works for 20 us or more, within 1.1 of the longer of two times: that of all "
+        + "steps, and the whole divided by the cores.",
     OnlyByName = true)]
 public class CoreSourceCostBenchmarks : Suite
 {

@@ -6,7 +6,7 @@ using Weir.Lab.Workloads;
 namespace Weir.Lab.Suites;
 
 /// <summary>Each workload of the catalogue over a list.</summary>
-[SuiteInfo(95, "Each workload of the catalogue, limit 8", "Shown, not judged.", OnlyByName = true)]
+[SuiteInfo(95, "Each workload of the catalogue, limit 8", "None: the figures are for information.", OnlyByName = true)]
 public class CoreWorkloadsBenchmarks : ListSuite
 {
     private ItemWorkload? _workload;

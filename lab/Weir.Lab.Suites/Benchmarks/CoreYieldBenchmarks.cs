@@ -7,7 +7,7 @@ namespace Weir.Lab.Suites;
 [SuiteInfo(
     30,
     "One yield per item, limit 8",
-    "At most 0.55 of the time of Parallel.ForEachAsync, and no byte an item beyond the state machine of the call itself, which the plain loop shows.")]
+    "At most 0.55 of the time of Parallel.ForEachAsync, and no bytes an item beyond those of the call's own state machine, which the plain loop shows.")]
 public class CoreYieldBenchmarks : ListSuite
 {
     internal override IEnumerable<Goal> Goals =>

@@ -9,7 +9,7 @@ internal sealed class NoopWorkload : ItemWorkload
 
     public override Func<int, CancellationToken, ValueTask<int>> Call { get; } = static (item, _) => new ValueTask<int>(item);
 
-    public override ValueTask<string?> DescribeAsync(CancellationToken cancellationToken) => new("gives the item back");
+    public override ValueTask<string?> DescribeAsync(CancellationToken cancellationToken) => new("returns the item");
 
     public override Operation CreateOperation(WorkerContext context)
     {

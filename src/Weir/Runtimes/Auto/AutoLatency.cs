@@ -84,7 +84,7 @@ internal struct AutoLatency
         else if (bad is null && limit < most && (IsRising || latency <= Level * _base))
         {
             next = IsRising ? Math.Min(most, limit * 2) : Math.Min(most, limit + Math.Max(1, limit / 10));
-            reason = $"an item takes {AutoSample.Time(latency)}, and {AutoSample.Time(_base)} at the best";
+            reason = $"an item takes {AutoSample.Time(latency)}, and {AutoSample.Time(_base)} at best";
         }
 
         return next;

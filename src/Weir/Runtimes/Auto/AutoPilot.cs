@@ -238,7 +238,7 @@ internal sealed partial class AutoPilot
                 && hasStopped && _latency.IsRising && _inFlight < _budget.InFlight && _waiting + stuck >= _inFlight)
             {
                 _latency.Restart();
-                MoveNeedsLock(Math.Min(_budget.InFlight, _inFlight * 2), $"all {_inFlight} wait since 10 ms");
+                MoveNeedsLock(Math.Min(_budget.InFlight, _inFlight * 2), $"all {_inFlight} items have been waiting for 10 ms");
             }
         }
     }

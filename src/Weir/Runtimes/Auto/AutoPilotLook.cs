@@ -74,7 +74,7 @@ internal sealed partial class AutoPilot
         if (_sample.Quickest < (wasTiny ? DisturbedAll * Tiny : Tiny) && perItem < DisturbedSome * Tiny)
         {
             isTiny = true;
-            rule = "an item takes no longer than to put its outcome away, which two threads only hinder each other at";
+            rule = "an item takes no longer than storing its outcome, and two threads only hinder each other there";
             return AutoMode.Direct;
         }
 
