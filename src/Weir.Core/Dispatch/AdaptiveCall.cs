@@ -1,21 +1,21 @@
 namespace Weir.Core.Dispatch;
 
-/// <summary>Calls the user's selector and reports its latency to the adaptive limit.</summary>
-internal struct AdaptiveCall<TItem, TResult>(Func<TItem, CancellationToken, ValueTask<TResult>> selector, AdaptiveController controller)
-    : ICall<TItem, AdaptivePendingResult<TResult>>
+/// <summary>Wraps a call and reports its latency to the adaptive limit.</summary>
+internal struct AdaptiveCall<TItem, TResult, TPending, TCall>(TCall inner, AdaptiveController controller) : ICall<TItem, AdaptivePending<TResult, TPending>>
+    where TPending : struct, IPending<TResult>
+    where TCall : struct, ICall<TItem, TPending>
 {
-    private readonly Func<TItem, CancellationToken, ValueTask<TResult>> _selector = selector;
     private AdaptiveMeter _meter = new(controller);
 
     public bool UsesInvokeInto => false;
 
-    public AdaptivePendingResult<TResult> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
+    public AdaptivePending<TResult, TPending> Invoke(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
     {
         _meter.Begin();
-        ValueTask<TResult> task;
+        TPending pending;
         try
         {
-            task = _selector(item, cancellationToken);
+            pending = inner.Invoke(item, index, isFirst, cancellationToken);
         }
         catch
         {
@@ -23,19 +23,17 @@ internal struct AdaptiveCall<TItem, TResult>(Func<TItem, CancellationToken, Valu
             throw;
         }
 
-        if (!task.IsCompletedSuccessfully)
+        if (!pending.IsCompletedSuccessfully)
         {
-            return new(task, _meter.Controller, _meter.Suspended(cancellationToken), cancellationToken);
+            return new(pending, _meter.Controller, _meter.Suspended(cancellationToken), cancellationToken);
         }
 
         _meter.Completed(cancellationToken);
-        return new(task);
+        return new(pending);
     }
 
-    public void InvokeInto(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref AdaptivePendingResult<TResult> pending) =>
+    public void InvokeInto(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref AdaptivePending<TResult, TPending> pending) =>
         pending = Invoke(item, index, isFirst, cancellationToken);
 
-    public readonly void GivenUp(TItem? item, long index)
-    {
-    }
+    public readonly void GivenUp(TItem? item, long index) => inner.GivenUp(item, index);
 }

@@ -34,9 +34,6 @@ public sealed record DownloadOptions
     {
         ArgumentNullException.ThrowIfNull(Retry);
         ArgumentNullException.ThrowIfNull(TimeProvider);
-        if (ReadTimeout is { } limit && (limit <= TimeSpan.Zero || limit > TimeSpan.FromMilliseconds(uint.MaxValue - 1)))
-        {
-            throw new ArgumentOutOfRangeException(nameof(ReadTimeout), limit, "ReadTimeout must be more than zero and at most 49 days.");
-        }
+        Require.Positive(ReadTimeout, nameof(ReadTimeout));
     }
 }

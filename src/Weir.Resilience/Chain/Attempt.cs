@@ -15,14 +15,6 @@ internal struct Attempt
     /// <summary>What the rate limit wants back when the call has ended.</summary>
     public IDisposable? Lease;
 
-    /// <summary>Hands everything on to whoever continues with the attempt, and holds nothing more.</summary>
-    public Attempt Take()
-    {
-        Attempt all = this;
-        this = default;
-        return all;
-    }
-
     /// <summary>Gives back the lease and the place.</summary>
     public void Release()
     {

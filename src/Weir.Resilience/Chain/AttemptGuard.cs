@@ -27,9 +27,6 @@ internal sealed class AttemptGuard(CircuitBreaker? breaker, PlaceUser? places, I
     /// <summary>Whether there is nothing to pass.</summary>
     public bool IsEmpty => breaker is null && _onlyBreaker;
 
-    /// <summary>Whether an attempt that waits at the rate limit has nothing to ask for afterwards, and holds nothing.</summary>
-    public bool HasOnlyRateLimit => breaker is null && places is null;
-
     /// <summary>Whether an attempt that passes without waiting holds nothing that has to be given back.</summary>
     public bool HasNoLeases => _onlyBreaker || _onlyBucket is not null;
 
@@ -67,61 +64,52 @@ internal sealed class AttemptGuard(CircuitBreaker? breaker, PlaceUser? places, I
         }
     }
 
-    /// <summary>Gets an attempt to its call. What it holds is given back when that fails.</summary>
+    /// <summary>
+    /// Gets an attempt to the rate limit, where its <see cref="Attempt.Entry"/> is to be awaited at once, and then <see cref="PassRateLimit"/> to be called.
+    /// What it holds is given back when that fails.
+    /// </summary>
+    /// <remarks>
+    /// The caller awaits the entry, and not the guard: between the guard's end and the await of it, a thread may be held up. Then it would go on, late,
+    /// instead of the thread that took the tokens.
+    /// </remarks>
     /// <exception cref="CircuitBreakerOpenException">The circuit is open, and this guard does not wait for it.</exception>
     /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait for a place.</exception>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Awaited once, some lines below.")]
-    public async ValueTask<Attempt> EnterAsync(Attempt attempt, CancellationToken token)
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Awaited once, by the caller.")]
+    public async ValueTask<Attempt> EnterAsync(CancellationToken token)
     {
+        Attempt attempt = default;
         try
         {
             while (true)
             {
-                if (attempt.Phase != AttemptPhase.RateLimit)
-                {
-                    attempt.Ticket = await EnterCircuitAsync(token).ConfigureAwait(false);
-                    if (places is not null)
-                    {
-                        bool atOnce = places.TryEnter();
-                        if (!atOnce)
-                        {
-                            // A probe that waits for a place keeps no other from probing.
-                            Ignored(attempt.Ticket);
-                            attempt.Ticket = default;
-                            await places.EnterAsync(token).ConfigureAwait(false);
-                        }
-
-                        attempt.Place = places;
-                        if (!atOnce && breaker is not null && !breaker.TryEnter(out attempt.Ticket))
-                        {
-                            // Others use the place while this attempt waits for the circuit.
-                            attempt.Release();
-                            continue;
-                        }
-                    }
-
-                    attempt.Entry = EnterRateLimit(token);
-                    attempt.Phase = AttemptPhase.RateLimit;
-                }
-
-                bool waits = !attempt.Entry.IsCompleted;
-                attempt.Lease = await attempt.Entry.ConfigureAwait(false);
-
-                // A circuit that opened while this attempt stood in the queue must stop it: its ticket is of an older generation.
-                if (!waits || breaker is null || breaker.IsCurrent(attempt.Ticket) || breaker.TryEnter(out attempt.Ticket))
+                attempt.Ticket = await EnterCircuitAsync(token).ConfigureAwait(false);
+                if (places is null)
                 {
                     break;
                 }
 
-                // What was paid was paid for a start at that moment. An attempt that waits for the circuit pays anew when it may start.
+                bool atOnce = places.TryEnter();
+                if (!atOnce)
+                {
+                    // A probe that waits for a place keeps no other from probing.
+                    Ignored(attempt.Ticket);
+                    attempt.Ticket = default;
+                    await places.EnterAsync(token).ConfigureAwait(false);
+                }
+
+                attempt.Place = places;
+                if (atOnce || breaker is null || breaker.TryEnter(out attempt.Ticket))
+                {
+                    break;
+                }
+
+                // Others use the place while this attempt waits for the circuit.
                 attempt.Release();
-                attempt.Phase = AttemptPhase.Circuit;
             }
 
-            // A delay or a wait may end just before it hears of a cancellation: no attempt begins after the end.
-            token.ThrowIfCancellationRequested();
-            attempt.Phase = AttemptPhase.Call;
+            attempt.Entry = EnterRateLimit(token);
+            attempt.Phase = AttemptPhase.RateLimit;
             return attempt;
         }
         catch
@@ -131,6 +119,41 @@ internal sealed class AttemptGuard(CircuitBreaker? breaker, PlaceUser? places, I
             attempt.Release();
             throw;
         }
+    }
+
+    /// <summary>
+    /// The rate limit let an attempt in: it is at its call now. Or it has to enter anew, if the circuit opened while it stood in the queue: its ticket is of
+    /// an older generation. Then it holds nothing.
+    /// </summary>
+    /// <param name="attempt">The attempt.</param>
+    /// <param name="waited">Whether it had to wait.</param>
+    /// <param name="token">The token that the attempt was given.</param>
+    /// <exception cref="OperationCanceledException">
+    /// The attempt was cancelled: a wait may end just before it hears of it, and no attempt begins after the end.
+    /// </exception>
+    public void PassRateLimit(ref Attempt attempt, bool waited, CancellationToken token)
+    {
+        if (waited && breaker is not null && !breaker.IsCurrent(attempt.Ticket) && !breaker.TryEnter(out attempt.Ticket))
+        {
+            // What was paid was paid for a start at that moment. An attempt that waits for the circuit pays anew when it may start.
+            attempt.Release();
+            attempt.Phase = AttemptPhase.Circuit;
+            return;
+        }
+
+        token.ThrowIfCancellationRequested();
+        attempt.Phase = AttemptPhase.Call;
+    }
+
+    /// <summary>Gives back what an attempt holds. If it has not come to its call, the breaker learns nothing from it.</summary>
+    public void End(ref Attempt attempt)
+    {
+        if (attempt.Phase != AttemptPhase.Call)
+        {
+            Ignored(attempt.Ticket);
+        }
+
+        attempt.Release();
     }
 
     /// <summary>The call gave its result.</summary>

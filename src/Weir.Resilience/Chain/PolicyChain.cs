@@ -191,7 +191,18 @@ public sealed class PolicyChain<TResult>
             {
                 if (attempt.Phase != AttemptPhase.Call)
                 {
-                    attempt = await _guard.EnterAsync(attempt.Take(), token).ConfigureAwait(false);
+                    while (attempt.Phase != AttemptPhase.Call)
+                    {
+                        if (attempt.Phase != AttemptPhase.RateLimit)
+                        {
+                            attempt = await _guard.EnterAsync(token).ConfigureAwait(false);
+                        }
+
+                        bool waits = !attempt.Entry.IsCompleted;
+                        attempt.Lease = await attempt.Entry.ConfigureAwait(false);
+                        _guard.PassRateLimit(ref attempt, waits, token);
+                    }
+
                     pending = Call(call, state, token);
                 }
 
@@ -215,7 +226,7 @@ public sealed class PolicyChain<TResult>
             }
             finally
             {
-                attempt.Release();
+                _guard.End(ref attempt);
             }
 
             if (_retry?.GetDelay(number, failure.SourceException, delay, token) is not { } next)

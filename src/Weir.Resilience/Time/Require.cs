@@ -109,7 +109,7 @@ internal static class Require
         if (value is { } span && (span < TimeSpan.Zero || span > TimerDelay.Longest || (span == TimeSpan.Zero && !canBeZero)))
         {
             string range = canBeZero ? "from zero to" : "more than zero and at most";
-            throw new ArgumentOutOfRangeException(name, value, $"{name} must be {range} {TimerDelay.Longest.TotalDays:F0} days{orElse}.");
+            throw new ArgumentOutOfRangeException(name, value, $"{name} must be {range} {(int)TimerDelay.Longest.TotalDays} days{orElse}.");
         }
     }
 }

@@ -42,8 +42,8 @@ internal static class OperatorPump
         PumpSettings settings,
         AdaptiveController adaptive)
         where TSink : struct, ISink<Nothing> =>
-        new Pump<TItem, Nothing, AdaptivePendingNothing, AdaptiveActionCall<TItem>, TSink>(
-            source, new AdaptiveActionCall<TItem>(action, adaptive), sink, settings, RunRecovery<Nothing>.Of(options, null));
+        Make<TItem, Nothing, TSink, AdaptivePending<Nothing, PendingNothing>, AdaptiveCall<TItem, Nothing, PendingNothing, ActionCall<TItem>>>(
+            source, new(new ActionCall<TItem>(action), adaptive), sink, settings, RunRecovery<Nothing>.Of(options, null), null);
 
     /// <summary>Turns an action into a selector without a result.</summary>
     public static Func<TItem, CancellationToken, ValueTask<Nothing>> AsSelector<TItem>(Func<TItem, CancellationToken, ValueTask> action) =>
@@ -128,8 +128,9 @@ internal static class OperatorPump
         RunRecovery<TResult>? recovery,
         RunTrace? trace)
         where TSink : struct, ISink<TResult> =>
-        Make<TItem, TResult, TSink, AdaptivePendingResult<TResult>, AdaptiveCall<TItem, TResult>>(
-            source, new AdaptiveCall<TItem, TResult>(selector, adaptive), sink, settings, recovery, trace);
+        Make<TItem, TResult, TSink, AdaptivePending<TResult, PendingResult<TResult>>,
+            AdaptiveCall<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>>>(
+            source, new(new SelectorCall<TItem, TResult>(selector), adaptive), sink, settings, recovery, trace);
 
     /// <summary>Creates the run of a call, inside the spans of its items if there are any.</summary>
     private static Pump Make<TItem, TResult, TSink, TPending, TCall>(

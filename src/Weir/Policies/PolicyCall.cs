@@ -309,23 +309,18 @@ internal readonly struct PolicyCall<TItem, TResult>(
     private async ValueTask<TResult> FinishAsync(
         AttemptGuard guard, Attempt attempt, TItem item, ItemRecord? record, CancellationToken cancellationToken)
     {
-        bool onlyRate = attempt.Phase == AttemptPhase.RateLimit && guard.HasOnlyRateLimit;
-        if (onlyRate)
-        {
-            // Here and not in the guard: between the guard's end and the await of it, this thread may be held up. Then it would go on, late, instead of the
-            // thread that took the tokens.
-            attempt.Lease = await attempt.Entry.ConfigureAwait(false);
-        }
-        else if (attempt.Phase != AttemptPhase.Call)
-        {
-            attempt = await guard.EnterAsync(attempt.Take(), cancellationToken).ConfigureAwait(false);
-        }
-
         try
         {
-            if (onlyRate)
+            while (attempt.Phase != AttemptPhase.Call)
             {
-                cancellationToken.ThrowIfCancellationRequested();
+                if (attempt.Phase != AttemptPhase.RateLimit)
+                {
+                    attempt = await guard.EnterAsync(cancellationToken).ConfigureAwait(false);
+                }
+
+                bool waits = !attempt.Entry.IsCompleted;
+                attempt.Lease = await attempt.Entry.ConfigureAwait(false);
+                guard.PassRateLimit(ref attempt, waits, cancellationToken);
             }
 
             long started = policies.Adaptive?.Timestamp() ?? 0;
@@ -345,7 +340,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
         }
         finally
         {
-            attempt.Release();
+            guard.End(ref attempt);
         }
     }
 

@@ -3,18 +3,19 @@ using System.Runtime.CompilerServices;
 namespace Weir.Core.Dispatch;
 
 /// <summary>A started call. It is measured when its result is taken, unless that has already been done.</summary>
-internal readonly struct AdaptivePendingResult<TResult> : IPending<TResult>
+internal readonly struct AdaptivePending<TResult, TPending> : IPending<TResult>
+    where TPending : struct, IPending<TResult>
 {
-    private readonly ValueTask<TResult> _task;
+    private readonly TPending _inner;
     private readonly AdaptiveController? _controller;
     private readonly long _started;
     private readonly CancellationToken _cancellationToken;
 
-    public AdaptivePendingResult(ValueTask<TResult> task) => _task = task;
+    public AdaptivePending(TPending inner) => _inner = inner;
 
-    public AdaptivePendingResult(ValueTask<TResult> task, AdaptiveController controller, long started, CancellationToken cancellationToken)
+    public AdaptivePending(TPending inner, AdaptiveController controller, long started, CancellationToken cancellationToken)
     {
-        _task = task;
+        _inner = inner;
         _controller = controller;
         _started = started;
         _cancellationToken = cancellationToken;
@@ -23,17 +24,17 @@ internal readonly struct AdaptivePendingResult<TResult> : IPending<TResult>
     public bool IsCompleted
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
-        get => _task.IsCompleted;
+        get => _inner.IsCompleted;
     }
 
     public bool IsCompletedSuccessfully
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
-        get => _task.IsCompletedSuccessfully;
+        get => _inner.IsCompletedSuccessfully;
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public TResult GetResult() => _controller is null ? _task.GetAwaiter().GetResult() : Measure();
+    public TResult GetResult() => _controller is null ? _inner.GetResult() : Measure();
 
     public bool CanBeTask => false;
 
@@ -41,14 +42,14 @@ internal readonly struct AdaptivePendingResult<TResult> : IPending<TResult>
     {
     }
 
-    public void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
+    public void OnCompleted(Action continuation) => _inner.OnCompleted(continuation);
 
     private TResult Measure()
     {
         bool succeeded = false;
         try
         {
-            TResult result = _task.GetAwaiter().GetResult();
+            TResult result = _inner.GetResult();
             succeeded = true;
             return result;
         }
