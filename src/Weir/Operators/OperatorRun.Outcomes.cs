@@ -94,14 +94,9 @@ internal static partial class OperatorRun
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
         ParallelRunOptions options,
         CancellationToken cancellationToken,
-        [CallerMemberName] string operation = "")
-    {
-        Fallback.Check<TResult>(options.OnFallback);
-        CheckItems<TItem>(options);
-        return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
-            options.AdaptiveConcurrency?.MaxConcurrency ?? options.MaxDegreeOfParallelism,
-            options.ChannelCapacity,
-            options.OrderedOutput,
+        [CallerMemberName] string operation = "") =>
+        StreamOf<TItem, TResult, (int Index, ItemOutcome<TResult> Outcome)>(
+            options,
             (output, enumeratorToken) =>
             {
                 Source<TItem> items = source();
@@ -123,7 +118,6 @@ internal static partial class OperatorRun
                     enumeratorToken);
             },
             cancellationToken);
-    }
 
     private static void StartDetailed<TItem, TResult>(
         Source<TItem> source,

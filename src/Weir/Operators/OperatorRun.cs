@@ -44,7 +44,8 @@ internal static partial class OperatorRun
         return task;
     }
 
-    // One method each: what a method names is loaded when it is compiled, also what its first call does not use.
+    // One method for each sink: what a method names is loaded when it is compiled, also what its first call does not use. And none with the sink as a type
+    // argument: it could not be compiled ahead of time, because the sinks are another assembly's.
     private static void StartKnown<TItem, TResult>(
         Source<TItem> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
@@ -144,17 +145,11 @@ internal static partial class OperatorRun
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
         ParallelRunOptions options,
         CancellationToken cancellationToken,
-        [CallerMemberName] string operation = "")
-    {
-        Fallback.Check<TResult>(options.OnFallback);
-        CheckItems<TItem>(options);
-        return new PumpStream<TResult>(
-            options.AdaptiveConcurrency?.MaxConcurrency ?? options.MaxDegreeOfParallelism,
-            options.ChannelCapacity,
-            options.OrderedOutput,
+        [CallerMemberName] string operation = "") =>
+        StreamOf<TItem, TResult, TResult>(
+            options,
             (output, enumeratorToken) => StartStream(source(), selector, output, options, operation, cancellationToken, enumeratorToken),
             cancellationToken);
-    }
 
     private static Pump StartStream<TItem, TResult>(
         Source<TItem> source,
@@ -179,6 +174,19 @@ internal static partial class OperatorRun
     /// <summary>Whether nothing but the user's call is called for an item, and nobody observes the run.</summary>
     private static bool IsPlain(ParallelRunOptions options, PumpSettings settings) =>
         settings.Adaptive is null && !CallPolicies.AreSet(options) && !RunObservation.IsWanted(options);
+
+    private static PumpStream<TOutput> StreamOf<TItem, TResult, TOutput>(
+        ParallelRunOptions options, Func<StreamOutput<TOutput>, CancellationToken, Pump> start, CancellationToken cancellationToken)
+    {
+        Fallback.Check<TResult>(options.OnFallback);
+        CheckItems<TItem>(options);
+        return new PumpStream<TOutput>(
+            options.AdaptiveConcurrency?.MaxConcurrency ?? options.MaxDegreeOfParallelism,
+            options.ChannelCapacity,
+            options.OrderedOutput,
+            start,
+            cancellationToken);
+    }
 
     private static Pump Start<TItem, TResult, TSink>(
         Source<TItem> source,

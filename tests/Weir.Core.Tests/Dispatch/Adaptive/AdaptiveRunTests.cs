@@ -140,9 +140,10 @@ public class AdaptiveRunTests
     {
         ListCompletion<int> completion = new(count);
         Task<List<int>> task = completion.Task;
-        Pump pump = new Pump<int, int, AdaptivePendingResult<int>, AdaptiveCall<int, int>, ListSink<int>>(
+        Pump pump = new Pump<
+            int, int, AdaptivePending<int, PendingResult<int>>, AdaptiveCall<int, int, PendingResult<int>, SelectorCall<int, int>>, ListSink<int>>(
             SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()),
-            new AdaptiveCall<int, int>(selector, controller),
+            new(new SelectorCall<int, int>(selector), controller),
             new ListSink<int>(completion),
             new PumpSettings
             {
