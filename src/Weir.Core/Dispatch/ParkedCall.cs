@@ -14,6 +14,9 @@ internal abstract class ParkedCall : PumpWork
 {
     private Pump? _run;
 
+    // The state of the item, if it can be given up, and a serial number, as in ItemGuard.
+    private long _word;
+
     /// <summary>The index of its item.</summary>
     public long Index;
 
@@ -21,12 +24,59 @@ internal abstract class ParkedCall : PumpWork
 
     protected sealed override bool RunsNoUserCode => true;
 
-    protected void Begin(Pump run, long index)
+    /// <summary>When the item's time limit passes, as a timestamp of the run's clock, if it has one.</summary>
+    public long Deadline { get; private set; }
+
+    /// <summary>The item's own token, if it has one.</summary>
+    public CancellationTokenSource? Stop { get; private set; }
+
+    /// <summary>Whether another thread decided the item's outcome. The call may not have ended.</summary>
+    public bool IsAbandoned => (Volatile.Read(ref _word) & ItemGuard.StateMask) == ItemGuard.Abandoned;
+
+    /// <summary>Gives the call to an item. Nothing after this needs memory.</summary>
+    public void Begin(Pump run, long index)
     {
         Debug.Assert(_run is null, "A parked call belongs to one run at a time.");
+        _ = Continuation;
         _run = run;
         Index = index;
     }
+
+    /// <summary>Lets other threads give up the item from now on.</summary>
+    public void Guard(long deadline, CancellationTokenSource? stop)
+    {
+        Deadline = deadline;
+        Stop = stop;
+        Volatile.Write(ref _word, ItemGuard.Next(_word) - ItemGuard.InCall + ItemGuard.Waiting);
+    }
+
+    /// <summary>Whether an item of the run waits here. Another thread may look at a call that already belongs to another run.</summary>
+    /// <param name="run">The run.</param>
+    /// <param name="word">What <see cref="TryGiveUp"/> needs.</param>
+    public bool IsWaitingIn(Pump run, out long word)
+    {
+        // In this order: a later run sets the word after itself.
+        word = Volatile.Read(ref _word);
+        return (word & ItemGuard.StateMask) == ItemGuard.Waiting && Volatile.Read(ref _run) == run;
+    }
+
+    /// <summary>Takes the item away, unless it has just ended. The call is then never used again.</summary>
+    public bool TryGiveUp(long word) => TryMove(word, ItemGuard.Abandoned);
+
+    /// <summary>Ends the item, unless it was given up. Only for a call that is guarded.</summary>
+    public bool TryEnd()
+    {
+        long word = Volatile.Read(ref _word);
+        if ((word & ItemGuard.StateMask) != ItemGuard.Waiting || !TryMove(word, ItemGuard.Idle))
+        {
+            return false;
+        }
+
+        Stop = null;
+        return true;
+    }
+
+    private bool TryMove(long word, long state) => Interlocked.CompareExchange(ref _word, (word & ~ItemGuard.StateMask) + state, word) == word;
 
     protected sealed override bool MayEnter() => true;
 

@@ -6,13 +6,9 @@ internal sealed class ParkedCall<TResult, TPending> : ParkedCall
 {
     private TPending _pending;
 
-    /// <summary>Waits for the end of a call. From here on, another thread may be in it.</summary>
-    /// <param name="run">The run.</param>
-    /// <param name="index">The item's index.</param>
-    /// <param name="pending">The call, which waits for a task.</param>
-    public void Begin(Pump run, long index, TPending pending)
+    /// <summary>Waits for the end of a call, which waits for a task. From here on, another thread may be in it.</summary>
+    public void Wait(TPending pending)
     {
-        Begin(run, index);
         _pending = pending;
         pending.OnCompleted(Continuation);
     }

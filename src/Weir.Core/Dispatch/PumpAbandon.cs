@@ -111,6 +111,8 @@ internal abstract partial class Pump
                     QueueFinish();
                 }
             }
+
+            AbandonParkedOf(worker, status, error);
         }
 
         using (_lock.Hold())

@@ -30,7 +30,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         Source = source;
         TakesTurns = source.TakesTurns;
         Keepable = IsGuarded || recovery is not null || WatchesPauses || call.UsesInvokeInto ? null : source as OneByOneSource<TItem>;
-        Parks = default(TPending).CanBeTask && !IsGuarded && recovery is null && !WatchesPauses && settings.Adaptive is null && settings.OnLook is null
+        Parks = default(TPending).CanBeTask && recovery is null && !WatchesPauses && settings.Adaptive is null && settings.OnLook is null
             && source is IndexedSource<TItem> && source.KnownCount <= settings.Limit;
         Call = call;
         Sink = sink;
@@ -74,6 +74,12 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         bool ownThread = call.IsOnOwnThread;
         long index = call.Index;
         TPending pending = ((ParkedCall<TResult, TPending>)call).Take();
+        if (IsGuarded && !call.TryEnd())
+        {
+            Observe(pending);
+            return;
+        }
+
         try
         {
             Sink.Succeeded(index, pending.GetResult());
@@ -87,6 +93,19 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         }
 
         ParkedSucceeded(ownThread);
+    }
+
+    /// <summary>The result of a call that was given up is discarded; its exception does not count as unobserved.</summary>
+    private static void Observe(TPending pending)
+    {
+        try
+        {
+            pending.GetResult();
+        }
+        catch (Exception)
+        {
+            // The item already has its outcome.
+        }
     }
 
     protected override void CompleteBroken(Exception error) => Sink.Complete(RunEnd.Broken(error));

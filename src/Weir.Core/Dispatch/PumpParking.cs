@@ -52,6 +52,59 @@ internal abstract partial class Pump
         }
     }
 
+    /// <summary>A new worker that records that a parked call was given up. The call no longer counts, and the worker does.</summary>
+    public PumpWorker CreateForParked()
+    {
+        PumpWorker worker = CreateWorker();
+        using (_lock.Hold())
+        {
+            Past.Abandoned++;
+            worker.NextCreated = _created;
+            Volatile.Write(ref _created, worker);
+            _live++;
+            Interlocked.Decrement(ref _parked);
+            return worker;
+        }
+    }
+
+    private void AbandonParkedOf(PumpWorker worker, ItemStatus status, Exception? error)
+    {
+        int abandoned = 0;
+        try
+        {
+            worker.AbandonParked(status, error, ref abandoned);
+        }
+        catch (Exception e)
+        {
+            // As for the items of workers.
+            _broken ??= e;
+        }
+
+        if (abandoned == 0)
+        {
+            return;
+        }
+
+        if (status == ItemStatus.TimedOut)
+        {
+            Interlocked.Add(ref _timedOutItems, abandoned);
+        }
+
+        bool finish;
+        using (_lock.Hold())
+        {
+            Past.Unsuccessful += abandoned;
+            Past.Abandoned += abandoned;
+            Interlocked.Add(ref _parked, -abandoned);
+            finish = TryFinishNeedsLock();
+        }
+
+        if (finish)
+        {
+            QueueFinish();
+        }
+    }
+
     private void AddParkedTo(ref Metering.RunSample sample)
     {
         long parked = Volatile.Read(ref _parked);

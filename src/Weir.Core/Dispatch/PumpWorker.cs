@@ -32,6 +32,9 @@ internal abstract class PumpWorker : PumpWork
     /// <param name="isOrphan">Whether a thread may still be running the item.</param>
     public abstract bool TryAbandon(ItemStatus status, Exception? error, out bool isOrphan);
 
+    /// <summary>Gives up the items of its parked calls, and counts them.</summary>
+    public abstract void AbandonParked(ItemStatus status, Exception? error, ref int abandoned);
+
     /// <summary>
     /// Called by the stall watch at each look. If the item has not ended since the last look, gives the items that the worker claimed beyond it to other
     /// workers.

@@ -43,13 +43,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         guard.Stop = guard.Tokens.Next();
         if (guard.Timer is null)
         {
-            // The timer stays on while the worker works, and checks the deadline of whatever item runs when it fires.
-            guard.Timer = WatchTime.For(time).CreateTimer(
-                static worker => ((PumpWorker<TItem, TResult, TPending, TCall, TSink>)worker!).CheckDeadline(),
-                this,
-                Timeout.InfiniteTimeSpan,
-                Timeout.InfiniteTimeSpan);
-            guard.Timer.Change(ShortestLimit, Timeout.InfiniteTimeSpan);
+            StartTimer(guard);
         }
         else if (_repetition is not null)
         {
@@ -58,6 +52,17 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
 
         return true;
+    }
+
+    // The timer stays on while the worker works, and checks the deadlines of whatever items run when it fires.
+    private void StartTimer(ItemGuard guard)
+    {
+        guard.Timer = WatchTime.For(run.Settings.TimeProvider).CreateTimer(
+            static worker => ((PumpWorker<TItem, TResult, TPending, TCall, TSink>)worker!).CheckDeadline(),
+            this,
+            Timeout.InfiniteTimeSpan,
+            Timeout.InfiniteTimeSpan);
+        guard.Timer.Change(ShortestLimit, Timeout.InfiniteTimeSpan);
     }
 
     /// <summary>
@@ -136,6 +141,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 break;
         }
 
+        left = CheckParkedDeadlines(left);
         _guard!.Timer?.Change(RoundUp(left), Timeout.InfiniteTimeSpan);
     }
 
@@ -153,17 +159,24 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         TimeSpan limit = (isItems ? run.Settings.PerItemTimeout : run.Recovery!.AttemptTimeout)!.Value;
         run.Settings.Adaptive?.TimedOut(limit);
         var successor = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateSuccessor(this);
-        successor._wait = Wait.Handover;
-        successor._index = _index;
         successor._item = _item;
         successor._repetition = _repetition;
         successor._guard!.ItemDeadline = _guard!.ItemDeadline;
         successor._guard.Tokens = _guard.Tokens;
-        successor._guard!.HandedError = TimeLimit.OfItem(limit);
-        Volatile.Write(ref successor._guard.Word, ItemGuard.Handed);
+        successor.TakeParkedOf(this);
+        successor.HandOver(_index, TimeLimit.OfItem(limit));
         _guard!.Timer?.Dispose();
         SafeCancel.Later(_guard!.Stop!);
         run.Settings.Executor.QueueUrgently(successor);
+    }
+
+    /// <summary>The worker, which is new, has to record the outcome of an item that was given up.</summary>
+    private void HandOver(long index, Exception error)
+    {
+        _wait = Wait.Handover;
+        _index = index;
+        _guard!.HandedError = error;
+        Volatile.Write(ref _guard.Word, ItemGuard.Handed);
     }
 
     private Exception TakeHandedError()

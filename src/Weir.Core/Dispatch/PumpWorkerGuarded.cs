@@ -56,6 +56,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
 
         _unsuccessful++;
+        TellParked();
         return true;
     }
 
@@ -118,7 +119,14 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 TPending pending = call.Invoke(items[position], index, _chunk.Repetition is null, token);
                 if (!pending.IsCompleted)
                 {
-                    return WaitForGuardedCall(pending, inCall);
+                    if (!run.Parks)
+                    {
+                        return WaitForGuardedCall(pending, inCall);
+                    }
+
+                    // Inside the call still, because it may run code of the user.
+                    pending.BecomeTask();
+                    return ParkGuardedCall(pending, inCall);
                 }
 
                 result = pending.GetResult();

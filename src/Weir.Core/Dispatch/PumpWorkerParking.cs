@@ -1,4 +1,5 @@
 using Weir.Core.Sinks;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
@@ -13,7 +14,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         if (_parked is { } parked)
         {
             _parked = null;
-            parked.GiveBack();
+            parked.GiveBack(run.IsGuarded);
         }
     }
 
@@ -36,15 +37,16 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         try
         {
             pending.BecomeTask();
-            parked.Next().Begin(run, _index, pending);
+            ParkedCall<TResult, TPending> call = parked.Next();
+            call.Begin(run, _index);
+            call.Wait(pending);
             parked.Untold++;
             return StepResult.Ready;
         }
         catch (Exception e)
         {
-            // A task source of the user that cannot be waited for, or no memory. The calls are not used again, because one of them may have begun.
-            TellParked();
-            _parked = null;
+            // A task source of the user that cannot be waited for, or no memory.
+            parked.Spoil();
             return Fail(_index, ItemStatus.Failed, e);
         }
     }
@@ -55,6 +57,103 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         {
             run.AddParked(parked.Untold);
             parked.Untold = 0;
+        }
+    }
+
+    /// <summary>The same for an item that can be given up: from the worker's hands into those of its call, with its deadline and token.</summary>
+    private StepResult ParkGuardedCall(TPending pending, long inCall)
+    {
+        ParkedCalls<TResult, TPending> parked = _parked ??= ParkedCalls<TResult, TPending>.Take();
+        ParkedCall<TResult, TPending> call = parked.Next();
+        if (!TryMoveOn(inCall, ItemGuard.Moving))
+        {
+            Observe(pending);
+            return StepResult.Left;
+        }
+
+        ItemGuard guard = _guard!;
+        SetDeadlineIfNotSet(inCall);
+        call.Begin(run, _index);
+        call.Guard(guard.Deadline, guard.Stop);
+        _pace.Reset();
+        Volatile.Write(ref guard.Word, inCall - ItemGuard.InCall + ItemGuard.Idle);
+        parked.Untold++;
+        call.Wait(pending);
+        return StepResult.Ready;
+    }
+
+    public override void AbandonParked(ItemStatus status, Exception? error, ref int abandoned)
+    {
+        if (_parked is not { } parked)
+        {
+            return;
+        }
+
+        foreach (ParkedCall<TResult, TPending>? call in parked.Used)
+        {
+            if (call!.IsWaitingIn(run, out long word) && call.TryGiveUp(word))
+            {
+                abandoned++;
+                run.Call.GivenUp(default, call.Index);
+                run.Sink.Unsuccessful(call.Index, status, error);
+            }
+        }
+    }
+
+    /// <summary>Gives up the parked calls whose time is over.</summary>
+    /// <param name="left">The time until something else has to be looked at.</param>
+    /// <returns>The time until the next look.</returns>
+    private TimeSpan CheckParkedDeadlines(TimeSpan left)
+    {
+        if (Volatile.Read(ref _parked) is not { } parked)
+        {
+            return left;
+        }
+
+        TimeProvider time = run.Settings.TimeProvider;
+        long now = time.GetTimestamp();
+        foreach (ParkedCall<TResult, TPending>? call in parked.Used)
+        {
+            if (call!.IsWaitingIn(run, out long word))
+            {
+                TimeSpan due = time.GetElapsedTime(now, call.Deadline);
+                if (due <= TimeSpan.Zero)
+                {
+                    GiveUpParked(call, word);
+                }
+                else if (due < left)
+                {
+                    left = due;
+                }
+            }
+        }
+
+        return left;
+    }
+
+    private void GiveUpParked(ParkedCall<TResult, TPending> call, long word)
+    {
+        if (!call.TryGiveUp(word))
+        {
+            return;
+        }
+
+        run.Call.GivenUp(default, call.Index);
+        var worker = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateForParked();
+        worker.HandOver(call.Index, TimeLimit.OfItem(run.Settings.PerItemTimeout!.Value));
+        SafeCancel.Later(call.Stop!);
+        run.Settings.Executor.QueueUrgently(worker);
+    }
+
+    /// <summary>The orphan's parked calls, and what it has not told, are now those of the worker that replaces it.</summary>
+    private void TakeParkedOf(PumpWorker<TItem, TResult, TPending, TCall, TSink> orphan)
+    {
+        if (orphan._parked is { } parked)
+        {
+            orphan._parked = null;
+            Volatile.Write(ref _parked, parked);
+            StartTimer(_guard!);
+            CheckDeadline();
         }
     }
 }
