@@ -38,6 +38,9 @@ internal sealed record PumpSettings
     /// <summary>Called at each look of the stall watch, with the number of cores that the process keeps busy, as far as the system says.</summary>
     public Action<double>? OnLook;
 
+    /// <summary>The options that these settings were made of, if later runs with them use the settings again.</summary>
+    public object? Options;
+
     public TimeProvider TimeProvider = TimeProvider.System;
 
     public Executor Executor = PoolExecutor.Instance;

@@ -279,8 +279,21 @@ internal static partial class OperatorRun
             ? AdaptiveRun.Settings(adaptive, options.TimeProvider, FixedSettings(options, errorMode))
             : FixedSettings(options, errorMode);
 
-    private static PumpSettings FixedSettings(ParallelRunOptions options, ErrorMode errorMode) => new()
+    private static PumpSettings FixedSettings(ParallelRunOptions options, ErrorMode errorMode)
     {
+        if (options.Settings.Of(options, errorMode) is { } kept)
+        {
+            return kept;
+        }
+
+        PumpSettings made = MakeSettings(options, errorMode);
+        options.Settings.Keep(made);
+        return made;
+    }
+
+    private static PumpSettings MakeSettings(ParallelRunOptions options, ErrorMode errorMode) => new()
+    {
+        Options = options,
         Limit = options.MaxDegreeOfParallelism,
         ErrorMode = errorMode,
         PerItemTimeout = options.PerItemTimeout,

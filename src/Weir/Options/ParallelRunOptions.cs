@@ -11,6 +11,8 @@ public sealed record ParallelRunOptions
 {
     internal static ParallelRunOptions Default { get; } = new();
 
+    internal SettingsMemo Settings;
+
     /// <summary>How many items may be in flight at once.</summary>
     /// <value>At least 1. The default is the number of processors.</value>
     public int MaxDegreeOfParallelism { get; init; } = Environment.ProcessorCount;

@@ -61,7 +61,12 @@ public class AllocationTests
         });
 
         // Nothing for each item but its own state machine and its result.
-        AssertAtMost(alone + ListBytes(count) + 1_024, await BytesAsync(200, () => items.SelectParallelAsync(Selectors.TwiceAfterYield, options)));
+        long plain = await BytesAsync(200, () => items.SelectParallelAsync(Selectors.TwiceAfterYield, options));
+        AssertAtMost(alone + ListBytes(count) + 900, plain);
+
+        // A token and what it belongs to for each item; the rest once a run.
+        ParallelRunOptions timed = options with { PerItemTimeout = TimeSpan.FromHours(1) };
+        AssertAtMost(plain + (80 * count) + 450, await BytesAsync(200, () => items.SelectParallelAsync(Selectors.TwiceAfterYield, timed)));
     }
 
     [Fact(Timeout = Selectors.Timeout)]
