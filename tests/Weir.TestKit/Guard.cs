@@ -3,6 +3,8 @@ namespace Weir.TestKit;
 /// <summary>Waits that end: a test that would hang fails instead, with a sentence that says what did not happen.</summary>
 public static class Guard
 {
+    private const int Steps = 16;
+
     private static readonly TimeSpan Limit = TimeSpan.FromSeconds(60);
 
     public static async Task WithinAsync(this Task task, string what = "the awaited task")
@@ -50,8 +52,25 @@ public static class Guard
         }
     }
 
-    /// <summary>Gives the process the time to do what it should not do, before a test says that it did not do it.</summary>
+    /// <summary>
+    /// Lets everything run that is queued to the pool, and what that queues in turn, some steps deep, before a test says that something did not happen. No
+    /// clock decides: on a busy machine it takes longer, and shows as much.
+    /// </summary>
     public static async Task SettleAsync()
+    {
+        for (int step = 0; step < Steps; step++)
+        {
+            TaskCompletionSource passed = new();
+            ThreadPool.UnsafeQueueUserWorkItem(static passed => passed.SetResult(), passed, preferLocal: false);
+            await passed.Task.EndsAsync("the work that the pool has");
+        }
+    }
+
+    /// <summary>
+    /// Lets some milliseconds pass. For two things only: to move a clock no faster than threads get on, and for what the watch's own thread does or does not
+    /// do, which no queue of the pool tells of and no test's clock moves.
+    /// </summary>
+    public static async Task PauseAsync()
     {
         for (int i = 0; i < 3; i++)
         {

@@ -1,6 +1,6 @@
 namespace Weir.TestKit;
 
-/// <summary>The one place where tests let real time pass: a few milliseconds, to look again or to let nothing happen.</summary>
+/// <summary>The one place where tests let real time pass: a few milliseconds, to look again.</summary>
 internal static class Pause
 {
     public static async Task ShortAsync()

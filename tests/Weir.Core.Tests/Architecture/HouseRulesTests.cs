@@ -149,14 +149,21 @@ public partial class HouseRulesTests
         folder => !Folders[project].Append("bin").Append("obj").Any(listed => listed.Length > 0 && IsIn(folder, listed)));
 
     [Fact]
-    public void EngineFilter_OfWhatRunsInDebug_HasTheTestsOfAllOfSrc()
+    public void EngineFilter_OfWhatRunsInDebug_HasTheTestsOfAllThatAsserts()
     {
         using JsonDocument filter = JsonDocument.Parse(File.ReadAllText(Path.Combine(Root, "tests", "Engine.slnf")));
         IEnumerable<string> listed = filter.RootElement.GetProperty("solution").GetProperty("projects").EnumerateArray().Select(static p => p.GetString()!);
         IEnumerable<string> built = Directory.EnumerateDirectories(Path.Combine(Root, "src"))
-            .Select(static p => Path.GetFileName(p) + ".Tests").Select(static t => $"tests/{t}/{t}.csproj");
+            .Select(static p => Path.GetFileName(p)).Where(Asserts).Select(static p => $"tests/{p}.Tests/{p}.Tests.csproj");
         Assert.Equal(built.Order(StringComparer.Ordinal), listed.Order(StringComparer.Ordinal));
     }
+
+    /// <summary>Whether a project has assertions of Debug builds, or one that it references.</summary>
+    private static bool Asserts(string project) =>
+        Directory.EnumerateFiles(FolderOf(project), "*.cs", SearchOption.AllDirectories)
+            .Any(static file => File.ReadAllText(file) is var text && (text.Contains("Debug.Assert(", StringComparison.Ordinal)
+                || text.Contains("Conditional(\"DEBUG\")", StringComparison.Ordinal)))
+        || Allowed[project].Any(Asserts);
 
     [Fact]
     public void SourceFiles_Length_IsAtMostFourHundredLines() =>

@@ -17,7 +17,7 @@ public class UrgentWorkTests
         }
 
         await Guard.UntilAsync(() => left.IsSet, "all work");
-        await Guard.SettleAsync();
+        await Guard.PauseAsync();
         Assert.All(runs, static count => Assert.Equal(1, count));
     }
 

@@ -33,7 +33,7 @@ public class WatchThreadTests
         WatchThread watch = new(TimeSpan.FromSeconds(1));
         WatchTimer late = new(watch, static _ => { }, null);
         late.Change(Never, Timeout.InfiniteTimeSpan);
-        await Guard.SettleAsync();
+        await Guard.PauseAsync();
 
         TaskCompletionSource fired = new(TaskCreationOptions.RunContinuationsAsynchronously);
         new WatchTimer(watch, _ => fired.TrySetResult(), null).Change(Soon, Timeout.InfiniteTimeSpan);
@@ -54,7 +54,7 @@ public class WatchThreadTests
         await Guard.UntilAsync(() => !watch.IsRunning, "the end of the thread");
         int seen = fired;
         Assert.False(timer.Change(Soon, Soon));
-        await Guard.SettleAsync();
+        await Guard.PauseAsync();
         Assert.Equal(seen, fired);
     }
 
@@ -66,7 +66,7 @@ public class WatchThreadTests
         for (int round = 0; round < 3; round++)
         {
             timer.Change(Never, Timeout.InfiniteTimeSpan);
-            await Guard.SettleAsync();
+            await Guard.PauseAsync();
             Assert.True(watch.IsRunning);
 
             timer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);

@@ -219,7 +219,7 @@ public class PolicyOrderTests
         _time.Advance(Second * 30);
         for (int step = 0; step < 1_000 && !run.IsCompleted; step++)
         {
-            await Guard.SettleAsync();
+            await Guard.PauseAsync();
             _time.Advance(TimeSpan.FromMilliseconds(20));
         }
 

@@ -43,13 +43,13 @@ public class ParallelRuntimeSharingTests
         await using ParallelRuntime runtime = new(1);
         int slow = 0;
         TaskCompletionSource first = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        Task<ItemOutcome<int>[]> big = runtime.ProcessManyAsync(RuntimeRun.Count(22_000), (x, _) =>
+        Task<ItemOutcome<int>[]> big = runtime.ProcessManyAsync(RuntimeRun.Count(21_000), (x, _) =>
         {
             if (x >= 20_000)
             {
                 Interlocked.Increment(ref slow);
                 first.TrySetResult();
-                long until = Stopwatch.GetTimestamp() + (Stopwatch.Frequency / 500);
+                long until = Stopwatch.GetTimestamp() + (Stopwatch.Frequency / 1_000);
                 while (Stopwatch.GetTimestamp() < until)
                 {
                 }
@@ -61,7 +61,7 @@ public class ParallelRuntimeSharingTests
         Task<ItemOutcome<int>[]> other = runtime.ProcessManyAsync([1], (_, _) => new ValueTask<int>(Volatile.Read(ref slow)));
         int before = Volatile.Read(ref slow);
 
-        // The claim may be of 256 items; after it the other caller has its turn, with some 1,700 slow items still to come.
+        // The claim may be of 256 items; after it the other caller has its turn, with some 700 slow items still to come.
         int meanwhile = (await other)[0].Value - before;
         Assert.True(meanwhile <= 300, $"{meanwhile} items ran before the other caller's.");
         await big;

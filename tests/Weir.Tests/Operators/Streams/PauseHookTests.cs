@@ -113,6 +113,7 @@ public class PauseHookTests
         foreach (SourceKind kind in Cases.Few)
         {
             int calls = 0;
+            int pauses = 0;
             Func<int, ValueTask> hook = async _ =>
             {
                 Interlocked.Increment(ref calls);
@@ -120,9 +121,21 @@ public class PauseHookTests
                 throw new TestException("hook");
             };
             ParallelRunOptions options = new() { MaxDegreeOfParallelism = 2, ChannelCapacity = 2, ErrorMode = mode };
-            options = drain ? options with { OnDrainAsync = hook } : options with { OnThrottleAsync = hook };
+            options = !drain ? options with { OnThrottleAsync = hook } : options with
+            {
+                OnDrainAsync = hook,
+                OnThrottleAsync = _ =>
+                {
+                    Interlocked.Increment(ref pauses);
+                    return default;
+                },
+            };
             List<int> results = [];
-            Task consuming = ConsumeAsync(family.Open(TestSource.Of(kind, 500), Selectors.Twice, options), results, () => Volatile.Read(ref calls) > 0);
+            Task consuming = ConsumeAsync(
+                family.Open(TestSource.Of(kind, 500), Selectors.Twice, options),
+                results,
+                () => Volatile.Read(ref calls) > 0,
+                () => !drain || Volatile.Read(ref pauses) > 0);
             switch (mode)
             {
                 case ErrorMode.FailFast:
@@ -141,19 +154,20 @@ public class PauseHookTests
         }
     }
 
-    private static async Task ConsumeAsync(IAsyncEnumerable<int> stream, List<int> results, Func<bool> called)
+    private static async Task ConsumeAsync(IAsyncEnumerable<int> stream, List<int> results, Func<bool> called, Func<bool> paused)
     {
         await foreach (int item in stream)
         {
             results.Add(item);
-            if (results.Count is 1 or 5)
+            switch (results.Count)
             {
-                // Until the run has had to pause once.
-                await Guard.SettleAsync();
-                if (results.Count == 5)
-                {
+                case 1:
+                    // Before it has paused there is nothing to go on with.
+                    await Guard.UntilAsync(paused, "the pause");
+                    break;
+                case 5:
                     await Guard.UntilAsync(called, "the hook");
-                }
+                    break;
             }
         }
     }

@@ -11,7 +11,7 @@ internal static class Clocks
         clock.Advance(limit);
         for (int i = 0; i < 1_000 && !task.IsCompleted; i++)
         {
-            await Guard.SettleAsync();
+            await Guard.PauseAsync();
             if (!task.IsCompleted)
             {
                 clock.Advance(TimeSpan.FromMilliseconds(1));
