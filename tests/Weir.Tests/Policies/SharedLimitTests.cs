@@ -167,12 +167,15 @@ public sealed class SharedLimitTests : IDisposable
     public async Task PerItemTimeout_GivesUpACallThatIgnoresIt_ThePlaceIsReturned(bool blocks)
     {
         SharedConcurrencyLimit shared = new(1);
-        Gate ended = new();
+        using Gate begun = new();
+        using Gate ended = new();
+        TimeSpan limit = TimeSpan.FromMinutes(1);
         Task<ItemOutcome<int>[]> run = new[] { 0, 1, 2 }.SelectParallelOutcomesAsync(
             async (x, _) =>
             {
                 if (x == 0)
                 {
+                    begun.Open();
                     if (blocks)
                     {
                         _gate.Wait(CancellationToken.None);
@@ -187,7 +190,9 @@ public sealed class SharedLimitTests : IDisposable
 
                 return x;
             },
-            new ParallelRunOptions { MaxDegreeOfParallelism = 1, SharedConcurrencyLimit = shared, PerItemTimeout = TimeSpan.FromMilliseconds(50) });
+            new ParallelRunOptions { MaxDegreeOfParallelism = 1, SharedConcurrencyLimit = shared, PerItemTimeout = limit, TimeProvider = _time });
+        await begun.WaitAsync();
+        await _time.AdvanceUntilAsync(run, limit);
         ItemOutcome<int>[] outcomes = await run.WithinAsync("a run whose first call never ends");
         Assert.Equal([ItemStatus.TimedOut, ItemStatus.Succeeded, ItemStatus.Succeeded], outcomes.Select(static o => o.Status));
         Assert.Equal((0, 0), (shared.InUse, shared.Waiting));
