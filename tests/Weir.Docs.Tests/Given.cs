@@ -50,6 +50,8 @@ public static class Given
 
     public static ValueTask<int> InsertAsync(IReadOnlyList<string> batch, CancellationToken token) => new(batch.Count);
 
+    public static Task SendMailAsync(string address, CancellationToken token) => Task.CompletedTask;
+
     public static async Task<Receipt> SendAsync(Order order, CancellationToken token)
     {
         await Task.Yield();

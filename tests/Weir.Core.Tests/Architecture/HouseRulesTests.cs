@@ -19,6 +19,7 @@ public partial class HouseRulesTests
         ["Weir.Polly"] = ["Weir"],
         ["Weir.Analyzers"] = [],
         ["Weir.Http"] = ["Weir.Resilience"],
+        ["Weir.Delivery"] = ["Weir"],
         ["Weir.Lab"] = [],
         ["Weir.Lab.BenchmarkDotNet"] = ["Weir.Lab"],
         ["Weir.Lab.ColdStart"] = ["Weir", "Weir.Dataflow"],
@@ -40,6 +41,7 @@ public partial class HouseRulesTests
         ["Weir.Analyzers"] = ["Calls", "Rules", "Fixes"],
         ["Weir.Dataflow"] = ["Sync", "Debugging", "Links", "Waiters", "Cores", "Blocks"],
         ["Weir.Http"] = ["Responses", "Download"],
+        ["Weir.Delivery"] = ["Contracts", "Memory", "Hosts"],
         ["Weir.Lab"] =
         [
             "Work", "Latency", "Processes", "Resources", "Statistics", "Formatting", "Scaling", "Workers", "Trials", "Workloads", "Results",

@@ -9,7 +9,8 @@ namespace Weir.Tests.PublicApi;
 /// </summary>
 public class PublicApiTests
 {
-    public static TheoryData<string> Packages() => ["Weir.Core", "Weir", "Weir.Resilience", "Weir.RateLimiting", "Weir.Dataflow", "Weir.Polly", "Weir.Http"];
+    public static TheoryData<string> Packages() =>
+        ["Weir.Core", "Weir", "Weir.Resilience", "Weir.RateLimiting", "Weir.Dataflow", "Weir.Polly", "Weir.Http", "Weir.Delivery"];
 
     [Theory]
     [MemberData(nameof(Packages))]

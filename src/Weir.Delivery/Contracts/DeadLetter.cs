@@ -1,0 +1,32 @@
+namespace Weir.Delivery;
+
+/// <summary>An item that could not be processed, with what is needed to understand it and to publish it again.</summary>
+public sealed record DeadLetter
+{
+    /// <summary>The identity of the item; for a message that could not be read, what the source calls it.</summary>
+    public required string Id { get; init; }
+
+    /// <summary>The name of the queue or stream that it came from.</summary>
+    public required string Source { get; init; }
+
+    /// <summary>Why it could not be processed.</summary>
+    public required DeadLetterReason Reason { get; init; }
+
+    /// <summary>The last exception, with its stack; empty where there is none.</summary>
+    public string Error { get; init; } = "";
+
+    /// <summary>How many attempts it had, crashes not counted.</summary>
+    public int Attempts { get; init; } = 1;
+
+    /// <summary>When it was given up.</summary>
+    public required DateTimeOffset Time { get; init; }
+
+    /// <summary>The key of the item; <see langword="null"/> for none.</summary>
+    public string? Key { get; init; }
+
+    /// <summary>The item's value as its serializer writes it, or the bytes of a message that could not be read.</summary>
+    public required ReadOnlyMemory<byte> Payload { get; init; }
+
+    /// <summary>The headers of the item; <see langword="null"/> for none.</summary>
+    public IReadOnlyDictionary<string, string>? Headers { get; init; }
+}

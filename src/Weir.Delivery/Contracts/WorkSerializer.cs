@@ -1,0 +1,65 @@
+using System.Buffers;
+using System.Diagnostics.CodeAnalysis;
+using System.Text;
+using System.Text.Json;
+using System.Text.Json.Serialization.Metadata;
+
+namespace Weir.Delivery;
+
+/// <summary>Serializers that most need no more than.</summary>
+public static class WorkSerializer
+{
+    /// <summary>Bytes as they are.</summary>
+    public static IWorkSerializer<byte[]> Bytes { get; } = new ByteSerializer();
+
+    /// <summary>Text as UTF-8.</summary>
+    public static IWorkSerializer<string> Text { get; } = new TextSerializer();
+
+    /// <summary>Values as JSON, by reflection: not for programs that are trimmed or compiled ahead of time.</summary>
+    /// <typeparam name="T">The type of the values.</typeparam>
+    /// <param name="options">How the JSON looks; <see langword="null"/> for the defaults of the web.</param>
+    /// <returns>A serializer.</returns>
+    [RequiresUnreferencedCode("JSON by reflection needs the members of the type. Use the overload with a JsonTypeInfo.")]
+    [RequiresDynamicCode("JSON by reflection compiles code while it runs. Use the overload with a JsonTypeInfo.")]
+    public static IWorkSerializer<T> Json<T>(JsonSerializerOptions? options = null) =>
+        Json((JsonTypeInfo<T>)(options ?? JsonSerializerOptions.Web).GetTypeInfo(typeof(T)));
+
+    /// <summary>Values as JSON.</summary>
+    /// <typeparam name="T">The type of the values.</typeparam>
+    /// <param name="type">How the JSON looks, from a generated context.</param>
+    /// <returns>A serializer.</returns>
+    /// <exception cref="ArgumentNullException"><paramref name="type"/> is <see langword="null"/>.</exception>
+    public static IWorkSerializer<T> Json<T>(JsonTypeInfo<T> type)
+    {
+        ArgumentNullException.ThrowIfNull(type);
+        return new JsonWorkSerializer<T>(type);
+    }
+
+    private sealed class ByteSerializer : IWorkSerializer<byte[]>
+    {
+        public void Write(byte[] value, IBufferWriter<byte> output) => output.Write(value);
+
+        public byte[] Read(ReadOnlySpan<byte> bytes) => bytes.ToArray();
+    }
+
+    private sealed class TextSerializer : IWorkSerializer<string>
+    {
+        private static readonly UTF8Encoding Strict = new(encoderShouldEmitUTF8Identifier: false, throwOnInvalidBytes: true);
+
+        public void Write(string value, IBufferWriter<byte> output) => Strict.GetBytes(value, output);
+
+        public string Read(ReadOnlySpan<byte> bytes) => Strict.GetString(bytes);
+    }
+
+    private sealed class JsonWorkSerializer<T>(JsonTypeInfo<T> type) : IWorkSerializer<T>
+    {
+        public void Write(T value, IBufferWriter<byte> output)
+        {
+            using var writer = new Utf8JsonWriter(output, new JsonWriterOptions { SkipValidation = true });
+            JsonSerializer.Serialize(writer, value, type);
+        }
+
+        // JSON's null is a value of a type that can be null, and otherwise what the type's converter makes of it.
+        public T Read(ReadOnlySpan<byte> bytes) => JsonSerializer.Deserialize(bytes, type)!;
+    }
+}

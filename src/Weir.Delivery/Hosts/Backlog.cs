@@ -1,0 +1,95 @@
+namespace Weir.Delivery;
+
+/// <summary>The items that were read and have not begun, and which of them go into the next call. Guarded by the lock of the run.</summary>
+internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
+{
+    private readonly Queue<WorkEntry<T, TResult>> _queue = new();
+    private readonly Queue<WorkEntry<T, TResult>> _ready = new();
+    private readonly Dictionary<string, Lane<T, TResult>> _lanes = new(StringComparer.Ordinal);
+
+    public bool IsEmpty => _queue.Count == 0 && _ready.Count == 0;
+
+    /// <param name="batch">The batch, at the end of all others.</param>
+    /// <param name="keys">The keys of its items; null if they have no order.</param>
+    public void Add(TrackedBatch<T, TResult> batch, string?[]? keys)
+    {
+        for (int i = 0; i < batch.Batch.Items.Count; i++)
+        {
+            Lane<T, TResult>? lane = null;
+            if (keys?[i] is { } key)
+            {
+                if (!_lanes.TryGetValue(key, out lane))
+                {
+                    _lanes.Add(key, lane = new Lane<T, TResult>(key));
+                }
+
+                lane.Count++;
+            }
+
+            _queue.Enqueue(new WorkEntry<T, TResult>(batch, i, lane));
+        }
+    }
+
+    /// <summary>Takes the items of the next call; null if none can begin now.</summary>
+    /// <param name="isIdle">Whether no call goes on, so that one could be alone.</param>
+    public HostCall<T, TResult>? Take(bool isIdle)
+    {
+        HostCall<T, TResult>? call = null;
+        while (call is null || call.IsAlone || call.Entries.Count < maxItemsPerCall)
+        {
+            Queue<WorkEntry<T, TResult>> from = _ready.Count > 0 ? _ready : _queue;
+            if (!from.TryPeek(out WorkEntry<T, TResult> entry))
+            {
+                break;
+            }
+
+            // A suspect batch runs alone and whole; what came before it runs first.
+            bool alone = entry.Batch.Batch.IsSuspect;
+            if (call is not null ? call.IsAlone != alone || (alone && call.Entries[0].Batch != entry.Batch) : alone && !isIdle)
+            {
+                break;
+            }
+
+            from.Dequeue();
+            if (entry.Lane is { } lane)
+            {
+                if (lane.Running > 0 && lane.Call != call)
+                {
+                    lane.Waiting.Enqueue(entry);
+                    continue;
+                }
+
+                call ??= new HostCall<T, TResult>(alone);
+                lane.Call = call;
+                lane.Running++;
+            }
+
+            call ??= new HostCall<T, TResult>(alone);
+            call.Entries.Add(entry);
+        }
+
+        call?.Begin();
+        return call;
+    }
+
+    /// <summary>An item of a lane has ended, however: those behind it can begin once the call has no more of this lane.</summary>
+    public void Release(Lane<T, TResult> lane)
+    {
+        lane.Count--;
+        if (--lane.Running > 0)
+        {
+            return;
+        }
+
+        lane.Call = null;
+        while (lane.Waiting.TryDequeue(out WorkEntry<T, TResult> next))
+        {
+            _ready.Enqueue(next);
+        }
+
+        if (lane.Count == 0)
+        {
+            _lanes.Remove(lane.Key);
+        }
+    }
+}

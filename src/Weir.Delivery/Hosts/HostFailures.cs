@@ -1,0 +1,108 @@
+using System.Buffers;
+using Weir.Resilience;
+
+namespace Weir.Delivery;
+
+/// <summary>The items of a call that failed: each is kept for another attempt or becomes a dead letter, and is done once that is stored.</summary>
+internal sealed class HostFailures<T, TResult>(IWorkSource<T> source, WorkHostOptions<T> options)
+{
+    private readonly List<(WorkEntry<T, TResult> Entry, TimeSpan Delay)> _again = [];
+    private readonly List<(WorkEntry<T, TResult> Entry, DeadLetter Letter)> _dead = [];
+
+    public int Redelivered => _again.Count;
+
+    public int DeadLettered => _dead.Count;
+
+    public void Add(WorkEntry<T, TResult> entry, Exception error, bool isTimeout)
+    {
+        WorkItem<T> item = entry.Item;
+        if (!IsTransient(error))
+        {
+            AddLetter(entry, DeadLetterReason.Rejected, error.ToString());
+        }
+        else if (source.Redelivery is not null && options.PartitionBy is null && item.Attempt < options.MaxAttempts
+            && options.Acknowledge == AcknowledgePoint.AfterProcessing)
+        {
+            _again.Add((entry, options.DelayAfter(item.Attempt)));
+        }
+        else
+        {
+            AddLetter(entry, isTimeout ? DeadLetterReason.TimedOut : DeadLetterReason.Failed, error.ToString());
+        }
+    }
+
+    public void AddCrash(WorkEntry<T, TResult> entry) =>
+        AddLetter(
+            entry, DeadLetterReason.Crashed, $"{entry.Batch.Batch.Crashes} processes died or disappeared while they ran nothing but this item.");
+
+    /// <summary>Stores all of them, however often the server is away meanwhile.</summary>
+    public async ValueTask StoreAsync(Repeater repeater, CancellationToken cancellationToken)
+    {
+        foreach (var group in _again.GroupBy(static a => (a.Entry.Batch, a.Delay)))
+        {
+            WorkItem<T>[] items = [.. group.Select(static a => a.Entry.Item.Again())];
+            await repeater.RunAsync(
+                token => source.Redelivery!.RedeliverAsync(group.Key.Batch.Batch, items, group.Key.Delay, token), cancellationToken).ConfigureAwait(false);
+        }
+
+        if (_dead.Count > 0)
+        {
+            DeadLetter[] letters = [.. _dead.Select(static d => d.Letter)];
+            await repeater.RunAsync(token => options.DeadLetters.AddAsync(letters, token), cancellationToken).ConfigureAwait(false);
+        }
+    }
+
+    public void SettleNeedsLock()
+    {
+        foreach ((WorkEntry<T, TResult> entry, _) in _again)
+        {
+            entry.Batch.Settle(entry.Index);
+        }
+
+        foreach ((WorkEntry<T, TResult> entry, _) in _dead)
+        {
+            entry.Batch.Settle(entry.Index);
+        }
+    }
+
+    private bool IsTransient(Exception error)
+    {
+        try
+        {
+            return options.IsTransient?.Invoke(error) ?? true;
+        }
+        catch (Exception e) when (e is not OutOfMemoryException)
+        {
+            // Whoever cannot say gets another attempt.
+            return true;
+        }
+    }
+
+    private void AddLetter(WorkEntry<T, TResult> entry, DeadLetterReason reason, string error)
+    {
+        WorkItem<T> item = entry.Item;
+        var payload = new ArrayBufferWriter<byte>();
+        try
+        {
+            options.Serializer.Write(item.Value, payload);
+        }
+        catch (Exception e) when (e is not OutOfMemoryException)
+        {
+            payload.ResetWrittenCount();
+            error += $"{Environment.NewLine}The value could not be written: {e}";
+        }
+
+        _dead.Add((entry, new DeadLetter
+        {
+            Id = item.Id.ToString(),
+            Source = source.Name,
+            Reason = reason,
+            Error = error,
+            Attempts = item.Attempt,
+            Time = options.TimeProvider.GetUtcNow(),
+            Key = item.Key,
+            Payload = payload.WrittenMemory,
+            Headers = item.Headers,
+        }));
+    }
+}

@@ -1,0 +1,115 @@
+namespace Weir.Delivery;
+
+/// <content>What is told to the source and the sink: what is done, and at the end what is not.</content>
+internal sealed partial class HostRun<T, TResult>
+{
+    private async Task AcknowledgeAllAsync()
+    {
+        try
+        {
+            while (true)
+            {
+                // What ends while a batch is acknowledged goes with the next one: the slower the source, the more at once.
+                await _done.WaitAsync(CancellationToken.None).ConfigureAwait(false);
+                bool isLast = _idle.Task.IsCompleted;
+                List<TrackedBatch<T, TResult>> done;
+                lock (_lock)
+                {
+                    done = _window.Acknowledgeable();
+                }
+
+                if (done.Count > 0)
+                {
+                    await AcknowledgeAsync(done).ConfigureAwait(false);
+                }
+
+                if (isLast)
+                {
+                    return;
+                }
+            }
+        }
+        catch (OperationCanceledException) when (_running.IsCancellationRequested)
+        {
+            // What is not acknowledged is given back.
+        }
+        catch (Exception e)
+        {
+            Fail(e);
+        }
+    }
+
+    private async ValueTask AcknowledgeAsync(List<TrackedBatch<T, TResult>> done)
+    {
+        if (_sink is not null)
+        {
+            List<WorkItem<TResult>> results = [];
+            foreach (TrackedBatch<T, TResult> batch in done)
+            {
+                batch.AddResults(results);
+            }
+
+            string? position = _source.Order == AcknowledgementOrder.Delivery ? done[^1].Batch.Position : null;
+            await _repeater.RunAsync(token => _sink.WriteAsync(results, position, token), _running.Token).ConfigureAwait(false);
+        }
+
+        WorkBatch<T>[] batches = [.. done.Where(static b => !b.IsAcknowledged).Select(static b => b.Batch)];
+        if (batches.Length > 0)
+        {
+            await _repeater.RunAsync(token => _source.AcknowledgeAsync(batches, token), _running.Token).ConfigureAwait(false);
+        }
+
+        lock (_lock)
+        {
+            _window.Remove(done);
+            _acknowledged += done.Count;
+        }
+
+        _room.Set();
+    }
+
+    /// <summary>Gives back what was read and is not done. Nothing else goes on any more.</summary>
+    private async Task GiveBackAsync()
+    {
+        List<TrackedBatch<T, TResult>> left = [.. _window.All().Where(static b => !b.IsAcknowledged)];
+        if (left.Count == 0)
+        {
+            return;
+        }
+
+        try
+        {
+            // Once: a server that is away finds out by itself that nobody has them any more.
+            using var limit = new CancellationTokenSource(GiveBackLimit, _options.TimeProvider);
+            List<TrackedBatch<T, TResult>> whole = [];
+            foreach (TrackedBatch<T, TResult> batch in left)
+            {
+                List<WorkItem<T>> items = batch.Left();
+                _returned += items.Count;
+                if (items.Count < batch.Batch.Items.Count && _source is { Redelivery: { } redelivery, Order: AcknowledgementOrder.Any } && _sink is null)
+                {
+                    // Without those that were processed.
+                    if (items.Count > 0)
+                    {
+                        await redelivery.RedeliverAsync(batch.Batch, items, TimeSpan.Zero, limit.Token).ConfigureAwait(false);
+                    }
+
+                    await _source.AcknowledgeAsync([batch.Batch], limit.Token).ConfigureAwait(false);
+                }
+                else
+                {
+                    whole.Add(batch);
+                }
+            }
+
+            if (whole.Count > 0)
+            {
+                await _source.ReturnAsync([.. whole.Select(static b => b.Batch)], limit.Token).ConfigureAwait(false);
+            }
+        }
+        catch (Exception e) when (e is not OutOfMemoryException)
+        {
+            _repeater.Report(e);
+        }
+    }
+}

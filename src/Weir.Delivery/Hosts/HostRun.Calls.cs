@@ -1,0 +1,137 @@
+using Weir.Runtimes;
+
+namespace Weir.Delivery;
+
+/// <content>A call of the runtime, and what becomes of its items.</content>
+internal sealed partial class HostRun<T, TResult>
+{
+    private async Task RunCallAsync(HostCall<T, TResult> call)
+    {
+        var failures = new HostFailures<T, TResult>(_source, _options);
+        try
+        {
+            if (call.IsAlone && call.Entries[0].Batch.Batch is { Items.Count: 1 } batch && batch.Crashes >= _options.MaxCrashes)
+            {
+                failures.AddCrash(call.Entries[0]);
+                Release(call.Entries[0]);
+            }
+            else
+            {
+                await RunItemsAsync(call, failures).ConfigureAwait(false);
+            }
+
+            await failures.StoreAsync(_repeater, _running.Token).ConfigureAwait(false);
+            lock (_lock)
+            {
+                failures.SettleNeedsLock();
+                _redelivered += failures.Redelivered;
+                _deadLettered += failures.DeadLettered;
+            }
+        }
+        catch (OperationCanceledException) when (_running.IsCancellationRequested)
+        {
+            // What was not stored is not settled, and is given back.
+        }
+        catch (Exception e)
+        {
+            Fail(e);
+        }
+        finally
+        {
+            lock (_lock)
+            {
+                _calls--;
+                _isAlone = false;
+            }
+
+            _done.Set();
+            StartCalls();
+        }
+    }
+
+    private async Task RunItemsAsync(HostCall<T, TResult> call, HostFailures<T, TResult> failures)
+    {
+        var indices = new (HostCall<T, TResult> Call, int Index)[call.Entries.Count];
+        for (int i = 0; i < indices.Length; i++)
+        {
+            indices[i] = (call, i);
+        }
+
+        var hasEnded = new bool[indices.Length];
+        try
+        {
+            if (_options.PartitionBy is null)
+            {
+                ItemOutcome<TResult>[] outcomes = await _runtime.ProcessManyAsync(indices, _process, _callOptions, _running.Token).ConfigureAwait(false);
+                for (int i = 0; i < outcomes.Length; i++)
+                {
+                    hasEnded[i] = true;
+                    End(call.Entries[i], outcomes[i], failures);
+                }
+
+                return;
+            }
+
+            // One by one, so that the next item of a key need not wait for the items of other keys. Whoever has no key is a lane of its own.
+            IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> stream = _runtime.ProcessManyStreamAsync(
+                indices, _process, static at => at.Call.Entries[at.Index].Lane ?? new object(), orderedOutput: false, _callOptions, _running.Token);
+            await foreach ((int index, ItemOutcome<TResult> outcome) in stream.ConfigureAwait(false))
+            {
+                hasEnded[index] = true;
+                End(call.Entries[index], outcome, failures);
+                Release(call.Entries[index]);
+            }
+        }
+        catch (OperationCanceledException) when (_running.IsCancellationRequested)
+        {
+            // The runtime gives no outcomes then; but what was processed must not be delivered once more.
+            for (int i = 0; i < indices.Length; i++)
+            {
+                if (!hasEnded[i] && call.TryGetReturned(i, out TResult result))
+                {
+                    Succeed(call.Entries[i], result);
+                }
+            }
+        }
+    }
+
+    private void End(WorkEntry<T, TResult> entry, ItemOutcome<TResult> outcome, HostFailures<T, TResult> failures)
+    {
+        switch (outcome.Status)
+        {
+            case ItemStatus.Succeeded:
+                Succeed(entry, outcome.Value);
+                break;
+            case ItemStatus.Cancelled or ItemStatus.NotRun:
+                break;
+            default:
+                Interlocked.Increment(ref _failed);
+                failures.Add(entry, outcome.Error!, outcome.Status == ItemStatus.TimedOut);
+                break;
+        }
+    }
+
+    private void Succeed(WorkEntry<T, TResult> entry, TResult result)
+    {
+        lock (_lock)
+        {
+            _succeeded++;
+            entry.Batch.SetResult(entry.Index, result);
+        }
+    }
+
+    private void Release(WorkEntry<T, TResult> entry)
+    {
+        if (entry.Lane is not { } lane)
+        {
+            return;
+        }
+
+        lock (_lock)
+        {
+            _backlog.Release(lane);
+        }
+
+        StartCalls();
+    }
+}

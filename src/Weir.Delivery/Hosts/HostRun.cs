@@ -1,0 +1,272 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Runtime.ExceptionServices;
+using Weir.Resilience;
+using Weir.Runtimes;
+
+namespace Weir.Delivery;
+
+/// <summary>
+/// The run of a host. Three things go on beside each other: reading, calls of the runtime, and acknowledging. One lock guards what they share; user code, the
+/// source and the sink are called outside it.
+/// </summary>
+[SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "Sources without a timer hold nothing.")]
+internal sealed partial class HostRun<T, TResult> : IHostRun
+{
+    private static readonly TimeSpan GiveBackLimit = TimeSpan.FromSeconds(10);
+
+    private readonly Lock _lock = new();
+    private readonly IWorkSource<T> _source;
+    private readonly IExecutionRuntime _runtime;
+    private readonly IWorkSink<TResult>? _sink;
+    private readonly WorkHostOptions<T> _options;
+    private readonly ProcessManyOptions _callOptions;
+    private readonly int _maxCalls;
+    private readonly Func<(HostCall<T, TResult> Call, int Index), CancellationToken, ValueTask<TResult>> _process;
+    private readonly Repeater _repeater;
+    private readonly BatchWindow<T, TResult> _window;
+    private readonly Backlog<T, TResult> _backlog;
+    private readonly Signal _room = new();
+    private readonly Signal _done = new();
+    private readonly TaskCompletionSource _idle = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    // Cancelled when nothing more is to be read, and when running items are to end.
+    private readonly CancellationTokenSource _reading = new();
+    private readonly CancellationTokenSource _running = new();
+    private WorkHostState _state;
+    private Exception? _failure;
+    private int _calls;
+    private bool _isAlone;
+    private bool _isDraining;
+    private long _read;
+    private long _succeeded;
+    private long _failed;
+    private long _redelivered;
+    private long _deadLettered;
+    private long _returned;
+    private long _acknowledged;
+
+    public HostRun(
+        IWorkSource<T> source,
+        IExecutionRuntime runtime,
+        Func<WorkItem<T>, CancellationToken, ValueTask<TResult>> processor,
+        IWorkSink<TResult>? sink,
+        WorkHostOptions<T> options)
+    {
+        _source = source;
+        _runtime = runtime;
+        _sink = sink;
+        _options = options;
+        _callOptions = new ProcessManyOptions { PerItemTimeout = options.PerItemTimeout };
+        _maxCalls = options.MaxConcurrentCalls ?? (runtime is DirectRuntime ? 1 : 8);
+        _repeater = new Repeater(options.TimeProvider, options.OnFault);
+        _window = new BatchWindow<T, TResult>(source.Order);
+        _backlog = new Backlog<T, TResult>(options.MaxItemsPerCall);
+        PolicyChain<TResult>? retry = options.Retry is null
+            ? null
+            : new PolicyChain<TResult>(new PolicyChainOptions<TResult> { Retry = options.Retry, TimeProvider = options.TimeProvider });
+        _process = retry is null
+            ? (at, token) => ProcessAsync(at.Call, at.Index, processor(at.Call.Entries[at.Index].Item, token))
+            : (at, token) => ProcessAsync(
+                at.Call, at.Index, retry.ExecuteAsync(inner => processor(at.Call.Entries[at.Index].Item, inner), token));
+    }
+
+    public WorkHostStatistics Statistics
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return new WorkHostStatistics
+                {
+                    State = _state,
+                    Read = _read,
+                    Succeeded = _succeeded,
+                    Failed = _failed,
+                    Redelivered = _redelivered,
+                    DeadLettered = _deadLettered,
+                    Returned = _returned,
+                    AcknowledgedBatches = _acknowledged,
+                    InFlight = _window.Items,
+                    Faults = _repeater.Faults,
+                    LastFault = _repeater.Last,
+                };
+            }
+        }
+    }
+
+    public void Abort()
+    {
+        _reading.Cancel();
+        _running.Cancel();
+    }
+
+    public async Task RunAsync(CancellationToken stop)
+    {
+        // Not on the caller's thread: a direct runtime works on the thread that calls it.
+        await Task.CompletedTask.ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
+        lock (_lock)
+        {
+            _state = WorkHostState.Running;
+        }
+
+        using ITimer grace = _options.TimeProvider.CreateTimer(_ => _running.Cancel(), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+        using CancellationTokenRegistration atReadingEnd = _reading.Token.Register(() => grace.Change(_options.GracePeriod, Timeout.InfiniteTimeSpan));
+        using CancellationTokenRegistration atStop = stop.Register(_reading.Cancel);
+        Task acknowledging = AcknowledgeAllAsync();
+        await ReadAllAsync().ConfigureAwait(false);
+        Drain();
+        await _idle.Task.ConfigureAwait(false);
+        await acknowledging.ConfigureAwait(false);
+        await GiveBackAsync().ConfigureAwait(false);
+        lock (_lock)
+        {
+            _state = _failure is null ? WorkHostState.Stopped : WorkHostState.Failed;
+        }
+
+        if (_failure is not null)
+        {
+            ExceptionDispatchInfo.Throw(_failure);
+        }
+    }
+
+    private static async ValueTask<TResult> AwaitAsync(HostCall<T, TResult> call, int index, ValueTask<TResult> pending)
+    {
+        TResult result = await pending.ConfigureAwait(false);
+        call.Return(index, result);
+        return result;
+    }
+
+    private static ValueTask<TResult> ProcessAsync(HostCall<T, TResult> call, int index, ValueTask<TResult> pending)
+    {
+        if (!pending.IsCompletedSuccessfully)
+        {
+            return AwaitAsync(call, index, pending);
+        }
+
+        TResult result = pending.GetAwaiter().GetResult();
+        call.Return(index, result);
+        return new ValueTask<TResult>(result);
+    }
+
+    private async Task ReadAllAsync()
+    {
+        try
+        {
+            while (await HasRoomAsync().ConfigureAwait(false))
+            {
+                WorkBatch<T>? batch = null;
+                await _repeater.RunAsync(
+                    async token => batch = await _source.ReadAsync(token).ConfigureAwait(false), _reading.Token).ConfigureAwait(false);
+                if (batch is null)
+                {
+                    return;
+                }
+
+                // Whoever wants at most once: what dies from here on is lost.
+                bool isAcknowledged = _options.Acknowledge == AcknowledgePoint.OnReceipt;
+                if (isAcknowledged)
+                {
+                    await _repeater.RunAsync(token => _source.AcknowledgeAsync([batch], token), _running.Token).ConfigureAwait(false);
+                }
+
+                Add(batch, isAcknowledged);
+            }
+        }
+        catch (OperationCanceledException) when (_reading.IsCancellationRequested)
+        {
+            // The host stops.
+        }
+        catch (Exception e)
+        {
+            Fail(e);
+        }
+    }
+
+    private async ValueTask<bool> HasRoomAsync()
+    {
+        while (true)
+        {
+            lock (_lock)
+            {
+                if (_window.Count == 0 || _window.Items < _options.MaxItemsInFlight)
+                {
+                    return !_reading.IsCancellationRequested;
+                }
+            }
+
+            await _room.WaitAsync(_reading.Token).ConfigureAwait(false);
+        }
+    }
+
+    private void Add(WorkBatch<T> batch, bool isAcknowledged)
+    {
+        string?[]? keys = _options.PartitionBy is { } partitionBy ? [.. batch.Items.Select(partitionBy)] : null;
+        var tracked = new TrackedBatch<T, TResult>(batch, _sink is not null) { IsAcknowledged = isAcknowledged };
+        lock (_lock)
+        {
+            _read += batch.Items.Count;
+            _window.Add(tracked);
+            _backlog.Add(tracked, keys);
+        }
+
+        if (tracked.IsDone)
+        {
+            _done.Set();
+        }
+
+        StartCalls();
+    }
+
+    private void StartCalls()
+    {
+        while (true)
+        {
+            HostCall<T, TResult>? call = null;
+            lock (_lock)
+            {
+                if (!_isDraining || !_reading.IsCancellationRequested)
+                {
+                    call = _calls < _maxCalls && !_isAlone ? _backlog.Take(isIdle: _calls == 0) : null;
+                }
+
+                if (call is null)
+                {
+                    if (_isDraining && _calls == 0 && (_backlog.IsEmpty || _reading.IsCancellationRequested))
+                    {
+                        _idle.TrySetResult();
+                        _done.Set();
+                    }
+
+                    return;
+                }
+
+                _calls++;
+                _isAlone = call.IsAlone;
+            }
+
+            // On a thread of the pool, since a runtime may work on the thread that calls it.
+            _ = Task.Run(() => RunCallAsync(call));
+        }
+    }
+
+    private void Drain()
+    {
+        lock (_lock)
+        {
+            _isDraining = true;
+            _state = WorkHostState.Draining;
+        }
+
+        StartCalls();
+    }
+
+    private void Fail(Exception failure)
+    {
+        lock (_lock)
+        {
+            _failure ??= failure;
+        }
+
+        _reading.Cancel();
+    }
+}

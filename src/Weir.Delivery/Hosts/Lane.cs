@@ -1,0 +1,19 @@
+namespace Weir.Delivery;
+
+/// <summary>The items of one key: at most one call of the runtime has some of them at a time, and keeps their order. Guarded by the lock of the run.</summary>
+internal sealed class Lane<T, TResult>(string key)
+{
+    public string Key => key;
+
+    /// <summary>Items behind those that are in a call.</summary>
+    public Queue<WorkEntry<T, TResult>> Waiting { get; } = new();
+
+    /// <summary>The call that has items of this key.</summary>
+    public HostCall<T, TResult>? Call { get; set; }
+
+    /// <summary>How many it has.</summary>
+    public int Running { get; set; }
+
+    /// <summary>All items of this key that have not ended, wherever they are.</summary>
+    public int Count { get; set; }
+}

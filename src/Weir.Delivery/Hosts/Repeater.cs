@@ -1,0 +1,50 @@
+using Weir.Resilience;
+
+namespace Weir.Delivery;
+
+/// <summary>Repeats the calls around the items, such as acknowledging, for as long as the server is away. Only a setup that is wrong ends it.</summary>
+internal sealed class Repeater(TimeProvider clock, Action<Exception>? onFault)
+{
+    private static readonly TimeSpan Base = TimeSpan.FromMilliseconds(100);
+    private static readonly TimeSpan Longest = TimeSpan.FromSeconds(5);
+    private long _faults;
+
+    public long Faults => Volatile.Read(ref _faults);
+
+    public Exception? Last { get; private set; }
+
+    public async ValueTask RunAsync(Func<CancellationToken, ValueTask> call, CancellationToken cancellationToken)
+    {
+        for (int attempt = 1; ; attempt++)
+        {
+            try
+            {
+                await call(cancellationToken).ConfigureAwait(false);
+                Last = attempt == 1 ? Last : null;
+                return;
+            }
+            catch (Exception e) when (IsWorthRepeating(e) && !cancellationToken.IsCancellationRequested)
+            {
+                Report(e);
+                TimeSpan delay = Backoff.GetDelay(BackoffStrategy.ExponentialJitter, Base, Longest, attempt, TimeSpan.Zero, SeededRandom.Shared.NextDouble);
+                await Task.Delay(TimerDelay.RoundUp(delay), clock, cancellationToken).ConfigureAwait(false);
+            }
+        }
+    }
+
+    public void Report(Exception fault)
+    {
+        Interlocked.Increment(ref _faults);
+        Last = fault;
+        try
+        {
+            onFault?.Invoke(fault);
+        }
+        catch (Exception e) when (e is not OutOfMemoryException)
+        {
+            // A listener that fails must not end the host.
+        }
+    }
+
+    private static bool IsWorthRepeating(Exception e) => e is not (WorkSetupException or ArgumentException or ObjectDisposedException);
+}

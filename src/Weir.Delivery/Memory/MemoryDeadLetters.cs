@@ -1,0 +1,130 @@
+using System.Runtime.CompilerServices;
+
+namespace Weir.Delivery;
+
+/// <summary>Dead letters in memory: the newest ones, up to a number.</summary>
+/// <remarks>Thread-safe. They are gone when the process ends.</remarks>
+public sealed class MemoryDeadLetters : IDeadLetters
+{
+    private readonly Lock _lock = new();
+    private readonly OrderedDictionary<string, DeadLetter> _letters = new(StringComparer.Ordinal);
+    private readonly int _capacity;
+    private readonly Func<DeadLetter, CancellationToken, ValueTask>? _publish;
+    private long _dropped;
+
+    /// <summary>Creates a place for dead letters.</summary>
+    /// <param name="capacity">How many are kept; the oldest go first. At least 1.</param>
+    /// <param name="publish">Publishes the item of a letter again, for <see cref="ReplayAsync"/>; <see langword="null"/> if that is not possible.</param>
+    /// <exception cref="ArgumentOutOfRangeException"><paramref name="capacity"/> is less than 1.</exception>
+    public MemoryDeadLetters(int capacity = 10_000, Func<DeadLetter, CancellationToken, ValueTask>? publish = null)
+    {
+        Require.AtLeastOne(capacity, nameof(capacity));
+        _capacity = capacity;
+        _publish = publish;
+    }
+
+    /// <summary>How many letters there are.</summary>
+    public int Count
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return _letters.Count;
+            }
+        }
+    }
+
+    /// <summary>How many letters had to go because there were more than the capacity.</summary>
+    public long Dropped
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return _dropped;
+            }
+        }
+    }
+
+    /// <inheritdoc/>
+    public ValueTask AddAsync(IReadOnlyList<DeadLetter> letters, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(letters);
+        lock (_lock)
+        {
+            foreach (DeadLetter letter in letters)
+            {
+                if (!_letters.ContainsKey(letter.Id) && _letters.Count == _capacity)
+                {
+                    _letters.RemoveAt(0);
+                    _dropped++;
+                }
+
+                _letters[letter.Id] = letter;
+            }
+        }
+
+        return default;
+    }
+
+    /// <inheritdoc/>
+    public async IAsyncEnumerable<DeadLetter> ListAsync(int limit = 100, [EnumeratorCancellation] CancellationToken cancellationToken = default)
+    {
+        Require.AtLeastOne(limit, nameof(limit));
+        DeadLetter[] letters;
+        lock (_lock)
+        {
+            letters = [.. _letters.Values.Take(limit)];
+        }
+
+        await Task.CompletedTask.ConfigureAwait(false);
+        foreach (DeadLetter letter in letters)
+        {
+            cancellationToken.ThrowIfCancellationRequested();
+            yield return letter;
+        }
+    }
+
+    /// <inheritdoc/>
+    public ValueTask<DeadLetter?> FindAsync(string id, CancellationToken cancellationToken = default)
+    {
+        lock (_lock)
+        {
+            return new ValueTask<DeadLetter?>(_letters.GetValueOrDefault(id));
+        }
+    }
+
+    /// <inheritdoc/>
+    /// <exception cref="NotSupportedException">Nothing was given that could publish an item.</exception>
+    public async ValueTask<int> ReplayAsync(IReadOnlyList<string> ids, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(ids);
+        if (_publish is null)
+        {
+            throw new NotSupportedException("These dead letters do not know how to publish an item. Give the constructor a way to.");
+        }
+
+        int published = 0;
+        foreach (string id in ids)
+        {
+            if (await FindAsync(id, cancellationToken).ConfigureAwait(false) is { } letter)
+            {
+                await _publish(letter, cancellationToken).ConfigureAwait(false);
+                published += await RemoveAsync([id], cancellationToken).ConfigureAwait(false);
+            }
+        }
+
+        return published;
+    }
+
+    /// <inheritdoc/>
+    public ValueTask<int> RemoveAsync(IReadOnlyList<string> ids, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(ids);
+        lock (_lock)
+        {
+            return new ValueTask<int>(ids.Count(_letters.Remove));
+        }
+    }
+}

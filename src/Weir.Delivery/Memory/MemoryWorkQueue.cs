@@ -1,0 +1,263 @@
+namespace Weir.Delivery;
+
+/// <summary>A queue in memory: for one process, without durability. The same contract as the engines that have a server.</summary>
+/// <typeparam name="T">The type of the items' values.</typeparam>
+/// <remarks>Thread-safe. What it holds is gone when the process ends.</remarks>
+public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
+{
+    private readonly Lock _lock = new();
+    private readonly LinkedList<WorkItem<T>> _waiting = new();
+    private readonly List<TaskCompletionSource> _readers = [];
+    private readonly List<TaskCompletionSource> _writers = [];
+    private readonly HashSet<ITimer> _delays = [];
+    private readonly MemoryWorkQueueOptions _options;
+    private readonly MemoryDeadLetters _deadLetters;
+    private readonly IWorkSerializer<T> _serializer;
+    private int _count;
+    private bool _isCompleted;
+    private bool _isDisposed;
+
+    /// <summary>Creates a queue.</summary>
+    /// <param name="name">The name of the queue.</param>
+    /// <param name="serializer">Reads the value of a dead letter that is published again.</param>
+    /// <param name="options">The options; <see langword="null"/> for the defaults.</param>
+    /// <exception cref="ArgumentException"><paramref name="name"/> is empty, or a value of <paramref name="options"/> is out of range.</exception>
+    public MemoryWorkQueue(string name, IWorkSerializer<T> serializer, MemoryWorkQueueOptions? options = null)
+    {
+        ArgumentException.ThrowIfNullOrEmpty(name);
+        ArgumentNullException.ThrowIfNull(serializer);
+        _options = options ?? new MemoryWorkQueueOptions();
+        _options.Validate();
+        Name = name;
+        _serializer = serializer;
+        _deadLetters = new MemoryDeadLetters(_options.MaxDeadLetters, ReplayAsync);
+    }
+
+    /// <inheritdoc/>
+    public string Name { get; }
+
+    /// <inheritdoc/>
+    public IDeadLetters DeadLetters => _deadLetters;
+
+    /// <summary>How many items are not done: waiting, being processed, or waiting for another attempt.</summary>
+    public int Count
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return _count;
+            }
+        }
+    }
+
+    internal MemoryWorkQueueOptions Options => _options;
+
+    /// <inheritdoc/>
+    public Task SetupAsync(CancellationToken cancellationToken = default) => Task.CompletedTask;
+
+    /// <inheritdoc/>
+    public ValueTask<IWorkSink<T>> OpenSinkAsync(CancellationToken cancellationToken = default) => new(new MemoryWorkSink<T>(this));
+
+    /// <inheritdoc/>
+    public ValueTask<IWorkSource<T>> OpenSourceAsync(CancellationToken cancellationToken = default) => new(new MemoryWorkSource<T>(this));
+
+    /// <summary>Nothing more will be published: the sources come to their end when nothing is waiting and nothing is being processed.</summary>
+    public void Complete()
+    {
+        lock (_lock)
+        {
+            _isCompleted = true;
+            WakeNeedsLock(_readers);
+        }
+    }
+
+    /// <inheritdoc/>
+    public ValueTask DisposeAsync()
+    {
+        lock (_lock)
+        {
+            _isDisposed = true;
+            foreach (ITimer delay in _delays)
+            {
+                delay.Dispose();
+            }
+
+            _delays.Clear();
+            WakeNeedsLock(_readers);
+            WakeNeedsLock(_writers);
+        }
+
+        return default;
+    }
+
+    /// <summary>Adds items as there is room, in order.</summary>
+    internal async ValueTask PublishAsync(IReadOnlyList<WorkItem<T>> items, CancellationToken cancellationToken)
+    {
+        int published = 0;
+        while (published < items.Count)
+        {
+            TaskCompletionSource? wait = null;
+            lock (_lock)
+            {
+                ObjectDisposedException.ThrowIf(_isDisposed, this);
+                if (_isCompleted)
+                {
+                    throw new InvalidOperationException($"The queue {Name} has been completed: nothing more can be published.");
+                }
+
+                for (; published < items.Count && _count < _options.Capacity; published++, _count++)
+                {
+                    _waiting.AddLast(items[published]);
+                }
+
+                WakeNeedsLock(_readers);
+                if (published < items.Count)
+                {
+                    _writers.Add(wait = NewWait());
+                }
+            }
+
+            if (wait is not null)
+            {
+                await WaitAsync(wait, _writers, cancellationToken).ConfigureAwait(false);
+            }
+        }
+    }
+
+    /// <summary>Takes waiting items; null at the end.</summary>
+    internal async ValueTask<List<WorkItem<T>>?> TakeAsync(CancellationToken cancellationToken)
+    {
+        while (true)
+        {
+            TaskCompletionSource wait;
+            lock (_lock)
+            {
+                cancellationToken.ThrowIfCancellationRequested();
+                if (_waiting.Count > 0)
+                {
+                    List<WorkItem<T>> items = new(Math.Min(_waiting.Count, _options.MaxItemsPerBatch));
+                    while (items.Count < _options.MaxItemsPerBatch && _waiting.First is { } first)
+                    {
+                        items.Add(first.Value);
+                        _waiting.RemoveFirst();
+                    }
+
+                    return items;
+                }
+
+                if (_isDisposed || (_isCompleted && _count == 0))
+                {
+                    return null;
+                }
+
+                _readers.Add(wait = NewWait());
+            }
+
+            await WaitAsync(wait, _readers, cancellationToken).ConfigureAwait(false);
+        }
+    }
+
+    /// <summary>Items are done with.</summary>
+    internal void Remove(int count)
+    {
+        lock (_lock)
+        {
+            _count -= count;
+            WakeNeedsLock(_writers);
+            if (_isCompleted && _count == 0)
+            {
+                WakeNeedsLock(_readers);
+            }
+        }
+    }
+
+    /// <summary>Items go back to the front, in their order.</summary>
+    internal void PutBack(IReadOnlyList<WorkItem<T>> items)
+    {
+        lock (_lock)
+        {
+            for (int i = items.Count - 1; i >= 0; i--)
+            {
+                _waiting.AddFirst(items[i]);
+            }
+
+            WakeNeedsLock(_readers);
+        }
+    }
+
+    /// <summary>Items wait for another attempt. They count as long as they wait.</summary>
+    internal void Redeliver(IReadOnlyList<WorkItem<T>> items, TimeSpan delay)
+    {
+        lock (_lock)
+        {
+            ObjectDisposedException.ThrowIf(_isDisposed, this);
+            _count += items.Count;
+            if (delay == TimeSpan.Zero)
+            {
+                AddLastNeedsLock(items);
+                return;
+            }
+
+            ITimer? timer = null;
+            timer = _options.TimeProvider.CreateTimer(_ => EndDelay(timer!, items), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+            _delays.Add(timer);
+            timer.Change(delay, Timeout.InfiniteTimeSpan);
+        }
+    }
+
+    private static TaskCompletionSource NewWait() => new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    private static void WakeNeedsLock(List<TaskCompletionSource> waits)
+    {
+        foreach (TaskCompletionSource wait in waits)
+        {
+            wait.TrySetResult();
+        }
+
+        waits.Clear();
+    }
+
+    private async ValueTask WaitAsync(TaskCompletionSource wait, List<TaskCompletionSource> waits, CancellationToken cancellationToken)
+    {
+        try
+        {
+            await wait.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
+        }
+        finally
+        {
+            lock (_lock)
+            {
+                waits.Remove(wait);
+            }
+        }
+    }
+
+    private void EndDelay(ITimer timer, IReadOnlyList<WorkItem<T>> items)
+    {
+        lock (_lock)
+        {
+            if (_delays.Remove(timer))
+            {
+                timer.Dispose();
+                AddLastNeedsLock(items);
+            }
+        }
+    }
+
+    private void AddLastNeedsLock(IReadOnlyList<WorkItem<T>> items)
+    {
+        foreach (WorkItem<T> item in items)
+        {
+            _waiting.AddLast(item);
+        }
+
+        WakeNeedsLock(_readers);
+    }
+
+    private ValueTask ReplayAsync(DeadLetter letter, CancellationToken cancellationToken)
+    {
+        T value = _serializer.Read(letter.Payload.Span);
+        return PublishAsync([new WorkItem<T>(WorkId.Parse(letter.Id), value, letter.Key, 1, letter.Headers)], cancellationToken);
+    }
+}

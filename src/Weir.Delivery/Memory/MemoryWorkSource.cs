@@ -1,0 +1,82 @@
+using System.Globalization;
+
+namespace Weir.Delivery;
+
+/// <summary>A consuming end of a queue in memory. What it has read and nobody acknowledged goes back when it is disposed.</summary>
+internal sealed class MemoryWorkSource<T>(MemoryWorkQueue<T> queue) : IWorkSource<T>, IRedelivery<T>
+{
+    private readonly Lock _lock = new();
+    private readonly LinkedList<WorkBatch<T>> _open = new();
+    private long _lastBatch;
+
+    public string Name => queue.Name;
+
+    public AcknowledgementOrder Order => AcknowledgementOrder.Any;
+
+    public IRedelivery<T> Redelivery => this;
+
+    public async ValueTask<WorkBatch<T>?> ReadAsync(CancellationToken cancellationToken)
+    {
+        if (await queue.TakeAsync(cancellationToken).ConfigureAwait(false) is not { } items)
+        {
+            return null;
+        }
+
+        lock (_lock)
+        {
+            var batch = new WorkBatch<T>(items, (++_lastBatch).ToString(CultureInfo.InvariantCulture));
+            _open.AddLast(batch);
+            return batch;
+        }
+    }
+
+    public ValueTask AcknowledgeAsync(IReadOnlyList<WorkBatch<T>> batches, CancellationToken cancellationToken)
+    {
+        foreach (WorkBatch<T> batch in Close(batches))
+        {
+            queue.Remove(batch.Items.Count);
+        }
+
+        return default;
+    }
+
+    public ValueTask ReturnAsync(IReadOnlyList<WorkBatch<T>> batches, CancellationToken cancellationToken)
+    {
+        List<WorkBatch<T>> closed = Close(batches);
+        for (int i = closed.Count - 1; i >= 0; i--)
+        {
+            // The last first, so that the first is in front.
+            queue.PutBack(closed[i].Items);
+        }
+
+        return default;
+    }
+
+    public ValueTask RedeliverAsync(WorkBatch<T> batch, IReadOnlyList<WorkItem<T>> items, TimeSpan delay, CancellationToken cancellationToken)
+    {
+        ArgumentNullException.ThrowIfNull(items);
+        queue.Redeliver(items, delay);
+        return default;
+    }
+
+    public ValueTask DisposeAsync()
+    {
+        WorkBatch<T>[] open;
+        lock (_lock)
+        {
+            open = [.. _open];
+        }
+
+        return ReturnAsync(open, CancellationToken.None);
+    }
+
+    private List<WorkBatch<T>> Close(IReadOnlyList<WorkBatch<T>> batches)
+    {
+        ArgumentNullException.ThrowIfNull(batches);
+        lock (_lock)
+        {
+            // What is not open any more was given back or acknowledged before.
+            return [.. batches.Where(_open.Remove)];
+        }
+    }
+}
