@@ -46,6 +46,13 @@ public sealed class TestSource
         Sequence = sequence;
     }
 
+    private TestSource(IAsyncEnumerable<int> sequence)
+    {
+        Kind = SourceKind.AsyncSuspending;
+        Record = new SourceRecord();
+        AsyncSequence = sequence;
+    }
+
     public SourceKind Kind { get; }
 
     public SourceRecord Record { get; }
@@ -66,6 +73,9 @@ public sealed class TestSource
 
     /// <summary>A sequence of the test's own.</summary>
     public static TestSource Over(IEnumerable<int> sequence) => new(sequence);
+
+    /// <summary>An asynchronous sequence of the test's own.</summary>
+    public static TestSource Over(IAsyncEnumerable<int> sequence) => new(sequence);
 
     public static TestSource Endless(SourceKind kind) => new(kind, new SourcePlan());
 

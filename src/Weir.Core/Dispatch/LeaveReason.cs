@@ -17,4 +17,7 @@ internal enum LeaveReason
 
     /// <summary>There are more workers than the limit allows.</summary>
     TooMany,
+
+    /// <summary>The run is paused, and nothing that has begun waits for a worker.</summary>
+    Paused,
 }

@@ -3,6 +3,7 @@ using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
+using Weir.Core.Sources;
 
 namespace Weir.Core.Dispatch;
 
@@ -17,7 +18,7 @@ namespace Weir.Core.Dispatch;
 /// </remarks>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
     Justification = "The source has neither timer nor link; user code may hold its token for longer than the run.")]
-internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
+internal abstract partial class Pump : IRunHandle, IControlledRun, IThreadPoolWorkItem
 {
     private readonly Lock _lock = new();
     private readonly CancellationTokenSource _stopped = new();
@@ -40,7 +41,9 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     {
         Debug.Assert(settings.Limit >= 1, "Limits are validated by the public API.");
         Settings = settings;
+        IsControlled = settings.Control is not null;
         _limit = settings.Limit;
+        _ownLimit = settings.Limit;
         IsGuarded = guarded || settings.Guarded || settings.PerItemTimeout is not null;
         Token = _stopped.Token;
         Context = ExecutionContext.Capture();
@@ -64,6 +67,9 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     /// for a clock that is not the system's, only by tests.
     /// </summary>
     public bool SeesStarts;
+
+    /// <summary>Whether the run is paused, stopped and limited from outside. Then each item begins under the lock.</summary>
+    public readonly bool IsControlled;
 
     /// <summary>Whether workers take turns to read. Set by the constructor.</summary>
     public bool TakesTurns;
@@ -111,11 +117,13 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     {
         PumpWorker first = CreateWorker();
         first.IsQueued = true;
+        Settings.Control?.Attach(this);
         using (_lock.Hold())
         {
             // A deadline that was set earlier, or the end of a runtime, may have come first.
             if (_finished)
             {
+                Settings.Control?.Detach(this);
                 return;
             }
 
@@ -124,7 +132,7 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
             _queued = 1;
         }
 
-        if ((_limit > 1 || IsGuarded || Settings.Adaptive is not null) && KnownCount != 1)
+        if ((_limit > 1 || IsGuarded || IsControlled || Settings.Adaptive is not null) && KnownCount != 1)
         {
             SeesStarts |= Settings.TimeProvider == TimeProvider.System;
             // Before the tokens: a cancelled one ends the run immediately, and the end removes the run from the watch.
@@ -200,8 +208,8 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
         int more;
         using (_lock.Hold())
         {
-            more = Math.Min(limit - _live, limit - _limit);
-            Volatile.Write(ref _limit, limit);
+            _ownLimit = limit;
+            more = ApplyLimitNeedsLock();
         }
 
         for (; more > 0; more--)
@@ -262,6 +270,8 @@ internal abstract partial class Pump : IRunHandle, IThreadPoolWorkItem
     protected abstract void TakeBack();
 
     protected abstract void TakeKeptTurnAway();
+
+    protected abstract void HoldSource(SourceHold hold);
 
     protected abstract PumpWorker CreateWorker();
 

@@ -117,6 +117,8 @@ internal abstract partial class Pump
                 return _live >= _limit && !(_live == _limit && (IsLent || (HasStash && TryLend())));
             case LeaveReason.Throttled when IsAtCeiling:
                 return _throttled = true;
+            case LeaveReason.Paused:
+                return IsHeldNeedsLock;
             default:
                 return reason == LeaveReason.Exhausted && IsExhausted;
         }
@@ -125,7 +127,7 @@ internal abstract partial class Pump
     private PumpWorker? AddNeedsLock(bool queued)
     {
         AssertInvariants();
-        if (_over || _finished || _live > _limit || IsBusy || IsExhausted)
+        if (_over || _finished || _live > _limit || IsBusy || IsExhausted || IsHeldNeedsLock)
         {
             return null;
         }

@@ -29,12 +29,12 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         Recovery = recovery;
         Source = source;
         TakesTurns = source.TakesTurns;
-        Keepable = IsGuarded || recovery is not null || WatchesPauses || call.UsesInvokeInto ? null : source as OneByOneSource<TItem>;
-        Parks = default(TPending).CanBeTask && recovery is null && !WatchesPauses && settings.Adaptive is null && settings.OnLook is null
+        Keepable = IsGuarded || recovery is not null || WatchesPauses || IsControlled || call.UsesInvokeInto ? null : source as OneByOneSource<TItem>;
+        Parks = default(TPending).CanBeTask && !IsControlled && recovery is null && !WatchesPauses && settings.Adaptive is null && settings.OnLook is null
             && source is IndexedSource<TItem> && source.KnownCount <= settings.Limit;
         Call = call;
         Sink = sink;
-        source.CancellationToken = Token;
+        source.CancellationToken = IsControlled && TakesTurns ? ReadingToken() : Token;
     }
 
     protected override bool IsExhausted => Source.IsExhausted;
@@ -61,6 +61,8 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     protected override void TakeBack() => Source.TakeBack();
 
     protected override void TakeKeptTurnAway() => Source.TakeKeptTurnAway();
+
+    protected override void HoldSource(SourceHold hold) => Source.Hold(hold);
 
     protected override PumpWorker CreateWorker() => new PumpWorker<TItem, TResult, TPending, TCall, TSink>(this);
 
@@ -160,6 +162,8 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         {
             CloseDelayQueue();
         }
+
+        Source.Close();
     }
 
     // Separate, so that runs without a recovery do not compile it.

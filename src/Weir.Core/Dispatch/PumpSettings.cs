@@ -1,3 +1,4 @@
+using Weir.Core.Metering;
 using Weir.Core.Sinks;
 
 namespace Weir.Core.Dispatch;
@@ -11,6 +12,18 @@ internal sealed record PumpSettings
 
     /// <summary>Moves the limit during the run, or null.</summary>
     public AdaptiveController? Adaptive;
+
+    /// <summary>What pauses, stops and limits the run from outside, or null.</summary>
+    public RunControl? Control;
+
+    /// <summary>Whether the limit of <see cref="Control"/> is only a ceiling, because something else moves the run's own limit.</summary>
+    public bool MovesLimit;
+
+    /// <summary>Called when <see cref="Control"/> sets another limit.</summary>
+    public Action<int>? OnLimit;
+
+    /// <summary>Counts the items of a run whose items are not those of its caller; otherwise null.</summary>
+    public Func<RunSample>? CountItems;
 
     public required ErrorMode ErrorMode;
 

@@ -169,7 +169,11 @@ internal abstract class PumpWorker : PumpWork
                     run.ConsiderHelp(_driveStarted, now, (double)took / _size);
                 }
 
-                if (took < Quick)
+                if (run.IsControlled)
+                {
+                    // One item at a time: what has been claimed begins.
+                }
+                else if (took < Quick)
                 {
                     _size = Math.Min(Most, _size * 2);
                 }

@@ -194,6 +194,12 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         switch (result)
         {
             case ClaimResult.Claimed:
+                if (run.IsControlled && !run.TryBegin(isNew: _chunk.Repetition is null))
+                {
+                    run.Source.GiveBack(_chunk.TakeRest(0));
+                    return StepResult.Ready;
+                }
+
                 _claims++;
                 _pace.Left -= _chunk.Count;
                 if (_helper)
@@ -220,6 +226,9 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
             case ClaimResult.Throttled:
                 return run.Pause() is { } paused ? WaitForTask(paused.RunAsync()) : Leave(LeaveReason.Throttled);
+
+            case ClaimResult.Paused:
+                return Leave(LeaveReason.Paused);
 
             default:
                 return Leave(LeaveReason.Exhausted);

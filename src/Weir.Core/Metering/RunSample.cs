@@ -24,6 +24,9 @@ internal record struct RunSample
     /// <summary>Items read from the source, whatever their outcome.</summary>
     public long Claimed { get; set; }
 
+    /// <summary>Items that have begun. Only counted in a run with a control.</summary>
+    public long Begun { get; set; }
+
     /// <summary>Items that wait for their next attempt, in addition to those in flight.</summary>
     public int Delayed { get; set; }
 

@@ -14,7 +14,8 @@ namespace Weir.Core.Sinks;
 internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueTaskSource<bool>
 {
     private readonly int _publishEvery;
-    private readonly int _window;
+    private readonly int _capacity;
+    private int _window;
     private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private IRunHandle? _run;
     private Func<StreamOutput<TResult>, IRunHandle>? _start;
@@ -40,7 +41,8 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     /// <param name="start">Starts the run, at the consumer's first step.</param>
     protected StreamOutput(int limit, int capacity, Func<StreamOutput<TResult>, IRunHandle> start)
     {
-        _window = (int)Math.Min((long)limit + capacity, 1 << 30);
+        _capacity = capacity;
+        _window = WindowOf(limit);
         _ceiling = _window;
         _publishEvery = Math.Max(1, Math.Min(capacity, _window) / 4);
         _start = start;
@@ -106,6 +108,16 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         if (wake)
         {
             _signal.SetResult(true);
+        }
+    }
+
+    /// <summary>Makes room for more items in flight. There is never less.</summary>
+    public void Widen(int limit)
+    {
+        using (Lock.Hold())
+        {
+            _window = Math.Max(_window, WindowOf(limit));
+            ReleaseNeedsLock(0);
         }
     }
 
@@ -329,6 +341,8 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
             DropNeedsLock();
         }
     }
+
+    private int WindowOf(int limit) => (int)Math.Min((long)limit + _capacity, 1 << 30);
 
     private bool TakeWaiterNeedsLock()
     {

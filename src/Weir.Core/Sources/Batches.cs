@@ -13,6 +13,9 @@ internal static class Batches
         _ => new LazySource<IReadOnlyList<T>>(items.Chunk(batchSize)),
     };
 
+    public static Source<IReadOnlyList<T>> AsyncEnumerable<T>(IAsyncEnumerable<T> items, int batchSize, TimeSpan? timeout, TimeProvider time) =>
+        items is WorkQueue<T> queue ? new WorkQueueBatchSource<T>(queue, batchSize) : new TimedBatchSource<T>(items, batchSize, timeout, time);
+
     /// <summary>Whether all items are in memory, so that a batch never has to wait for its last item.</summary>
     public static bool IsInMemory<T>(IEnumerable<T> items) => SourceOf.Enumerable(items).KnownCount >= 0;
 

@@ -37,12 +37,14 @@ internal sealed class ChannelSource<T>(ChannelReader<T> reader) : OneByOneSource
     {
         ValueTask<bool> waiting = _waiting;
         _waiting = default;
-        if (waiting.GetAwaiter().GetResult())
+        bool hasMore = waiting.GetAwaiter().GetResult();
+        if (hasMore && !IsHeld)
         {
             return Step(out item);
         }
 
+        // While nothing may begin, the item stays in the channel.
         item = default;
-        return ClaimResult.Empty;
+        return hasMore ? ClaimResult.Paused : ClaimResult.Empty;
     }
 }

@@ -23,4 +23,7 @@ internal enum ClaimResult
 
     /// <summary>Items were given back while the turn was taken: they come first.</summary>
     Stashed,
+
+    /// <summary>Nothing that has not begun may be claimed for now.</summary>
+    Paused,
 }

@@ -29,6 +29,7 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     private readonly Source<T> _inner = WithOneReader(inner);
     private readonly LaneTable<T, TKey> _lanes = new(inner.KnownCount, comparer);
     private readonly RunningLanes<T> _running = new(inner.KnownCount);
+    private readonly ILanes? _innerLanes = inner as ILanes;
     private readonly int _mostAtOnce = inner is IndexedSource<T> ? MostAtOnce : 1;
 
     // At least one: a source that may keep no item waiting could never be read, not even to learn that it is empty.
@@ -78,6 +79,12 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
 
     public override void OnReady(Action continuation) => _inner.OnReady(continuation);
 
+    public override void Hold(SourceHold hold)
+    {
+        base.Hold(hold);
+        _inner.Hold(hold);
+    }
+
     public override ClaimResult FinishClaim(ref Chunk<T> chunk)
     {
         try
@@ -97,8 +104,11 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
 
     public override ValueTask DisposeAsync() => _inner.DisposeAsync();
 
+    public override void Close() => _inner.Close();
+
     public void ItemEnded(long index)
     {
+        _innerLanes?.ItemEnded(index);
         Lane<T>? lane = _running.Take(index);
         if (lane is null || lane.TryLeave())
         {
@@ -157,6 +167,11 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     {
         while (!IsFull)
         {
+            if (IsHeld)
+            {
+                return ClaimResult.Paused;
+            }
+
             if (!_rest.IsEmpty)
             {
                 if (_rest.FirstIndex >= ceiling)

@@ -13,6 +13,10 @@ internal abstract class Source<T>
     private Stack<Chunk<T>>? _stash;
     private volatile bool _hasStash;
 
+    // While the source is held: items that were given back and have not begun. Guarded by the stash, and null when there are none.
+    private Stack<Chunk<T>>? _held;
+    private volatile SourceHold _hold;
+
     // Created by the first claim that throws.
     private List<(long First, int Count)>? _lost;
 
@@ -51,10 +55,13 @@ internal abstract class Source<T>
     protected virtual bool IsTurnTaken => false;
 
     /// <summary>Whether there is nothing to claim now. An item given back makes this false again.</summary>
-    public bool IsExhausted => !_hasStash && IsDrained;
+    public bool IsExhausted => !_hasStash && (IsHeld ? _hold == SourceHold.Stopped || (IsDrained && Volatile.Read(ref _held) is null) : IsDrained);
 
     /// <summary>Whether a claim may find something. More exact than <see cref="IsExhausted"/>, which some sources learn only from a final read.</summary>
     public bool MayHaveMore => _hasStash || !(IsDrained || (KnownCount >= 0 && NextIndex >= KnownCount));
+
+    /// <summary>Whether nothing is read for now, or for good.</summary>
+    protected bool IsHeld => _hold != SourceHold.None;
 
     /// <summary>Whether the underlying sequence has no more items, apart from those given back.</summary>
     protected abstract bool IsDrained { get; }
@@ -68,6 +75,11 @@ internal abstract class Source<T>
             if (_hasStash && TryTakeStashed(ref chunk))
             {
                 return ClaimResult.Claimed;
+            }
+
+            if (IsHeld)
+            {
+                return _hold == SourceHold.Stopped ? ClaimResult.Empty : ClaimResult.Paused;
             }
 
             ClaimResult result = TryClaimNext(ref chunk, max, ceiling);
@@ -105,20 +117,49 @@ internal abstract class Source<T>
             return;
         }
 
-        Stack<Chunk<T>>? stash = Volatile.Read(ref _stash);
-        if (stash is null)
-        {
-            Stack<Chunk<T>> made = new();
-            stash = Interlocked.CompareExchange(ref _stash, made, null) ?? made;
-        }
-
+        Stack<Chunk<T>> stash = Stash();
         using (LockHold.HoldMonitor(stash))
         {
-            stash.Push(rest);
-            _hasStash = true;
+            if (IsHeld && rest.Repetition is null)
+            {
+                (_held ??= new()).Push(rest);
+            }
+            else
+            {
+                stash.Push(rest);
+                _hasStash = true;
+            }
         }
 
         // A thread that next checks whether there are workers for the items, or which thread has the turn, does so after the items have become visible.
+        Interlocked.MemoryBarrier();
+    }
+
+    /// <summary>Determines whether items that have not begun may be claimed. A worker that is reading now may still read one, and then gives it back.</summary>
+    public virtual void Hold(SourceHold hold)
+    {
+        Stack<Chunk<T>> stash = Stash();
+        using (LockHold.HoldMonitor(stash))
+        {
+            _hold = hold;
+            Chunk<T>[] all = [.. stash, .. _held ?? []];
+            stash.Clear();
+            _held = null;
+            foreach (Chunk<T> chunk in all.OrderByDescending(static chunk => chunk.FirstIndex))
+            {
+                if (IsHeld && chunk.Repetition is null)
+                {
+                    (_held ??= new()).Push(chunk);
+                }
+                else
+                {
+                    stash.Push(chunk);
+                }
+            }
+
+            _hasStash = stash.Count > 0;
+        }
+
         Interlocked.MemoryBarrier();
     }
 
@@ -129,7 +170,7 @@ internal abstract class Source<T>
     /// The index ranges, in order, of the items that were claimed and given back, or lost by a claim that threw. For the end of a stopped run.
     /// </summary>
     /// <returns><see cref="NothingLeft.Ranges"/> itself at the end of nearly all runs.</returns>
-    public virtual IEnumerable<(long First, int Count)> LeftOver() => !_hasStash && _lost is null ? NothingLeft.Ranges : StashedAndLost();
+    public virtual IEnumerable<(long First, int Count)> LeftOver() => !_hasStash && _held is null && _lost is null ? NothingLeft.Ranges : StashedAndLost();
 
     /// <summary>
     /// Removes the items that came back for another attempt and never got it. They were attempted, so they must not count as items that never ran. For the end
@@ -162,6 +203,11 @@ internal abstract class Source<T>
 
             return attempted;
         }
+    }
+
+    /// <summary>The run has ended, and every item that began has its outcome. Called once.</summary>
+    public virtual void Close()
+    {
     }
 
     /// <summary>Ends the user's sequence. Called once, when no worker is left.</summary>
@@ -199,7 +245,18 @@ internal abstract class Source<T>
 
     // Separate, so that the first run of a process does not compile it.
     private IEnumerable<(long First, int Count)> StashedAndLost() =>
-        (_stash?.Select(static c => (c.FirstIndex, c.Count)) ?? []).Concat(_lost ?? []).Order();
+        (_stash ?? []).Concat(_held ?? []).Select(static c => (c.FirstIndex, c.Count)).Concat(_lost ?? []).Order();
+
+    private Stack<Chunk<T>> Stash()
+    {
+        if (Volatile.Read(ref _stash) is { } stash)
+        {
+            return stash;
+        }
+
+        Stack<Chunk<T>> made = new();
+        return Interlocked.CompareExchange(ref _stash, made, null) ?? made;
+    }
 
     private bool TryTakeStashed(ref Chunk<T> chunk)
     {

@@ -23,7 +23,8 @@ internal static class SourceOf
         _ => CountOf(items) is { } count ? new CollectionSource<T>(items, count) : new LazySource<T>(items),
     };
 
-    public static Source<T> AsyncEnumerable<T>(IAsyncEnumerable<T> items) => new AsyncSource<T>(items);
+    public static Source<T> AsyncEnumerable<T>(IAsyncEnumerable<T> items) =>
+        items is WorkQueue<T> queue ? new WorkQueueItemSource<T>(queue) : new AsyncSource<T>(items);
 
     public static Source<T> Channel<T>(ChannelReader<T> reader) => new ChannelSource<T>(reader);
 

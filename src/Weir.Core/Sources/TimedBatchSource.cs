@@ -79,6 +79,12 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
                 return Seal(ref chunk, index);
             }
 
+            if (IsHeld)
+            {
+                // The batch stays as it is, and a step that is in progress goes on.
+                return ClaimResult.Paused;
+            }
+
             if (!_isMoving)
             {
                 ValueTask<bool> moving = enumerator.MoveNextAsync();

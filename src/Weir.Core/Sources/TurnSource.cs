@@ -98,7 +98,7 @@ internal abstract class TurnSource<T> : Source<T>
         {
             _next += chunk.Count;
         }
-        else if (result != ClaimResult.Pending)
+        else if (result is not (ClaimResult.Pending or ClaimResult.Paused))
         {
             _drained = true;
         }

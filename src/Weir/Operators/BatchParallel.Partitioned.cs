@@ -79,7 +79,7 @@ public static partial class ParallelOperators
         options ??= ParallelRunOptions.Default;
         options.Validate();
         return OperatorRun.List(
-            Lanes.Of(new TimedBatchSource<TSource>(source, batchSize, null, options.TimeProvider), partitionBy, options),
+            Lanes.Of(Batches.AsyncEnumerable(source, batchSize, null, options.TimeProvider), partitionBy, options),
             batchSelector,
             options,
             cancellationToken);

@@ -66,7 +66,7 @@ public static partial class ParallelOperators
         ArgumentNullException.ThrowIfNull(batchSelector);
         options ??= ParallelRunOptions.Default;
         options.Validate();
-        return OperatorRun.List(new TimedBatchSource<TSource>(source, batchSize, null, options.TimeProvider), batchSelector, options, cancellationToken);
+        return OperatorRun.List(Batches.AsyncEnumerable(source, batchSize, null, options.TimeProvider), batchSelector, options, cancellationToken);
     }
 
     /// <inheritdoc cref="BatchParallelAsync{TSource, TResult}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask{TResult}},

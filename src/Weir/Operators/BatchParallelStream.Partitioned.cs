@@ -105,7 +105,7 @@ public static partial class ParallelOperators
         options ??= ParallelRunOptions.Default;
         options.Validate();
         return OperatorRun.Stream(
-            () => Lanes.Of(new TimedBatchSource<TSource>(source, batchSize, batchTimeout, options.TimeProvider), partitionBy, options),
+            () => Lanes.Of(Batches.AsyncEnumerable(source, batchSize, batchTimeout, options.TimeProvider), partitionBy, options),
             batchSelector,
             options,
             cancellationToken);

@@ -93,7 +93,7 @@ public static partial class ParallelOperators
         options ??= ParallelRunOptions.Default;
         options.Validate();
         return OperatorRun.Stream(
-            () => new TimedBatchSource<TSource>(source, batchSize, batchTimeout, options.TimeProvider),
+            () => Batches.AsyncEnumerable(source, batchSize, batchTimeout, options.TimeProvider),
             batchSelector,
             options,
             cancellationToken);

@@ -111,7 +111,7 @@ internal static partial class OperatorRun
                     selector,
                     new OutcomeStreamSink<TResult>(output),
                     options,
-                    Settings(options, ErrorMode.BestEffort),
+                    StreamSettings(options, ErrorMode.BestEffort, output),
                     null,
                     operation,
                     cancellationToken,
@@ -155,6 +155,7 @@ internal static partial class OperatorRun
         int count = source.KnownCount;
         output.Missing = (count, index => (Indices.ToInt(index), ItemOutcome<TResult>.With(default, ItemStatus.NotRun, records.DetailsOf(index, null))));
         DetailedSink<TResult, OutcomeStreamSink<TResult>> sink = new(new OutcomeStreamSink<TResult>(output), records, count);
-        return Start(source, selector, sink, options, Settings(options, ErrorMode.BestEffort), records, operation, cancellationToken, enumeratorToken);
+        PumpSettings settings = StreamSettings(options, ErrorMode.BestEffort, output);
+        return Start(source, selector, sink, options, settings, records, operation, cancellationToken, enumeratorToken);
     }
 }

@@ -160,7 +160,7 @@ internal static partial class OperatorRun
         CancellationToken cancellationToken,
         CancellationToken enumeratorToken)
     {
-        PumpSettings settings = Settings(options, options.ErrorMode);
+        PumpSettings settings = StreamSettings(options, options.ErrorMode, output);
         if (!IsPlain(options, settings))
         {
             return Start(source, selector, new StreamSink<TResult>(output), options, settings, null, operation, cancellationToken, enumeratorToken);
@@ -279,6 +279,10 @@ internal static partial class OperatorRun
             ? AdaptiveRun.Settings(adaptive, options.TimeProvider, FixedSettings(options, errorMode))
             : FixedSettings(options, errorMode);
 
+    // A higher limit needs more room between the source and the consumer.
+    private static PumpSettings StreamSettings<TResult>(ParallelRunOptions options, ErrorMode errorMode, StreamOutput<TResult> output) =>
+        options.Control is null ? Settings(options, errorMode) : Settings(options, errorMode) with { OnLimit = output.Widen };
+
     private static PumpSettings FixedSettings(ParallelRunOptions options, ErrorMode errorMode)
     {
         if (options.Settings.Of(options, errorMode) is { } kept)
@@ -295,6 +299,7 @@ internal static partial class OperatorRun
     {
         Options = options,
         Limit = options.MaxDegreeOfParallelism,
+        Control = options.Control,
         ErrorMode = errorMode,
         PerItemTimeout = options.PerItemTimeout,
         TimeProvider = options.TimeProvider,

@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 using Weir.Core.Threads;
 
@@ -11,7 +12,7 @@ namespace Weir.Runtimes;
 /// </remarks>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
     Justification = "The source has no resources, and processors may hold its token for longer than the call.")]
-internal abstract class DirectCall : RuntimeCall
+internal abstract partial class DirectCall : RuntimeCall, IControlledRun
 {
     private readonly CancellationToken _caller;
     private readonly CancellationToken _otherCaller;
@@ -23,15 +24,18 @@ internal abstract class DirectCall : RuntimeCall
 
     /// <summary>Adds the call to the running calls and starts its deadline.</summary>
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
-    protected DirectCall(RuntimeCalls calls, TimeSpan? batchTimeout, TimeProvider time, CancellationToken caller, CancellationToken otherCaller)
+    protected DirectCall(
+        RuntimeCalls calls, TimeSpan? batchTimeout, TimeProvider time, RunControl? control, CancellationToken caller, CancellationToken otherCaller)
         : base(calls)
     {
+        _control = control;
         _caller = caller;
         _otherCaller = otherCaller;
         Time = time;
         Enter(batchTimeout, time);
         _callerLink = Link(caller);
         _otherCallerLink = otherCaller == caller ? default : Link(otherCaller);
+        control?.Attach(this);
     }
 
     private enum Place
@@ -70,7 +74,7 @@ internal abstract class DirectCall : RuntimeCall
         Succeeded = Succeeded,
         Unsuccessful = Unsuccessful,
         Abandoned = Abandoned,
-        InFlight = Volatile.Read(ref _state) == (int)Place.Busy ? 1 : 0,
+        InFlight = Volatile.Read(ref _state) == (int)Place.Busy && !_isPausing ? 1 : 0,
     };
 
     public override void GiveUp(ItemStatus status)
@@ -121,6 +125,7 @@ internal abstract class DirectCall : RuntimeCall
     {
         _callerLink.Unregister();
         _otherCallerLink.Unregister();
+        _control?.Detach(this);
         Leave();
     }
 

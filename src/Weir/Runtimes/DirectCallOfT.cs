@@ -15,9 +15,10 @@ internal sealed class DirectCall<TItem, TResult>(
     ProcessManyOptions options,
     TimeProvider time,
     RuntimeCalls calls,
+    RunControl? control,
     CancellationToken caller,
     CancellationToken otherCaller = default)
-    : DirectCall(calls, options.BatchTimeout, time, caller, otherCaller), IDisposable
+    : DirectCall(calls, options.BatchTimeout, time, options.Control ?? control, caller, otherCaller), IDisposable
 {
     private readonly TimeSpan? _itemTimeout = options.PerItemTimeout;
     private TimeoutPolicy<TResult>? _limit;
@@ -33,7 +34,19 @@ internal sealed class DirectCall<TItem, TResult>(
         try
         {
             int next = 0;
-            if (TryBegin())
+            if (!TryBegin())
+            {
+                // Ended before its first item.
+            }
+            else if (IsControlled)
+            {
+                for (; next < outcomes.Length && await TryBeginItemAsync().ConfigureAwait(false); next++)
+                {
+                    ItemOutcome<TResult> outcome = Start(items[next], out bool waits);
+                    outcomes[next] = waits ? await FinishAsync().ConfigureAwait(false) : outcome;
+                }
+            }
+            else
             {
                 while (RunUntilWait(outcomes, ref next))
                 {
@@ -62,7 +75,7 @@ internal sealed class DirectCall<TItem, TResult>(
 
         try
         {
-            if (Token.IsCancellationRequested)
+            if (Token.IsCancellationRequested || (IsControlled && !await TryBeginItemAsync().ConfigureAwait(false)))
             {
                 ThrowIfCancelledByCaller();
                 return default;

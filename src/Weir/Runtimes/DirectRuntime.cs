@@ -55,7 +55,7 @@ public sealed class DirectRuntime : IExecutionRuntime
 
         ItemOutcome<TResult>[] outcomes = items.Count == 0 ? [] : new ItemOutcome<TResult>[items.Count];
         Func<TItem, CancellationToken, ValueTask<TResult>> limited = LimitedProcessor<TItem, TResult>.Of(processor, _limit);
-        DirectCall<TItem, TResult> call = new(items, limited, options, _options.TimeProvider, _calls, cancellationToken);
+        DirectCall<TItem, TResult> call = new(items, limited, options, _options.TimeProvider, _calls, _options.Control, cancellationToken);
         return call.RunAsync(outcomes);
     }
 
@@ -93,7 +93,7 @@ public sealed class DirectRuntime : IExecutionRuntime
     {
         options = _calls.Check(items, processor, options);
         processor = LimitedProcessor<TItem, TResult>.Of(processor, _limit);
-        return new DirectStream<TItem, TResult>(items, processor, options, _options.TimeProvider, _calls, cancellationToken);
+        return new DirectStream<TItem, TResult>(items, processor, options, _options.TimeProvider, _calls, _options.Control, cancellationToken);
     }
 
     /// <inheritdoc/>
@@ -109,7 +109,7 @@ public sealed class DirectRuntime : IExecutionRuntime
         ArgumentNullException.ThrowIfNull(partitionBy);
         options = _calls.Check(items, processor, options);
         processor = LimitedProcessor<TItem, TResult>.Of(processor, _limit);
-        return new DirectStream<TItem, TResult>(items, processor, options, _options.TimeProvider, _calls, cancellationToken)
+        return new DirectStream<TItem, TResult>(items, processor, options, _options.TimeProvider, _calls, _options.Control, cancellationToken)
         {
             BeforeFirst = token => CheckKeys(items, partitionBy, token),
         };

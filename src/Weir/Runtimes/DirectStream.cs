@@ -7,6 +7,7 @@ internal sealed class DirectStream<TItem, TResult>(
     ProcessManyOptions options,
     TimeProvider time,
     RuntimeCalls calls,
+    RunControl? control,
     CancellationToken caller) : IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)>
 {
     /// <summary>A check that runs before the first item.</summary>
@@ -19,7 +20,7 @@ internal sealed class DirectStream<TItem, TResult>(
     {
         caller.ThrowIfCancellationRequested();
         enumeratorToken.ThrowIfCancellationRequested();
-        using DirectCall<TItem, TResult> call = new(items, processor, options, time, calls, caller, enumeratorToken);
+        using DirectCall<TItem, TResult> call = new(items, processor, options, time, calls, control, caller, enumeratorToken);
         BeforeFirst?.Invoke(enumeratorToken);
         int count = items.Count;
         for (int index = 0; index < count; index++)

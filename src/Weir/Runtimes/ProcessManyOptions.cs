@@ -28,6 +28,10 @@ public sealed record ProcessManyOptions
     /// <value>At least 1. The default is 1: items of one key run one after the other, in input order.</value>
     public int MaxPerPartition { get; init; } = 1;
 
+    /// <summary>Pauses, limits and softly stops the call while it goes on. See docs/control.md.</summary>
+    /// <value><see langword="null"/>, the default, for the runtime's own, if it has one. One control may be given to several calls.</value>
+    public RunControl? Control { get; init; }
+
     internal void Validate()
     {
         Require.AtLeastOne(MaxPerPartition, nameof(MaxPerPartition));

@@ -134,7 +134,9 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         CancellationToken enumeratorToken)
     {
         PumpCall call = new(_calls);
-        Pump run = MakeRun(source, processor, new OutcomeStreamSink<TResult>(output), Settings(processOptions, call));
+        PumpSettings settings = Settings(processOptions, call);
+        settings = settings.Control is null ? settings : settings with { OnLimit = output.Widen };
+        Pump run = MakeRun(source, processor, new OutcomeStreamSink<TResult>(output), settings);
         Start(run, call, count, processOptions, cancellationToken, enumeratorToken);
         return run;
     }
@@ -152,6 +154,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         Guarded = true,
         TimeProvider = options.TimeProvider,
         Executor = executor,
+        Control = processOptions.Control ?? options.Control,
         OnEnd = call.End,
     };
 

@@ -23,6 +23,10 @@ public sealed record RuntimeOptions
     /// <value><see langword="null"/>, the default, for none. Not together with <see cref="TotalConcurrency"/>.</value>
     public SharedConcurrencyLimit? SharedConcurrencyLimit { get; init; }
 
+    /// <summary>Pauses, limits and softly stops all calls of the runtime that have no <see cref="ProcessManyOptions.Control"/> of their own.</summary>
+    /// <value><see langword="null"/>, the default, for none. See docs/control.md.</value>
+    public RunControl? Control { get; init; }
+
     /// <summary>The clock for time limits and the grace period.</summary>
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;

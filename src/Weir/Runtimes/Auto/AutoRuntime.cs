@@ -229,9 +229,10 @@ public sealed class AutoRuntime : IExecutionRuntime
 
     private AutoPilot PilotOf(Delegate processor, int count, ProcessManyOptions options, bool hasKeys)
     {
-        // One item at a time if each has its own clock or lane.
+        // One item at a time if each has its own clock or lane, or may have to wait before it begins.
+        bool oneByOne = hasKeys || options.PerItemTimeout is not null || (options.Control ?? _options.Control) is not null;
         AutoExecutor executor = new(_team, MaxThreads);
-        return new AutoPilot(executor, _budget, count, _profiles.Find(processor), oneByOne: hasKeys || options.PerItemTimeout is not null);
+        return new AutoPilot(executor, _budget, count, _profiles.Find(processor), oneByOne);
     }
 
     private Pump Start<TItem, TResult>(
@@ -253,6 +254,9 @@ public sealed class AutoRuntime : IExecutionRuntime
             TimeProvider = _options.TimeProvider,
             Executor = call.Pilot.Executor,
             OnLook = call.OnWatch,
+            Control = processOptions.Control ?? _options.Control,
+            MovesLimit = true,
+            CountItems = call.Sample,
         };
         Pump pump =
             new Pump<ItemRange<TItem, TResult>, ItemRange<TItem, TResult>, RangePending<TItem, TResult>, RangeCall<TItem, TResult>, RangeSink<TItem, TResult>>(

@@ -27,6 +27,12 @@ internal sealed class RangeSource<TItem, TResult>(Source<TItem> inner, AutoCall<
     private IEnumerable<(long First, int Count)> LeftOver(IEnumerable<(long First, int Count)> own) =>
         own.Select(range => (range.First, call.At(range.First).Count)).Concat(inner.LeftOver()).Order();
 
+    public override void Hold(SourceHold hold)
+    {
+        base.Hold(hold);
+        inner.Hold(hold);
+    }
+
     public override ValueTask DisposeAsync() => inner.DisposeAsync();
 
     /// <summary>Releases the memory of a range's items.</summary>

@@ -1,0 +1,256 @@
+using System.Diagnostics.CodeAnalysis;
+using Weir.Core;
+using Weir.Core.Sources;
+
+namespace Weir;
+
+/// <summary>
+/// A source of items that grows while it is worked on: a crawler finds more pages. It ends by itself when nothing is queued and nothing that was taken
+/// from it is
+/// still running.
+/// </summary>
+/// <typeparam name="T">The type of the items.</typeparam>
+/// <remarks>
+/// <para>
+/// Give it to any operator, add the first items, and add more inside the items: <see cref="Add"/>, <see cref="AddRange"/> and <see cref="TryAdd"/> are
+/// thread-safe. The operator tells the queue when an item has ended, in whatever way: after its last attempt, failed, timed out or cancelled. To add items from
+/// outside while a run may be about to end, hold the queue open with <see cref="KeepOpen"/>.
+/// </para>
+/// <para>
+/// The queue is bounded by <see cref="Capacity"/>. No <c>Add</c> ever waits, because the items that add are those that make room: it fails.
+/// </para>
+/// <para>
+/// One run at a time may read the queue. A run that is cancelled, stopped or fails leaves in the queue what it has not begun, for another run. When the
+/// queue has
+/// ended, it takes no more items.
+/// </para>
+/// </remarks>
+[SuppressMessage("Naming", "CA1711:Identifiers should not have incorrect suffix", Justification = "It is a queue of work.")]
+public sealed partial class WorkQueue<T> : IAsyncEnumerable<T>
+{
+    private readonly Lock _lock = new();
+    private readonly Func<T, bool?>? _isNew;
+    private readonly WorkQueueOrder _order;
+    private readonly LinkedList<T> _items = [];
+    private TaskCompletionSource<bool>? _waiter;
+    private int _running;
+
+    // Places of items whose key is being looked at.
+    private int _reserved;
+    private int _keptOpen;
+    private bool _isRead;
+    private bool _isCompleted;
+
+    /// <summary>Creates an empty queue.</summary>
+    /// <param name="capacity">How many items may be queued. At least 1.</param>
+    /// <param name="order">Which item is next.</param>
+    /// <exception cref="ArgumentOutOfRangeException"><paramref name="capacity"/> is less than 1, or <paramref name="order"/> is not defined.</exception>
+    public WorkQueue(int capacity = WorkQueue.DefaultCapacity, WorkQueueOrder order = WorkQueueOrder.OldestFirst)
+        : this(capacity, order, null)
+    {
+    }
+
+    internal WorkQueue(int capacity, WorkQueueOrder order, Func<T, bool?>? isNew)
+    {
+        if (capacity < 1)
+        {
+            throw new ArgumentOutOfRangeException(nameof(capacity), capacity, $"{nameof(capacity)} must be at least 1.");
+        }
+
+        if (order is not (WorkQueueOrder.OldestFirst or WorkQueueOrder.NewestFirst))
+        {
+            throw new ArgumentOutOfRangeException(nameof(order), order, $"{nameof(order)} must be OldestFirst or NewestFirst.");
+        }
+
+        Capacity = capacity;
+        _order = order;
+        _isNew = isNew;
+    }
+
+    private enum Answer
+    {
+        Added,
+        Known,
+        Full,
+        ManyKeys,
+        Completed,
+    }
+
+    /// <summary>How many items may be queued, without those that are running.</summary>
+    public int Capacity { get; }
+
+    /// <summary>How many items are queued.</summary>
+    public int Count
+    {
+        get
+        {
+            using (_lock.Hold())
+            {
+                return _items.Count;
+            }
+        }
+    }
+
+    /// <summary>How many items were taken and have not ended.</summary>
+    public int Running
+    {
+        get
+        {
+            using (_lock.Hold())
+            {
+                return _running;
+            }
+        }
+    }
+
+    /// <summary>Whether the queue has ended, and takes no more items.</summary>
+    public bool IsCompleted
+    {
+        get
+        {
+            using (_lock.Hold())
+            {
+                return _isCompleted;
+            }
+        }
+    }
+
+    /// <summary>Adds an item.</summary>
+    /// <returns>Whether it was added: false if an item of its key was added before.</returns>
+    /// <exception cref="InvalidOperationException">The queue is full, or has ended, or its key is <see langword="null"/>.</exception>
+    public bool Add(T item) => Put(item) switch
+    {
+        Answer.Added => true,
+        Answer.Known => false,
+        Answer.Full => throw new InvalidOperationException($"The queue already has {Capacity} items, which is its Capacity."),
+        Answer.ManyKeys => throw new InvalidOperationException("The queue already remembers as many keys as its maxKeys."),
+        _ => throw new InvalidOperationException(
+            "The queue has ended, because nothing was queued or running. Add items inside items, or hold the queue open with KeepOpen."),
+    };
+
+    /// <summary>Adds items, one after the other.</summary>
+    /// <returns>How many were added, without those of a key that was added before.</returns>
+    /// <exception cref="ArgumentNullException"><paramref name="items"/> is <see langword="null"/>.</exception>
+    /// <exception cref="InvalidOperationException">The same as for <see cref="Add"/>. The items before that one have been added.</exception>
+    public int AddRange(IEnumerable<T> items)
+    {
+        ArgumentNullException.ThrowIfNull(items);
+        int added = 0;
+        foreach (T item in items)
+        {
+            added += Add(item) ? 1 : 0;
+        }
+
+        return added;
+    }
+
+    /// <summary>Adds an item if it can be added.</summary>
+    /// <returns>False if the queue is full or has ended, or an item of its key was added before.</returns>
+    public bool TryAdd(T item) => Put(item) == Answer.Added;
+
+    /// <summary>Keeps the queue from ending by itself, for code that adds items from outside. A reader then waits for them.</summary>
+    /// <returns>What lets the queue end again when it is disposed. It may be disposed more than once.</returns>
+    /// <exception cref="InvalidOperationException">The queue has ended.</exception>
+    public IDisposable KeepOpen()
+    {
+        using (_lock.Hold())
+        {
+            if (_isCompleted)
+            {
+                throw new InvalidOperationException("The queue has ended.");
+            }
+
+            _keptOpen++;
+            return new Holder(this);
+        }
+    }
+
+    /// <summary>Reads the queue by hand. Each item counts as running until the next step, or the end of the enumeration.</summary>
+    /// <exception cref="InvalidOperationException">The queue is already being read. Thrown at the first step.</exception>
+    public IAsyncEnumerator<T> GetAsyncEnumerator(CancellationToken cancellationToken = default) => ReadAsync(cancellationToken);
+
+    private async IAsyncEnumerator<T> ReadAsync(CancellationToken cancellationToken)
+    {
+        BeginReading();
+        try
+        {
+            while (true)
+            {
+                while (TryTake(out T? item))
+                {
+                    yield return item;
+                    Ended(1);
+                }
+
+                if (!await WaitAsync(cancellationToken).ConfigureAwait(false))
+                {
+                    yield break;
+                }
+            }
+        }
+        finally
+        {
+            EndReading([]);
+        }
+    }
+
+    private Answer Put(T item)
+    {
+        using (_lock.Hold())
+        {
+            if (_isCompleted)
+            {
+                return Answer.Completed;
+            }
+
+            if (_items.Count + _reserved >= Capacity)
+            {
+                return Answer.Full;
+            }
+
+            if (_isNew is not null)
+            {
+                _reserved++;
+            }
+        }
+
+        bool? isNew = null;
+        TaskCompletionSource<bool>? waiter;
+        bool hasItems;
+        try
+        {
+            // The user's code.
+            isNew = _isNew is null ? true : _isNew(item);
+        }
+        finally
+        {
+            using (_lock.Hold())
+            {
+                _reserved -= _isNew is null ? 0 : 1;
+                if (isNew == true)
+                {
+                    _items.AddLast(item);
+                }
+
+                waiter = TakeWaiterNeedsLock(out hasItems);
+            }
+
+            waiter?.TrySetResult(hasItems);
+        }
+
+        return isNew is null ? Answer.ManyKeys : isNew.Value ? Answer.Added : Answer.Known;
+    }
+
+    private sealed class Holder(WorkQueue<T> queue) : IDisposable
+    {
+        private int _isDisposed;
+
+        public void Dispose()
+        {
+            if (Interlocked.Exchange(ref _isDisposed, 1) == 0)
+            {
+                queue.LetEnd();
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+using System.Diagnostics.CodeAnalysis;
+using Weir.Core;
+
+namespace Weir;
+
+/// <content>How a run reads the queue. It ends when a reader finds, or waits and learns, that nothing is queued and nothing can add anything.</content>
+public sealed partial class WorkQueue<T>
+{
+    private bool IsDoneNeedsLock => _items.Count == 0 && _running == 0 && _reserved == 0 && _keptOpen == 0;
+
+    internal void BeginReading()
+    {
+        using (_lock.Hold())
+        {
+            if (_isRead)
+            {
+                throw new InvalidOperationException("The queue is already being read: one run at a time may read it.");
+            }
+
+            _isRead = true;
+        }
+    }
+
+    /// <summary>The reader ends. Everything that it took has ended, except for what it gives back.</summary>
+    internal void EndReading(IReadOnlyCollection<T> neverRun)
+    {
+        using (_lock.Hold())
+        {
+            _isRead = false;
+            _running = 0;
+            _waiter = null;
+            foreach (T item in neverRun.Reverse())
+            {
+                if (_order == WorkQueueOrder.OldestFirst)
+                {
+                    _items.AddFirst(item);
+                }
+                else
+                {
+                    _items.AddLast(item);
+                }
+            }
+        }
+    }
+
+    internal bool TryTake([MaybeNullWhen(false)] out T item)
+    {
+        using (_lock.Hold())
+        {
+            if ((_order == WorkQueueOrder.OldestFirst ? _items.First : _items.Last) is not { } node)
+            {
+                item = default;
+                return false;
+            }
+
+            _items.Remove(node);
+            _running++;
+            item = node.Value;
+            return true;
+        }
+    }
+
+    /// <summary>Waits until there is something to take.</summary>
+    /// <returns>False at the end of the queue.</returns>
+    internal ValueTask<bool> WaitAsync(CancellationToken cancellationToken)
+    {
+        TaskCompletionSource<bool> waiter;
+        using (_lock.Hold())
+        {
+            if (_items.Count > 0 || IsDoneNeedsLock)
+            {
+                _isCompleted |= _items.Count == 0;
+                return new(_items.Count > 0);
+            }
+
+            waiter = _waiter = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
+        }
+
+        return new(waiter.Task.WaitAsync(cancellationToken));
+    }
+
+    /// <summary>Items that were taken have ended.</summary>
+    internal void Ended(int count)
+    {
+        TaskCompletionSource<bool>? waiter;
+        bool hasItems;
+        using (_lock.Hold())
+        {
+            _running -= count;
+            waiter = TakeWaiterNeedsLock(out hasItems);
+        }
+
+        waiter?.TrySetResult(hasItems);
+    }
+
+    private void LetEnd()
+    {
+        TaskCompletionSource<bool>? waiter;
+        bool hasItems;
+        using (_lock.Hold())
+        {
+            _keptOpen--;
+            waiter = TakeWaiterNeedsLock(out hasItems);
+        }
+
+        waiter?.TrySetResult(hasItems);
+    }
+
+    /// <summary>The reader that waits, if it may go on.</summary>
+    private TaskCompletionSource<bool>? TakeWaiterNeedsLock(out bool hasItems)
+    {
+        hasItems = _items.Count > 0;
+        if (_waiter is not { } waiter || !(hasItems || IsDoneNeedsLock))
+        {
+            return null;
+        }
+
+        _isCompleted |= !hasItems;
+        _waiter = null;
+        return waiter;
+    }
+}
