@@ -1,7 +1,4 @@
 using Weir.Lab.ColdStart;
-using Weir.Lab.Suites.Figures;
-using Weir.Lab.Suites.Page;
-using static System.FormattableString;
 
 namespace Weir.Lab.Suites.Young;
 
@@ -14,55 +11,30 @@ internal sealed class ColdRun(TextWriter output, TextWriter progress)
     public const string Verb = "cold-start";
 
     /// <summary>Runs and gives the exit code: 1 for wrong input, 3 when a process fails.</summary>
-    public async Task<int> RunAsync(int rounds, IReadOnlyList<string> only, FileInfo? page, CancellationToken cancellationToken)
+    public Task<int> RunAsync(int rounds, IReadOnlyList<string> only, FileInfo? page, CancellationToken cancellationToken) =>
+        new AheadRun<ColdArm, ColdReading>(output, progress)
+        {
+            Compiles = $"{Verb} compiles its program",
+            Arms = ColdArms.All.Select(static arm => (arm, arm.Work)),
+            Parse = ColdReading.Parse,
+            BuildAsync = (made, project, arms) => BuildAsync(made, project, arms, cancellationToken),
+        }.RunAsync(rounds, only, page, cancellationToken);
+
+    private static async Task<(AheadPlan<ColdReading>? Plan, string? Failure)> BuildAsync(
+        ColdBuilds made, string project, ColdArm[] arms, CancellationToken cancellationToken)
     {
-        ColdArm[] arms = [.. ColdArms.All.Where(arm => only.Count == 0 || only.Contains(arm.Work))];
-        if (arms.Length == 0)
-        {
-            await progress.WriteLineAsync($"--only knows {string.Join("; ", ColdArms.All.Select(static arm => arm.Work).Distinct())}.");
-            return 1;
-        }
-
-        if (PageFile.FindProblem(page) is { } refusal)
-        {
-            await progress.WriteLineAsync(refusal);
-            return 1;
-        }
-
-        if (ColdBuilds.Project() is not { } project)
-        {
-            await progress.WriteLineAsync($"{Verb} compiles its program ahead of time, so it must be run inside of the repository.");
-            return 1;
-        }
-
-        using ColdBuilds made = new();
-        await progress.WriteLineAsync("compiling ahead of time");
         (IReadOnlyList<ColdBuild> builds, string? failure) = await made.MakeAsync(project, cancellationToken);
         if (failure is not null)
         {
-            await progress.WriteLineAsync(failure);
-            return 3;
+            return (null, failure);
         }
 
-        double noiseBefore = Surroundings.Noise();
-        Dictionary<string, (ColdBuild Build, ColdArm Arm)> all =
-            builds.SelectMany(build => arms.Select(arm => (build, arm))).ToDictionary(static pair => pair.build.KeyOf(pair.arm.Key));
-        Dictionary<string, List<ColdReading>>? readings = await ProcessTurns.MeasureAsync(
-            [.. all.Keys], rounds, key => ColdBuilds.RunAsync(["exec", all[key].Build.Program, all[key].Arm.Key], cancellationToken), ColdReading.Parse,
-            progress);
-        if (readings is null)
+        OrderedDictionary<string, Func<Task<(int ExitCode, string Output)>>> starts = [];
+        foreach ((ColdBuild build, ColdArm arm) in builds.SelectMany(build => arms.Select(arm => (build, arm))))
         {
-            return 3;
+            starts.Add(build.KeyOf(arm.Key), () => ColdBuilds.RunAsync(["exec", build.Program, arm.Key], cancellationToken));
         }
 
-        string provenance = Surroundings.Provenance(Surroundings.Commit(), "", noiseBefore, Surroundings.Noise(), Invariant($"{rounds} rounds"));
-        string text = ColdPage.Render(provenance, builds, arms, readings, PageFile.Read(page));
-        await output.WriteLineAsync(text);
-        if (page is not null)
-        {
-            await File.WriteAllTextAsync(page.FullName, text, cancellationToken);
-        }
-
-        return 0;
+        return (new(starts, (provenance, readings, page) => ColdPage.Render(provenance, builds, arms, readings, page)), null);
     }
 }

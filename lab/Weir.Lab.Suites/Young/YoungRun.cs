@@ -1,10 +1,5 @@
 using System.Reflection;
 using Weir.Lab.Processes;
-using Weir.Lab.Resources;
-using Weir.Lab.Statistics;
-using Weir.Lab.Suites.Figures;
-using Weir.Lab.Suites.Page;
-using static System.FormattableString;
 
 namespace Weir.Lab.Suites.Young;
 
@@ -36,63 +31,37 @@ internal sealed class YoungRun(TextWriter output, TextWriter progress, Assembly 
     }
 
     /// <summary>Runs and gives the exit code: 1 for wrong input, 3 when an arm's process fails.</summary>
-    public async Task<int> RunAsync(int rounds, IReadOnlyList<string> only, FileInfo? page, CancellationToken cancellationToken)
+    public Task<int> RunAsync(int rounds, IReadOnlyList<string> only, FileInfo? page, CancellationToken cancellationToken) =>
+        new AheadRun<YoungArm, YoungReading>(output, progress)
+        {
+            Compiles = $"{Verb} compiles Weir",
+            Arms = YoungArms.All.Select(static arm => (arm, arm.Work)),
+            Parse = YoungReading.Parse,
+            BuildAsync = (builds, project, arms) => BuildAsync(builds, project, arms, cancellationToken),
+        }.RunAsync(rounds, only, page, cancellationToken);
+
+    private async Task<(AheadPlan<YoungReading>? Plan, string? Failure)> BuildAsync(
+        ColdBuilds builds, string project, YoungArm[] arms, CancellationToken cancellationToken)
     {
-        YoungArm[] arms = [.. YoungArms.All.Where(arm => only.Count == 0 || only.Contains(arm.Work))];
-        if (arms.Length == 0)
-        {
-            await progress.WriteLineAsync($"--only knows {string.Join("; ", YoungArms.All.Select(static arm => arm.Work).Distinct())}.");
-            return 1;
-        }
-
-        if (PageFile.FindProblem(page) is { } refusal)
-        {
-            await progress.WriteLineAsync(refusal);
-            return 1;
-        }
-
-        if (ColdBuilds.Project() is not { } project)
-        {
-            await progress.WriteLineAsync($"{Verb} compiles Weir ahead of time, so it must be run inside of the repository.");
-            return 1;
-        }
-
-        using ColdBuilds builds = new();
-        await progress.WriteLineAsync("compiling ahead of time");
         (string? ahead, string? failure) = await builds.MakeCopyAsync(project, program.Location, cancellationToken);
         if (ahead is null)
         {
-            await progress.WriteLineAsync(failure);
-            return 3;
+            return (null, failure);
         }
 
         // The same arms once more, as works of their own: in the copy whose Weir is compiled ahead.
-        Dictionary<string, Func<Task<(int ExitCode, string Output)>>> starts = arms.ToDictionary(
-            static arm => arm.Key, arm => new Func<Task<(int, string)>>(() => OwnProgram.RunAsync(program, [Verb, Arm, arm.Key], cancellationToken)));
+        OrderedDictionary<string, Func<Task<(int ExitCode, string Output)>>> starts = [];
+        foreach (YoungArm arm in arms)
+        {
+            starts.Add(arm.Key, () => OwnProgram.RunAsync(program, [Verb, Arm, arm.Key], cancellationToken));
+        }
+
         foreach (YoungArm arm in arms)
         {
             starts.Add(arm.InCopy.Key, () => ColdBuilds.RunAsync(["exec", ahead, Verb, Arm, arm.Key], cancellationToken));
         }
 
-        arms = [.. arms, .. arms.Select(static arm => arm.InCopy)];
-        double noiseBefore = Surroundings.Noise();
-        Dictionary<string, List<YoungReading>>? readings = await ProcessTurns.MeasureAsync(
-            [.. arms.Select(static arm => arm.Key)], rounds, key => starts[key](), YoungReading.Parse, progress);
-        if (readings is null)
-        {
-            return 3;
-        }
-
-        double noiseAfter = Surroundings.Noise();
-        string provenance = Surroundings.Provenance(
-            Surroundings.Commit(), "", noiseBefore, noiseAfter, Invariant($"{rounds} rounds"));
-        string text = YoungPage.Render(provenance, arms, readings, PageFile.Read(page));
-        await output.WriteLineAsync(text);
-        if (page is not null)
-        {
-            await File.WriteAllTextAsync(page.FullName, text, cancellationToken);
-        }
-
-        return 0;
+        YoungArm[] all = [.. arms, .. arms.Select(static arm => arm.InCopy)];
+        return (new(starts, (provenance, readings, page) => YoungPage.Render(provenance, all, readings, page)), null);
     }
 }

@@ -1,4 +1,3 @@
-using Weir.Lab.Statistics;
 using Weir.Lab.Workers;
 
 namespace Weir.Lab.Measuring;
@@ -15,51 +14,28 @@ internal static class TurnRuns
     public static async Task<IReadOnlyList<(WorkerRun Run, IReadOnlyList<int>? Order)>> MeasureAsync(
         IReadOnlyList<(IWorkload Workload, WorkerRunSpec Spec)> arms, int rounds, Action<string>? waiting, CancellationToken stop)
     {
-        List<TurnRun> runs = [];
-        List<int>[] order = [.. arms.Select(static _ => new List<int>())];
-        try
-        {
-            // One after the other: a warm-up beside another one would see its work.
-            foreach ((IWorkload workload, WorkerRunSpec spec) in arms)
-            {
-                runs.Add(new TurnRun(workload, spec, waiting, stop));
-                if (!await runs[^1].Ready.ConfigureAwait(false))
-                {
-                    break;
-                }
-            }
-
-            await TakeTurnsAsync(runs, order, runs.Count == arms.Count ? rounds : 0).ConfigureAwait(false);
-        }
-        finally
-        {
-            // All of them, whatever one of them throws: none may go on behind the caller's back.
-            await Task.WhenAll(runs.Select(static Task (r) => r.EndAsync())).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
-        }
-
-        List<(WorkerRun, IReadOnlyList<int>?)> ended = [];
-        for (int i = 0; i < runs.Count; i++)
-        {
-            ended.Add((await runs[i].EndAsync().ConfigureAwait(false), order[i]));
-        }
-
-        return ended;
+        int made = 0;
+        TurnObserver[] turns = [.. arms.Select(_ => new TurnObserver(() => ++made, waiting))];
+        IReadOnlyList<WorkerRun> runs = await WorkerRunner.RunInTurnsAsync(
+            [.. arms.Select((arm, i) => (new WorkerRunner(arm.Spec, turns[i]), arm.Workload))], rounds, stop).ConfigureAwait(false);
+        return [.. runs.Select((run, i) => (run, (IReadOnlyList<int>?)turns[i].Order))];
     }
 
-    private static async Task TakeTurnsAsync(List<TurnRun> runs, List<int>[] order, int rounds)
+    /// <summary>Numbers the rounds of one run among those of all.</summary>
+    private sealed class TurnObserver(Func<int> next, Action<string>? waiting) : IRunObserver
     {
-        int made = 0;
-        for (int turn = 0; turn < rounds; turn++)
-        {
-            foreach (int arm in TrialOrder.Of(runs.Count, turn))
-            {
-                if (await runs[arm].NextAsync().ConfigureAwait(false) is null)
-                {
-                    return;
-                }
+        public List<int> Order { get; } = [];
 
-                order[arm].Add(++made);
-            }
+        public void WarmingUp()
+        {
         }
+
+        public void RoundStarted(int round, int rounds)
+        {
+        }
+
+        public void RoundEnded(WorkerRound round, int rounds) => Order.Add(next());
+
+        public void Waiting(string what) => waiting?.Invoke(what);
     }
 }

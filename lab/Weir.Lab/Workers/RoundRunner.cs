@@ -17,10 +17,12 @@ internal static class RoundRunner
     /// <param name="cancellationToken">Ends it before the next window. It is no error.</param>
     public static async Task RunAsync(IReadOnlyList<RoundArm> arms, int rounds, CancellationToken cancellationToken)
     {
+        int begun = 0;
         try
         {
             foreach (RoundArm arm in arms)
             {
+                begun++;
                 if (!await arm.PrepareAsync(cancellationToken).ConfigureAwait(false))
                 {
                     return;
@@ -35,9 +37,22 @@ internal static class RoundRunner
         }
         finally
         {
-            foreach (RoundArm arm in arms)
+            await CleanUpAsync(arms, 0, begun).ConfigureAwait(false);
+        }
+    }
+
+    // Those that were set up, all of them, whatever one of them throws.
+    private static async Task CleanUpAsync(IReadOnlyList<RoundArm> arms, int first, int end)
+    {
+        if (first < end)
+        {
+            try
             {
-                await arm.CleanUpAsync().ConfigureAwait(false);
+                await arms[first].CleanUpAsync().ConfigureAwait(false);
+            }
+            finally
+            {
+                await CleanUpAsync(arms, first + 1, end).ConfigureAwait(false);
             }
         }
     }

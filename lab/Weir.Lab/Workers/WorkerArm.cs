@@ -35,6 +35,12 @@ internal sealed class WorkerArm(
 
     public bool WasSteady { get; private set; }
 
+    /// <summary>Whether it was set up, or began to be.</summary>
+    public bool HasBegun { get; private set; }
+
+    /// <summary>Whether a call of the workload was left behind.</summary>
+    public bool HasHung => Guard!.HasHung;
+
     public bool IsStuck { get; private set; }
 
     /// <summary>Whether there are no more turns for it: then it is complete with fewer rounds.</summary>
@@ -47,6 +53,7 @@ internal sealed class WorkerArm(
 
     public override async Task<bool> PrepareAsync(CancellationToken cancellationToken)
     {
+        HasBegun = true;
         await Guard!.RunAsync(nameof(IWorkload.SetupAsync), () => Workload.SetupAsync(Spec, cancellationToken), cancellationToken).ConfigureAwait(false);
         observer?.WarmingUp();
         if (WarmsUp || Spec.Whole is null)

@@ -55,16 +55,42 @@ internal sealed class WorkerRunner
     public async Task<WorkerRun> RunAsync(IWorkload workload, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(workload);
-        WorkloadCalls guard = new(workload.Name, _spec.DrainLimit, what => _observer?.Waiting(what));
+        return (await RunInTurnsAsync([(this, workload)], _spec.Rounds, cancellationToken).ConfigureAwait(false))[0];
+    }
+
+    /// <summary>Runs several workloads, whose rounds take turns.</summary>
+    /// <param name="arms">The workloads, each with its runner.</param>
+    /// <param name="rounds">How many rounds each makes.</param>
+    /// <param name="cancellationToken">Stops all runs, as it does a single one.</param>
+    /// <returns>
+    /// The runs, in order. One that has nothing to measure ends all, and those behind it are missing. Otherwise as <see cref="RunAsync"/>.
+    /// </returns>
+    internal static async Task<IReadOnlyList<WorkerRun>> RunInTurnsAsync(
+        IReadOnlyList<(WorkerRunner Runner, IWorkload Workload)> arms, int rounds, CancellationToken cancellationToken)
+    {
         DateTimeOffset started = DateTimeOffset.Now;
+        WorkerArm[] all = [.. arms.Select(static arm => arm.Runner.ArmOf(arm.Workload))];
+        await RoundRunner.RunAsync(all, rounds, cancellationToken).ConfigureAwait(false);
+
+        // One that stands still ends the turns of the others: those are complete with fewer rounds.
+        bool isShort = all.Length > 1 && !cancellationToken.IsCancellationRequested;
+        return [.. all.Zip(arms).Where(static pair => pair.First.HasBegun).Select(pair => pair.Second.Runner.RunOf(pair.First, started, isShort))];
+    }
+
+    private WorkerArm ArmOf(IWorkload workload)
+    {
+        WorkloadCalls guard = new(workload.Name, _spec.DrainLimit, what => _observer?.Waiting(what));
         if (_spec.MinThreads is int least)
         {
             ThreadPool.GetMinThreads(out int workers, out int ports);
             ThreadPool.SetMinThreads(Math.Max(least, workers), ports);
         }
 
-        WorkerArm arm = new(_spec, workload, guard, _observer, _canary) { Extra = AfterRounds };
-        await RoundRunner.RunAsync([arm], _spec.Rounds, cancellationToken).ConfigureAwait(false);
+        return new WorkerArm(_spec, workload, guard, _observer, _canary) { Extra = AfterRounds };
+    }
+
+    private WorkerRun RunOf(WorkerArm arm, DateTimeOffset started, bool isShort)
+    {
         IReadOnlyList<WorkerRound> rounds = arm.Rounds;
         WorkerRun run = new()
         {
@@ -79,9 +105,9 @@ internal sealed class WorkerRunner
             Response = LatencySummary.Merge(rounds.Select(static r => r.Response)),
             ClockCostNanoseconds = Clock.MeasureReadCost(),
             WasSteady = arm.WasSteady,
-            IsPartial = (rounds.Count < _spec.Rounds && !arm.IsOver) || rounds.Any(static r => r.IsPartial),
+            IsPartial = (rounds.Count < _spec.Rounds && !arm.IsOver && !(isShort && !arm.IsStuck)) || rounds.Any(static r => r.IsPartial),
             IsStuck = arm.IsStuck,
-            IsCleanedUp = !guard.HasHung,
+            IsCleanedUp = !arm.HasHung,
         };
         return run with { Troubles = RunChecks.Troubles(run), SharedTroubles = RunChecks.Shared(run), Warnings = RunChecks.Warnings(run) };
     }

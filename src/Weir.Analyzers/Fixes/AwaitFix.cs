@@ -1,7 +1,5 @@
-using System.Collections.Immutable;
 using System.Composition;
 using Microsoft.CodeAnalysis;
-using Microsoft.CodeAnalysis.CodeActions;
 using Microsoft.CodeAnalysis.CodeFixes;
 using Microsoft.CodeAnalysis.CSharp;
 using Microsoft.CodeAnalysis.CSharp.Syntax;
@@ -11,24 +9,14 @@ namespace Weir.Analyzers.Fixes;
 /// <summary>Awaits what was dropped, where that needs no other type of method: in what is asynchronous already, and in a lambda that returns nothing.</summary>
 [ExportCodeFixProvider(LanguageNames.CSharp)]
 [Shared]
-public sealed class AwaitFix : CodeFixProvider
+public sealed class AwaitFix() : DiagnosticFix("WEIR005", "Await it")
 {
-    /// <inheritdoc/>
-    public override ImmutableArray<string> FixableDiagnosticIds => ImmutableArray.Create("WEIR005");
-
-    /// <inheritdoc/>
-    public override FixAllProvider GetFixAllProvider() => WellKnownFixAllProviders.BatchFixer;
-
-    /// <inheritdoc/>
-    public override async Task RegisterCodeFixesAsync(CodeFixContext context)
+    private protected override Func<SyntaxNode, SyntaxNode>? FindChange(SyntaxNode node, SemanticModel model, CancellationToken cancellationToken)
     {
-        SyntaxNode? root = await context.Document.GetSyntaxRootAsync(context.CancellationToken).ConfigureAwait(false);
-        SemanticModel? model = await context.Document.GetSemanticModelAsync(context.CancellationToken).ConfigureAwait(false);
-        if (root is null || model is null
-            || root.FindNode(context.Span, getInnermostNodeForTie: true) is not InvocationExpressionSyntax { Parent: ExpressionStatementSyntax } call
-            || model.GetTypeInfo(call, context.CancellationToken).Type?.Name is not ("Task" or "ValueTask"))
+        if (node is not InvocationExpressionSyntax { Parent: ExpressionStatementSyntax } call
+            || model.GetTypeInfo(call, cancellationToken).Type?.Name is not ("Task" or "ValueTask"))
         {
-            return;
+            return null;
         }
 
         SyntaxNode? around = call.Ancestors().FirstOrDefault(static n =>
@@ -37,9 +25,9 @@ public sealed class AwaitFix : CodeFixProvider
         switch (around)
         {
             case LambdaExpressionSyntax lambda when lambda.AsyncKeyword == default:
-                if (model.GetSymbolInfo(lambda, context.CancellationToken).Symbol is not IMethodSymbol { ReturnsVoid: true })
+                if (model.GetSymbolInfo(lambda, cancellationToken).Symbol is not IMethodSymbol { ReturnsVoid: true })
                 {
-                    return;
+                    return null;
                 }
 
                 toMake = lambda;
@@ -48,12 +36,10 @@ public sealed class AwaitFix : CodeFixProvider
             case LocalFunctionStatementSyntax local when !local.Modifiers.Any(SyntaxKind.AsyncKeyword):
             case BaseMethodDeclarationSyntax method when !method.Modifiers.Any(SyntaxKind.AsyncKeyword):
             case null:
-                return;
+                return null;
         }
 
-        context.RegisterCodeFix(
-            CodeAction.Create("Await it", _ => Task.FromResult(context.Document.WithSyntaxRoot(Changed(root, call, toMake))), nameof(AwaitFix)),
-            context.Diagnostics);
+        return root => Changed(root, call, toMake);
     }
 
     private static SyntaxNode Changed(SyntaxNode root, InvocationExpressionSyntax call, LambdaExpressionSyntax? toMake)

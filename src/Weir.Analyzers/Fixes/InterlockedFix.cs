@@ -1,7 +1,5 @@
-using System.Collections.Immutable;
 using System.Composition;
 using Microsoft.CodeAnalysis;
-using Microsoft.CodeAnalysis.CodeActions;
 using Microsoft.CodeAnalysis.CodeFixes;
 using Microsoft.CodeAnalysis.CSharp;
 using Microsoft.CodeAnalysis.CSharp.Syntax;
@@ -11,22 +9,13 @@ namespace Weir.Analyzers.Fixes;
 /// <summary>Makes an addition to a captured whole number atomic.</summary>
 [ExportCodeFixProvider(LanguageNames.CSharp)]
 [Shared]
-public sealed class InterlockedFix : CodeFixProvider
+public sealed class InterlockedFix() : DiagnosticFix("WEIR002", "Use Interlocked")
 {
-    /// <inheritdoc/>
-    public override ImmutableArray<string> FixableDiagnosticIds => ImmutableArray.Create("WEIR002");
-
-    /// <inheritdoc/>
-    public override FixAllProvider GetFixAllProvider() => WellKnownFixAllProviders.BatchFixer;
-
-    /// <inheritdoc/>
-    public override async Task RegisterCodeFixesAsync(CodeFixContext context)
+    private protected override Func<SyntaxNode, SyntaxNode>? FindChange(SyntaxNode node, SemanticModel model, CancellationToken cancellationToken)
     {
-        SyntaxNode? root = await context.Document.GetSyntaxRootAsync(context.CancellationToken).ConfigureAwait(false);
-        SemanticModel? model = await context.Document.GetSemanticModelAsync(context.CancellationToken).ConfigureAwait(false);
-        if (root?.FindNode(context.Span, getInnermostNodeForTie: true) is not ExpressionSyntax { Parent: ExpressionStatementSyntax } change || model is null)
+        if (node is not ExpressionSyntax { Parent: ExpressionStatementSyntax } change)
         {
-            return;
+            return null;
         }
 
         (ExpressionSyntax Target, string Call)? atomic = change switch
@@ -37,22 +26,14 @@ public sealed class InterlockedFix : CodeFixProvider
             _ => null,
         };
         if (atomic is not { } found
-            || model.GetTypeInfo(found.Target, context.CancellationToken).Type?.SpecialType is not (SpecialType.System_Int32 or SpecialType.System_Int64)
+            || model.GetTypeInfo(found.Target, cancellationToken).Type?.SpecialType is not (SpecialType.System_Int32 or SpecialType.System_Int64)
             || change.DescendantNodes().OfType<AwaitExpressionSyntax>().Any())
         {
-            return;
+            return null;
         }
 
-        context.RegisterCodeFix(
-            CodeAction.Create(
-                "Use Interlocked",
-                _ =>
-                {
-                    string call = "System.Threading.Interlocked." + found.Call.Replace("{0}", found.Target.ToString());
-                    ExpressionSyntax written = SyntaxFactory.ParseExpression(call).WithTriviaFrom(change);
-                    return Task.FromResult(context.Document.WithSyntaxRoot(root.ReplaceNode(change, written)));
-                },
-                nameof(InterlockedFix)),
-            context.Diagnostics);
+        string call = "System.Threading.Interlocked." + found.Call.Replace("{0}", found.Target.ToString());
+        ExpressionSyntax written = SyntaxFactory.ParseExpression(call).WithTriviaFrom(change);
+        return root => root.ReplaceNode(change, written);
     }
 }

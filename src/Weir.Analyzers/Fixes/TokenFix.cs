@@ -1,7 +1,5 @@
-using System.Collections.Immutable;
 using System.Composition;
 using Microsoft.CodeAnalysis;
-using Microsoft.CodeAnalysis.CodeActions;
 using Microsoft.CodeAnalysis.CodeFixes;
 using Microsoft.CodeAnalysis.CSharp;
 using Microsoft.CodeAnalysis.CSharp.Syntax;
@@ -11,41 +9,22 @@ namespace Weir.Analyzers.Fixes;
 /// <summary>Passes the token on to the calls that have an overload with one.</summary>
 [ExportCodeFixProvider(LanguageNames.CSharp)]
 [Shared]
-public sealed class TokenFix : CodeFixProvider
+public sealed class TokenFix() : DiagnosticFix("WEIR003", "Pass the token on")
 {
     private const string Token = "token";
 
-    /// <inheritdoc/>
-    public override ImmutableArray<string> FixableDiagnosticIds => ImmutableArray.Create("WEIR003");
-
-    /// <inheritdoc/>
-    public override FixAllProvider GetFixAllProvider() => WellKnownFixAllProviders.BatchFixer;
-
-    /// <inheritdoc/>
-    public override async Task RegisterCodeFixesAsync(CodeFixContext context)
+    private protected override Func<SyntaxNode, SyntaxNode>? FindChange(SyntaxNode node, SemanticModel model, CancellationToken cancellationToken)
     {
-        SyntaxNode? root = await context.Document.GetSyntaxRootAsync(context.CancellationToken).ConfigureAwait(false);
-        SemanticModel? model = await context.Document.GetSemanticModelAsync(context.CancellationToken).ConfigureAwait(false);
-        if (root is null || model is null
-            || root.FindNode(context.Span, getInnermostNodeForTie: true).FirstAncestorOrSelf<LambdaExpressionSyntax>() is not { } lambda)
+        if (node.FirstAncestorOrSelf<LambdaExpressionSyntax>() is not { } lambda)
         {
-            return;
+            return null;
         }
 
         InvocationExpressionSyntax[] calls = [.. lambda.Body.DescendantNodesAndSelf(static n => n is not AnonymousFunctionExpressionSyntax)
-            .OfType<InvocationExpressionSyntax>().Where(call => TakesToken(model, call, context.CancellationToken))];
+            .OfType<InvocationExpressionSyntax>().Where(call => TakesToken(model, call, cancellationToken))];
         bool taken = model.LookupSymbols(lambda.SpanStart, name: Token).Any(static s => s is ILocalSymbol or IParameterSymbol);
-        if (calls.Length == 0 || taken || Parameters(lambda) is not { } parameters)
-        {
-            return;
-        }
-
-        context.RegisterCodeFix(
-            CodeAction.Create(
-                "Pass the token on",
-                _ => Task.FromResult(context.Document.WithSyntaxRoot(root.ReplaceNode(lambda, Changed(lambda, calls, parameters)))),
-                nameof(TokenFix)),
-            context.Diagnostics);
+        return calls.Length == 0 || taken || Parameters(lambda) is not { } parameters ? null
+            : root => root.ReplaceNode(lambda, Changed(lambda, calls, parameters));
     }
 
     private static ParenthesizedLambdaExpressionSyntax Changed(
