@@ -11,7 +11,7 @@ namespace Weir.Cli.Measuring;
 /// <param name="host">Whether there are processes, and what stops them.</param>
 /// <param name="rounds">How many rounds each arm makes.</param>
 /// <param name="mostProcesses">How many processes each arm has at most.</param>
-/// <param name="progress">Hears of each round.</param>
+/// <param name="progress">Is told of each round.</param>
 /// <param name="end">Given the rates of each arm, why it is no use to go on; <see langword="null"/> to go on.</param>
 /// <param name="within">When to end, whether all rounds are made or not, but for two of each arm; <see langword="null"/> for never.</param>
 internal sealed class ArmTurns(

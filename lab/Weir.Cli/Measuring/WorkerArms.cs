@@ -24,7 +24,7 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
     /// <param name="orders">The arms. Those of one name differ in their workers.</param>
     /// <param name="settings">The settings that they share.</param>
     /// <param name="turns">How many processes each arm gets, one after the other, in turns with the other arms.</param>
-    /// <param name="progress">Hears of each round.</param>
+    /// <param name="progress">Is told of each round.</param>
     /// <exception cref="OperationCanceledException">It was stopped before any round had ended.</exception>
     public async Task<ResultFile> MeasureAsync(IReadOnlyList<WorkerOrder> orders, RunSettings settings, int turns, RunProgress progress)
     {

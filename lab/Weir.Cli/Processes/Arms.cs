@@ -33,7 +33,7 @@ internal sealed class Arms<TOrder>(
     /// <param name="arms">Name and order of each arm.</param>
     /// <param name="turns">How often each order is run. Turns go there and back over the arms.</param>
     /// <param name="rounds">How many rounds an order makes.</param>
-    /// <param name="progress">Hears of each round.</param>
+    /// <param name="progress">Is told of each round.</param>
     /// <returns>The rounds of each arm; fewer when it was stopped.</returns>
     public async Task<IReadOnlyList<IReadOnlyList<RoundRecord>>> MeasureAsync(
         IReadOnlyList<(string Name, TOrder Order)> arms, int turns, int rounds, RunProgress progress)

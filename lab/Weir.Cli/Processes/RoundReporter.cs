@@ -2,7 +2,7 @@ using Weir.Lab.Workers;
 
 namespace Weir.Cli.Processes;
 
-/// <summary>Tells how the rounds of a measuring process go on, and lets it wait for its turn.</summary>
+/// <summary>Reports the rounds of a measuring process, and lets it wait for its turn.</summary>
 /// <param name="tell">Gets what there is to tell.</param>
 /// <param name="mostCompiling">The share of a round in which the compiler may be at work; the round does not count otherwise.</param>
 /// <param name="turns">Where it waits before each round; <see langword="null"/> when it takes no turns.</param>

@@ -26,7 +26,7 @@ internal sealed class TurnSessions
     /// <param name="orders">The arms.</param>
     /// <param name="processes">How many processes each arm has.</param>
     /// <param name="most">How many rounds there are at most, for the progress.</param>
-    /// <param name="progress">Hears of each round.</param>
+    /// <param name="progress">Is told of each round.</param>
     public TurnSessions(CliHost host, IReadOnlyList<WorkerOrder> orders, int processes, int most, RunProgress progress)
     {
         _progress = progress;

@@ -20,7 +20,7 @@ internal static class ProgramArms
     /// <param name="arguments">The arguments that repeat it.</param>
     /// <param name="settings">What is measured, and how.</param>
     /// <param name="options">Margin and level of all comparisons together.</param>
-    /// <param name="progress">Hears of each run.</param>
+    /// <param name="progress">Is told of each run.</param>
     /// <exception cref="BadInputException">A program cannot be started.</exception>
     /// <exception cref="OperationCanceledException">It was stopped before any round had ended.</exception>
     public static async Task<ResultFile> MeasureAsync(

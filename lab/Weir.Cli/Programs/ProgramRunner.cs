@@ -6,7 +6,7 @@ namespace Weir.Cli.Programs;
 /// <summary>Runs programs one at a time, says when one takes long, and gives up one that does not end.</summary>
 /// <param name="timeout">How long the end of one is waited for.</param>
 /// <param name="showsOutput">Whether one sees what they print.</param>
-/// <param name="say">Hears of one that takes long.</param>
+/// <param name="say">Is told of one that takes long.</param>
 /// <param name="stop">Kills the one that runs, with all that it has started.</param>
 internal sealed class ProgramRunner(TimeSpan timeout, bool showsOutput, Action<string> say, CancellationToken stop)
 {

@@ -10,7 +10,7 @@ namespace Weir.Cli.Programs;
 
 /// <summary>Runs programs in turns (A B, B A), so that what the machine does meanwhile meets all alike.</summary>
 /// <param name="settings">What, and how.</param>
-/// <param name="progress">Hears of each run.</param>
+/// <param name="progress">Is told of each run.</param>
 /// <param name="stop">Ends it.</param>
 internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progress, CancellationToken stop)
 {

@@ -4,7 +4,7 @@ using Weir.Cli.Hosting;
 
 namespace Weir.Cli.Progress;
 
-/// <summary>Tells how a run goes on, on the error output: a bar on a terminal, a line for each step elsewhere, nothing when asked to be quiet.</summary>
+/// <summary>Reports the progress of a run, on the error output: a bar on a terminal, a line for each step elsewhere, nothing when asked to be quiet.</summary>
 /// <remarks>It draws between rounds and once a second, for the time that has passed: more would take processor time from what is measured.</remarks>
 internal sealed class RunProgress
 {

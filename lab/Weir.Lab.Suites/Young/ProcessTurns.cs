@@ -12,7 +12,7 @@ internal static class ProcessTurns
     /// <param name="rounds">How many processes each arm is measured in.</param>
     /// <param name="run">Starts the process of an arm, and gives its exit code and what it printed.</param>
     /// <param name="parse">Reads what it printed.</param>
-    /// <param name="progress">Hears of each round, and of a process that fails.</param>
+    /// <param name="progress">Is told of each round, and of a process that fails.</param>
     /// <returns>A reading a round for each arm; <see langword="null"/> when a process failed.</returns>
     public static async Task<Dictionary<string, List<TReading>>?> MeasureAsync<TReading>(
         IReadOnlyList<string> keys, int rounds, Func<string, Task<(int ExitCode, string Output)>> run, Func<string, TReading> parse, TextWriter progress)

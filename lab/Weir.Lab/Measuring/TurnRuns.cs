@@ -8,7 +8,7 @@ internal static class TurnRuns
     /// <summary>Measures.</summary>
     /// <param name="arms">What is measured, and how.</param>
     /// <param name="rounds">How many rounds each makes.</param>
-    /// <param name="waiting">Hears what is waited for.</param>
+    /// <param name="waiting">Is told what is waited for.</param>
     /// <param name="stop">Ends it with the rounds that there are.</param>
     /// <returns>The runs, and the number of each of their rounds among all, from 1.</returns>
     public static async Task<IReadOnlyList<(WorkerRun Run, IReadOnlyList<int>? Order)>> MeasureAsync(

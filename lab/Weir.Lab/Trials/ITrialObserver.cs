@@ -1,6 +1,6 @@
 namespace Weir.Lab.Trials;
 
-/// <summary>Hears how a run goes on. It is called between windows, never inside one, so it may draw.</summary>
+/// <summary>Is notified of the progress of a run. It is called between windows, never inside one, so it may draw.</summary>
 internal interface ITrialObserver
 {
     /// <summary>A step begins.</summary>

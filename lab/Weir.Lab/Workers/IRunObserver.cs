@@ -1,6 +1,6 @@
 namespace Weir.Lab.Workers;
 
-/// <summary>Hears how a run goes on. It is called between windows, or while none counts, so it may draw.</summary>
+/// <summary>Is notified of the progress of a run. It is called between windows, or while none counts, so it may draw.</summary>
 internal interface IRunObserver
 {
     /// <summary>The unmeasured warm-up begins.</summary>

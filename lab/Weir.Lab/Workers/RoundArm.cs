@@ -51,7 +51,7 @@ internal abstract class RoundArm(WorkerRunSpec spec, IWorkload workload, Workloa
     /// <param name="plan">How it is done.</param>
     /// <param name="cancellationToken">Ends it early.</param>
     /// <param name="other">What its workers do, if not what the arm is.</param>
-    /// <param name="waiting">Hears when workers are waited for long.</param>
+    /// <param name="waiting">Is told when workers are waited for long.</param>
     protected async Task<WindowOutcome> WindowAsync(
         WindowPlan plan, CancellationToken cancellationToken, IWorkload? other = null, Action<string>? waiting = null)
     {

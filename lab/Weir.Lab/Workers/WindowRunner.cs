@@ -73,7 +73,7 @@ internal sealed class WindowRunner : IDisposable
     /// <param name="workload">The workload.</param>
     /// <param name="plan">How the window is done.</param>
     /// <param name="cancellationToken">Ends it early.</param>
-    /// <param name="waiting">Hears when workers are waited for that long.</param>
+    /// <param name="waiting">Is told when workers are waited for that long.</param>
     public static WindowOutcome Run(
         WorkerRunSpec spec, IWorkload workload, WindowPlan plan, CancellationToken cancellationToken, Action<string>? waiting = null)
     {

@@ -21,7 +21,7 @@ internal sealed class WorkerRunner
 
     /// <summary>Creates a runner.</summary>
     /// <param name="spec">How the run is done.</param>
-    /// <param name="observer">Hears how the run goes on.</param>
+    /// <param name="observer">Is notified of the progress of the run.</param>
     /// <exception cref="ArgumentException">A value of <paramref name="spec"/> is outside its range.</exception>
     public WorkerRunner(WorkerRunSpec spec, IRunObserver? observer = null)
         : this(spec, observer, spec?.TakesTurns == true ? static () => default : static () => Canary.Read(CanaryPieces))

@@ -8,7 +8,7 @@ namespace Weir.Lab.Workers;
 /// </summary>
 /// <param name="name">The name of the workload, for messages.</param>
 /// <param name="limit">How long a call may take.</param>
-/// <param name="waiting">Hears what is waited for, when a call takes longer than one would expect.</param>
+/// <param name="waiting">Is told what is waited for, when a call takes longer than one would expect.</param>
 internal sealed class WorkloadCalls(string name, TimeSpan limit, Action<string>? waiting)
 {
     // Whoever gives up on a run still leaves the workload some time to notice it.

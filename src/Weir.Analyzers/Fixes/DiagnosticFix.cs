@@ -5,7 +5,7 @@ using Microsoft.CodeAnalysis.CodeFixes;
 
 namespace Weir.Analyzers.Fixes;
 
-/// <summary>Mends what one rule warns of by one change of the document.</summary>
+/// <summary>Fixes what one rule reports, by one change of the document.</summary>
 public abstract class DiagnosticFix : CodeFixProvider
 {
     private readonly string _id;
@@ -38,6 +38,6 @@ public abstract class DiagnosticFix : CodeFixProvider
             CodeAction.Create(_title, _ => Task.FromResult(context.Document.WithSyntaxRoot(change(root))), GetType().Name), context.Diagnostics);
     }
 
-    /// <returns>What changes the root of the document; null if nothing can be mended.</returns>
+    /// <returns>What changes the root of the document; null if nothing can be fixed.</returns>
     private protected abstract Func<SyntaxNode, SyntaxNode>? FindChange(SyntaxNode node, SemanticModel model, CancellationToken cancellationToken);
 }

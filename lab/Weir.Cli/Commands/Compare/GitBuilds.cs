@@ -30,7 +30,7 @@ internal sealed partial class GitBuilds : IAsyncDisposable
     /// <summary>Checks out and builds both.</summary>
     /// <param name="range">Two commits, as <c>main..HEAD</c>.</param>
     /// <param name="project">The project, from the current directory. It says which repository it is.</param>
-    /// <param name="progress">Hears of each step.</param>
+    /// <param name="progress">Is told of each step.</param>
     /// <param name="stop">Ends it.</param>
     /// <exception cref="BadInputException">There is no such commit or project, or one cannot be built.</exception>
     public static async Task<GitBuilds> MakeAsync(OptionValue range, OptionValue project, RunProgress progress, CancellationToken stop)

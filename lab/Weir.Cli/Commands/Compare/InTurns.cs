@@ -13,7 +13,7 @@ namespace Weir.Cli.Commands.Compare;
 /// <param name="plan">How each group is measured.</param>
 /// <param name="comparison">Margin and level of all comparisons together.</param>
 /// <param name="host">Whether there are processes, and what stops them.</param>
-/// <param name="progress">Hears of each round.</param>
+/// <param name="progress">Is told of each round.</param>
 internal sealed class InTurns(Sides sides, TurnPlan plan, ComparisonOptions comparison, CliHost host, RunProgress progress)
 {
     // Bonferroni: so a difference is claimed where there is none no more often than with a single comparison. The rounds of one group cannot be looked at

@@ -20,7 +20,7 @@ internal static class HashVerdicts
     private const double WideSpread = 1.5;
     private const int MostNamed = 3;
 
-    /// <summary>Judges.</summary>
+    /// <summary>Adds the verdicts to a result.</summary>
     /// <param name="result">The figures.</param>
     /// <param name="interleaved">Whether the rounds of the arms were measured in turns.</param>
     public static ResultFile Evaluate(ResultFile result, bool interleaved)

@@ -43,7 +43,7 @@ internal static class ResultOutput
     /// <param name="result">The result.</param>
     /// <param name="settings">Which files, and where.</param>
     /// <param name="name">How their names begin.</param>
-    /// <param name="host">Hears of each.</param>
+    /// <param name="host">Is told of each.</param>
     /// <exception cref="BadInputException">One cannot be written.</exception>
     public static void Export(ResultFile result, OutputSettings settings, string name, CliHost host)
     {

@@ -3,7 +3,7 @@ using Weir.Lab.Trials;
 
 namespace Weir.Cli.Commands.Load.Progress;
 
-/// <summary>Tells how a run goes on, on the error output: nothing of it gets into the results.</summary>
+/// <summary>Reports the progress of a run, on the error output: nothing of it gets into the results.</summary>
 internal static class LoadProgress
 {
     /// <summary>Runs something that is observed: with a bar on a terminal, with plain lines elsewhere, and with nothing when asked to be quiet.</summary>
