@@ -10,7 +10,7 @@ if (await SuiteCommands.MeasureYoungAsync(args) is { } code)
 
 using CancellationTokenSource stop = new();
 
-// The first signal asks the command to stop and report; the second one is left to the system, which ends the process.
+// The first signal asks the command to stop and report. The second is left to the system, which ends the process.
 void Stop(PosixSignalContext signal)
 {
     signal.Cancel = !stop.IsCancellationRequested;

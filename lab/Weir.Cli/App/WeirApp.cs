@@ -18,7 +18,7 @@ using Weir.Lab.Trials;
 
 namespace Weir.Cli.App;
 
-/// <summary>The commands together, and what becomes of their errors: one line on the error output, never a stack trace.</summary>
+/// <summary>Combines the commands, and reports their errors as one line on the error output, never as a stack trace.</summary>
 internal static class WeirApp
 {
     public static async Task<int> RunAsync(IReadOnlyList<string> args, CliHost host)
@@ -63,7 +63,7 @@ internal static class WeirApp
         }
     }
 
-    /// <summary>What the arguments say, without doing it.</summary>
+    /// <summary>Parses the arguments without running the command.</summary>
     public static ParseResult Parse(IReadOnlyList<string> args, CliHost host) =>
         // A name after an at sign is a baseline, not a file of arguments.
         Root(host).Parse(args, new ParserConfiguration { ResponseFileTokenReplacer = null });

@@ -13,7 +13,7 @@ internal static class Consoles
         Interactive = isTerminal ? InteractionSupport.Detect : InteractionSupport.No,
     });
 
-    /// <summary>Whether a terminal shows colours, and whoever uses it wants them.</summary>
+    /// <summary>Whether the terminal shows colours and the user wants them.</summary>
     public static bool HasColors(TextWriter terminal) =>
         Create(terminal, isTerminal: true).Profile.Capabilities is { Ansi: true, ColorSystem: not ColorSystem.NoColors };
 }

@@ -19,7 +19,7 @@ internal sealed class HistoryStore(string directory)
         : null;
 
     /// <summary>
-    /// The name of a result's file, without what sets two of one name apart: when it was measured, at which commit, where, and by which command.
+    /// The file name of a result, without the suffix that distinguishes two of the same name: time, commit, machine and command.
     /// </summary>
     public static string NameOf(ResultFile result) => FormattableString.Invariant(
         $"{result.StartedAt.UtcDateTime:yyyyMMdd-HHmmss}-{result.Source!.Commit[..Math.Min(10, result.Source.Commit.Length)]}")

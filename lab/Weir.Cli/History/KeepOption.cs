@@ -24,7 +24,7 @@ internal sealed class KeepOption
         }
     }
 
-    /// <summary>Whether the result is to be kept; and if so makes sure, before anything is measured, that it can be.</summary>
+    /// <summary>Returns whether the result is to be kept. If so, checks before the measurement that it can be.</summary>
     /// <exception cref="BadInputException">It cannot.</exception>
     public bool Read(ParseResult parsed)
     {

@@ -1,4 +1,4 @@
 namespace Weir.Cli.Hosting;
 
-/// <summary>The user's input cannot be used. The message is one sentence that names the option or variable and what it may be.</summary>
+/// <summary>The user's input cannot be used. The message is one sentence that names the option or variable and its allowed values.</summary>
 internal sealed class BadInputException(string message) : Exception(message);

@@ -3,7 +3,7 @@ using Weir.Lab.Report.Tables;
 
 namespace Weir.Cli.Hosting;
 
-/// <summary>Everything that a command touches outside itself, so that a test can run one in its own process.</summary>
+/// <summary>The environment of a command, so that a test can run a command in its own process.</summary>
 internal sealed record CliHost
 {
     /// <summary>Where results go.</summary>
@@ -15,7 +15,7 @@ internal sealed record CliHost
     /// <summary>Whether results are read by a person at a terminal.</summary>
     public bool OutIsTerminal { get; init; }
 
-    /// <summary>How many characters a line of the results may have; <see langword="null"/> when they go to no terminal.</summary>
+    /// <summary>The maximum length of a line of the results; <see langword="null"/> if they do not go to a terminal.</summary>
     public int? Width { get; init; }
 
     /// <summary>How results are written as text.</summary>
@@ -30,10 +30,10 @@ internal sealed record CliHost
     /// <summary>Asks the command to stop.</summary>
     public CancellationToken Stop { get; init; }
 
-    /// <summary>What <c>load</c> takes from outside beside its options.</summary>
+    /// <summary>The dependencies of <c>load</c> besides its options.</summary>
     public LoadHost Load { get; init; } = new();
 
-    /// <summary>What the measuring commands take from outside beside their options.</summary>
+    /// <summary>The dependencies of the measuring commands besides their options.</summary>
     public MeasureHost Measure { get; init; } = new();
 
     public static CliHost OfProcess(CancellationToken stop) => new()
@@ -47,7 +47,7 @@ internal sealed record CliHost
         Stop = stop,
     };
 
-    // A terminal that does not tell is taken for one of the usual width.
+    // If the terminal does not report its width, the usual width is assumed.
     private static int WidthOfTerminal()
     {
         const int usual = 80;

@@ -4,7 +4,7 @@ using Weir.Runtimes;
 
 namespace Weir.Cli.Hosting;
 
-/// <summary>What the <c>load</c> command takes from outside beside its options; tests make it quick, or break a part of it.</summary>
+/// <summary>The dependencies of the <c>load</c> command besides its options. Tests use it to shorten runs or to inject faults.</summary>
 internal sealed record LoadHost
 {
     /// <summary>Windows, warm-up and clock. The number of trials comes from the options.</summary>
@@ -13,7 +13,7 @@ internal sealed record LoadHost
     /// <summary>Makes the runtimes.</summary>
     public Func<RuntimeChoice, IExecutionRuntime> CreateRuntime { get; init; } = static choice => choice.Create();
 
-    /// <summary>After how long a window that goes on and on is spoken of.</summary>
+    /// <summary>The time after which a long window is reported.</summary>
     public TimeSpan Heartbeat { get; init; } = TimeSpan.FromSeconds(10);
 
     /// <summary>The wall clock, for the time at which a run started.</summary>

@@ -1,15 +1,15 @@
 namespace Weir.Cli.Hosting;
 
-/// <summary>What the measuring commands take from outside beside their options; tests make them quick.</summary>
+/// <summary>The dependencies of the measuring commands besides their options. Tests use it to shorten runs.</summary>
 internal sealed record MeasureHost
 {
-    /// <summary>Whether a round may get a process of its own. Without, all rounds run in this one.</summary>
+    /// <summary>Whether a round may have its own process. Otherwise, all rounds run in this process.</summary>
     public bool UseProcesses { get; init; } = true;
 
-    /// <summary>How long the warm-up before rounds is at most; <see langword="null"/> for the commands' own choice.</summary>
+    /// <summary>The maximum length of the warm-up before rounds; <see langword="null"/> for the default of the command.</summary>
     public TimeSpan? LongestWarmUp { get; init; }
 
-    /// <summary>How often a process may repeat rounds that the canary calls disturbed; <see langword="null"/> for the commands' own choice.</summary>
+    /// <summary>How often a process may repeat rounds that the canary reports as disturbed; <see langword="null"/> for the default of the command.</summary>
     public int? MostRepeats { get; init; }
 
     /// <summary>The wall clock, for the time at which a run started.</summary>

@@ -3,7 +3,9 @@ using Weir.Lab.Results;
 
 namespace Weir.Cli.Measuring;
 
-/// <summary>Measures groups of arms one group after the other. Only the arms of one group take turns, so that not all processes have to stay at once.</summary>
+/// <summary>
+/// Measures groups of arms one group after the other. Only the arms of one group take turns, so that not all processes have to stay alive at once.
+/// </summary>
 internal static class ArmGroups
 {
     /// <summary>Measures.</summary>

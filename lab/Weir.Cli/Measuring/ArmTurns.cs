@@ -7,17 +7,17 @@ using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Measuring;
 
-/// <summary>Measures arms in turns. Each has some processes that stay, so that the rounds also differ as processes do.</summary>
+/// <summary>Measures arms in turns. Each arm has several processes that stay alive, so that the rounds include the differences between processes.</summary>
 /// <param name="host">Whether there are processes, and what stops them.</param>
 /// <param name="rounds">How many rounds each arm makes.</param>
 /// <param name="mostProcesses">How many processes each arm has at most.</param>
 /// <param name="progress">Is told of each round.</param>
-/// <param name="end">Given the rates of each arm, why it is no use to go on; <see langword="null"/> to go on.</param>
-/// <param name="within">When to end, whether all rounds are made or not, but for two of each arm; <see langword="null"/> for never.</param>
+/// <param name="end">Returns, given the rates of each arm, why to end early; <see langword="null"/> to continue.</param>
+/// <param name="within">The time limit, after at least two rounds of each arm; <see langword="null"/> for none.</param>
 internal sealed class ArmTurns(
     CliHost host, int rounds, int mostProcesses, RunProgress progress, Func<IReadOnlyList<IReadOnlyList<double>>, string?>? end = null, TimeSpan? within = null)
 {
-    /// <summary>How many rounds of each arm there are at least, and from how many on something is concluded: one may be a chance.</summary>
+    /// <summary>The minimum number of rounds of each arm, and the minimum for a conclusion: one round may be chance.</summary>
     public const int LeastTurns = 2;
 
     /// <summary>What a round after the last showed under a profiler, by the number of the arm, from 0; without such rounds nothing.</summary>

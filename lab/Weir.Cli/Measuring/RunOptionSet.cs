@@ -60,10 +60,10 @@ internal sealed class RunOptionSet
     /// <summary>What says what is measured.</summary>
     public SubjectOptions Subjects => _subjects;
 
-    /// <summary>The options that say how often and how long, and go with whatever is measured.</summary>
+    /// <summary>The options for the number and length of rounds, which apply to everything that is measured.</summary>
     public IReadOnlyList<Option> OfPrograms => [_rounds.Flag, _timeout.Flag, _subjects.Param];
 
-    /// <summary>How many rounds were asked for; <see langword="null"/> when nobody says.</summary>
+    /// <summary>The requested number of rounds; <see langword="null"/> if it was not given.</summary>
     /// <exception cref="BadInputException">The value cannot be used.</exception>
     public int? RoundsOf(ParseResult parsed) => _rounds.Find(parsed, static _ => null)?.WholeNumber(1, 10_000);
 

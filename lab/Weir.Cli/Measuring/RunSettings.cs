@@ -7,7 +7,7 @@ namespace Weir.Cli.Measuring;
 /// <summary>The checked settings that all commands over workloads share.</summary>
 internal sealed record RunSettings
 {
-    /// <summary>What is measured: of each thing one for every combination of the parameters that are varied.</summary>
+    /// <summary>What is measured: each thing with every combination of the varied parameters.</summary>
     public required IReadOnlyList<IReadOnlyList<WorkloadSpec>> Subjects { get; init; }
 
     /// <summary>The first of them, which is the only one unless several methods are given or parameters varied.</summary>

@@ -23,7 +23,7 @@ internal sealed class SubjectOptions
 
     public SubjectOptions()
     {
-        // Such a class is no method, so the option has a second name.
+        // A workload class is not a method, so the option has a second name.
         _method.Flag.Aliases.Add("--class");
     }
 
@@ -86,7 +86,7 @@ internal sealed class SubjectOptions
 
         if (Find(_collector, parsed) is { } collector)
         {
-            // What a workload says itself wins.
+            // The workload's own setting takes precedence.
             string mode = CollectorMode.Read(collector);
             specs = [.. specs.Select(s => s with { Collector = s.Collector ?? mode })];
         }
@@ -94,7 +94,7 @@ internal sealed class SubjectOptions
         ParameterSweep sweep = Sweep(parsed);
         WorkloadSpec[][] subjects = [.. specs.Select(s => sweep.Of(s).ToArray())];
 
-        // Here, so that a wrong name is one line before anything is measured.
+        // Checked here, so that a wrong name is reported in one line before anything is measured.
         if (assembly is not null)
         {
             foreach (WorkloadSpec spec in subjects.SelectMany(static s => s))

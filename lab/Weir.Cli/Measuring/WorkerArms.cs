@@ -15,8 +15,8 @@ internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<str
 {
     private const string Unit = "operations";
 
-    // At most, in seconds: it ends when the rate is steady, and a machine on which it never is gets no longer for that than for the rounds. A process for
-    // each round has one for each round.
+    // The maximum, in seconds. The warm-up ends when the rate is steady; on a machine where it never is, the warm-up takes no longer than the rounds. With a
+    // process for each round, each round has a warm-up.
     private const double LongWarmUp = 3;
     private const double ShortWarmUp = 1;
 

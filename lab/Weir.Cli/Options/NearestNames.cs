@@ -1,11 +1,11 @@
 namespace Weir.Cli.Options;
 
-/// <summary>The names that somebody may have meant.</summary>
+/// <summary>Suggests names for a misspelled one.</summary>
 internal static class NearestNames
 {
     private const int Most = 3;
 
-    /// <summary>The nearest of some names: first those that have the other one in them, then those that differ in the fewest letters.</summary>
+    /// <summary>The nearest names: first those that contain the given one, then those that differ in the fewest letters.</summary>
     public static IReadOnlyList<string> Of(string name, IEnumerable<string> names) =>
     [
         .. names
@@ -15,7 +15,7 @@ internal static class NearestNames
             .Take(Most),
     ];
 
-    // How many letters have to be put in, left out or changed (Levenshtein).
+    // The number of letters to insert, delete or change (Levenshtein).
     private static int Distance(string left, string right)
     {
         int[] row = [.. Enumerable.Range(0, right.Length + 1)];

@@ -14,7 +14,7 @@ internal sealed record OptionValue(string Source, string Text)
 
     private static readonly (string Unit, double Seconds)[] TimeUnits = [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("min", 60), ("s", 1)];
 
-    // The platform's parser takes 1,2 for twelve; a list where one number belongs must not pass.
+    // The platform's parser reads 1,2 as twelve. A list must not be accepted in place of one number.
     private bool HasWholeGroups => Text.Split(',').Skip(1).All(static group => group.Trim().Length == 3);
 
     /// <summary>A text that is not empty.</summary>
@@ -77,7 +77,7 @@ internal sealed record OptionValue(string Source, string Text)
         throw BadBytes(min, max, example);
     }
 
-    /// <summary>A share: a number, or one of a hundred with a percent sign.</summary>
+    /// <summary>A share: a number, or a percentage with a percent sign.</summary>
     public double Share(double min, double max)
     {
         bool percent = Text.EndsWith('%');

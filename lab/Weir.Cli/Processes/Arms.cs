@@ -6,7 +6,7 @@ using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Processes;
 
-/// <summary>Measures arms in turns, so that what the machine does meanwhile meets all of them alike.</summary>
+/// <summary>Measures arms in turns, so that disturbances of the machine affect all of them equally.</summary>
 /// <typeparam name="TOrder">What a measuring process is told.</typeparam>
 /// <param name="host">Whether there are processes, and what stops them.</param>
 /// <param name="kind">The kind of the orders.</param>
@@ -23,7 +23,7 @@ internal sealed class Arms<TOrder>(
     private readonly HashSet<int> _stuck = [];
     private int _order;
 
-    /// <summary>What the measuring processes said about all their rounds, each once.</summary>
+    /// <summary>The findings of the measuring processes about all their rounds, without duplicates.</summary>
     public IReadOnlyList<Finding> Findings => [.. _findings.Distinct()];
 
     /// <summary>What a round after the last showed under a profiler, by the number of the arm, from 0; without such rounds nothing.</summary>
@@ -68,7 +68,7 @@ internal sealed class Arms<TOrder>(
 
                     if (answer.IsStuck)
                     {
-                        // It would stand still again.
+                        // It would hang again.
                         _stuck.Add(index);
                     }
 

@@ -5,13 +5,13 @@ using Weir.Lab.Results;
 
 namespace Weir.Cli.Processes;
 
-/// <summary>A process that measures for this one: how it is started, and the lines that it answers with.</summary>
+/// <summary>A child process that measures: how it is started, and the lines that it answers with.</summary>
 internal static class MeasuringProcess
 {
     /// <summary>The command that it runs.</summary>
     public const string Command = "measure";
 
-    /// <summary>The kind of order that the commands over workloads give.</summary>
+    /// <summary>The kind of order of the commands over workloads.</summary>
     public const string WorkerKind = "workers";
 
     private const string Rate = "rate ";
@@ -23,7 +23,7 @@ internal static class MeasuringProcess
     /// <param name="variables">Environment variables that the process gets besides those of this one.</param>
     /// <param name="answer">Gets each round as it ends, and what there is to know at the end.</param>
     /// <param name="printed">Gets each line that the measured code prints.</param>
-    /// <param name="stop">Ends it; the round that is under way comes back as partial.</param>
+    /// <param name="stop">Ends it. The current round is returned as partial.</param>
     /// <param name="words">What it is told meanwhile; <see langword="null"/> for nothing.</param>
     /// <exception cref="InvalidOperationException">It could not measure.</exception>
     public static async Task RunAsync<TOrder>(
@@ -50,7 +50,7 @@ internal static class MeasuringProcess
         }
     }
 
-    // A rate not as JSON: it is written between rounds, and must cost nothing.
+    // A rate is not written as JSON: it is written between rounds and must be cheap.
     public static string LineOf(MeasureAnswer answer) => answer.Rate is { } rate
         ? string.Create(CultureInfo.InvariantCulture, $"{Rate}{rate:R} {answer.Room:R} {(answer.IsDisturbed ? Disturbed : "")}")
         : JsonSerializer.Serialize(answer, ResultJson.Line);

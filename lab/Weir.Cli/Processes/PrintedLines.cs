@@ -2,7 +2,7 @@ using System.Text;
 
 namespace Weir.Cli.Processes;
 
-/// <summary>Reads what a process prints, so that it never has to wait for a reader, and passes it on in lines: of a long one its beginning.</summary>
+/// <summary>Reads the output of a process, so that the process never waits for a reader, and passes it on line by line. Long lines are truncated.</summary>
 internal sealed class PrintedLines
 {
     private const int Longest = 500;
@@ -18,7 +18,7 @@ internal sealed class PrintedLines
         Done = Task.Run(() => ReadAsync(reader));
     }
 
-    /// <summary>Ends with what is printed.</summary>
+    /// <summary>Ends when the output ends.</summary>
     public Task Done { get; }
 
     /// <summary>The last lines as one text, for a message.</summary>

@@ -3,7 +3,7 @@ using Weir.Lab.Formatting;
 
 namespace Weir.Cli.Processes;
 
-/// <summary>Passes on what measured code prints: the first lines, because who prints in every operation says the same again and again.</summary>
+/// <summary>Passes on the first lines that measured code prints: code that prints in every operation repeats itself.</summary>
 internal sealed class PrintedOnce(RunProgress progress)
 {
     private const int Most = 20;
@@ -17,7 +17,7 @@ internal sealed class PrintedOnce(RunProgress progress)
         }
     }
 
-    /// <summary>Says how many lines were left out.</summary>
+    /// <summary>Reports how many lines were left out.</summary>
     public void WriteOmitted()
     {
         if (_printed > Most)

@@ -2,13 +2,13 @@ using Weir.Lab.Workers;
 
 namespace Weir.Cli.Processes;
 
-/// <summary>Reports the rounds of a measuring process, and lets it wait for its turn.</summary>
-/// <param name="tell">Gets what there is to tell.</param>
-/// <param name="mostCompiling">The share of a round in which the compiler may be at work; the round does not count otherwise.</param>
+/// <summary>Reports the progress of the rounds of a measuring process, and lets the process wait for its turn.</summary>
+/// <param name="report">Gets each report.</param>
+/// <param name="mostCompiling">The share of a round in which the compiler may be at work. Above it, the round does not count.</param>
 /// <param name="turns">Where it waits before each round; <see langword="null"/> when it takes no turns.</param>
 internal sealed class RoundReporter(Action<MeasureAnswer> report, double mostCompiling, TurnSignal? turns) : IRunObserver
 {
-    // Once before, so that the first round's answer is not the first.
+    // Once in advance, so that the first use is not in the first round.
     public void WarmingUp() => report(new MeasureAnswer(Rate: 0));
 
     public ValueTask<bool> MayStartAsync(int round, CancellationToken cancellationToken)

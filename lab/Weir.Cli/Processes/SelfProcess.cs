@@ -9,21 +9,21 @@ using Weir.Lab.Processes;
 namespace Weir.Cli.Processes;
 
 /// <summary>
-/// Runs a piece of work in a new process of this same program, so that no round inherits the thread pool, the heap or the compiled code of another.
+/// Runs work in a new process of this program, so that no round inherits the thread pool, the heap or the compiled code of another.
 /// </summary>
 /// <remarks>
-/// The two talk in lines over a pipe of their own. Input and output of the child belong to the code that is measured: it reads nothing, and what it prints is
-/// passed on.
+/// The two processes exchange lines over a separate pipe. Standard input and output of the child belong to the measured code: its input is empty, and its
+/// output is passed on.
 /// </remarks>
 internal static class SelfProcess
 {
-    /// <summary>What the child is told when it has to stop.</summary>
+    /// <summary>The line that tells the child to stop.</summary>
     public const string Stop = "stop";
 
-    /// <summary>What the child says when it has said everything.</summary>
+    /// <summary>The last line of the child.</summary>
     public const string End = "end";
 
-    // The child itself waits for a part of this at most.
+    // The child itself waits for at most a part of this.
     private static readonly TimeSpan StopPatience = TimeSpan.FromSeconds(3);
     private static readonly TimeSpan EndPatience = TimeSpan.FromSeconds(2);
 
@@ -33,10 +33,10 @@ internal static class SelfProcess
     /// <param name="answer">Gets each line that the child answers with.</param>
     /// <param name="printed">Gets each line that the child prints.</param>
     /// <param name="variables">Environment variables that the child gets besides its own.</param>
-    /// <param name="words">Lines that the child is told meanwhile; <see langword="null"/> for none.</param>
-    /// <param name="stop">Asks the child to stop. It still may answer; when it does not end, it is killed.</param>
+    /// <param name="words">Lines that are sent to the child while it runs; <see langword="null"/> for none.</param>
+    /// <param name="stop">Asks the child to stop. It may still answer. If it does not end, it is killed.</param>
     /// <returns>A task that ends with the child.</returns>
-    /// <exception cref="InvalidOperationException">The child ended before it had said everything.</exception>
+    /// <exception cref="InvalidOperationException">The child ended before its last line.</exception>
     public static async Task RunAsync(
         IReadOnlyList<string> arguments,
         string order,
@@ -46,7 +46,7 @@ internal static class SelfProcess
         ChannelReader<string>? words,
         CancellationToken stop)
     {
-        // Short, because the path of a socket is.
+        // Short, because the path of a socket has to be short.
         string name = $"weir-{RandomNumberGenerator.GetHexString(12, lowercase: true)}";
         NamedPipeServerStream pipe = new(name, PipeDirection.InOut, 1, PipeTransmissionMode.Byte, PipeOptions.Asynchronous | PipeOptions.CurrentUserOnly);
         await using (pipe.ConfigureAwait(false))
@@ -59,14 +59,14 @@ internal static class SelfProcess
             Task ended = child.WaitForExitAsync(CancellationToken.None);
             bool said = await ExchangeAsync(pipe, order, answer, words, child, ended, stop).ConfigureAwait(false);
 
-            // A thread that the measured code has left behind would keep the child.
+            // A thread that the measured code has left behind would keep the child alive.
             if (await Task.WhenAny(ended, Task.Delay(EndPatience, CancellationToken.None)).ConfigureAwait(false) != ended)
             {
                 Kill(child);
                 await ended.ConfigureAwait(false);
             }
 
-            // A process that the measured code has started would keep its output.
+            // A process that the measured code has started would keep the output open.
             await Task.WhenAny(Task.WhenAll(output.Done, errors.Done), Task.Delay(EndPatience, CancellationToken.None)).ConfigureAwait(false);
             if (!said && !stop.IsCancellationRequested)
             {
@@ -77,7 +77,7 @@ internal static class SelfProcess
         }
     }
 
-    // Whether the child has said everything.
+    // Whether the child has sent its last line.
     private static async Task<bool> ExchangeAsync(
         NamedPipeServerStream pipe, string order, Action<string> answer, ChannelReader<string>? words, Process child, Task ended, CancellationToken stop)
     {
@@ -107,7 +107,7 @@ internal static class SelfProcess
         }
         catch (IOException)
         {
-            // The child is gone; its exit code and what it has printed say why.
+            // The child has ended; its exit code and its output tell why.
         }
 
         return false;
@@ -124,7 +124,7 @@ internal static class SelfProcess
         }
         catch (Exception e) when (e is IOException or ObjectDisposedException or InvalidOperationException)
         {
-            // The child is gone, which its end tells.
+            // The child has ended, which its exit reports.
         }
     }
 

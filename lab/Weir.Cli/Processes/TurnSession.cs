@@ -4,7 +4,7 @@ using Weir.Cli.Workloads;
 
 namespace Weir.Cli.Processes;
 
-/// <summary>A measuring process that stays, and makes a round whenever it is told to.</summary>
+/// <summary>A measuring process that stays alive, and makes a round on request.</summary>
 internal sealed class TurnSession
 {
     private readonly TaskCompletionSource<bool> _ready = new(TaskCreationOptions.RunContinuationsAsynchronously);

@@ -6,7 +6,7 @@ using Weir.Lab.Results;
 
 namespace Weir.Cli.Processes;
 
-/// <summary>The processes of several arms, as many of each, which stay and make a round when it is their turn.</summary>
+/// <summary>The processes of several arms, the same number for each. They stay alive and make a round when it is their turn.</summary>
 internal sealed class TurnSessions
 {
     private const int CanaryPieces = 40;
@@ -42,7 +42,7 @@ internal sealed class TurnSessions
         _arms = [.. orders.Select(static _ => new List<TurnSession>())];
     }
 
-    /// <summary>Starts them, all at once, because much of a warm-up is waiting for the compiler, and waits until all are warm.</summary>
+    /// <summary>Starts all of them at once, because much of a warm-up is waiting for the compiler, and waits until all are warm.</summary>
     public async Task WarmUpAsync()
     {
         foreach (int arm in Enumerable.Range(0, _processes * _orders.Count).Select(i => i % _orders.Count))
@@ -97,7 +97,7 @@ internal sealed class TurnSessions
         TurnSession[] all = [.. _arms.SelectMany(static a => a)];
         foreach (TurnSession session in all.Where(static s => s.Order.IsProfiled))
         {
-            // One after the other, because each makes another round now. How it ends is asked below.
+            // One after the other, because each makes another round now. Its result is read below.
             await Task.WhenAny(session.EndAsync()).ConfigureAwait(false);
         }
 

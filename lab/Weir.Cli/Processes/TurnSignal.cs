@@ -1,19 +1,19 @@
 namespace Weir.Cli.Processes;
 
-/// <summary>Where a measuring process that takes turns waits until it is told that it is its turn.</summary>
+/// <summary>Makes a measuring process wait for its turn.</summary>
 internal sealed class TurnSignal : IDisposable
 {
-    /// <summary>What it is told when it is to make a round.</summary>
+    /// <summary>The line that tells it to make a round.</summary>
     public const string Go = "go";
 
-    /// <summary>What it is told when there are enough rounds.</summary>
+    /// <summary>The line that tells it that there are enough rounds.</summary>
     public const string Enough = "enough";
 
     private readonly SemaphoreSlim _words = new(0);
     private volatile bool _isOver;
 
-    /// <summary>Takes a word of whoever leads.</summary>
-    /// <returns>Whether it is one of the two.</returns>
+    /// <summary>Takes a line from the parent.</summary>
+    /// <returns>Whether the line is one of the two.</returns>
     public bool TryReceive(string? word)
     {
         if (word is not (Go or Enough))
@@ -27,7 +27,7 @@ internal sealed class TurnSignal : IDisposable
     }
 
     /// <summary>Waits for the turn.</summary>
-    /// <returns>Whether to make a round; not when there are enough, or when it is to stop.</returns>
+    /// <returns>Whether to make a round: <see langword="false"/> if there are enough or the process has to stop.</returns>
     public async ValueTask<bool> WaitAsync(CancellationToken stop)
     {
         try

@@ -9,9 +9,9 @@ namespace Weir.Cli.Processes;
 /// <summary>The rounds of one order in this process, by the measuring core.</summary>
 internal static class WorkerRounds
 {
-    /// <summary>Runs the rounds. Their figures come when all have ended, because turning them into text would disturb the next round.</summary>
+    /// <summary>Runs the rounds. Their figures are sent when all have ended, because formatting them would disturb the next round.</summary>
     /// <param name="order">What to do.</param>
-    /// <param name="tell">Gets at once how it goes on; <see langword="null"/> when nobody wants it.</param>
+    /// <param name="tell">Gets the progress at once; <see langword="null"/> for none.</param>
     /// <param name="turns">Where it waits for its turns, if it takes any.</param>
     /// <param name="stop">Ends it.</param>
     public static async IAsyncEnumerable<MeasureAnswer> RunAsync(
@@ -47,7 +47,7 @@ internal static class WorkerRounds
             yield return new MeasureAnswer(null, RunRecords.Findings(run));
         }
 
-        // Last: it takes a while, and whoever stops it then has the rounds.
+        // Last: it takes a while, and stopping it then does not lose the rounds.
         if (profiled is not null && !stop.IsCancellationRequested)
         {
             ProfileRecord? profile = profiled.Read();

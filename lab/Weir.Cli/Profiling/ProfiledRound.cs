@@ -5,15 +5,15 @@ using Weir.Lab.Workers;
 
 namespace Weir.Cli.Profiling;
 
-/// <summary>One more round of a measuring process, in which the runtime writes down where its threads are and what they allocate.</summary>
-/// <remarks>Whatever goes wrong with it is said in <see cref="Findings"/>: the rounds before it are measured, and not lost because of it.</remarks>
+/// <summary>One more round of a measuring process, in which the runtime records the stacks of its threads and their allocations.</summary>
+/// <remarks><see cref="Findings"/> reports any failure of this round. The rounds before it are not lost.</remarks>
 internal sealed class ProfiledRound : IDisposable
 {
     // A sample each millisecond: a thousand make a picture.
     private static readonly TimeSpan Least = TimeSpan.FromSeconds(1);
     private static readonly TimeSpan EndPatience = TimeSpan.FromSeconds(30);
 
-    // Variables with which the runtime listens to nobody, in both spellings that it knows.
+    // The variables that disable the runtime's diagnostics, in both spellings.
     private static readonly string[] Switches =
         ["DOTNET_EnableDiagnostics", "DOTNET_EnableDiagnostics_IPC", "COMPlus_EnableDiagnostics", "COMPlus_EnableDiagnostics_IPC"];
 
@@ -21,7 +21,7 @@ internal sealed class ProfiledRound : IDisposable
     private readonly List<Finding> _findings = [];
     private ((DateTime Begin, DateTime End) Round, double Seconds)? _done;
 
-    /// <summary>Why there is no profile, or what is wrong with it.</summary>
+    /// <summary>Why there is no profile, or the problem with it.</summary>
     public IReadOnlyList<Finding> Findings => _findings;
 
     /// <summary>The variable that forbids profiling in processes that this one starts; <see langword="null"/> when none does.</summary>
@@ -62,7 +62,7 @@ internal sealed class ProfiledRound : IDisposable
         }
         catch (OperationCanceledException) when (stop.IsCancellationRequested)
         {
-            // The rounds are told as they are.
+            // The rounds are reported as they are.
         }
         catch (Exception e)
         {

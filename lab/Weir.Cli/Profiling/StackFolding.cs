@@ -4,7 +4,7 @@ using Weir.Lab.Results;
 namespace Weir.Cli.Profiling;
 
 /// <summary>
-/// Makes of a stack as the runtime walks it one that shows the measured code: without threads that wait, and without what the lab has around each operation.
+/// Reduces a stack of the runtime to the measured code: without waiting threads, and without the lab's frames around each operation.
 /// </summary>
 internal static partial class StackFolding
 {
@@ -14,7 +14,7 @@ internal static partial class StackFolding
     /// <summary>Folds a stack.</summary>
     /// <param name="frames">From the outermost to the innermost.</param>
     /// <param name="isNative">Whether the thread was in code of the system or of a native library, where it may have worked or waited.</param>
-    /// <returns>The frames as they are shown; <see langword="null"/> when the sample does not count.</returns>
+    /// <returns>The frames to show; <see langword="null"/> if the sample does not count.</returns>
     public static string? Fold(IReadOnlyList<SampledFrame> frames, bool isNative)
     {
         if (frames.Count == 0 || frames.Any(static f => IsOfThisProgram(f) || IsEventLoop(f) || IsTracing(f)) || (isNative && Waits(frames[^1])))
@@ -22,12 +22,12 @@ internal static partial class StackFolding
             return null;
         }
 
-        // What the compiler puts between an asynchronous method and who runs it says nothing.
+        // The frames that the compiler puts between an asynchronous method and its caller carry no information.
         SampledFrame[] told = [.. frames.Where(static f => !f.Method.StartsWith("System.Runtime.CompilerServices.Async", StringComparison.Ordinal))];
         return Array.Exists(told, IsLab) ? Joined(InTheLab(told)) ?? ProfileRecord.LabLoop : Joined(OnOtherThreads(told));
     }
 
-    /// <summary>The name of a method without its parameters; of an asynchronous one that of the method and not of what the compiler made of it.</summary>
+    /// <summary>The name of a method without its parameters. For an asynchronous method, the name in the source, not that of its state machine.</summary>
     internal static string NameOf(string method)
     {
         int parameters = method.IndexOf('(', StringComparison.Ordinal);
@@ -53,17 +53,17 @@ internal static partial class StackFolding
             : [.. frames.Where(static f => f.Method.StartsWith("System.Threading.ThreadPoolWorkQueue.Dispatch", StringComparison.Ordinal)).Take(1)];
     }
 
-    // What leads the measuring, and what reads the profile: no part of what is measured.
+    // The threads that control the measurement and read the profile: they are not part of the measured code.
     private static bool IsOfThisProgram(SampledFrame frame) =>
         frame.Module == OwnProgram && !frame.Method.StartsWith("Weir.Cli.Workloads.", StringComparison.Ordinal);
 
     // The profiler at work: sources of events describe themselves to it.
     private static bool IsTracing(SampledFrame frame) => frame.Method.StartsWith("System.Diagnostics.Tracing.", StringComparison.Ordinal);
 
-    // It waits for all sockets of the process, also for those of the lab.
+    // It waits for all sockets of the process, including those of the lab.
     private static bool IsEventLoop(SampledFrame frame) => frame.Method.StartsWith("System.Net.Sockets.SocketAsyncEngine.EventLoop", StringComparison.Ordinal);
 
-    // The built-in workloads lie in the lab's library too.
+    // The built-in workloads are in the lab's library too.
     private static bool IsLab(SampledFrame frame) => frame.Module == OwnProgram
         || (frame.Module == OwnLibrary && !frame.Method.StartsWith("Weir.Lab.Workloads.", StringComparison.Ordinal)
             && !frame.Method.StartsWith("Weir.Lab.Work.", StringComparison.Ordinal));

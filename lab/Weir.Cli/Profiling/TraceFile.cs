@@ -9,13 +9,13 @@ namespace Weir.Cli.Profiling;
 /// <summary>Reads what the runtime wrote during a round.</summary>
 internal static class TraceFile
 {
-    // Enough for any picture, and no result file becomes too large to read.
+    // Enough for any picture, while result files stay small enough to read.
     private const int MostStacks = 1_000;
     private const int MostTypes = 100;
 
     /// <summary>Reads it.</summary>
     /// <param name="path">The file. Another one is written beside it, and removed again.</param>
-    /// <param name="round">When the round began and ended, in UTC; what is before and after is the profiler's own.</param>
+    /// <param name="round">When the round began and ended, in UTC; events before and after it belong to the profiler.</param>
     /// <param name="seconds">How long of it was measured.</param>
     public static ProfileRecord Read(string path, (DateTime Begin, DateTime End) round, double seconds)
     {

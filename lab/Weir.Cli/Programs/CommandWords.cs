@@ -4,17 +4,16 @@ using Weir.Cli.Options;
 namespace Weir.Cli.Programs;
 
 /// <summary>
-/// A command as one types it, taken apart into a program and its arguments as a shell does: by spaces, with quotes and backslashes. Nothing else of a shell
-/// is understood.
+/// Splits a command into a program and its arguments as a shell does: at spaces, with quotes and backslashes. Other shell syntax is not supported.
 /// </summary>
 internal static class CommandWords
 {
     private const string OfAShell = "|&;<>()$`*?";
 
-    /// <summary>Takes a command apart.</summary>
+    /// <summary>Splits a command.</summary>
     /// <param name="command">The command.</param>
     /// <returns>The program, and its arguments.</returns>
-    /// <exception cref="Hosting.BadInputException">It is empty, has a quote without its other one, or has something that only a shell understands.</exception>
+    /// <exception cref="Hosting.BadInputException">The command is empty, has an unmatched quote, or needs a shell.</exception>
     public static IReadOnlyList<string> Split(OptionValue command)
     {
         List<string> words = [];
@@ -73,7 +72,7 @@ internal static class CommandWords
         return words.Count > 0 && words[0].Length > 0 ? words : throw command.Bad("a program and its arguments, such as 'grep -c x file.txt'");
     }
 
-    // Within double quotes it stands before what would mean something there, and nowhere else; on Windows it is a part of paths.
+    // Within double quotes, a backslash escapes only special characters. On Windows, it is part of paths.
     private static bool IsEscape(string text, int at, char quote) =>
         text[at] == '\\' && at + 1 < text.Length && !OperatingSystem.IsWindows()
             && (quote == '\0' || (quote == '"' && (text[at + 1] is '"' or '\\' or '$' or '`')));

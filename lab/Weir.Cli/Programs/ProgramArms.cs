@@ -37,7 +37,7 @@ internal static class ProgramArms
         }
         catch (OperationCanceledException) when (turns.Rounds.Any(static r => r.Count > 0))
         {
-            // What was done until then is reported.
+            // The rounds until then are reported.
         }
 
         variation = Math.Max(variation, Canary.Read(CanaryPieces).Variation);

@@ -139,7 +139,7 @@ internal sealed class ProgramOptionSet(RunOptionSet shared)
         Dictionary<string, string> own = new(values.Where(v => varied.Contains(v.Key)));
         return new ProgramSpec
         {
-            // What is varied stands behind the name, as with workloads.
+            // Varied parameters follow the name, as with workloads.
             Name = string.Join(
                 ' ', [name ?? Shortened(Filled(text, values.Where(v => !varied.Contains(v.Key)))), .. own.Select(static v => $"{v.Key}={v.Value}")]),
             Text = filled,
@@ -149,10 +149,10 @@ internal sealed class ProgramOptionSet(RunOptionSet shared)
         };
     }
 
-    // A column of a table is as wide as its longest name. The end often tells more than the middle.
+    // A column of a table is as wide as its longest name. The end is often more informative than the middle.
     private static string Shortened(string text) => text.Length <= LongestName ? text : $"{text[..((LongestName / 2) - 1)]}…{text[^(LongestName / 2)..]}";
 
-    // Two of one name need names of their own, also when they are the same thing.
+    // Two sides with the same name need different names, even if they are the same thing.
     private static ProgramSpec[][] Named(ProgramSpec[][] programs)
     {
         string[] all = [.. programs.SelectMany(static p => p).Select(static p => p.Name)];

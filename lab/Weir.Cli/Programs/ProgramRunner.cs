@@ -3,11 +3,11 @@ using Weir.Lab.Formatting;
 
 namespace Weir.Cli.Programs;
 
-/// <summary>Runs programs one at a time, says when one takes long, and gives up one that does not end.</summary>
+/// <summary>Runs programs one at a time, reports when one takes long, and kills one that does not end in time.</summary>
 /// <param name="timeout">How long the end of one is waited for.</param>
-/// <param name="showsOutput">Whether one sees what they print.</param>
-/// <param name="say">Is told of one that takes long.</param>
-/// <param name="stop">Kills the one that runs, with all that it has started.</param>
+/// <param name="showsOutput">Whether their output is shown.</param>
+/// <param name="say">Called when a program takes long.</param>
+/// <param name="stop">Kills the running program, with all that it has started.</param>
 internal sealed class ProgramRunner(TimeSpan timeout, bool showsOutput, Action<string> say, CancellationToken stop)
 {
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(5);
@@ -17,7 +17,7 @@ internal sealed class ProgramRunner(TimeSpan timeout, bool showsOutput, Action<s
     /// <summary>Runs a program to its end.</summary>
     /// <param name="name">What it is called when something is said of it.</param>
     /// <param name="words">The program, and its arguments.</param>
-    /// <returns>Its end; <see langword="null"/> when it had not ended in time and was killed.</returns>
+    /// <returns>Its end; <see langword="null"/> if it did not end in time and was killed.</returns>
     /// <exception cref="BadInputException">There is no such program.</exception>
     /// <exception cref="OperationCanceledException">It was stopped, and killed.</exception>
     public Task<ProgramEnd?> RunAsync(string name, IReadOnlyList<string> words) => RunAsync<ProgramEnd?>(name, words, static p => p.Run());
@@ -56,7 +56,7 @@ internal sealed class ProgramRunner(TimeSpan timeout, bool showsOutput, Action<s
         await Task.WhenAny(run).ConfigureAwait(false);
         stop.ThrowIfCancellationRequested();
 
-        // A program that cannot be started says so, however late.
+        // A program that cannot be started is reported, however late.
         return run.IsFaulted ? await run.ConfigureAwait(false) : default;
     }
 

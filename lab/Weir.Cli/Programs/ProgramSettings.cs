@@ -3,13 +3,13 @@ namespace Weir.Cli.Programs;
 /// <summary>All settings of the measuring of programs, checked.</summary>
 internal sealed record ProgramSettings
 {
-    /// <summary>How many rounds a program has at least when nobody says how many.</summary>
+    /// <summary>The default minimum number of rounds of a program.</summary>
     public const int LeastRounds = 10;
 
-    /// <summary>How many it has at most then.</summary>
+    /// <summary>The default maximum number of rounds of a program.</summary>
     public const int MostRounds = 1000;
 
-    /// <summary>For how long a program runs in all its rounds together, at least, when nobody says how many.</summary>
+    /// <summary>The default minimum time of all rounds of a program together.</summary>
     public static readonly TimeSpan LeastTime = TimeSpan.FromSeconds(3);
 
     /// <summary>The programs in groups: those of one group are compared with its first.</summary>
@@ -24,7 +24,7 @@ internal sealed record ProgramSettings
     /// <summary>How a command is given to the shell; <see langword="null"/> when the program is started without one.</summary>
     public IReadOnlyList<string>? Shell { get; init; }
 
-    /// <summary>Whether any exit code is as good as 0.</summary>
+    /// <summary>Whether any exit code counts as success.</summary>
     public bool IgnoresFailures { get; init; }
 
     /// <summary>Whether what the programs print is shown.</summary>

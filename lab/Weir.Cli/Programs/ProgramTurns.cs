@@ -8,8 +8,8 @@ using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Programs;
 
-/// <summary>Runs programs in turns (A B, B A), so that what the machine does meanwhile meets all alike.</summary>
-/// <param name="settings">What, and how.</param>
+/// <summary>Runs programs in turns (A B, B A), so that disturbances of the machine affect all equally.</summary>
+/// <param name="settings">What is measured, and how.</param>
 /// <param name="progress">Is told of each run.</param>
 /// <param name="stop">Ends it.</param>
 internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progress, CancellationToken stop)
@@ -33,7 +33,7 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
     /// <summary>Whether all rounds were made.</summary>
     public bool IsComplete { get; private set; }
 
-    /// <summary>What is to be known about the subtraction of the shell.</summary>
+    /// <summary>The findings about the subtraction of the shell's time.</summary>
     public Finding? Shell { get; private set; }
 
     /// <summary>Runs them.</summary>
@@ -179,7 +179,7 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
         return !OperatingSystem.IsLinux() || peak > own.PeakWorkingSet64;
     }
 
-    // Not in the rounds: the way to find it would cost them time.
+    // Not in the rounds: measuring it would take time there.
     private async Task MeasureMemoryAsync()
     {
         for (int i = 0; i < _programs.Count; i++)
@@ -213,7 +213,7 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
         ThrottledPeriods = use.ThrottledPeriods,
     };
 
-    // From all or from none: rates with and without it do not compare.
+    // From all or from none: rates with and without it are not comparable.
     private void SubtractShell()
     {
         double seconds = _shell.Of(static e => e.Seconds);

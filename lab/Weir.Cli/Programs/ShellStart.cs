@@ -2,7 +2,9 @@ using Weir.Cli.Hosting;
 
 namespace Weir.Cli.Programs;
 
-/// <summary>What a shell takes to start and end without doing anything: measured between the runs of the programs, and subtracted from them.</summary>
+/// <summary>
+/// The time that a shell takes to start and end without doing anything. It is measured between the runs of the programs and subtracted from them.
+/// </summary>
 internal sealed class ShellStart
 {
     private readonly List<ProgramEnd> _ends = [];
@@ -13,7 +15,7 @@ internal sealed class ShellStart
     /// <summary>Runs the shell once.</summary>
     /// <param name="runner">Runs it.</param>
     /// <param name="shell">The shell.</param>
-    /// <exception cref="BadInputException">It cannot do nothing.</exception>
+    /// <exception cref="BadInputException">The shell cannot run an empty command.</exception>
     public async Task RunAsync(ProgramRunner runner, IReadOnlyList<string> shell)
     {
         ProgramEnd? end = await runner.RunAsync(shell[0], [.. shell, ""]).ConfigureAwait(false);
@@ -25,10 +27,10 @@ internal sealed class ShellStart
     /// <summary>Adds a run of it.</summary>
     internal void Add(ProgramEnd end) => _ends.Add(end);
 
-    /// <summary>The lower quartile of a figure: what disturbs a run makes it longer, and rather too little is subtracted than too much.</summary>
+    /// <summary>The lower quartile of a figure: disturbances make a run longer, and subtracting too little is better than subtracting too much.</summary>
     public double Of(Func<ProgramEnd, double> figure) => Quartile(figure, 0.25);
 
-    /// <summary>Whether what is left of a run can be told from nothing.</summary>
+    /// <summary>Whether the remaining time of a run is distinguishable from zero.</summary>
     public bool CanBeTaken(double seconds) =>
         seconds - Of(static e => e.Seconds) >= Math.Max(
             Of(static e => e.Seconds) / 4, Quartile(static e => e.Seconds, 0.75) - Quartile(static e => e.Seconds, 0.25));

@@ -6,9 +6,9 @@ using Weir.Cli.Hosting;
 
 namespace Weir.Cli.Programs;
 
-/// <summary>One run of a program. It reads nothing, and what it prints is thrown away or goes to the error output.</summary>
+/// <summary>One run of a program. Its input is empty, and its output is discarded or goes to the error output.</summary>
 /// <param name="words">The program, and its arguments.</param>
-/// <param name="showsOutput">Whether one sees what it prints.</param>
+/// <param name="showsOutput">Whether its output is shown.</param>
 internal sealed class StartedProgram(IReadOnlyList<string> words, bool showsOutput)
 {
     private const string Nothing = "/dev/null";
@@ -17,7 +17,7 @@ internal sealed class StartedProgram(IReadOnlyList<string> words, bool showsOutp
     // Shells take numbers of one digit only.
     private const int StartPipe = 3;
 
-    // Those that somebody may have made this process ignore, or that .NET has: hang-up, interrupt, quit, a closed pipe, end.
+    // The signals that this process may ignore, or that .NET handles: hang-up, interrupt, quit, a closed pipe, terminate.
     private static readonly int[] Ignorable = [1, 2, 3, 13, 15];
 
     private readonly Lock _lock = new();
@@ -26,7 +26,7 @@ internal sealed class StartedProgram(IReadOnlyList<string> words, bool showsOutp
     private int _group;
     private bool _isKilled;
 
-    /// <summary>Runs it to its end, on this thread: between its end and the reading of the clock there must be nothing.</summary>
+    /// <summary>Runs it to its end on this thread: nothing may happen between its end and the reading of the clock.</summary>
     /// <exception cref="BadInputException">There is no such program.</exception>
     /// <exception cref="OperationCanceledException">It was killed before it had started.</exception>
     public ProgramEnd Run() => OperatingSystem.IsWindows() ? RunAsProcess() : RunOnUnix(words, isLast: true);
@@ -48,7 +48,7 @@ internal sealed class StartedProgram(IReadOnlyList<string> words, bool showsOutp
         string file = Path.GetTempFileName();
         try
         {
-            // The process waits for the end of a pipe that only this one holds, so it does not stay behind whatever happens here.
+            // The process waits for the end of a pipe that only this process holds, so it never stays behind.
             using AnonymousPipeServerStream start = new(PipeDirection.Out);
             ProgramEnd shell = RunOnUnix(
                 ["sh", "-c", $"{{ read -r _ <&{StartPipe}; exec \"$@\" {StartPipe}<&-; }} & echo $! > \"$0\"", file, .. words],
@@ -81,7 +81,7 @@ internal sealed class StartedProgram(IReadOnlyList<string> words, bool showsOutp
             }
             else if (_group > 0)
             {
-                // First what it has started, also in groups of their own; then the rest of its group, whose parents may be gone.
+                // First the processes that it has started, including those in other groups; then the rest of its group, whose parents may have ended.
                 try
                 {
                     using Process process = Process.GetProcessById(_program);
@@ -156,7 +156,7 @@ internal sealed class StartedProgram(IReadOnlyList<string> words, bool showsOutp
         double seconds = Stopwatch.GetElapsedTime(start).TotalSeconds;
         lock (_lock)
         {
-            // From here on its number may be another's. Its group has that of the first program, and lasts as long as one of it.
+            // From here on, its process ID may be reused. The group has the ID of the first program, and exists as long as one of its processes.
             _program = 0;
             _group = isLast ? 0 : _group;
             return hasEnded ? UnixCalls.TakeUsage(program, seconds) : null;
@@ -191,7 +191,7 @@ internal sealed class StartedProgram(IReadOnlyList<string> words, bool showsOutp
         UnixCalls.SetUsual(attributes, signals);
     }
 
-    // There the platform's own process tells all of it after the end too.
+    // There, the platform's Process class provides all of this after the end too.
     private ProgramEnd RunAsProcess()
     {
         ProcessStartInfo info =

@@ -2,13 +2,13 @@ using System.Runtime.InteropServices;
 
 namespace Weir.Cli.Programs;
 
-/// <summary>What is called of the C library: the platform's own processes do not tell what a program has used once it has ended.</summary>
+/// <summary>The calls into the C library: the platform's Process class does not provide the resources of a program that has ended.</summary>
 internal static partial class UnixCalls
 {
     /// <summary>More than any of the C libraries has in its attributes, actions, sets of signals and accounts of a signal.</summary>
     public const int Room = 1024;
 
-    /// <summary>The program gets a group of its own, to be killed with all that it has started.</summary>
+    /// <summary>The program gets its own process group, so that it can be killed with all that it has started.</summary>
     public const short OwnGroup = 0x02;
 
     /// <summary>Signals that this process ignores are not ignored by the program: without this a writer into a closed pipe would go on.</summary>
@@ -30,7 +30,7 @@ internal static partial class UnixCalls
     private static readonly Lock SubreaperLock = new();
     private static int _subreaperUsers;
 
-    /// <summary>Waits until a program has ended, and leaves its account in place, so that its number still is its own.</summary>
+    /// <summary>Waits until a program has ended, without reaping it, so that its process ID stays reserved.</summary>
     public static bool WaitForEnd(int program)
     {
         Span<byte> account = stackalloc byte[Room];
@@ -45,7 +45,7 @@ internal static partial class UnixCalls
         return result == 0;
     }
 
-    /// <summary>Takes the account of a program that has ended: its end, and what it has used.</summary>
+    /// <summary>Reaps a program that has ended: its exit status, and the resources that it used.</summary>
     public static ProgramEnd TakeUsage(int program, double seconds)
     {
         Span<long> use = stackalloc long[Fields];
@@ -65,12 +65,12 @@ internal static partial class UnixCalls
             signal == 0 ? (status >> 8) & 0xff : -signal);
     }
 
-    /// <summary>Makes programs whose parent has ended children of this process, until nobody wants that any more; on Linux.</summary>
-    /// <param name="does">Whether somebody wants it, or does no longer.</param>
+    /// <summary>Makes programs whose parent has ended children of this process, while any caller wants it; on Linux.</summary>
+    /// <param name="does">Whether the caller wants it, or no longer does.</param>
     /// <returns>Whether the system does it.</returns>
     public static bool SetSubreaper(bool does)
     {
-        // It holds for the whole process, in which others may want it too.
+        // It applies to the whole process, in which other callers may want it too.
         lock (SubreaperLock)
         {
             _subreaperUsers += does ? 1 : -1;

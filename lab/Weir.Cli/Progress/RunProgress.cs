@@ -4,8 +4,8 @@ using Weir.Cli.Hosting;
 
 namespace Weir.Cli.Progress;
 
-/// <summary>Reports the progress of a run, on the error output: a bar on a terminal, a line for each step elsewhere, nothing when asked to be quiet.</summary>
-/// <remarks>It draws between rounds and once a second, for the time that has passed: more would take processor time from what is measured.</remarks>
+/// <summary>Reports progress on the error output: a bar on a terminal, a line for each step elsewhere, nothing if quiet output was requested.</summary>
+/// <remarks>It draws between rounds, and once a second to update the time: more would take processor time from the measurement.</remarks>
 internal sealed class RunProgress
 {
     private static readonly TimeSpan Tick = TimeSpan.FromSeconds(1);
@@ -26,7 +26,7 @@ internal sealed class RunProgress
         _task = context?.AddTask("starting");
     }
 
-    /// <summary>Runs something that tells how it goes on. The bar is gone at the end.</summary>
+    /// <summary>Runs something that reports progress. The bar is removed at the end.</summary>
     public static Task<T> RunAsync<T>(CliHost host, bool quiet, Func<RunProgress, Task<T>> run)
     {
         if (quiet || !host.ErrorIsTerminal)
@@ -81,7 +81,7 @@ internal sealed class RunProgress
         }
     }
 
-    /// <summary>Says something that is no progress, and so is said when asked to be quiet too.</summary>
+    /// <summary>Writes a message that is not progress, and is therefore also shown in quiet mode.</summary>
     public void WriteLine(string line)
     {
         if (_console is null)

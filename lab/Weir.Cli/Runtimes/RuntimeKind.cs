@@ -7,6 +7,6 @@ internal enum RuntimeKind
     Concurrent,
     Parallel,
 
-    /// <summary>Chooses by itself.</summary>
+    /// <summary>Chooses automatically.</summary>
     Auto,
 }

@@ -5,8 +5,8 @@ using Microsoft.Win32.SafeHandles;
 namespace Weir.Cli.Storage;
 
 /// <summary>
-/// Counts the threads of this process that wait inside a read of a file right now: the depth that the device sees. What is asked for and what is
-/// in flight differ when reads queue for threads of the pool.
+/// Counts the threads of this process that are waiting in a file read: the depth that the device sees. It is lower than the requested depth if reads queue for
+/// pool threads.
 /// </summary>
 /// <remarks>Linux only. A read that the page cache answers does not wait and is not seen. The caller's own thread is left out.</remarks>
 internal sealed class KernelReads : IDisposable
@@ -24,7 +24,7 @@ internal sealed class KernelReads : IDisposable
 
     private KernelReads(int own) => _own = own;
 
-    /// <summary>Gets ready to count; <see langword="null"/> where it cannot be done. To be called on the thread that counts.</summary>
+    /// <summary>Prepares to count; <see langword="null"/> if that is not possible. Call it on the thread that counts.</summary>
     public static KernelReads? TryOpen()
     {
         try

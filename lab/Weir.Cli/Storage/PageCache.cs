@@ -18,7 +18,7 @@ internal static partial class PageCache
     // The bit differs between architectures.
     private static int Direct => RuntimeInformation.ProcessArchitecture is Architecture.Arm64 or Architecture.Arm ? 0x10000 : 0x4000;
 
-    /// <summary>Drops a file from the cache. What somebody has mapped stays.</summary>
+    /// <summary>Drops a file from the cache. Mapped pages stay.</summary>
     public static void Drop(string path)
     {
         using SafeFileHandle handle = File.OpenHandle(path);
@@ -29,7 +29,7 @@ internal static partial class PageCache
             throw new Win32Exception(Marshal.GetLastPInvokeError());
         }
 
-        // It returns the error instead of leaving it behind.
+        // It returns the error instead of setting errno.
         int error = Advise(handle, 0, 0, DontNeed);
         if (error != 0)
         {

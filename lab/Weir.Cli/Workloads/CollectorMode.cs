@@ -5,7 +5,7 @@ using Weir.Lab.Workers;
 
 namespace Weir.Cli.Workloads;
 
-/// <summary>The garbage collector that a measuring process is to have. It is chosen when a process starts, so it takes one of its own.</summary>
+/// <summary>The garbage collector of a measuring process. It is chosen when a process starts, so it needs a separate process.</summary>
 internal static class CollectorMode
 {
     private const string Workstation = "wks";
@@ -18,7 +18,7 @@ internal static class CollectorMode
     public static string Read(OptionValue given) => given.OneOf(Words);
 
     /// <summary>
-    /// The variables that give a process the collector, beside those with which it gets warm sooner. The server's number of heaps is fixed, because it would
+    /// The variables that select the collector of a process, and those that make it warm up sooner. The server's number of heaps is fixed, because it would
     /// otherwise follow the load, and with it the figures.
     /// </summary>
     /// <param name="mode">The collector; <see langword="null"/> for that of this process.</param>

@@ -8,7 +8,7 @@ using Weir.Lab.Workers;
 
 namespace Weir.Cli.Workloads;
 
-/// <summary>The workloads that are built in, as one asks for them, and those of users.</summary>
+/// <summary>The built-in workloads by their names on the command line, and those of users.</summary>
 internal static class WorkloadCatalog
 {
     public const int MostWorkers = 4096;
@@ -48,7 +48,7 @@ internal static class WorkloadCatalog
     /// <summary>The grain that a workload has when none is given; <see langword="null"/> for those without one.</summary>
     public static TimeSpan? OwnGrain(WorkloadSpec spec) => spec.Assembly is null ? Of(spec).Grain?.Usual : null;
 
-    /// <summary>What an operation of it does, with what is set of it but the parameters that the run varies.</summary>
+    /// <summary>What an operation does, with all parameters except those that the run varies.</summary>
     public static string Text(WorkloadSpec spec)
     {
         IEnumerable<string> set = spec.Values.Where(p => !spec.Varied.ContainsKey(p.Key)).Select(static p => $"{p.Key}={p.Value}");
@@ -67,7 +67,7 @@ internal static class WorkloadCatalog
         return set.Any() ? $"{text} ({string.Join(", ", set)})" : text;
     }
 
-    /// <summary>What all processes that run it have to share.</summary>
+    /// <summary>The values that all processes of the workload share.</summary>
     public static WorkloadSpec Calibrated(WorkloadSpec spec, Lazy<double> stepsPerSecond) =>
         spec.Assembly is null && Of(spec).Computes ? spec with { StepsPerSecond = stepsPerSecond.Value } : spec;
 

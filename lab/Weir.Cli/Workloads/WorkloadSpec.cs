@@ -7,7 +7,7 @@ using Weir.Lab.Suites.Workloads;
 
 namespace Weir.Cli.Workloads;
 
-/// <summary>Which workload, and what is set about it: as one types it, and as it goes to a measuring process.</summary>
+/// <summary>A workload and its parameters, as typed on the command line and as sent to a measuring process.</summary>
 internal sealed record WorkloadSpec
 {
     /// <summary>The name of a built-in workload, or a short one of a user's code.</summary>
@@ -16,7 +16,7 @@ internal sealed record WorkloadSpec
     /// <summary>How much work an operation has; <see langword="null"/> for the workload's own size.</summary>
     public TimeSpan? Grain { get; init; }
 
-    /// <summary>How fast the machine computes, measured once for all processes: each of them finding it for itself would do different work.</summary>
+    /// <summary>How fast the machine computes, measured once for all processes: otherwise, each process would do different work.</summary>
     public double? StepsPerSecond { get; init; }
 
     /// <summary>The user's assembly; <see langword="null"/> for a built-in workload.</summary>
@@ -25,7 +25,7 @@ internal sealed record WorkloadSpec
     /// <summary>The methods, or the class, by their names; several methods for several groups of workers.</summary>
     public IReadOnlyList<string> Methods { get; init; } = [];
 
-    /// <summary>What is set of it beside the grain, by name.</summary>
+    /// <summary>The parameters besides the grain, by name.</summary>
     public IReadOnlyDictionary<string, string> Values { get; init; } = new Dictionary<string, string>();
 
     /// <summary>The parameters that this run varies, with the values as they were given; they are part of its name in reports.</summary>
@@ -41,7 +41,7 @@ internal sealed record WorkloadSpec
     [JsonIgnore]
     public string Label => Named(Name);
 
-    /// <summary>What two things that may be compared share.</summary>
+    /// <summary>The part that two comparable workloads share.</summary>
     public IReadOnlyDictionary<string, string> Parameters()
     {
         Dictionary<string, string> parameters = new(Values);
@@ -64,7 +64,7 @@ internal sealed record WorkloadSpec
     /// <exception cref="BadInputException">A built-in workload has no such parameter, or the value cannot be used.</exception>
     public WorkloadSpec With(string name, OptionValue value)
     {
-        // What a user's code takes is known only to its assembly.
+        // Only the assembly knows the parameters of a user's code.
         if (Assembly is not null)
         {
             return this with { Values = new Dictionary<string, string>(Values) { [name] = value.Text } };

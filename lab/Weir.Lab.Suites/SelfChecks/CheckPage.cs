@@ -27,7 +27,7 @@ internal sealed class CheckPage(string existing)
     public string Render(IEnumerable<SelfCheck> checks)
     {
         StringBuilder page =
-            new($"# The lab, checked on itself\n\nMade by `{Command} --output docs/results/lab.md`; a section of its own with `--only NAME`.\n");
+            new($"# The lab, checked on itself\n\nMade by `{Command} --output docs/results/lab.md`; `--only NAME` makes a single section.\n");
         foreach (SelfCheck check in checks)
         {
             page.Append(Invariant($"\n## {check.Title}\n\n"));

@@ -27,12 +27,12 @@ internal static class OmissionCheck
             + Row(Invariant($"{Rate:N0} starts a second, from the real start"), open.Service!)
             + Row(Invariant($"{Rate:N0} starts a second, from the intended start"), response)
             + Invariant(
-                $"\nThe closed loop's p99 is {factor:N0} times too small: in the half second it made one call, in which {Stall.TotalSeconds * Rate:N0} were ")
+                $"\nThe closed loop's p99 is {factor:N0} times too small: it made one call in the half second in which {Stall.TotalSeconds * Rate:N0} were ")
                     + Invariant(
                         $"due. Generator lateness p99 {open.Rounds[0].Pacing!.LatenessP99 / 1e6:0.0} ms, late starts {open.Rounds[0].Pacing!.LateStarts}.\n");
         return new CheckSection(
-            Invariant($"a single stall of {Stall.TotalMilliseconds:0} ms in {Length.TotalSeconds:0} s of calls of {Call.TotalMilliseconds:0.0} ms is in the ")
-                + Invariant($"p99 of the intended starts, and not in that of the closed loop (a factor of at least {LeastFactor:0})."),
+            Invariant($"a single stall of {Stall.TotalMilliseconds:0} ms in {Length.TotalSeconds:0} s of calls of {Call.TotalMilliseconds:0.0} ms shows in the ")
+                + Invariant($"p99 from the intended start, and not in the p99 of the closed loop (a factor of at least {LeastFactor:0})."),
             table,
             factor >= LeastFactor);
     }

@@ -29,7 +29,7 @@ internal static class RecordingCheck
             + Invariant($"{beyond:0.0} |\n")
             + "\nWith BenchmarkDotNet: `dotnet run -c Release --project lab/Weir.Cli -- bench --filter '*RecordingBenchmarks*'`.\n";
         return new CheckSection(
-            Invariant($"recording a latency costs at most {MostNanoseconds:0} ns beyond the reading of the clock."), table, beyond <= MostNanoseconds);
+            Invariant($"recording a latency costs at most {MostNanoseconds:0} ns more than reading the clock."), table, beyond <= MostNanoseconds);
     }
 
     private static double NanosecondsOf(Func<long> calls)

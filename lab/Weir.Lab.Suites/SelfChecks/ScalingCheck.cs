@@ -27,7 +27,7 @@ internal static class ScalingCheck
         }
 
         return new CheckSection(
-            Invariant($"`await Task.Yield()` under eight workers does at least {LeastFactor:0} times as much per second as by BenchmarkDotNet alone, which ")
+            Invariant($"`await Task.Yield()` with eight workers runs at least {LeastFactor:0} times as often per second as with BenchmarkDotNet alone, which ")
                 + Invariant($"blocks a thread for each call."),
             table,
             many >= LeastFactor * plain);

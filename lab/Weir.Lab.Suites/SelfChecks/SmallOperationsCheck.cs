@@ -44,9 +44,10 @@ internal static class SmallOperationsCheck
         }
 
         return new CheckSection(
-            Invariant($"where the lab subtracts what its loop adds, or need not, its rounds lie where the quartiles of a loop by hand do, give or take ")
+            Invariant($"if the lab subtracts the overhead of its loop, or need not, its rounds overlap the quartiles of a loop by hand, give or take ")
                 + Invariant($"{LoopByHand.Tolerance}."),
-            table + "\nNothing cannot be told from nothing: there the lab shows its loop and subtracts none of it, and BenchmarkDotNet shows what is left.\n",
+            table + "\nAn empty operation cannot be told from the loop: the lab shows the time of its loop and subtracts nothing, and BenchmarkDotNet shows the "
+                + "remainder.\n",
             isMet);
     }
 

@@ -71,15 +71,15 @@ internal sealed class UsersCheck(Assembly program)
 
         return new CheckSection(
             Invariant(
-                $"the median of the lab's rounds lies within the quartiles of a loop by hand, give or take {LoopByHand.Tolerance}; what allocates ")
-                    + Invariant($"{UsersBenchmarks.BytesOfAllocate} bytes is told to the byte; what throws or hangs ends with exit code {InvalidCode} and a ")
+                $"the median of the lab's rounds lies within the quartiles of a loop by hand, give or take {LoopByHand.Tolerance}; an allocation ")
+                    + Invariant($"of {UsersBenchmarks.BytesOfAllocate} bytes is reported to the byte; code that throws or hangs ends with exit code {InvalidCode} and a ")
                     + Invariant($"sentence that says so."),
             table
                 + Invariant(
-                    $"\nEach is `weir run --assembly Weir.Lab.Suites.dll` with these options and `{HowMuch}`, in a process of its own, while nothing else is ")
-                        + Invariant($"measured; the methods are those of `{nameof(UsersBenchmarks)}`. By hand: {nameof(System.Diagnostics.Stopwatch)} around ")
-                        + Invariant($"loops of 5 ms, 200 before and 200 after, when as many have warmed them up. ")
-            + "What throws and what hangs has no other columns: a loop by hand ends with the exception or not at all. BenchmarkDotNet blocks a thread for "
+                    $"\nEach is `weir run --assembly Weir.Lab.Suites.dll` with these options and `{HowMuch}`, in its own process, while nothing else is ")
+                        + Invariant($"measured. The methods are those of `{nameof(UsersBenchmarks)}`. By hand: {nameof(System.Diagnostics.Stopwatch)} around ")
+                        + Invariant($"loops of 5 ms, 200 before and 200 after, each after as many loops to warm up. ")
+            + "Code that throws or hangs has no other columns: a loop by hand ends with the exception, or never. BenchmarkDotNet blocks a thread for "
             + "each asynchronous call.\n",
             areMet);
     }

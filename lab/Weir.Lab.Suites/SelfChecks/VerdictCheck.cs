@@ -54,16 +54,16 @@ internal sealed class VerdictCheck(Assembly program, int runs, DirectoryInfo kee
             + Invariant($"\nSeconds of each: {Times(same)}; {Times(slower)}. Measured from {same.Concat(slower).Min(static v => v.StartedAt):u} to ")
             + Invariant($"{same.Concat(slower).Max(static v => v.StartedAt):u}.\n\n")
             + Invariant(
-                $"Each is the command with its defaults, in processes of its own, while another process keeps {Neighbours} of {Environment.ProcessorCount} ")
+                $"Each comparison runs the command with its defaults, in separate processes, while another process keeps {Neighbours} of ")
                     + Invariant(
-                        $"processors busy. Pairs of processes take turns (ABBA) in rounds of 100 ms and end when it is decided, with at most three looks ")
-            + "that share an alpha of 1 %, so all looks together claim a difference between equal things in at most 1 of 100 comparisons; interval and test "
-            + "are of this level ([how](../measuring.md#comparing-in-turns)). "
-            + Invariant($"None of {same.Count} wrong shows that fewer than {Math.Min(1, 3.0 / same.Count):P0} are (95 %); the 1 of 100 is shown by a thousand ")
-            + Invariant($"simulated ones (`TurnsComparisonTests`).\n");
+                        $"{Environment.ProcessorCount} processors busy. Pairs of processes take turns (ABBA) in rounds of 100 ms and end when the ")
+            + "comparison is decided. At most three looks share an alpha of 1 %, so all looks together report a false difference in at most 1 of 100 "
+            + "comparisons. Interval and test have this level ([how](../measuring.md#comparing-in-turns)). "
+            + Invariant($"No error in {same.Count} comparisons shows that fewer than {Math.Min(1, 3.0 / same.Count):P0} are wrong (95 %). A thousand simulated ")
+            + Invariant($"comparisons show the 1 of 100 (`TurnsComparisonTests`).\n");
         return new CheckSection(
-            Invariant($"of {slower.Count} comparisons with work that is a tenth longer at least {found} are SLOWER, of {same.Count} of the same work at least ")
-                + Invariant($"{equivalent} are EQUIVALENT and none is FASTER or SLOWER, and none takes more than {MostSeconds:0} s."),
+            Invariant($"of {slower.Count} comparisons with work that is a tenth longer, at least {found} are SLOWER; of {same.Count} comparisons of the same ")
+                + Invariant($"work, at least {equivalent} are EQUIVALENT and none is FASTER or SLOWER; no comparison takes more than {MostSeconds:0} s."),
             table,
             isMet);
     }

@@ -12,7 +12,7 @@ namespace Weir.Lab.Workloads;
 /// </remarks>
 internal abstract class ItemWorkload : IWorkload
 {
-    /// <summary>Does the work. It is a field and not a method, so that all arms call the very same delegate. Known after the setup.</summary>
+    /// <summary>Does the work. It is a field and not a method, so that all arms call the same delegate. Known after the setup.</summary>
     public abstract Func<int, CancellationToken, ValueTask<int>> Call { get; }
 
     /// <inheritdoc/>

@@ -1,11 +1,11 @@
 namespace Weir.Delivery;
 
-/// <summary>In which order a source can be told that batches are done.</summary>
+/// <summary>The order in which the batches of a source can be acknowledged.</summary>
 public enum AcknowledgementOrder
 {
-    /// <summary>In the order of delivery only: an acknowledged position means that everything before it is done as well.</summary>
+    /// <summary>Only in the order of delivery. An acknowledged position means that everything before it is also done.</summary>
     Delivery,
 
-    /// <summary>In any order, each batch by itself.</summary>
+    /// <summary>In any order, each batch independently.</summary>
     Any,
 }

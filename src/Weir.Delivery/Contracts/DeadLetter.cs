@@ -1,9 +1,9 @@
 namespace Weir.Delivery;
 
-/// <summary>An item that could not be processed, with what is needed to understand it and to publish it again.</summary>
+/// <summary>An item that could not be processed, with the information that you need to diagnose the failure and to publish the item again.</summary>
 public sealed record DeadLetter
 {
-    /// <summary>The identity of the item; for a message that could not be read, what the source calls it.</summary>
+    /// <summary>The identity of the item; for a message that could not be read, the name that the source gives it.</summary>
     public required string Id { get; init; }
 
     /// <summary>The name of the queue or stream that it came from.</summary>
@@ -15,10 +15,10 @@ public sealed record DeadLetter
     /// <summary>The last exception, with its stack; empty where there is none.</summary>
     public string Error { get; init; } = "";
 
-    /// <summary>How many attempts it had, crashes not counted.</summary>
+    /// <summary>The number of attempts, not counting crashes.</summary>
     public int Attempts { get; init; } = 1;
 
-    /// <summary>When it was given up.</summary>
+    /// <summary>When the item became a dead letter.</summary>
     public required DateTimeOffset Time { get; init; }
 
     /// <summary>The key of the item; <see langword="null"/> for none.</summary>

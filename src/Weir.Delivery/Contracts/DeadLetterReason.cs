@@ -3,16 +3,16 @@ namespace Weir.Delivery;
 /// <summary>Why an item could not be processed.</summary>
 public enum DeadLetterReason
 {
-    /// <summary>It failed at each attempt it had.</summary>
+    /// <summary>It failed at every attempt.</summary>
     Failed,
 
-    /// <summary>It failed in a way that no further attempt can change.</summary>
+    /// <summary>It failed in a way that another attempt cannot fix.</summary>
     Rejected,
 
-    /// <summary>It ran longer than its time limit at each attempt it had.</summary>
+    /// <summary>It exceeded its time limit at every attempt.</summary>
     TimedOut,
 
-    /// <summary>The process died of it, repeatedly, while it ran alone.</summary>
+    /// <summary>The process died repeatedly while the item ran alone.</summary>
     Crashed,
 
     /// <summary>The message could not be read.</summary>

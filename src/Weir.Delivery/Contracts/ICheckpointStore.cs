@@ -1,13 +1,13 @@
 namespace Weir.Delivery;
 
-/// <summary>Keeps how far a change stream has been processed, so that a new process continues there.</summary>
+/// <summary>Stores the position up to which a change stream has been processed, so that a new process can continue from there.</summary>
 /// <remarks>Thread-safe. Each name has one writer at a time.</remarks>
 public interface ICheckpointStore
 {
     /// <summary>Reads the position of a stream.</summary>
     /// <param name="name">The name of the stream.</param>
     /// <param name="cancellationToken">Ends the wait.</param>
-    /// <returns>The position; <see langword="null"/> if none was ever saved.</returns>
+    /// <returns>The position; <see langword="null"/> if none has been saved.</returns>
     ValueTask<string?> LoadAsync(string name, CancellationToken cancellationToken = default);
 
     /// <summary>Saves the position of a stream, in place of the previous one.</summary>

@@ -1,13 +1,13 @@
 namespace Weir.Delivery;
 
-/// <summary>What a source delivers at once and is acknowledged as one: a message, a transaction, or some leased rows.</summary>
+/// <summary>The items that a source delivers, and that are acknowledged, together: a message, a transaction, or some leased rows.</summary>
 /// <typeparam name="T">The type of the items' values.</typeparam>
-/// <remarks>Sources derive from it to add what they need to acknowledge it. The items do not change after it was read.</remarks>
+/// <remarks>Sources derive from this class to add the data that they need to acknowledge a batch. The items of a batch do not change.</remarks>
 public class WorkBatch<T>
 {
     /// <summary>Creates a batch.</summary>
-    /// <param name="items">Its items, in order. May be empty: then there is only a position to acknowledge.</param>
-    /// <param name="position">Where in the source it is. What a checkpoint keeps, if the source has checkpoints.</param>
+    /// <param name="items">The items, in order. If empty, there is only a position to acknowledge.</param>
+    /// <param name="position">The position of the batch in the source. Checkpoints store it, if the source has checkpoints.</param>
     /// <exception cref="ArgumentNullException">An argument is <see langword="null"/>.</exception>
     public WorkBatch(IReadOnlyList<WorkItem<T>> items, string position)
     {
@@ -20,15 +20,15 @@ public class WorkBatch<T>
     /// <summary>The items, in order.</summary>
     public IReadOnlyList<WorkItem<T>> Items { get; }
 
-    /// <summary>Where in the source the batch is. The text is the source's own; only its order of delivery counts.</summary>
+    /// <summary>The position of the batch in the source. The format belongs to the source; do not compare positions.</summary>
     public string Position { get; }
 
     /// <summary>
-    /// Whether a process may have died of it: it was delivered before, and nobody settled it. The host runs such a batch alone, so that if the process dies
-    /// again, it is known of what.
+    /// Whether the batch may have killed a process: it was delivered before, but neither acknowledged nor returned. The host runs such a batch alone, so that
+    /// another crash identifies the batch as its cause.
     /// </summary>
     public bool IsSuspect { get; init; }
 
-    /// <summary>How often a process has died or disappeared while it ran this batch alone. 0 for a batch that is not suspect.</summary>
+    /// <summary>The number of times that a process died or disappeared while it ran this batch alone. 0 for a batch that is not suspect.</summary>
     public int Crashes { get; init; }
 }

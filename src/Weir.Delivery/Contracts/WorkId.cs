@@ -4,16 +4,16 @@ using System.Globalization;
 namespace Weir.Delivery;
 
 /// <summary>
-/// The identity of an item of work: the message it was first published in, and its place there. It stays the same however often the item is delivered, so a
-/// receiver that remembers it can tell a repetition.
+/// The identity of a work item: the message in which it was first published, and its place in that message. It is the same at every delivery, so a receiver
+/// that stores identities can detect duplicates.
 /// </summary>
-/// <param name="Origin">The identity of the message or transaction that the item was first part of. Not empty, and without a slash at its end.</param>
-/// <param name="Index">The place in it, from 0.</param>
+/// <param name="Origin">The identity of the message or transaction in which the item was first published. Not empty, and without a slash at the end.</param>
+/// <param name="Index">The place in the message, from 0.</param>
 public readonly record struct WorkId(string Origin, int Index) : IParsable<WorkId>
 {
-    /// <summary>Reads what <see cref="ToString"/> wrote.</summary>
+    /// <summary>Parses the text that <see cref="ToString"/> returns.</summary>
     /// <param name="s">The text: the origin, a slash and the index.</param>
-    /// <param name="provider">Not used: the form is the same everywhere.</param>
+    /// <param name="provider">Not used: the format does not depend on the culture.</param>
     /// <returns>The identity.</returns>
     /// <exception cref="FormatException">The text is not an identity.</exception>
     public static WorkId Parse(string s, IFormatProvider? provider = null) =>
@@ -22,11 +22,11 @@ public readonly record struct WorkId(string Origin, int Index) : IParsable<WorkI
     /// <inheritdoc cref="TryParse(string?, IFormatProvider?, out WorkId)"/>
     public static bool TryParse([NotNullWhen(true)] string? s, out WorkId result) => TryParse(s, null, out result);
 
-    /// <summary>Reads what <see cref="ToString"/> wrote.</summary>
+    /// <summary>Parses the text that <see cref="ToString"/> returns.</summary>
     /// <param name="s">The text: the origin, a slash and the index.</param>
-    /// <param name="provider">Not used: the form is the same everywhere.</param>
+    /// <param name="provider">Not used: the format does not depend on the culture.</param>
     /// <param name="result">The identity, if the text is one.</param>
-    /// <returns>Whether the text is an identity.</returns>
+    /// <returns><see langword="true"/> if the text is an identity; otherwise, <see langword="false"/>.</returns>
     public static bool TryParse([NotNullWhen(true)] string? s, IFormatProvider? provider, out WorkId result)
     {
         int slash = s?.LastIndexOf('/') ?? -1;
@@ -41,6 +41,6 @@ public readonly record struct WorkId(string Origin, int Index) : IParsable<WorkI
     }
 
     /// <summary>The origin, a slash and the index.</summary>
-    /// <returns>A text of ASCII characters if the origin is one.</returns>
+    /// <returns>The text. It is ASCII if the origin is.</returns>
     public override string ToString() => string.Create(CultureInfo.InvariantCulture, $"{Origin}/{Index}");
 }

@@ -1,23 +1,23 @@
 namespace Weir.Delivery;
 
-/// <summary>Makes items of work out of values.</summary>
+/// <summary>Creates work items from values.</summary>
 public static class WorkItem
 {
-    /// <summary>Creates an item with an identity of its own.</summary>
+    /// <summary>Creates an item with a new identity.</summary>
     /// <typeparam name="T">The type of the value.</typeparam>
-    /// <param name="value">What there is to do.</param>
+    /// <param name="value">The value: the work to do.</param>
     /// <param name="key">Items with the same key are processed in order; <see langword="null"/> for none.</param>
     /// <returns>
-    /// A new item. A publisher that may have to repeat itself should rather derive the identity from what it publishes, with
+    /// A new item. A publisher that may have to repeat a call should derive the identity from the data instead, with
     /// <see cref="WorkItem{T}(WorkId, T, string?, int, IReadOnlyDictionary{string, string}?)"/>.
     /// </returns>
     public static WorkItem<T> Create<T>(T value, string? key = null) => new(new WorkId(NewOrigin(), 0), value, key);
 
-    /// <summary>Creates items out of values: one new identity for all, and the place of each in it.</summary>
+    /// <summary>Creates items from values. All share a new origin, and the index of each is its place.</summary>
     /// <typeparam name="T">The type of the values.</typeparam>
-    /// <param name="values">What there is to do.</param>
-    /// <param name="keyOf">The key of a value; <see langword="null"/> if there are none.</param>
-    /// <returns>An item per value, in the same order.</returns>
+    /// <param name="values">The value: the work to do.</param>
+    /// <param name="keyOf">Returns the key of a value; <see langword="null"/> for items without keys.</param>
+    /// <returns>One item for each value, in the same order.</returns>
     /// <exception cref="ArgumentNullException"><paramref name="values"/> is <see langword="null"/>.</exception>
     public static IReadOnlyList<WorkItem<T>> CreateMany<T>(IEnumerable<T> values, Func<T, string?>? keyOf = null)
     {

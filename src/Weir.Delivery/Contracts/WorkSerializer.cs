@@ -6,7 +6,7 @@ using System.Text.Json.Serialization.Metadata;
 
 namespace Weir.Delivery;
 
-/// <summary>Serializers that most need no more than.</summary>
+/// <summary>The serializers for common types.</summary>
 public static class WorkSerializer
 {
     /// <summary>Bytes as they are.</summary>
@@ -15,9 +15,9 @@ public static class WorkSerializer
     /// <summary>Text as UTF-8.</summary>
     public static IWorkSerializer<string> Text { get; } = new TextSerializer();
 
-    /// <summary>Values as JSON, by reflection: not for programs that are trimmed or compiled ahead of time.</summary>
+    /// <summary>Values as JSON, by reflection. Do not use it in programs that are trimmed or compiled ahead of time.</summary>
     /// <typeparam name="T">The type of the values.</typeparam>
-    /// <param name="options">How the JSON looks; <see langword="null"/> for the defaults of the web.</param>
+    /// <param name="options">The JSON options; <see langword="null"/> for the web defaults.</param>
     /// <returns>A serializer.</returns>
     [RequiresUnreferencedCode("JSON by reflection needs the members of the type. Use the overload with a JsonTypeInfo.")]
     [RequiresDynamicCode("JSON by reflection compiles code while it runs. Use the overload with a JsonTypeInfo.")]
@@ -26,7 +26,7 @@ public static class WorkSerializer
 
     /// <summary>Values as JSON.</summary>
     /// <typeparam name="T">The type of the values.</typeparam>
-    /// <param name="type">How the JSON looks, from a generated context.</param>
+    /// <param name="type">The type metadata from a generated context.</param>
     /// <returns>A serializer.</returns>
     /// <exception cref="ArgumentNullException"><paramref name="type"/> is <see langword="null"/>.</exception>
     public static IWorkSerializer<T> Json<T>(JsonTypeInfo<T> type)
@@ -59,7 +59,7 @@ public static class WorkSerializer
             JsonSerializer.Serialize(writer, value, type);
         }
 
-        // JSON's null is a value of a type that can be null, and otherwise what the type's converter makes of it.
+        // JSON null is a value if the type can be null. Otherwise the converter of the type decides.
         public T Read(ReadOnlySpan<byte> bytes) => JsonSerializer.Deserialize(bytes, type)!;
     }
 }

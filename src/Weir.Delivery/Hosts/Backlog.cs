@@ -1,6 +1,6 @@
 namespace Weir.Delivery;
 
-/// <summary>The items that were read and have not begun, and which of them go into the next call. Guarded by the lock of the run.</summary>
+/// <summary>The items that were read but not started. It decides which of them go into the next call. Guarded by the lock of the run.</summary>
 internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
 {
     private readonly Queue<WorkEntry<T, TResult>> _queue = new();
@@ -9,7 +9,7 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
 
     public bool IsEmpty => _queue.Count == 0 && _ready.Count == 0;
 
-    /// <param name="batch">The batch, at the end of all others.</param>
+    /// <param name="batch">The batch, which goes to the end.</param>
     /// <param name="keys">The keys of its items; null if they have no order.</param>
     public void Add(TrackedBatch<T, TResult> batch, string?[]? keys)
     {
@@ -30,8 +30,8 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
         }
     }
 
-    /// <summary>Takes the items of the next call; null if none can begin now.</summary>
-    /// <param name="isIdle">Whether no call goes on, so that one could be alone.</param>
+    /// <summary>Takes the items of the next call; null if none can start now.</summary>
+    /// <param name="isIdle">Whether no call is running, so that the next one could run alone.</param>
     public HostCall<T, TResult>? Take(bool isIdle)
     {
         HostCall<T, TResult>? call = null;
@@ -43,7 +43,7 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
                 break;
             }
 
-            // A suspect batch runs alone and whole; what came before it runs first.
+            // A suspect batch runs alone and whole, after everything that came before it.
             bool alone = entry.Batch.Batch.IsSuspect;
             if (call is not null ? call.IsAlone != alone || (alone && call.Entries[0].Batch != entry.Batch) : alone && !isIdle)
             {
@@ -72,7 +72,9 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
         return call;
     }
 
-    /// <summary>An item of a lane has ended, however: those behind it can begin once the call has no more of this lane.</summary>
+    /// <summary>
+    /// Called when an item of a lane has ended, with or without success. The next ones can start when the call has no more items of this lane.
+    /// </summary>
     public void Release(Lane<T, TResult> lane)
     {
         lane.Count--;

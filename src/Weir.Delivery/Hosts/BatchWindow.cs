@@ -1,6 +1,6 @@
 namespace Weir.Delivery;
 
-/// <summary>The batches that were read and are not acknowledged, in the order of delivery. Guarded by the lock of the run.</summary>
+/// <summary>The batches that were read but not acknowledged, in the order of delivery. Guarded by the lock of the run.</summary>
 internal sealed class BatchWindow<T, TResult>(AcknowledgementOrder order)
 {
     private readonly LinkedList<TrackedBatch<T, TResult>> _batches = new();
@@ -18,8 +18,8 @@ internal sealed class BatchWindow<T, TResult>(AcknowledgementOrder order)
         Items += SizeOf(batch.Batch);
     }
 
-    /// <summary>Copies those that can be acknowledged: all that are done, or those without one before them that is not.</summary>
-    /// <remarks>They stay here until <see cref="Remove"/>, so that they count as long as they take memory.</remarks>
+    /// <summary>Copies the batches that can be acknowledged: all that are done, or, in order, those up to the first that is not done.</summary>
+    /// <remarks>They stay until <see cref="Remove"/>, so that they count for as long as they use memory.</remarks>
     public List<TrackedBatch<T, TResult>> Acknowledgeable()
     {
         List<TrackedBatch<T, TResult>> done = [];

@@ -1,14 +1,14 @@
 namespace Weir.Delivery;
 
-/// <summary>One call of the runtime: its items, and what each has returned so far.</summary>
+/// <summary>One call of the runtime: its items and their outcomes so far.</summary>
 /// <remarks>
-/// A runtime whose call is cancelled throws, and gives no outcomes. So each item notes its own end here: what was processed must not be delivered again.
+/// A cancelled call of a runtime throws and returns no outcomes. So each item records its own end here: processed items must not be delivered again.
 /// </remarks>
 internal sealed class HostCall<T, TResult>(bool isAlone)
 {
     private (TResult Result, bool HasReturned)[] _returned = [];
 
-    /// <summary>Whether nothing else may run meanwhile.</summary>
+    /// <summary>Whether nothing else may run at the same time.</summary>
     public bool IsAlone => isAlone;
 
     public List<WorkEntry<T, TResult>> Entries { get; } = [];

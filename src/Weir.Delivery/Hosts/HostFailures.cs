@@ -3,7 +3,7 @@ using Weir.Resilience;
 
 namespace Weir.Delivery;
 
-/// <summary>The items of a call that failed: each is kept for another attempt or becomes a dead letter, and is done once that is stored.</summary>
+/// <summary>The failed items of a call. Each is stored for another attempt or as a dead letter, and is done after that.</summary>
 internal sealed class HostFailures<T, TResult>(IWorkSource<T> source, WorkHostOptions<T> options)
 {
     private readonly List<(WorkEntry<T, TResult> Entry, TimeSpan Delay)> _again = [];
@@ -35,7 +35,7 @@ internal sealed class HostFailures<T, TResult>(IWorkSource<T> source, WorkHostOp
         AddLetter(
             entry, DeadLetterReason.Crashed, $"{entry.Batch.Batch.Crashes} processes died or disappeared while they ran nothing but this item.");
 
-    /// <summary>Stores all of them, however often the server is away meanwhile.</summary>
+    /// <summary>Stores all of them, and repeats while the server is unavailable.</summary>
     public async ValueTask StoreAsync(Repeater repeater, CancellationToken cancellationToken)
     {
         foreach (var group in _again.GroupBy(static a => (a.Entry.Batch, a.Delay)))
@@ -73,7 +73,7 @@ internal sealed class HostFailures<T, TResult>(IWorkSource<T> source, WorkHostOp
         }
         catch (Exception e) when (e is not OutOfMemoryException)
         {
-            // Whoever cannot say gets another attempt.
+            // If IsTransient itself throws, the item gets another attempt.
             return true;
         }
     }

@@ -1,6 +1,6 @@
 namespace Weir.Delivery;
 
-/// <content>What is told to the source and the sink: what is done, and at the end what is not.</content>
+/// <content>Calls the source and the sink: writes results, acknowledges batches, and at the end returns what is not done.</content>
 internal sealed partial class HostRun<T, TResult>
 {
     private async Task AcknowledgeAllAsync()
@@ -9,7 +9,7 @@ internal sealed partial class HostRun<T, TResult>
         {
             while (true)
             {
-                // What ends while a batch is acknowledged goes with the next one: the slower the source, the more at once.
+                // Batches that end during an acknowledgement go into the next one, so a slow source gets more at once.
                 await _done.WaitAsync(CancellationToken.None).ConfigureAwait(false);
                 bool isLast = _idle.Task.IsCompleted;
                 List<TrackedBatch<T, TResult>> done;
@@ -31,7 +31,7 @@ internal sealed partial class HostRun<T, TResult>
         }
         catch (OperationCanceledException) when (_running.IsCancellationRequested)
         {
-            // What is not acknowledged is given back.
+            // Batches that are not acknowledged are returned.
         }
         catch (Exception e)
         {
@@ -68,7 +68,7 @@ internal sealed partial class HostRun<T, TResult>
         _room.Set();
     }
 
-    /// <summary>Gives back what was read and is not done. Nothing else goes on any more.</summary>
+    /// <summary>Returns the batches that were read but are not done. Nothing else is running by then.</summary>
     private async Task GiveBackAsync()
     {
         List<TrackedBatch<T, TResult>> left = [.. _window.All().Where(static b => !b.IsAcknowledged)];
@@ -79,7 +79,7 @@ internal sealed partial class HostRun<T, TResult>
 
         try
         {
-            // Once: a server that is away finds out by itself that nobody has them any more.
+            // Only once: an unavailable server detects by itself that this consumer is gone.
             using var limit = new CancellationTokenSource(GiveBackLimit, _options.TimeProvider);
             List<TrackedBatch<T, TResult>> whole = [];
             foreach (TrackedBatch<T, TResult> batch in left)
@@ -88,7 +88,7 @@ internal sealed partial class HostRun<T, TResult>
                 _returned += items.Count;
                 if (items.Count < batch.Batch.Items.Count && _source is { Redelivery: { } redelivery, Order: AcknowledgementOrder.Any } && _sink is null)
                 {
-                    // Without those that were processed.
+                    // Without the processed items.
                     if (items.Count > 0)
                     {
                         await redelivery.RedeliverAsync(batch.Batch, items, TimeSpan.Zero, limit.Token).ConfigureAwait(false);

@@ -2,7 +2,7 @@ using Weir.Runtimes;
 
 namespace Weir.Delivery;
 
-/// <content>A call of the runtime, and what becomes of its items.</content>
+/// <content>The calls of the runtime, and the outcomes of their items.</content>
 internal sealed partial class HostRun<T, TResult>
 {
     private async Task RunCallAsync(HostCall<T, TResult> call)
@@ -30,7 +30,7 @@ internal sealed partial class HostRun<T, TResult>
         }
         catch (OperationCanceledException) when (_running.IsCancellationRequested)
         {
-            // What was not stored is not settled, and is given back.
+            // Items whose outcome was not stored are not done, and are returned.
         }
         catch (Exception e)
         {
@@ -72,7 +72,7 @@ internal sealed partial class HostRun<T, TResult>
                 return;
             }
 
-            // One by one, so that the next item of a key need not wait for the items of other keys. Whoever has no key is a lane of its own.
+            // One by one, so that the next item of a key does not wait for items of other keys. An item without a key is a lane of its own.
             IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> stream = _runtime.ProcessManyStreamAsync(
                 indices, _process, static at => at.Call.Entries[at.Index].Lane ?? new object(), orderedOutput: false, _callOptions, _running.Token);
             await foreach ((int index, ItemOutcome<TResult> outcome) in stream.ConfigureAwait(false))
@@ -84,7 +84,7 @@ internal sealed partial class HostRun<T, TResult>
         }
         catch (OperationCanceledException) when (_running.IsCancellationRequested)
         {
-            // The runtime gives no outcomes then; but what was processed must not be delivered once more.
+            // The runtime returns no outcomes then, but processed items must not be delivered again.
             for (int i = 0; i < indices.Length; i++)
             {
                 if (!hasEnded[i] && call.TryGetReturned(i, out TResult result))

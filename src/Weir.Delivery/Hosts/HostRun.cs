@@ -6,8 +6,8 @@ using Weir.Runtimes;
 namespace Weir.Delivery;
 
 /// <summary>
-/// The run of a host. Three things go on beside each other: reading, calls of the runtime, and acknowledging. One lock guards what they share; user code, the
-/// source and the sink are called outside it.
+/// The run of a host. Reading, calls of the runtime, and acknowledging run concurrently. One lock guards what they share. User code, the source and the sink
+/// are called outside the lock.
 /// </summary>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "Sources without a timer hold nothing.")]
 internal sealed partial class HostRun<T, TResult> : IHostRun
@@ -29,7 +29,7 @@ internal sealed partial class HostRun<T, TResult> : IHostRun
     private readonly Signal _done = new();
     private readonly TaskCompletionSource _idle = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
-    // Cancelled when nothing more is to be read, and when running items are to end.
+    // Cancelled to stop reading, and to stop running items.
     private readonly CancellationTokenSource _reading = new();
     private readonly CancellationTokenSource _running = new();
     private WorkHostState _state;
@@ -102,7 +102,7 @@ internal sealed partial class HostRun<T, TResult> : IHostRun
 
     public async Task RunAsync(CancellationToken stop)
     {
-        // Not on the caller's thread: a direct runtime works on the thread that calls it.
+        // Not on the caller's thread: a direct runtime runs items on the calling thread.
         await Task.CompletedTask.ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
         lock (_lock)
         {
@@ -162,7 +162,7 @@ internal sealed partial class HostRun<T, TResult> : IHostRun
                     return;
                 }
 
-                // Whoever wants at most once: what dies from here on is lost.
+                // At most once: items that are lost from here on are not delivered again.
                 bool isAcknowledged = _options.Acknowledge == AcknowledgePoint.OnReceipt;
                 if (isAcknowledged)
                 {
@@ -244,7 +244,7 @@ internal sealed partial class HostRun<T, TResult> : IHostRun
                 _isAlone = call.IsAlone;
             }
 
-            // On a thread of the pool, since a runtime may work on the thread that calls it.
+            // On a pool thread, because a runtime may run items on the calling thread.
             _ = Task.Run(() => RunCallAsync(call));
         }
     }

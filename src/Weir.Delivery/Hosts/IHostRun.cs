@@ -1,6 +1,6 @@
 namespace Weir.Delivery;
 
-/// <summary>The run of a host, whatever its results are.</summary>
+/// <summary>The run of a host, independent of the type of its results.</summary>
 internal interface IHostRun
 {
     WorkHostStatistics Statistics { get; }

@@ -1,6 +1,8 @@
 namespace Weir.Delivery;
 
-/// <summary>The items of one key: at most one call of the runtime has some of them at a time, and keeps their order. Guarded by the lock of the run.</summary>
+/// <summary>
+/// The items of one key. At most one call of the runtime has items of a key at a time, and it keeps their order. Guarded by the lock of the run.
+/// </summary>
 internal sealed class Lane<T, TResult>(string key)
 {
     public string Key => key;
@@ -11,7 +13,7 @@ internal sealed class Lane<T, TResult>(string key)
     /// <summary>The call that has items of this key.</summary>
     public HostCall<T, TResult>? Call { get; set; }
 
-    /// <summary>How many it has.</summary>
+    /// <summary>The number of items that it has.</summary>
     public int Running { get; set; }
 
     /// <summary>All items of this key that have not ended, wherever they are.</summary>

@@ -2,7 +2,7 @@ using Weir.Resilience;
 
 namespace Weir.Delivery;
 
-/// <summary>Repeats the calls around the items, such as acknowledging, for as long as the server is away. Only a setup that is wrong ends it.</summary>
+/// <summary>Repeats the calls around the items, such as acknowledging, while the server is unavailable. Only a wrong setup stops it.</summary>
 internal sealed class Repeater(TimeProvider clock, Action<Exception>? onFault)
 {
     private static readonly TimeSpan Base = TimeSpan.FromMilliseconds(100);

@@ -2,7 +2,7 @@ using System.Threading.Channels;
 
 namespace Weir.Delivery;
 
-/// <summary>Tells one waiter that it should look again. Set any number of times before it looks, it looks once.</summary>
+/// <summary>Wakes one waiter, so that it checks again. Several signals before it checks count as one.</summary>
 internal sealed class Signal
 {
     private readonly Channel<bool> _channel = Channel.CreateBounded<bool>(new BoundedChannelOptions(1) { FullMode = BoundedChannelFullMode.DropWrite });

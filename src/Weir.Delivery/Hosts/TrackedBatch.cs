@@ -1,6 +1,6 @@
 namespace Weir.Delivery;
 
-/// <summary>A batch that was read, and what became of its items. Guarded by the lock of the run.</summary>
+/// <summary>A batch that was read, and the outcomes of its items. Guarded by the lock of the run.</summary>
 internal sealed class TrackedBatch<T, TResult>(WorkBatch<T> batch, bool keepsResults)
 {
     private readonly bool[] _settled = new bool[batch.Items.Count];
@@ -12,10 +12,10 @@ internal sealed class TrackedBatch<T, TResult>(WorkBatch<T> batch, bool keepsRes
 
     public bool IsDone => _left == 0;
 
-    /// <summary>Whether the source has been told already, before the items ran.</summary>
+    /// <summary>Whether the batch was acknowledged before its items ran.</summary>
     public bool IsAcknowledged { get; init; }
 
-    /// <summary>An item is done: it was processed.</summary>
+    /// <summary>Marks an item as done because it was processed.</summary>
     public void SetResult(int index, TResult result)
     {
         if (keepsResults)
@@ -27,7 +27,7 @@ internal sealed class TrackedBatch<T, TResult>(WorkBatch<T> batch, bool keepsRes
         Settle(index);
     }
 
-    /// <summary>An item is done: it was kept for another attempt, or is a dead letter.</summary>
+    /// <summary>Marks an item as done because it is stored for another attempt or as a dead letter.</summary>
     public void Settle(int index)
     {
         if (!_settled[index])

@@ -2,23 +2,23 @@ using Weir.Runtimes;
 
 namespace Weir.Delivery;
 
-/// <summary>Makes hosts that also have a sink for what the processor returns.</summary>
+/// <summary>Creates hosts that write the results of the processor to a sink.</summary>
 public static class WorkHost
 {
     /// <summary>Creates a host that writes the results to a sink, in the order of delivery, before it acknowledges the items.</summary>
     /// <typeparam name="T">The type of the items' values.</typeparam>
     /// <typeparam name="TResult">The type of the results.</typeparam>
-    /// <param name="source">Where the items come from. The host has it alone, and does not dispose it.</param>
-    /// <param name="runtime">What runs the processor. It can be shared, and is not disposed.</param>
-    /// <param name="processor">The call for an item.</param>
-    /// <param name="sink">Where the results go. The host has it alone, and does not dispose it.</param>
+    /// <param name="source">The source of the items. The host uses it exclusively, and does not dispose it.</param>
+    /// <param name="runtime">The runtime for the processor. It can be shared. The host does not dispose it.</param>
+    /// <param name="processor">Processes an item.</param>
+    /// <param name="sink">The sink for the results. The host uses it exclusively, and does not dispose it.</param>
     /// <param name="options">The options.</param>
     /// <returns>A host that has not been started.</returns>
     /// <exception cref="ArgumentNullException">An argument is <see langword="null"/>.</exception>
     /// <exception cref="ArgumentException">A value of <paramref name="options"/> is out of range. The exception names the property.</exception>
     /// <remarks>
-    /// The sink gets the results of the batches that are complete, with the position of the last one: everything up to it has been processed. A sink that
-    /// stores both in one transaction has each effect exactly once, whatever dies. Items that became dead letters are missing among the results.
+    /// The sink gets the results of complete batches, with the position of the last one: everything up to it has been processed. A sink that stores both in one
+    /// transaction has each effect exactly once, even if a process dies. Items that became dead letters have no result.
     /// </remarks>
     public static WorkHost<T> Create<T, TResult>(
         IWorkSource<T> source,

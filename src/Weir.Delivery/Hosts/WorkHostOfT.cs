@@ -8,10 +8,12 @@ namespace Weir.Delivery;
 /// </summary>
 /// <typeparam name="T">The type of the items' values.</typeparam>
 /// <remarks>
-/// <para>Each item is processed at least once. It is processed again if the process dies, or loses its connection, after the effect and before the
-/// acknowledgement; the identity of the item tells a receiver. See docs/delivery.md.</para>
 /// <para>
-/// When the server is away, the host repeats its calls until it is back, or until the host stops. Only a <see cref="WorkSetupException"/> ends it.
+/// Each item is processed at least once. It is processed again if the process dies, or loses its connection, after the effect and before the acknowledgement. A
+/// receiver can detect this by the identity of the item. See docs/delivery.md.
+/// </para>
+/// <para>
+/// While the server is unavailable, the host repeats its calls until they succeed or the host stops. Only a <see cref="WorkSetupException"/> ends the host.
 /// </para>
 /// </remarks>
 public sealed class WorkHost<T>
@@ -20,11 +22,11 @@ public sealed class WorkHost<T>
     private int _started;
 
     /// <summary>Creates a host.</summary>
-    /// <param name="source">Where the items come from. The host has it alone, and does not dispose it.</param>
-    /// <param name="runtime">What runs the processor: direct, concurrent, parallel or auto. It can be shared, and is not disposed.</param>
+    /// <param name="source">The source of the items. The host uses it exclusively, and does not dispose it.</param>
+    /// <param name="runtime">The runtime for the processor: direct, concurrent, parallel or auto. It can be shared. The host does not dispose it.</param>
     /// <param name="processor">
-    /// The call for an item. When it returns, the item is done: its effects must be durable by then. Its token is cancelled when the item's time is up, or when
-    /// the host has stopped and the grace period is over.
+    /// Processes an item. When it returns, the item is done, so its effects must be durable by then. Its token is cancelled when the item exceeds its time
+    /// limit, or when the host stops and the grace period ends.
     /// </param>
     /// <param name="options">The options.</param>
     /// <exception cref="ArgumentNullException">An argument is <see langword="null"/>.</exception>
@@ -43,19 +45,19 @@ public sealed class WorkHost<T>
         _run = run(options);
     }
 
-    /// <summary>What the host has done so far. A snapshot, which any thread can take at any time.</summary>
+    /// <summary>Gets a snapshot of what the host has done so far. Thread-safe.</summary>
     public WorkHostStatistics Statistics => _run.Statistics;
 
-    /// <summary>Runs until the source ends or the token is cancelled. Once only.</summary>
+    /// <summary>Runs the host until the source ends or the token is cancelled. A host can run only once.</summary>
     /// <param name="cancellationToken">
-    /// Stops the host: it reads no more, begins no more items, gives the running ones the grace period, and gives back what is not done.
+    /// Stops the host: it stops reading and starting items, waits up to the grace period for running items, and returns items that are not done.
     /// </param>
     /// <returns>
-    /// A task that completes, without an exception, when all that was read is done or has been given back: also after <paramref name="cancellationToken"/> was
-    /// cancelled.
+    /// A task that completes when all items that were read are done or returned. It completes without an exception also after
+    /// <paramref name="cancellationToken"/> was cancelled.
     /// </returns>
     /// <exception cref="InvalidOperationException">The host has been started already. Thrown at the call.</exception>
-    /// <exception cref="WorkSetupException">The source or the sink is not set up, or not as it has to be.</exception>
+    /// <exception cref="WorkSetupException">The source or the sink is not set up, or its setup is wrong.</exception>
     public Task RunAsync(CancellationToken cancellationToken = default)
     {
         if (Interlocked.Exchange(ref _started, 1) != 0)
@@ -66,8 +68,8 @@ public sealed class WorkHost<T>
         return _run.RunAsync(cancellationToken);
     }
 
-    /// <summary>Ends the grace period of a host that stops, as the second Ctrl-C does; and stops one that runs, without a grace period.</summary>
-    /// <remarks>Returns at once. The task of <see cref="RunAsync"/> completes when the running items have ended and all has been given back.</remarks>
+    /// <summary>Stops the host without a grace period, or ends the grace period of a host that is stopping. Call it on the second Ctrl-C.</summary>
+    /// <remarks>Returns at once. The task of <see cref="RunAsync"/> completes when the running items have ended and the rest has been returned.</remarks>
     public void Abort() => _run.Abort();
 
     private static Func<WorkItem<T>, CancellationToken, ValueTask<bool>> WithoutResult(Func<WorkItem<T>, CancellationToken, ValueTask> processor) =>

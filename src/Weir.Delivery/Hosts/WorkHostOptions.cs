@@ -6,63 +6,68 @@ namespace Weir.Delivery;
 /// <typeparam name="T">The type of the items' values.</typeparam>
 public sealed record WorkHostOptions<T>
 {
-    /// <summary>Where items go that cannot be processed, such as <see cref="IWorkQueue{T}.DeadLetters"/>.</summary>
+    /// <summary>The store for items that cannot be processed, such as <see cref="IWorkQueue{T}.DeadLetters"/>.</summary>
     public required IDeadLetters DeadLetters { get; init; }
 
     /// <summary>Writes an item's value into its dead letter.</summary>
     public required IWorkSerializer<T> Serializer { get; init; }
 
     /// <summary>
-    /// Returns the key of an item: items with the same key are processed one at a time, in the order of delivery, across all batches; those with other keys
-    /// overtake them. An item without a key has no order. It is called once an item, for one item at a time.
+    /// Returns the key of an item. Items with the same key are processed one at a time, in the order of delivery, across all batches; items with other keys can
+    /// overtake them. An item without a key has no order. The host calls it once for each item, never concurrently.
     /// </summary>
-    /// <value><see langword="null"/>, the default, for no order at all. For the key that the publisher gave: <c>item => item.Key</c>.</value>
+    /// <value><see langword="null"/>, the default, for no order. To use the key that the publisher set: <c>item => item.Key</c>.</value>
     /// <remarks>
-    /// An item that fails holds up those behind it while <see cref="Retry"/> repeats it. Then it is a dead letter, and those behind it go on: an attempt after
-    /// others of its key would break the order, so nothing is redelivered with a delay.
+    /// A failed item blocks the items behind it while <see cref="Retry"/> repeats it. Then it becomes a dead letter, and the items behind it continue. Items
+    /// are not redelivered with a delay, because that would break the order.
     /// </remarks>
     public Func<WorkItem<T>, string?>? PartitionBy { get; init; }
 
-    /// <summary>Retries on the spot, before an item counts as failed. They share the time limit of the item.</summary>
+    /// <summary>The immediate retries of an item before it counts as failed. They share the time limit of the item.</summary>
     /// <value><see langword="null"/>, the default, for none. Breakers and limits belong to the runtime: see docs/limits.md.</value>
     public RetryOptions? Retry { get; init; }
 
-    /// <summary>How long the processor has for an item, retries on the spot included. After that, its token is cancelled and the item has timed out.</summary>
-    /// <value>More than zero; <see langword="null"/>, the default, for no limit. Set one wherever an item can hang.</value>
+    /// <summary>The time limit of an item, including immediate retries. After that, its token is cancelled and the item has timed out.</summary>
+    /// <value>More than zero; <see langword="null"/>, the default, for no limit. Set a limit if an item can hang.</value>
     public TimeSpan? PerItemTimeout { get; init; }
 
-    /// <summary>How many attempts an item has until it is a dead letter, where the source can redeliver and there is no order of keys.</summary>
+    /// <summary>The number of attempts before an item becomes a dead letter, if the source can redeliver and items have no order.</summary>
     /// <value>At least 1. The default is 5.</value>
     public int MaxAttempts { get; init; } = 5;
 
-    /// <summary>How long a failed item waits for its next attempt: the first value after the first attempt, and so on; the last one after all others.</summary>
+    /// <summary>
+    /// How long a failed item waits for its next attempt: the first value after the first attempt, and so on. The last value applies to all later attempts.
+    /// </summary>
     /// <value>At least one, none negative. The default is 1, 10 and 60 seconds.</value>
     public IReadOnlyList<TimeSpan> RedeliveryDelays { get; init; } = [TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(10), TimeSpan.FromSeconds(60)];
 
-    /// <summary>Whether another attempt may help. Otherwise the item is a dead letter at once.</summary>
-    /// <value><see langword="null"/>, the default, for every failure. For those that the platform calls transient: <see cref="Transient.IsTransient"/>.</value>
+    /// <summary>Returns whether another attempt may help. If not, the item becomes a dead letter at once.</summary>
+    /// <value>
+    /// <see langword="null"/>, the default, to treat every failure as transient. For the failures that the platform considers transient:
+    /// <see cref="Transient.IsTransient"/>.
+    /// </value>
     public Func<Exception, bool>? IsTransient { get; init; }
 
-    /// <summary>How many items may be read and not yet acknowledged: no batch is read beyond that. The bound of the host's memory.</summary>
+    /// <summary>The number of items that are read but not yet acknowledged at which the host stops reading. It bounds the memory of the host.</summary>
     /// <value>At least 1. The default is 4,096.</value>
     public int MaxItemsInFlight { get; init; } = 4096;
 
-    /// <summary>How many items go to the runtime in one call, at most, out of one batch or several.</summary>
+    /// <summary>The maximum number of items in one call of the runtime. They can come from several batches.</summary>
     /// <value>At least 1. The default is 256.</value>
     public int MaxItemsPerCall { get; init; } = 256;
 
     /// <summary>
-    /// How many calls of the runtime go on at once. So a slow item does not hold up the next ones until this many calls have one. Each call has the concurrency
+    /// The maximum number of concurrent calls of the runtime. A slow item delays later items only if every call has one. Each call has the concurrency
     /// of the runtime's constructor; <see cref="Runtimes.RuntimeOptions.TotalConcurrency"/> bounds all of them.
     /// </summary>
     /// <value>At least 1. <see langword="null"/>, the default, for 1 on a <see cref="Runtimes.DirectRuntime"/> and 8 on all others.</value>
     public int? MaxConcurrentCalls { get; init; }
 
-    /// <summary>How often a process may die while it runs an item alone until the item is a dead letter.</summary>
+    /// <summary>The number of times that a process may die while it runs an item alone, before the item becomes a dead letter.</summary>
     /// <value>At least 1. The default is 2, since the first death may have had another cause.</value>
     public int MaxCrashes { get; init; } = 2;
 
-    /// <summary>How long items that are running have to finish when the host stops. Then their tokens are cancelled, and they are given back.</summary>
+    /// <summary>The time that running items have to finish when the host stops. After that, their tokens are cancelled and they are returned.</summary>
     /// <value>Zero or more, or <see cref="Timeout.InfiniteTimeSpan"/>. The default is 30 seconds.</value>
     public TimeSpan GracePeriod { get; init; } = TimeSpan.FromSeconds(30);
 
@@ -70,8 +75,8 @@ public sealed record WorkHostOptions<T>
     /// <value>The default is <see cref="AcknowledgePoint.AfterProcessing"/>.</value>
     public AcknowledgePoint Acknowledge { get; init; }
 
-    /// <summary>Called after something around the items failed: reading, acknowledging, storing. The host repeats it, with delays up to 5 seconds.</summary>
-    /// <value><see langword="null"/>, the default, for nobody. It must return soon; its exceptions are ignored.</value>
+    /// <summary>Called when reading, acknowledging or storing fails. The host repeats the call, with delays of up to 5 seconds.</summary>
+    /// <value><see langword="null"/>, the default, for none. It must return quickly. Its exceptions are ignored.</value>
     public Action<Exception>? OnFault { get; init; }
 
     /// <summary>The clock for time limits, delays and the grace period.</summary>

@@ -9,12 +9,12 @@ public enum WorkHostState
     /// <summary>It reads and processes.</summary>
     Running,
 
-    /// <summary>It reads no more, and finishes what it has.</summary>
+    /// <summary>It has stopped reading, and finishes its items.</summary>
     Draining,
 
-    /// <summary>It has ended in an orderly way: everything that was read is done or has been given back.</summary>
+    /// <summary>It has ended normally: everything that was read is done or returned.</summary>
     Stopped,
 
-    /// <summary>It has ended with an exception. What was read and not done will be delivered again.</summary>
+    /// <summary>It has ended with an exception. Items that were read but are not done will be delivered again.</summary>
     Failed,
 }

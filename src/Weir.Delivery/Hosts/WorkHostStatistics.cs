@@ -12,27 +12,27 @@ public readonly record struct WorkHostStatistics
     /// <summary>Items that were processed.</summary>
     public long Succeeded { get; init; }
 
-    /// <summary>Items that failed or timed out, each time they did.</summary>
+    /// <summary>Failures and time-outs. An item counts each time.</summary>
     public long Failed { get; init; }
 
-    /// <summary>Items that were kept for another attempt.</summary>
+    /// <summary>Items that were stored for another attempt.</summary>
     public long Redelivered { get; init; }
 
     /// <summary>Items that became dead letters.</summary>
     public long DeadLettered { get; init; }
 
-    /// <summary>Items that were given back because the host stopped.</summary>
+    /// <summary>Items that were returned because the host stopped.</summary>
     public long Returned { get; init; }
 
     /// <summary>Batches that were acknowledged.</summary>
     public long AcknowledgedBatches { get; init; }
 
-    /// <summary>Items that were read and are not acknowledged yet.</summary>
+    /// <summary>Items that were read but are not acknowledged yet.</summary>
     public long InFlight { get; init; }
 
-    /// <summary>Calls around the items that failed and were repeated: reading, acknowledging, storing.</summary>
+    /// <summary>Failed calls to read, acknowledge or store, which were repeated.</summary>
     public long Faults { get; init; }
 
-    /// <summary>The last one of these; <see langword="null"/> if there was none, or if the same kind of call has succeeded since.</summary>
+    /// <summary>The exception of the last failed call; <see langword="null"/> if there was none, or if the same kind of call has succeeded since.</summary>
     public Exception? LastFault { get; init; }
 }

@@ -2,8 +2,8 @@ using System.Collections.Concurrent;
 
 namespace Weir.Delivery;
 
-/// <summary>Keeps positions in memory, for tests and for streams that are read from their beginning each time.</summary>
-/// <remarks>Thread-safe. A new process begins without them.</remarks>
+/// <summary>Stores positions in memory, for tests and for streams that are always read from the beginning.</summary>
+/// <remarks>Thread-safe. The positions are lost when the process ends.</remarks>
 public sealed class MemoryCheckpointStore : ICheckpointStore
 {
     private readonly ConcurrentDictionary<string, string> _positions = new(StringComparer.Ordinal);

@@ -2,8 +2,8 @@ using System.Runtime.CompilerServices;
 
 namespace Weir.Delivery;
 
-/// <summary>Dead letters in memory: the newest ones, up to a number.</summary>
-/// <remarks>Thread-safe. They are gone when the process ends.</remarks>
+/// <summary>Stores dead letters in memory, up to a capacity.</summary>
+/// <remarks>Thread-safe. The letters are lost when the process ends.</remarks>
 public sealed class MemoryDeadLetters : IDeadLetters
 {
     private readonly Lock _lock = new();
@@ -12,8 +12,8 @@ public sealed class MemoryDeadLetters : IDeadLetters
     private readonly Func<DeadLetter, CancellationToken, ValueTask>? _publish;
     private long _dropped;
 
-    /// <summary>Creates a place for dead letters.</summary>
-    /// <param name="capacity">How many are kept; the oldest go first. At least 1.</param>
+    /// <summary>Creates an empty store.</summary>
+    /// <param name="capacity">The maximum number of letters. Beyond it, the oldest are dropped. At least 1.</param>
     /// <param name="publish">Publishes the item of a letter again, for <see cref="ReplayAsync"/>; <see langword="null"/> if that is not possible.</param>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="capacity"/> is less than 1.</exception>
     public MemoryDeadLetters(int capacity = 10_000, Func<DeadLetter, CancellationToken, ValueTask>? publish = null)
@@ -23,7 +23,7 @@ public sealed class MemoryDeadLetters : IDeadLetters
         _publish = publish;
     }
 
-    /// <summary>How many letters there are.</summary>
+    /// <summary>The number of letters.</summary>
     public int Count
     {
         get
@@ -35,7 +35,7 @@ public sealed class MemoryDeadLetters : IDeadLetters
         }
     }
 
-    /// <summary>How many letters had to go because there were more than the capacity.</summary>
+    /// <summary>The number of letters that were dropped because the capacity was exceeded.</summary>
     public long Dropped
     {
         get
@@ -96,7 +96,7 @@ public sealed class MemoryDeadLetters : IDeadLetters
     }
 
     /// <inheritdoc/>
-    /// <exception cref="NotSupportedException">Nothing was given that could publish an item.</exception>
+    /// <exception cref="NotSupportedException">The constructor got no delegate that publishes an item.</exception>
     public async ValueTask<int> ReplayAsync(IReadOnlyList<string> ids, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(ids);

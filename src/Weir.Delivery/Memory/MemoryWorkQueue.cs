@@ -1,8 +1,8 @@
 namespace Weir.Delivery;
 
-/// <summary>A queue in memory: for one process, without durability. The same contract as the engines that have a server.</summary>
+/// <summary>A queue in memory, for one process and without durability. It has the same contract as the engines with a server.</summary>
 /// <typeparam name="T">The type of the items' values.</typeparam>
-/// <remarks>Thread-safe. What it holds is gone when the process ends.</remarks>
+/// <remarks>Thread-safe. The items are lost when the process ends.</remarks>
 public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
 {
     private readonly Lock _lock = new();
@@ -19,7 +19,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
 
     /// <summary>Creates a queue.</summary>
     /// <param name="name">The name of the queue.</param>
-    /// <param name="serializer">Reads the value of a dead letter that is published again.</param>
+    /// <param name="serializer">Reads the value of a dead letter that is replayed.</param>
     /// <param name="options">The options; <see langword="null"/> for the defaults.</param>
     /// <exception cref="ArgumentException"><paramref name="name"/> is empty, or a value of <paramref name="options"/> is out of range.</exception>
     public MemoryWorkQueue(string name, IWorkSerializer<T> serializer, MemoryWorkQueueOptions? options = null)
@@ -39,7 +39,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
     /// <inheritdoc/>
     public IDeadLetters DeadLetters => _deadLetters;
 
-    /// <summary>How many items are not done: waiting, being processed, or waiting for another attempt.</summary>
+    /// <summary>The number of items that are not done: waiting, being processed, or waiting for another attempt.</summary>
     public int Count
     {
         get
@@ -62,7 +62,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
     /// <inheritdoc/>
     public ValueTask<IWorkSource<T>> OpenSourceAsync(CancellationToken cancellationToken = default) => new(new MemoryWorkSource<T>(this));
 
-    /// <summary>Nothing more will be published: the sources come to their end when nothing is waiting and nothing is being processed.</summary>
+    /// <summary>Marks the queue as complete: nothing more can be published, and the sources end when all items are done.</summary>
     public void Complete()
     {
         lock (_lock)
@@ -91,7 +91,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
         return default;
     }
 
-    /// <summary>Adds items as there is room, in order.</summary>
+    /// <summary>Adds items in order, and waits for room.</summary>
     internal async ValueTask PublishAsync(IReadOnlyList<WorkItem<T>> items, CancellationToken cancellationToken)
     {
         int published = 0;
@@ -158,7 +158,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
         }
     }
 
-    /// <summary>Items are done with.</summary>
+    /// <summary>Removes items that are done.</summary>
     internal void Remove(int count)
     {
         lock (_lock)
@@ -172,7 +172,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
         }
     }
 
-    /// <summary>Items go back to the front, in their order.</summary>
+    /// <summary>Returns items to the front, in order.</summary>
     internal void PutBack(IReadOnlyList<WorkItem<T>> items)
     {
         lock (_lock)
@@ -186,7 +186,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
         }
     }
 
-    /// <summary>Items wait for another attempt. They count as long as they wait.</summary>
+    /// <summary>Keeps items for another attempt. They count while they wait.</summary>
     internal void Redeliver(IReadOnlyList<WorkItem<T>> items, TimeSpan delay)
     {
         lock (_lock)

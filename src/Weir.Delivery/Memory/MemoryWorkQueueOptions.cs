@@ -4,16 +4,16 @@ namespace Weir.Delivery;
 public sealed record MemoryWorkQueueOptions
 {
     /// <summary>
-    /// How many items the queue holds that are not done: waiting, being processed, or waiting for another attempt. Publishing waits beyond that.
+    /// The maximum number of items that are not done: waiting, being processed, or waiting for another attempt. When the queue is full, publishing waits.
     /// </summary>
     /// <value>At least 1. The default is 65,536.</value>
     public int Capacity { get; init; } = 65_536;
 
-    /// <summary>How many dead letters the queue keeps. The oldest ones go when there are more.</summary>
+    /// <summary>The maximum number of dead letters. Beyond it, the oldest are dropped.</summary>
     /// <value>At least 1. The default is 10,000.</value>
     public int MaxDeadLetters { get; init; } = 10_000;
 
-    /// <summary>How many items are in a batch, at most.</summary>
+    /// <summary>The maximum number of items in a batch.</summary>
     /// <value>At least 1. The default is 256.</value>
     public int MaxItemsPerBatch { get; init; } = 256;
 

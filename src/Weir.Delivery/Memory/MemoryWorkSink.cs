@@ -1,6 +1,6 @@
 namespace Weir.Delivery;
 
-/// <summary>The publishing end of a queue in memory. A call waits for as long as the queue is full.</summary>
+/// <summary>The publishing end of a queue in memory. A call waits while the queue is full.</summary>
 internal sealed class MemoryWorkSink<T>(MemoryWorkQueue<T> queue) : IWorkSink<T>
 {
     public ValueTask WriteAsync(IReadOnlyList<WorkItem<T>> items, string? position, CancellationToken cancellationToken)

@@ -2,7 +2,7 @@ using System.Globalization;
 
 namespace Weir.Delivery;
 
-/// <summary>A consuming end of a queue in memory. What it has read and nobody acknowledged goes back when it is disposed.</summary>
+/// <summary>A consuming end of a queue in memory. When it is disposed, items that were read but not acknowledged go back to the queue.</summary>
 internal sealed class MemoryWorkSource<T>(MemoryWorkQueue<T> queue) : IWorkSource<T>, IRedelivery<T>
 {
     private readonly Lock _lock = new();
@@ -45,7 +45,7 @@ internal sealed class MemoryWorkSource<T>(MemoryWorkQueue<T> queue) : IWorkSourc
         List<WorkBatch<T>> closed = Close(batches);
         for (int i = closed.Count - 1; i >= 0; i--)
         {
-            // The last first, so that the first is in front.
+            // The last first, so that the first ends up in front.
             queue.PutBack(closed[i].Items);
         }
 
@@ -75,7 +75,7 @@ internal sealed class MemoryWorkSource<T>(MemoryWorkQueue<T> queue) : IWorkSourc
         ArgumentNullException.ThrowIfNull(batches);
         lock (_lock)
         {
-            // What is not open any more was given back or acknowledged before.
+            // A batch that is no longer open was returned or acknowledged before.
             return [.. batches.Where(_open.Remove)];
         }
     }

@@ -12,14 +12,14 @@ using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Baseline;
 
-/// <summary>The <c>baseline</c> command: keeps results under a name, and checks later ones against them, for builds.</summary>
+/// <summary>The <c>baseline</c> command: stores results under a name, and checks later results against them, for builds.</summary>
 internal static class BaselineCommand
 {
     private static readonly Dictionary<string, bool> FailWords = new(StringComparer.OrdinalIgnoreCase) { ["slower"] = false, ["inconclusive"] = true };
 
     /// <summary>Creates the command.</summary>
-    /// <param name="host">What it touches outside itself.</param>
-    /// <param name="run">Runs a command of this program: what a baseline was measured with is run again.</param>
+    /// <param name="host">The environment of the command.</param>
+    /// <param name="run">Runs a command of this program, to repeat the measurement of a baseline.</param>
     public static Command Create(CliHost host, Func<IReadOnlyList<string>, CliHost, Task<int>> run) =>
         new("baseline", "Keeps results under a name, and checks later ones against them.")
     {
@@ -129,8 +129,8 @@ internal static class BaselineCommand
         return command;
     }
 
-    // By the command itself, with its result taken from a file, so that it is the same measurement in every respect. Nothing when it was stopped before there
-    // was anything to compare; it has said so.
+    // The command itself runs, and its result is read from a file, so that the measurement is the same in every respect. There is no result if it was stopped
+    // before there was anything to compare; it has reported that.
     private static async Task<ResultFile?> AgainAsync(
         ResultFile before, OutputSettings output, IReadOnlyList<string> keep, CliHost host, Func<IReadOnlyList<string>, CliHost, Task<int>> run)
     {

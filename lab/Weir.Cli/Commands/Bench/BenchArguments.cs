@@ -3,7 +3,7 @@ using Weir.Cli.Options;
 
 namespace Weir.Cli.Commands.Bench;
 
-/// <summary>The options that <c>bench</c> shares with the other commands, taken out of BenchmarkDotNet's own, or put into its words.</summary>
+/// <summary>The options that <c>bench</c> shares with the other commands, removed from BenchmarkDotNet's arguments or translated into them.</summary>
 /// <param name="Remaining">What BenchmarkDotNet gets.</param>
 /// <param name="Json">Whether the summaries are printed as JSON, and nothing else.</param>
 /// <param name="Quiet">Whether only the summaries are printed.</param>
@@ -17,7 +17,7 @@ internal sealed record BenchArguments(IReadOnlyList<string> Remaining, bool Json
 
     private static readonly Dictionary<string, string> ExporterOf = new() { ["md"] = "github", ["csv"] = "csv", ["json"] = "json", ["html"] = "html" };
 
-    /// <summary>What BenchmarkDotNet's own help does not say.</summary>
+    /// <summary>The help on options that BenchmarkDotNet's own help does not have.</summary>
     public const string Help = """
         Of this program, besides BenchmarkDotNet's options above:
 
@@ -34,7 +34,7 @@ internal sealed record BenchArguments(IReadOnlyList<string> Remaining, bool Json
     /// <summary>Whether BenchmarkDotNet writes nothing to the console itself.</summary>
     public bool IsSilent => Json || Quiet;
 
-    /// <exception cref="BadInputException">A value cannot be used, or there are both words for the same thing.</exception>
+    /// <exception cref="BadInputException">A value cannot be used, or both forms of an option were given.</exception>
     public static BenchArguments Parse(IReadOnlyList<string> arguments)
     {
         List<string> remaining = [];

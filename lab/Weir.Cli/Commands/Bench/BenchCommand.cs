@@ -15,7 +15,7 @@ internal static class BenchCommand
 {
     public const string Name = "bench";
 
-    /// <summary>For the list of commands only: its arguments are not ours to read.</summary>
+    /// <summary>For the list of commands only: BenchmarkDotNet parses the arguments.</summary>
     public static Command Create()
     {
         Argument<string[]> arguments = new("ARGUMENTS")
@@ -94,7 +94,7 @@ internal static class BenchCommand
         return text.GetLog();
     }
 
-    // The defaults without their logger: nothing is said until the end. The log file is still written.
+    // The defaults without their logger: nothing is printed until the end. The log file is still written.
     private static ManualConfig Silent()
     {
         IConfig defaults = DefaultConfig.Instance;

@@ -3,14 +3,14 @@ using BenchmarkDotNet.Toolchains.Results;
 
 namespace Weir.Cli.Commands.Bench;
 
-/// <summary>Says why benchmarks have no result: the table has <c>NA</c> for them, and the reason stands somewhere in a long log.</summary>
+/// <summary>Reports why benchmarks have no result: the table shows <c>NA</c> for them, and the reason is somewhere in a long log.</summary>
 internal static class MissingResults
 {
     private const int LongestReason = 300;
 
     /// <summary>A sentence for each reason.</summary>
     /// <param name="summaries">What was run.</param>
-    /// <param name="isStopped">Whether the run was stopped; then those that were not run need no reason.</param>
+    /// <param name="isStopped">Whether the run was stopped; then benchmarks that did not run need no reason.</param>
     public static IEnumerable<string> Of(IReadOnlyList<Summary> summaries, bool isStopped) =>
         isStopped ? [] : Of(summaries.SelectMany(static s => s.Reports)
             .Where(static r => !r.Success)

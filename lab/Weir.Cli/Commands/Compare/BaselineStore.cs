@@ -4,7 +4,7 @@ using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Compare;
 
-/// <summary>Results that were kept under a name: files in a directory, so that they can lie beside the code.</summary>
+/// <summary>Results that are stored under a name, as files in a directory, so that they can be kept with the code.</summary>
 /// <param name="directory">The directory.</param>
 internal sealed class BaselineStore(string directory)
 {
@@ -15,7 +15,7 @@ internal sealed class BaselineStore(string directory)
         ? [.. Directory.EnumerateFiles(directory, "*.json").Select(static f => Path.GetFileNameWithoutExtension(f)).Order(StringComparer.Ordinal)]
         : [];
 
-    /// <summary>Keeps a result; one of the same name is replaced.</summary>
+    /// <summary>Stores a result, and replaces one of the same name.</summary>
     public string Save(string name, ResultFile result)
     {
         string path = PathOf(name);

@@ -13,7 +13,7 @@ using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Compare;
 
-/// <summary>The <c>compare</c> command: says whether one thing is faster than another, slower, equal, or that nothing can be said.</summary>
+/// <summary>The <c>compare</c> command: decides whether one thing is faster than another, slower or equal, or that the data does not tell.</summary>
 internal static class CompareCommand
 {
     private const int MostRounds = 96;
@@ -155,7 +155,7 @@ internal static class CompareCommand
                 await File.AppendAllTextAsync(summaryFile, PullRequestSummary.Markdown(result), CancellationToken.None).ConfigureAwait(false);
             }
 
-            // On the error output: with --json the other one has JSON and nothing else.
+            // On the error output: with --json, the standard output contains only JSON.
             foreach (string line in parsed.GetValue(annotate) ? PullRequestSummary.Annotations(result) : [])
             {
                 host.Error.WriteLine(line);

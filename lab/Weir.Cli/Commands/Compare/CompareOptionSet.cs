@@ -15,7 +15,7 @@ internal sealed class CompareOptionSet
     private readonly TextOption _across =
         TextOption.Of("--across", null, "SETTING,...", "The settings in which two stored results may differ, such as grain; other differences are refused");
 
-    /// <summary>The options that go with whatever is measured in turns.</summary>
+    /// <summary>The options for everything that is measured in turns.</summary>
     public IReadOnlyList<Option> OfTurns => [_margin.Flag, _alpha.Flag];
 
     public void AddTo(Command command)

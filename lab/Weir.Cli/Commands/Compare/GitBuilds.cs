@@ -8,8 +8,8 @@ using Weir.Lab.Processes;
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>
-/// Two commits of a repository, each checked out in a directory of its own and built there. Nothing of the user's own directory is touched, and the two are
-/// removed at the end, however it comes.
+/// Two commits of a repository, each checked out and built in its own directory. The user's directory is not changed, and both directories are always removed
+/// at the end.
 /// </summary>
 internal sealed partial class GitBuilds : IAsyncDisposable
 {
@@ -43,7 +43,7 @@ internal sealed partial class GitBuilds : IAsyncDisposable
 
         string own = Path.GetFullPath(project.NotEmpty("a project, or a directory with one"));
 
-        // The project says which repository; it may be in the commits only, and not in the directory any more.
+        // The path of the project identifies the repository. The project may exist only in the commits.
         string? near = own;
         while (near is not null && !Directory.Exists(near))
         {
@@ -84,7 +84,7 @@ internal sealed partial class GitBuilds : IAsyncDisposable
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
-            // A loaded assembly cannot be deleted everywhere; the system cleans its temporary directory.
+            // Not every system can delete a loaded assembly. The system cleans its temporary directory.
         }
 
         await RunAsync("git", ["-C", _root, "worktree", "prune"], CancellationToken.None).ConfigureAwait(false);
@@ -105,7 +105,7 @@ internal sealed partial class GitBuilds : IAsyncDisposable
         progress.Begin($"building {name}", done, 2);
         string output = Path.Combine(_directory, "out", side);
 
-        // The packages of a library are not put beside it unless one asks for it.
+        // By default, the build does not copy the packages of a library to its output.
         (int code, string text) = await RunAsync("dotnet", ["build", path, "-c", "Release", "-o", output, "-v", "q", "-nologo", "-clp:NoSummary",
             "-p:CopyLocalLockFileAssemblies=true", "-p:UseSharedCompilation=false"], stop).ConfigureAwait(false);
         if (code != 0)
@@ -143,11 +143,11 @@ internal sealed partial class GitBuilds : IAsyncDisposable
     {
         ProcessStartInfo info = new(file, arguments);
 
-        // Nothing may stay that holds a directory which is removed afterwards.
+        // No process may remain that uses a directory which is removed afterwards.
         info.Environment["MSBUILDDISABLENODEREUSE"] = "1";
         info.Environment["DOTNET_CLI_UI_LANGUAGE"] = "en";
 
-        // What a hook of git or "dotnet run" has set for itself would be taken for the other directories too.
+        // Variables that a git hook or "dotnet run" has set would otherwise apply to the other directories too.
         foreach (string own in new[]
         {
             "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "MSBuildSDKsPath", "MSBuildExtensionsPath", "MSBUILD_EXE_PATH",

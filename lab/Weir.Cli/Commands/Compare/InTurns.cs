@@ -8,7 +8,7 @@ using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Compare;
 
-/// <summary>Measures what is to be compared, group by group, and compares it.</summary>
+/// <summary>Measures and compares, group by group.</summary>
 /// <param name="sides">What is compared with what.</param>
 /// <param name="plan">How each group is measured.</param>
 /// <param name="comparison">Margin and level of all comparisons together.</param>
@@ -16,8 +16,8 @@ namespace Weir.Cli.Commands.Compare;
 /// <param name="progress">Is told of each round.</param>
 internal sealed class InTurns(Sides sides, TurnPlan plan, ComparisonOptions comparison, CliHost host, RunProgress progress)
 {
-    // Bonferroni: so a difference is claimed where there is none no more often than with a single comparison. The rounds of one group cannot be looked at
-    // again when the next has shown how many there are to correct.
+    // Bonferroni: false differences are no more frequent than with a single comparison. Holm's correction is not possible here, because each group ends before
+    // the next is measured.
     private readonly ComparisonOptions _each = comparison with { Alpha = comparison.Alpha / sides.Comparisons };
 
     /// <summary>Measures and compares.</summary>

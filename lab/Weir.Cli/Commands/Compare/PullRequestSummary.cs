@@ -6,13 +6,13 @@ using Weir.Lab.Statistics;
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>
-/// What came of a comparison, for whoever looks through a change: a short text in Markdown, and annotations in the form that GitHub's runners read.
+/// The result of a comparison for reviewers of a change: a short text in Markdown, and annotations in the format of GitHub's runners.
 /// </summary>
 internal static class PullRequestSummary
 {
     private static readonly Verdict[] Order = [Verdict.Slower, Verdict.Inconclusive, Verdict.Faster, Verdict.Equivalent];
 
-    /// <summary>The text in Markdown: the verdicts, those first that need to be looked at.</summary>
+    /// <summary>The text in Markdown: the verdicts, with those that need attention first.</summary>
     public static string Markdown(ResultFile result)
     {
         StringBuilder text = new();
@@ -39,7 +39,7 @@ internal static class PullRequestSummary
             $"\n<sub>{Escaped(result.Machine.Cpu)}, {result.Machine.Cores} cores, .NET {result.Machine.Dotnet}; above 1x is faster</sub>\n")).ToString();
     }
 
-    /// <summary>A line for each comparison that needs to be looked at, and one for each finding that makes the result invalid.</summary>
+    /// <summary>One line for each comparison that needs attention, and one for each finding that makes the result invalid.</summary>
     public static IEnumerable<string> Annotations(ResultFile result)
     {
         foreach (ComparisonRecord c in result.Comparisons.Where(static c => c.Verdict is Verdict.Slower or Verdict.Inconclusive))

@@ -4,7 +4,7 @@ using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Compare;
 
-/// <summary>Compares two results that were measured one after the other, and says with which option they compare if they do not.</summary>
+/// <summary>Compares two results that were measured one after the other. If they are not comparable, it names the option that allows the comparison.</summary>
 internal static class ResultComparing
 {
     /// <summary>Compares.</summary>

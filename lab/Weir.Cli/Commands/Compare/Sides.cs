@@ -7,17 +7,17 @@ using Weir.Cli.Workloads.UserCode;
 
 namespace Weir.Cli.Commands.Compare;
 
-/// <summary>What is compared with what: in each group all others with the first.</summary>
+/// <summary>The sides of the comparisons: in each group, all others are compared with the first.</summary>
 /// <param name="Settings">The settings that all share.</param>
 /// <param name="Groups">The sides of each group, by the names that they have in reports.</param>
 internal sealed record Sides(RunSettings Settings, IReadOnlyList<IReadOnlyList<(string Name, WorkloadSpec Workload)>> Groups)
 {
-    /// <summary>How many sides take turns at most: each has several processes that stay.</summary>
+    /// <summary>The maximum number of sides that take turns. Each has several processes that stay alive.</summary>
     public const int Most = 8;
 
     private const int LongestBuildName = 40;
 
-    /// <summary>What is in one of two builds only, and so not compared.</summary>
+    /// <summary>Members that only one of two builds has, and that are not compared.</summary>
     public IReadOnlyList<string> InOneOnly { get; init; } = [];
 
     /// <summary>How many comparisons there are.</summary>
@@ -28,7 +28,7 @@ internal sealed record Sides(RunSettings Settings, IReadOnlyList<IReadOnlyList<(
     /// <param name="texts">The workloads A and B; <see langword="null"/> for one that is not given.</param>
     /// <param name="options">The options of workloads.</param>
     /// <param name="against">Another build of the assembly; <see langword="null"/> for none.</param>
-    /// <exception cref="BadInputException">There are no two things, or one cannot be used.</exception>
+    /// <exception cref="BadInputException">There are not two things to compare, or one cannot be used.</exception>
     public static Sides Of(ParseResult parsed, IReadOnlyList<string?> texts, RunOptionSet options, OptionValue? against)
     {
         if (against is not null && !options.Subjects.HasAssembly(parsed))
@@ -51,7 +51,7 @@ internal sealed record Sides(RunSettings Settings, IReadOnlyList<IReadOnlyList<(
     /// <param name="options">The options of workloads.</param>
     /// <param name="before">Name and assembly of one.</param>
     /// <param name="after">Name and assembly of the other.</param>
-    /// <exception cref="BadInputException">What is to be measured is not in both.</exception>
+    /// <exception cref="BadInputException">The builds do not both contain what is to be measured.</exception>
     public static Sides Of(ParseResult parsed, RunOptionSet options, (string Name, string Path) before, (string Name, string Path) after) =>
         Builds(options.Read(parsed, workload: null, before.Path, after.Path), new OptionValue("--project", after.Path), (before.Name, after.Name)) with
         {
@@ -92,7 +92,7 @@ internal sealed record Sides(RunSettings Settings, IReadOnlyList<IReadOnlyList<(
 
     private static Sides Workloads(RunSettings before, RunSettings after, IReadOnlyList<string> texts)
     {
-        // Two of one name need names of their own, also when they are the same thing.
+        // Two sides with the same name need different names, even if they are the same thing.
         string[] names = before.Workload.Name != after.Workload.Name ? [before.Workload.Name, after.Workload.Name]
             : texts[0] != texts[1] ? [.. texts]
             : [$"A: {texts[0]}", $"B: {texts[1]}"];

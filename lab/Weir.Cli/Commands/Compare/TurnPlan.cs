@@ -1,9 +1,9 @@
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>How two workloads are measured in turns.</summary>
-/// <param name="Processes">How many processes each side has at most. Each of the one side takes turns with one of the other.</param>
-/// <param name="Rounds">How many rounds each side makes at most; of an odd number one more.</param>
-/// <param name="Within">When it ends whatever has come out, counted from the start.</param>
+/// <param name="Processes">The maximum number of processes of each side. Each takes turns with a process of the other side.</param>
+/// <param name="Rounds">The maximum number of rounds of each side. An odd number is rounded up.</param>
+/// <param name="Within">The time limit, from the start, whatever the results are.</param>
 internal sealed record TurnPlan(int Processes, int Rounds, TimeSpan Within)
 {
     /// <summary>How many pairs of processes there are: each makes two rounds of each side in a turn.</summary>

@@ -8,8 +8,8 @@ using Weir.Lab.Statistics;
 namespace Weir.Cli.Commands.Compare;
 
 /// <summary>
-/// Measures two workloads or more in many short rounds, by processes that stay and take turns (A B B A, and in the next pair B A A B; of three A B C C B A),
-/// until all that is compared with the first is decided.
+/// Measures two or more workloads in many short rounds. The processes stay alive and take turns (A B B A, and in the next pair B A A B; of three A B C C B A)
+/// until every comparison with the first is decided.
 /// </summary>
 internal sealed class Turns(CliHost host, TurnPlan plan, ComparisonOptions options, RunProgress progress)
 {
@@ -17,7 +17,7 @@ internal sealed class Turns(CliHost host, TurnPlan plan, ComparisonOptions optio
     private readonly SequentialLooks _looks = new();
     private int _sides;
 
-    /// <summary>How many times it was looked whether it is decided.</summary>
+    /// <summary>The number of looks: checks whether the comparison is decided.</summary>
     public int Looks { get; private set; }
 
     /// <summary>The share of alpha of the last look.</summary>
@@ -26,7 +26,7 @@ internal sealed class Turns(CliHost host, TurnPlan plan, ComparisonOptions optio
     /// <summary>Measures.</summary>
     /// <param name="orders">The baseline and the candidates.</param>
     /// <param name="began">When the command began.</param>
-    /// <returns>The rounds of both in the order in which they were made, and what has to be known about them.</returns>
+    /// <returns>The rounds of both in the order in which they were made, and the findings about them.</returns>
     /// <exception cref="InvalidOperationException">A process could not measure.</exception>
     public async Task<(IReadOnlyList<IReadOnlyList<RoundRecord>> Rounds, IReadOnlyList<Finding> Findings)> MeasureAsync(
         IReadOnlyList<WorkerOrder> orders, long began)
@@ -47,7 +47,7 @@ internal sealed class Turns(CliHost host, TurnPlan plan, ComparisonOptions optio
         {
             for (int pair = 0; pair < plan.Pairs && (turn * plan.Pairs) + pair < plan.PairTurns; pair++)
             {
-                // Two pairs at least: from one nothing follows.
+                // At least two pairs: one pair proves nothing.
                 if ((turn > 0 || pair > 1) && Stopwatch.GetElapsedTime(start) + longest > limit)
                 {
                     Decide(isLast: true);
@@ -83,7 +83,7 @@ internal sealed class Turns(CliHost host, TurnPlan plan, ComparisonOptions optio
                 return false;
             }
 
-            // What does not count at the end must not decide when to end.
+            // Rounds that do not count must not decide when to end.
             if (!round.IsDisturbed)
             {
                 _rounds.Add((side, new TurnRound(pair, turn, side > 0, rate, round.Room)));

@@ -2,9 +2,9 @@ using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Doctor;
 
-/// <summary>One thing that was looked at.</summary>
+/// <summary>One check of the machine.</summary>
 /// <param name="Name">What.</param>
 /// <param name="Value">What was found.</param>
 /// <param name="Level">Whether it is fine.</param>
-/// <param name="Advice">What follows from it, when it is not fine.</param>
+/// <param name="Advice">Advice, if it is not fine.</param>
 internal sealed record Check(string Name, string Value, FindingLevel Level, string? Advice = null);

@@ -69,7 +69,7 @@ internal static class Checks
             : new Check("canary", value, FindingLevel.Doubt, "Others are at work on this machine: trust the sign of differences, not their size");
     }
 
-    // Absent where the system does not tell.
+    // Absent if the system does not provide it.
     private static IEnumerable<Check> Pressure()
     {
         foreach (string what in new[] { "cpu", "io", "memory" })
@@ -108,8 +108,8 @@ internal static class Checks
             : new Check("processors", FormattableString.Invariant($"{processors}, and a quota of {allowed:0.##}"), FindingLevel.Note);
     }
 
-    // Two arms that are the same: what they differ by is the machine's doing. Most of its time is what processes take to get warm, so there are few, with
-    // several rounds each.
+    // Two identical arms: the machine causes any difference. Most of the time goes into warming up processes, so there are few processes with several rounds
+    // each.
     private static async Task<ResultFile> SameAsync(CliHost host, IReadOnlyList<string> arguments)
     {
         RunSettings settings =

@@ -7,7 +7,7 @@ using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Doctor;
 
-/// <summary>The <c>doctor</c> command: says what this machine can measure, and how finely.</summary>
+/// <summary>The <c>doctor</c> command: reports what this machine can measure, and how precisely.</summary>
 internal static class DoctorCommand
 {
     public static Command Create(CliHost host)
@@ -38,7 +38,7 @@ internal static class DoctorCommand
     }
 
     /// <summary>
-    /// The comparison of the same thing with itself, and with it everything that was looked at: the values as settings, the doubts as findings.
+    /// The comparison of the same thing with itself, together with all checks: the values as settings, the doubts as findings.
     /// </summary>
     internal static ResultFile Result(IReadOnlyList<Check> checks, ResultFile same) => same with
     {

@@ -9,6 +9,6 @@ internal enum CacheMode
     /// <summary>Everything: the files are read once before.</summary>
     Warm,
 
-    /// <summary>It does not matter: all reads go past it.</summary>
+    /// <summary>Irrelevant: all reads bypass the cache.</summary>
     Direct,
 }

@@ -5,8 +5,10 @@ using Weir.Cli.Storage;
 
 namespace Weir.Cli.Commands.Hash;
 
-/// <summary>Hashes one file at a time: each worker has one of its own, with a buffer that serves all its files.</summary>
-/// <remarks>With the buffer that the platform's own call uses, that call is used, so that what is measured is what people write.</remarks>
+/// <summary>Hashes one file at a time. Each worker has its own hasher, with one buffer for all its files.</summary>
+/// <remarks>
+/// If the buffer has the size that the platform's own call uses, that call is made, so that the measurement covers the code that people write.
+/// </remarks>
 [SuppressMessage("Security", "CA5351:Do Not Use Broken Cryptographic Algorithms", Justification = "It is work to measure, and protects nothing.")]
 internal sealed class FileHasher : IDisposable
 {

@@ -4,7 +4,7 @@ using Weir.Lab.Latency;
 
 namespace Weir.Cli.Commands.Hash;
 
-/// <summary>What one worker did. Only that worker writes it; the count may be read meanwhile.</summary>
+/// <summary>What one worker did. Only that worker writes to it; others may read the count at any time.</summary>
 internal sealed class FileTally
 {
     private long _files;

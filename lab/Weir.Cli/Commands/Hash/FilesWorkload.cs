@@ -20,16 +20,16 @@ internal sealed class FilesWorkload(HashOrder order) : IWorkload
     private RoundSampler? _sampler;
     private long? _deviceBefore;
 
-    /// <summary>What each worker did. Under the library's loop there are no workers but as many slots.</summary>
+    /// <summary>What each worker did. The library's loop has no workers, but the same number of slots.</summary>
     public IReadOnlyList<FileTally> Tallies { get; private set; } = [];
 
     /// <summary>The files that are done.</summary>
     public long Done => Tallies.Sum(static t => t.Files);
 
-    /// <summary>Bytes that came from the device, from the start to the end; <see langword="null"/> where the system does not tell.</summary>
+    /// <summary>The bytes that came from the device, from start to end; <see langword="null"/> if the system does not count them.</summary>
     public long? DeviceBytes { get; private set; }
 
-    /// <summary>What was seen of the round while it ran.</summary>
+    /// <summary>The observations of the round while it ran.</summary>
     public RoundSampler Seen => _sampler!;
 
     /// <summary>The course of the round.</summary>
@@ -172,14 +172,14 @@ internal sealed class FilesWorkload(HashOrder order) : IWorkload
         }
     }
 
-    // Each operation is of a file that is there: there are as many of both.
+    // Each operation takes an existing file: there are as many files as operations.
     private string Next() => _paths.TryRead(out string? path) ? path : throw new InvalidOperationException("There is no file left.");
 
     private void PrepareCache(CancellationToken stop)
     {
         if (order.IsDirect)
         {
-            // What others have put into the cache does not matter, but a dirty page would be written first.
+            // Cached pages of other files do not matter, but a dirty page would be written first.
             return;
         }
 

@@ -23,7 +23,7 @@ internal sealed record HashOrder
     /// <summary>The most files under way at once; <see langword="null"/> for no limit but the workers.</summary>
     public int? InFlight { get; init; }
 
-    /// <summary>The threads that the pool makes without waiting; <see langword="null"/> for its own choice.</summary>
+    /// <summary>The number of threads that the pool creates without delay; <see langword="null"/> for its default.</summary>
     public int? MinThreads { get; init; }
 
     /// <summary>How many rounds.</summary>

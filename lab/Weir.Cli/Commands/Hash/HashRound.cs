@@ -5,7 +5,7 @@ using Weir.Lab.Workers;
 
 namespace Weir.Cli.Commands.Hash;
 
-/// <summary>One round in this process: all files once, and what proves where their bytes came from.</summary>
+/// <summary>One round in this process: all files once, with proof of where their bytes came from.</summary>
 internal static class HashRound
 {
     /// <summary>How far the bytes read from the device may be off, as a share of the bytes hashed.</summary>
@@ -31,7 +31,7 @@ internal static class HashRound
             MeasuresLatency = false,
             FailsFast = true,
 
-            // As long as a disk takes to bring the files into the cache, and to read them.
+            // Long enough for a disk to load the files into the cache and to read them.
             DrainLimit = TimeSpan.FromDays(1),
         };
         FilesWorkload files = new(order);
@@ -39,7 +39,7 @@ internal static class HashRound
         return run.Rounds is [var round] ? Record(order, files, round) : null;
     }
 
-    /// <summary>What is wrong with a round that ran to its end; <see langword="null"/> when nothing is.</summary>
+    /// <summary>The problem of a completed round; <see langword="null"/> if there is none.</summary>
     internal static string? Problem(HashOrder order, long done, long bytes, long? device)
     {
         if (done != order.Files)

@@ -36,7 +36,7 @@ internal static class HashRounds
         }
     }
 
-    // Brings the code to speed on small files, so that no measured round compiles.
+    // Warms the code up on small files, so that nothing is compiled in a measured round.
     private static async Task WarmUpAsync(HashOrder order)
     {
         string directory = Path.Combine(order.Directory, $".weir-warm-up-{Environment.ProcessId}");

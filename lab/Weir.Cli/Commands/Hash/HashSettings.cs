@@ -48,6 +48,6 @@ internal sealed record HashSettings
         return order with { Buffer = Buffer ?? (order.IsDirect ? DirectBuffer : FileHasher.PlatformBuffer) };
     }
 
-    // Nobody reads ahead for a read past the cache: with 4 KiB it would measure the round trip of a request.
+    // There is no read-ahead for reads that bypass the cache: with 4 KiB, the round trip of a request would be measured.
     private const int DirectBuffer = 1024 * 1024;
 }

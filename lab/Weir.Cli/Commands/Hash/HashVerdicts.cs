@@ -4,16 +4,16 @@ using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.Hash;
 
-/// <summary>Says what the figures of a run may be called, and what they may not.</summary>
+/// <summary>Decides which conclusions the figures of a run allow.</summary>
 internal static class HashVerdicts
 {
-    /// <summary>From this share of the processors on, they and not the device decide.</summary>
+    /// <summary>From this share of the processors on, the processors limit the rate, not the device.</summary>
     private const double CpuBoundShare = 0.85;
 
-    /// <summary>Below this share of idle time the machine has no processor left, whoever uses it.</summary>
+    /// <summary>Below this share of idle time, the machine has no processor left, whichever program uses it.</summary>
     private const double NoIdle = 0.1;
 
-    /// <summary>A device that waits for no read is not what limits the rate.</summary>
+    /// <summary>A device without waiting reads does not limit the rate.</summary>
     private const double FewestWaiting = 0.5;
 
     private const double NoisyCanary = 1.1;
@@ -57,7 +57,7 @@ internal static class HashVerdicts
         new ComparisonOptions(),
         interleaved);
 
-    /// <summary>Why the processors and not the device decided the rate of an arm; <see langword="null"/> when they did not.</summary>
+    /// <summary>Why the processors, and not the device, limited the rate of an arm; <see langword="null"/> if they did not.</summary>
     internal static string? CpuBound(ArmRecord arm, int cores)
     {
         double used = arm.Mean(static r => r.Cores) ?? 0;
@@ -98,7 +98,7 @@ internal static class HashVerdicts
             FindingKind.Bound);
     }
 
-    // The number of workers is what one asks for; what the device sees is another thing.
+    // The number of workers is the requested depth. The depth that the device sees can differ.
     private static IEnumerable<Finding> Depth(ArmRecord[] arms)
     {
         foreach (ArmRecord arm in arms)

@@ -5,7 +5,7 @@ using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Hash;
 
-/// <summary>Looks at a round from a thread of its own while it runs: how many reads wait in the kernel, and how the round goes over time.</summary>
+/// <summary>Samples a running round on its own thread: how many reads wait in the kernel, and how the round progresses.</summary>
 internal sealed class RoundSampler : IDisposable
 {
     private static readonly TimeSpan Period = TimeSpan.FromMilliseconds(5);
@@ -26,10 +26,10 @@ internal sealed class RoundSampler : IDisposable
         _thread = new Thread(Run) { IsBackground = true, Name = "sampler" };
     }
 
-    /// <summary>Reads that waited in the kernel, on average; <see langword="null"/> where it cannot be seen.</summary>
+    /// <summary>Reads that waited in the kernel, on average; <see langword="null"/> if it cannot be observed.</summary>
     public double? Average => _samples > 0 ? (double)_sum / _samples : null;
 
-    /// <summary>The most reads that waited in the kernel; <see langword="null"/> where it cannot be seen.</summary>
+    /// <summary>The most reads that waited in the kernel; <see langword="null"/> if it cannot be observed.</summary>
     public double? Max => _samples > 0 ? _max : null;
 
     /// <summary>Starts to look.</summary>
@@ -41,7 +41,7 @@ internal sealed class RoundSampler : IDisposable
         return sampler;
     }
 
-    /// <summary>Stops, and gives the course of the round in at most 120 points.</summary>
+    /// <summary>Stops sampling, and returns the course of the round in at most 120 points.</summary>
     public IReadOnlyList<TimelineRecord> Stop()
     {
         _stop.Set();

@@ -5,10 +5,10 @@ using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Commands.History;
 
-/// <summary>Puts the results of a history in the order of their commits, and takes them apart by machine and arm.</summary>
+/// <summary>Sorts the results of a history by commit, and splits them by machine and arm.</summary>
 internal static class ResultSeries
 {
-    /// <summary>Takes them apart.</summary>
+    /// <summary>Splits them.</summary>
     /// <param name="results">The results, in the order in which they were measured.</param>
     /// <param name="commits">The commits in their order; a commit that is not in it makes the time of measuring the order.</param>
     /// <param name="options">Margin, and the level of all series together.</param>
@@ -34,7 +34,7 @@ internal static class ResultSeries
                 MachineText = $"{g.First().Result.Machine.Cores} cores, {g.First().Result.Machine.Cpu}, .NET {g.First().Result.Machine.Dotnet}",
                 Unit = g.Key.Unit,
 
-                // Only where one would not know which of them is meant.
+                // Only if the name would be ambiguous.
                 Settings = groups.Count(o => o.Key.Hash == g.Key.Hash && o.Key.Label == g.Key.Label) > 1 ? g.Key.Settings : "",
                 Points = [.. g.Select(static x => HistoryPoint.Of(x.Result, x.Arm))],
             }.Searched(each))
@@ -42,7 +42,7 @@ internal static class ResultSeries
             .SelectMany(static g => g)], isByCommit);
     }
 
-    /// <summary>The commits of this repository up to some of them, in their order; none when git does not tell.</summary>
+    /// <summary>The commits of this repository up to the given ones, in order; empty if git does not answer.</summary>
     public static IReadOnlyList<string> Commits(IReadOnlyList<ResultFile> results) =>
         SourceTree.Order([.. results.Select(static r => r.Source!.Commit).Distinct()]) is { } order
             ? [.. order.Where(new HashSet<string>(results.Select(static r => r.Source!.Commit)).Contains)]

@@ -9,7 +9,7 @@ using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Measure;
 
-/// <summary>The command that a measuring process runs: it reads its order from a pipe, and writes one line for each round to it. Not for users.</summary>
+/// <summary>The command of a measuring process. It reads its order from a pipe, and writes one line to it for each round. Not for users.</summary>
 internal static class MeasureCommand
 {
     private static readonly TimeSpan ConnectPatience = TimeSpan.FromSeconds(10);
@@ -46,7 +46,7 @@ internal static class MeasureCommand
             }
             catch (IOException)
             {
-                // The parent is gone, and with it whoever wanted to know.
+                // The parent has ended, so nobody reads the answer.
                 return ExitCode.Interrupted;
             }
         }
@@ -82,7 +82,7 @@ internal static class MeasureCommand
         return code;
     }
 
-    // A line is the parent's word about turns or its wish to stop, and the end of the pipe the parent's end.
+    // A line tells the process to take its turn or to stop. The end of the pipe means that the parent has ended.
     private static void Watch(StreamReader parent, TurnSignal turns, CancellationTokenSource stop)
     {
         Thread watch = new(() =>

@@ -4,12 +4,12 @@ using Weir.Lab.Workers;
 
 namespace Weir.Cli.Commands.New;
 
-/// <summary>The <c>new</c> command: writes the files that somebody begins with who measures code of their own.</summary>
+/// <summary>The <c>new</c> command: writes the files of a new project that measures your own code.</summary>
 internal static class NewCommand
 {
     private const string DefaultDirectory = "MyWorkloads";
 
-    // They lie in docs/samples, where one can read and copy them too.
+    // They are in docs/samples, where you can read and copy them too.
     private const string Samples = "samples/";
 
     public static Command Create(CliHost host) => new("new", "Writes a project to begin with.") { Workload(host) };

@@ -8,7 +8,7 @@ using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Report;
 
-/// <summary>The <c>report</c> command: makes one page of result files, and writes their figures in other forms.</summary>
+/// <summary>The <c>report</c> command: combines result files into one page, and writes their figures in other formats.</summary>
 internal static class ReportCommand
 {
     private const string DefaultFile = "report.html";

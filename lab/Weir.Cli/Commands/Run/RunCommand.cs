@@ -56,7 +56,7 @@ internal static class RunCommand
         ? throw new BadInputException($"--profile needs the runtime's diagnostics, which {variable}=0 switches off: run it without that variable.")
         : isAsked;
 
-    // Several things take turns, so that what the machine does meanwhile meets all alike. A process each: one may need much memory.
+    // Several things take turns, so that disturbances of the machine affect all equally. Each has its own process, because one may need much memory.
     private static async Task<ResultFile> MeasureAsync(WorkerArms arms, RunSettings settings, CliHost host, RunProgress progress)
     {
         if (settings.Workloads is [var only])

@@ -3,13 +3,13 @@ using Weir.Lab.Formatting;
 
 namespace Weir.Cli.Commands.Scale;
 
-/// <summary>When it is no use to measure more numbers of workers.</summary>
+/// <summary>Decides when measuring more numbers of workers would not help.</summary>
 internal static class ScaleTurns
 {
     /// <summary>How many processes a number of workers has.</summary>
     public const int MostProcesses = 3;
 
-    /// <summary>Why no law can be fitted, whatever is still measured; <see langword="null"/> when nothing speaks against it yet.</summary>
+    /// <summary>Why no law can be fitted, whatever the remaining rounds show; <see langword="null"/> if a fit is still possible.</summary>
     /// <param name="rates">The numbers of workers with the rates of their rounds.</param>
     internal static string? PeakAtFewest(IReadOnlyList<(int Workers, IReadOnlyList<double> Rates)> rates)
     {

@@ -37,7 +37,7 @@ internal sealed class OutputOptionSet
         command.Add(_strict);
     }
 
-    /// <summary>Reads them, and makes sure that the files can be written: what is measured for minutes is not lost because of a directory.</summary>
+    /// <summary>Reads the options, and checks that the files can be written, so that minutes of measuring are not lost because of a directory.</summary>
     /// <param name="parsed">The command line.</param>
     /// <param name="command">The command that the result is called after; <see langword="null"/> for the one that was given.</param>
     /// <exception cref="BadInputException">A value cannot be used, or a file cannot be written.</exception>

@@ -1,6 +1,6 @@
 namespace Weir.Cli.Report.Output;
 
-/// <summary>How a result is given out.</summary>
+/// <summary>The output settings of a result.</summary>
 /// <param name="Json">Whether the output is JSON and nothing else.</param>
 /// <param name="Exports">The forms that are written to files.</param>
 /// <param name="Directory">Where the files go.</param>

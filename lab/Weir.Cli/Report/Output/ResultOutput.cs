@@ -7,12 +7,12 @@ using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Report.Output;
 
-/// <summary>Gives out a result in all the forms that were asked for, and says with which code the command ends.</summary>
+/// <summary>Writes a result in all requested formats, and returns the exit code of the command.</summary>
 internal static class ResultOutput
 {
     public static int Write(ResultFile result, OutputSettings settings, CliHost host) => Write(result, settings, host, ResultText.Of, ResultJson.Write);
 
-    /// <summary>The same for a command that has a view of its own of a result.</summary>
+    /// <summary>The same for a command with its own view of a result.</summary>
     /// <param name="result">The result.</param>
     /// <param name="settings">Which forms.</param>
     /// <param name="host">Where they go.</param>
@@ -32,14 +32,14 @@ internal static class ResultOutput
         return ExportWithCode(result, settings, host);
     }
 
-    /// <summary>Writes the files that were asked for, and says with which code the command ends.</summary>
+    /// <summary>Writes the requested files, and returns the exit code of the command.</summary>
     public static int ExportWithCode(ResultFile result, OutputSettings settings, CliHost host)
     {
         Export(result, settings, $"weir-{result.Command}", host);
         return Code(result, settings.Strict, host);
     }
 
-    /// <summary>Writes the files that were asked for.</summary>
+    /// <summary>Writes the requested files.</summary>
     /// <param name="result">The result.</param>
     /// <param name="settings">Which files, and where.</param>
     /// <param name="name">How their names begin.</param>
@@ -115,7 +115,7 @@ internal static class ResultOutput
 
     private static int Code(ResultFile result, bool strict, CliHost host)
     {
-        // Before anything else: who stops it early knows why it has too few rounds that are valid.
+        // Before anything else: a stopped run has too few valid rounds because it was stopped.
         bool isStopped = result.Partial && host.Stop.IsCancellationRequested;
         if (result.Has(FindingLevel.Invalid) && !isStopped)
         {

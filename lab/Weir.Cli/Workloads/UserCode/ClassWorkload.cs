@@ -2,7 +2,7 @@ using Weir.Lab.Workers;
 
 namespace Weir.Cli.Workloads.UserCode;
 
-/// <summary>A user's workload, with one clear sentence for whatever of it fails.</summary>
+/// <summary>A user's workload. Each failure is reported in one clear sentence.</summary>
 internal sealed class ClassWorkload : IWorkload
 {
     private readonly string _class;
@@ -44,7 +44,7 @@ internal sealed class ClassWorkload : IWorkload
         }
     }
 
-    // What a check throws is what it found.
+    // The message of an exception in a check is its finding.
     public string? Check(RoundTotals round)
     {
         try

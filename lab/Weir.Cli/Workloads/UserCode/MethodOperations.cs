@@ -3,7 +3,9 @@ using Weir.Lab.Workers;
 
 namespace Weir.Cli.Workloads.UserCode;
 
-/// <summary>Makes operations of methods of any shape. The delegate is bound to the method itself: nothing lies between the loop and the user's code.</summary>
+/// <summary>
+/// Creates operations from methods of any shape. The delegate is bound to the method itself: nothing lies between the loop and the user's code.
+/// </summary>
 internal static class MethodOperations
 {
     /// <summary>Makes an operation.</summary>

@@ -7,7 +7,7 @@ using Weir.Lab.Workers;
 
 namespace Weir.Cli.Workloads.UserCode;
 
-/// <summary>An assembly of the user, and what can be measured of it. Nothing of its code runs when it is looked at.</summary>
+/// <summary>A user's assembly, and its measurable members. Inspecting it does not run any of its code.</summary>
 internal sealed class UserAssembly
 {
     private const BindingFlags All = BindingFlags.Static | BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.FlattenHierarchy;
@@ -44,7 +44,7 @@ internal sealed class UserAssembly
         }
     }
 
-    /// <summary>Finds what a name means: in full, or so much of its end as only one has.</summary>
+    /// <summary>Finds a member by its full name, or by a unique end of it.</summary>
     /// <exception cref="BadInputException">It means nothing that can be measured.</exception>
     public UserMember Find(string name)
     {
@@ -152,7 +152,7 @@ internal sealed class UserAssembly
         }
     }
 
-    // The whole name is meant before the end of another.
+    // A full name takes precedence over the end of another.
     private static T[] Named<T>(IEnumerable<T> all, Func<T, string> nameOf, string name)
     {
         T[] ending = [.. all.Where(t => nameOf(t) == name || nameOf(t).EndsWith("." + name, StringComparison.Ordinal))];

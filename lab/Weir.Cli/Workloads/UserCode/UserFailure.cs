@@ -1,12 +1,12 @@
 namespace Weir.Cli.Workloads.UserCode;
 
-/// <summary>What is said when a user's code throws where nothing is measured.</summary>
+/// <summary>The message when a user's code throws outside the measurement.</summary>
 internal static class UserFailure
 {
     /// <summary>One sentence of what threw.</summary>
     public static InvalidOperationException Of(string what, Exception error) => new($"{what} failed with {error.GetType().Name}: {error.Message}", error);
 
-    /// <summary>Calls the user's code, and says what failed.</summary>
+    /// <summary>Calls the user's code, and reports failures.</summary>
     /// <exception cref="InvalidOperationException">It threw.</exception>
     /// <exception cref="OperationCanceledException">It was stopped.</exception>
     public static async ValueTask CallAsync(string what, Func<ValueTask> call, CancellationToken stop)
@@ -21,7 +21,7 @@ internal static class UserFailure
         }
     }
 
-    /// <summary>Gives an object back.</summary>
+    /// <summary>Disposes an object.</summary>
     public static async ValueTask DisposeAsync(object? used)
     {
         if (used is IAsyncDisposable later)

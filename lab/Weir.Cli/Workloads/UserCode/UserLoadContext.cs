@@ -6,8 +6,7 @@ using Weir.Lab.Workers;
 namespace Weir.Cli.Workloads.UserCode;
 
 /// <summary>
-/// Where a user's assembly is loaded: it gets the dependencies that lie beside it, whatever versions this program has, and shares only the lab itself, whose
-/// types it implements.
+/// Loads a user's assembly. It gets the dependencies beside it, whatever versions this program has, and shares only the lab, whose types it implements.
 /// </summary>
 /// <param name="path">The full path of the assembly.</param>
 internal sealed class UserLoadContext(string path) : AssemblyLoadContext("user code")

@@ -5,8 +5,8 @@ using Weir.Cli.Options;
 namespace Weir.Cli.Workloads.UserCode;
 
 /// <summary>
-/// How an object of a user's class is made, or how a class with static methods is set up: which constructor, and which values. It is checked before any of
-/// the user's code runs.
+/// How to create an object of a user's class, or set up a class with static methods: the constructor and the values. Everything is checked before any of the
+/// user's code runs.
 /// </summary>
 internal sealed class UserObject
 {

@@ -1,8 +1,8 @@
 namespace Weir.Cli.Commands.Load.Arms;
 
 /// <summary>
-/// The items 0, 1, 2 and so on in batches. A batch is made when it is needed, in memory that the next one takes over, so that any number
-/// of items needs the memory of one batch.
+/// The items 0, 1, 2 and so on in batches. A batch is created on demand, in memory that the next batch reuses, so that any number of items needs the memory of
+/// one batch.
 /// </summary>
 internal sealed class ItemBatches(int count, int batchSize)
 {

@@ -13,6 +13,6 @@ internal sealed record LoadArm(TrialArm Arm, RuntimeChoice? Choice)
     /// <summary>What is shown of it while it runs; <see langword="null"/> when nothing is.</summary>
     public WatchedArm? Watched { get; init; }
 
-    /// <summary>What the runtime has decided; nothing for those that decide nothing.</summary>
+    /// <summary>The decisions of the runtime; empty for a runtime that makes none.</summary>
     public Func<IReadOnlyList<DecisionRecord>> Decisions { get; init; } = static () => [];
 }

@@ -9,7 +9,7 @@ using Weir.Runtimes;
 
 namespace Weir.Cli.Commands.Load.Arms;
 
-/// <summary>The arms of a run with what they need: the runtimes, and the items that all of them share.</summary>
+/// <summary>The arms of a run with their runtimes, and the items that they share.</summary>
 internal sealed class LoadArms : IAsyncDisposable
 {
     private readonly List<IExecutionRuntime> _runtimes = [];

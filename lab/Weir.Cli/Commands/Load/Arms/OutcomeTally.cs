@@ -60,7 +60,7 @@ internal struct OutcomeTally(LoadWork work)
                 _sum += ItemChecksum.Part(LoadWork.Failed, item);
                 break;
 
-            // Nobody can tell beforehand which items run out of time: the checksum is that of the others.
+            // It is not known in advance which items time out: the checksum covers the others.
             case { Status: ItemStatus.TimedOut }:
                 _timedOut++;
                 _sum += ItemChecksum.Part(work.Expect(item), item);

@@ -9,7 +9,7 @@ namespace Weir.Cli.Commands.Load.Arms;
 /// <summary>Pushes the same batches through a peer, and adds up the results alike.</summary>
 /// <remarks>
 /// A peer stores the result of each item of a batch in a new array, in input order, as a runtime does. It has no outcome for a failed
-/// item, so where items fail, its work catches the exception and gives a mark instead.
+/// item, so if items fail, its work catches the exception and returns a marker instead.
 /// </remarks>
 internal sealed class PeerArm
 {

@@ -12,7 +12,7 @@ internal sealed class RuntimeArm(IExecutionRuntime runtime, LoadWork work, LoadS
     private IReadOnlyList<AutoDecision>? _firstDecisions;
     private readonly ProcessManyOptions _options = new() { PerItemTimeout = settings.Timeout };
 
-    /// <summary>How many items the runtime has done, also within a call that is under way.</summary>
+    /// <summary>The number of items that the runtime has completed, including those of a running call.</summary>
     public long ItemsDone
     {
         get

@@ -5,7 +5,7 @@ using Weir.Lab.Workloads;
 
 namespace Weir.Cli.Commands.Load.Options;
 
-/// <summary>Everything that decides what a run does, after defaults and environment.</summary>
+/// <summary>All settings of a run, after defaults and environment variables are applied.</summary>
 internal sealed record LoadSettings
 {
     public required int Count { get; init; }
@@ -51,16 +51,16 @@ internal sealed record LoadSettings
 
     public required bool Peers { get; init; }
 
-    /// <summary>Whether what goes on is shown while it does, which takes the latency of each item.</summary>
+    /// <summary>Whether the run is shown live. This measures the latency of each item.</summary>
     public bool Watch { get; init; }
 
-    /// <summary>Whether items wait, so that many of them should be under way at once.</summary>
+    /// <summary>Whether items wait, so that many should be in flight at once.</summary>
     public bool Waits => Row is { Waits: true };
 
     /// <summary>The workload of the catalogue; <see langword="null"/> when the items are the user's own.</summary>
     public BuiltIn? Row => Input is null ? BuiltIns.Find(Workload) : null;
 
-    /// <summary>How many items the peers have under way: as many as there are processors, or the concurrency when items wait.</summary>
+    /// <summary>How many items the peers have in flight: the number of processors, or the concurrency if items wait.</summary>
     public int PeerDegree => Waits ? Concurrency : Environment.ProcessorCount;
 
     /// <summary>The word for the runtimes that take part.</summary>

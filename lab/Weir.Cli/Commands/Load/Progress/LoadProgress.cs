@@ -3,10 +3,10 @@ using Weir.Lab.Trials;
 
 namespace Weir.Cli.Commands.Load.Progress;
 
-/// <summary>Reports the progress of a run, on the error output: nothing of it gets into the results.</summary>
+/// <summary>Reports progress on the error output. It does not affect the results.</summary>
 internal static class LoadProgress
 {
-    /// <summary>Runs something that is observed: with a bar on a terminal, with plain lines elsewhere, and with nothing when asked to be quiet.</summary>
+    /// <summary>Runs something and shows its progress: a bar on a terminal, plain lines elsewhere, and nothing if quiet output was requested.</summary>
     public static Task<TrialReport> RunAsync(CliHost host, bool quiet, Func<ITrialObserver, Task<TrialReport>> run)
     {
         if (quiet)

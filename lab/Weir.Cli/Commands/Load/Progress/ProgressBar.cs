@@ -4,7 +4,7 @@ using Weir.Lab.Trials;
 
 namespace Weir.Cli.Commands.Load.Progress;
 
-/// <summary>A progress bar that is drawn between windows, and within one only when it goes on for long: drawing takes processor time.</summary>
+/// <summary>A progress bar. It is drawn between windows, and within a window only if that takes long, because drawing uses processor time.</summary>
 internal sealed class ProgressBar : ITrialObserver, IDisposable
 {
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(2);
@@ -24,7 +24,7 @@ internal sealed class ProgressBar : ITrialObserver, IDisposable
         _timer = new Timer(static bar => ((ProgressBar)bar!).Within(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
     }
 
-    /// <summary>Runs something, with a bar that is gone at the end.</summary>
+    /// <summary>Runs something with a bar, and removes the bar at the end.</summary>
     public static Task<TrialReport> RunAsync(TextWriter output, Func<ITrialObserver, Task<TrialReport>> run) =>
         Consoles.Create(output, isTerminal: true).Progress()
             .AutoRefresh(false)

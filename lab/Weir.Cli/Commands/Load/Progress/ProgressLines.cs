@@ -3,7 +3,7 @@ using Weir.Lab.Trials;
 
 namespace Weir.Cli.Commands.Load.Progress;
 
-/// <summary>One line a round, and one now and then while a window goes on and on.</summary>
+/// <summary>One line for each round, and one from time to time during a long window.</summary>
 internal sealed class ProgressLines : ITrialObserver, IDisposable
 {
     private readonly Lock _lock = new();

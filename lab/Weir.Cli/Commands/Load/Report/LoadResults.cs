@@ -8,11 +8,11 @@ using Weir.Lab.Trials;
 
 namespace Weir.Cli.Commands.Load.Report;
 
-/// <summary>Makes what was measured a result as all measuring commands have it. All that is written is made of it.</summary>
+/// <summary>Converts the measurements to a result in the format of all measuring commands. All output is generated from it.</summary>
 internal static class LoadResults
 {
     /// <summary>The result: a round for each window, and each arm compared with the first, which is direct unless it was left out.</summary>
-    /// <param name="settings">How it was run.</param>
+    /// <param name="settings">The settings of the run.</param>
     /// <param name="work">What was done for each item.</param>
     /// <param name="arms">What was measured.</param>
     /// <param name="trials">The windows of each.</param>
@@ -47,7 +47,7 @@ internal static class LoadResults
         Decisions = arm.Decisions(),
     };
 
-    // Every pass that was completed came to the checksum, or there is no result.
+    // Every completed pass had the right checksum; otherwise, there is no result.
     private static RoundRecord Round(Window window, long checksum, int arms, int index) => new RoundRecord
     {
         Order = ((window.Round - 1) * arms) + Array.IndexOf(TrialOrder.Of(arms, window.Round - 1), index) + 1,

@@ -6,7 +6,7 @@ using Weir.Lab.Suites.Peers;
 
 namespace Weir.Cli.Commands.Load.Report;
 
-/// <summary>What the rounds of one arm come to, in the figures of this command.</summary>
+/// <summary>The summary of the rounds of one arm, in the figures of this command.</summary>
 internal sealed class LoadRow
 {
     private const long Million = 1_000_000;
@@ -17,7 +17,7 @@ internal sealed class LoadRow
         Choice = choice;
         IsPartial = arm.Rounds.Count < settings.Trials || arm.Rounds.Any(static r => r.Partial);
 
-        // A round that was cut short counts only when there is nothing better, and then for what was done in it.
+        // A round that was cut short counts only if there is no complete one, and then with the work that it did.
         Counted = arm.IsMeasured ? arm.Counted : arm.Rounds;
         Items = Counted.Sum(static r => r.Operations);
         Processed = arm.IsMeasured ? settings.Count : Items;
@@ -33,10 +33,10 @@ internal sealed class LoadRow
     /// <summary>Whether the run was stopped before the arm had all its rounds.</summary>
     public bool IsPartial { get; }
 
-    /// <summary>The rounds that the figures are made of, from the first on.</summary>
+    /// <summary>The rounds that the figures are computed from, from the first on.</summary>
     public IReadOnlyList<RoundRecord> Counted { get; }
 
-    /// <summary>Whether there is anything to say; not so when the run was stopped before.</summary>
+    /// <summary>Whether there are figures. There are none if the run was stopped before.</summary>
     public bool IsMeasured => Counted.Count > 0;
 
     /// <summary>How many items they have.</summary>
@@ -48,7 +48,7 @@ internal sealed class LoadRow
     /// <summary>Items per second.</summary>
     public Spread Rate => Spread.Of(Counted.Select(static r => r.Rate));
 
-    /// <summary>Nanoseconds of an item by the clock on the wall.</summary>
+    /// <summary>Wall-clock nanoseconds for each item.</summary>
     public double Nanoseconds => Spread.Of(Counted.Select(NanosecondsOf)).Median;
 
     /// <summary>Seconds that a pass takes.</summary>
@@ -104,13 +104,13 @@ internal sealed class LoadRow
     /// <summary>The sum of a count over the rounds.</summary>
     public long Total(Func<RoundRecord, long?> count) => Counted.Sum(r => count(r) ?? 0);
 
-    /// <summary>How much of a figure falls to a million items.</summary>
+    /// <summary>A figure for each million items.</summary>
     public double PerMillion(Func<RoundRecord, double?> figure) => Counted.Sum(r => figure(r) ?? 0) * Million / Math.Max(Items, 1);
 
-    /// <summary>The median over the rounds that two arms have in common; each arm has them from the first on.</summary>
+    /// <summary>The median over the rounds that both arms have; each arm has its rounds from the first on.</summary>
     /// <param name="arm">The one.</param>
     /// <param name="against">The other; <see langword="null"/> when it did not take part.</param>
-    /// <param name="compare">Compares two rounds that saw the same machine.</param>
+    /// <param name="compare">Compares two rounds that ran under the same conditions.</param>
     internal static double? OfPairs(ArmRecord arm, ArmRecord? against, Func<RoundRecord, RoundRecord, double> compare)
     {
         static IEnumerable<RoundRecord> Rounds(ArmRecord arm) => arm.IsMeasured ? arm.Counted : arm.Rounds;

@@ -8,7 +8,7 @@ using Weir.Lab.Trials;
 namespace Weir.Cli.Commands.Load.Watch;
 
 /// <summary>
-/// Shows what the arms are doing while they do it: a table that lives on a terminal, or a line a second elsewhere. All of it goes to the error output.
+/// Shows what the arms are doing: a live table on a terminal, or one line for each second elsewhere. It is written to the error output.
 /// </summary>
 internal sealed class LoadWatch : ITrialObserver, IDisposable
 {

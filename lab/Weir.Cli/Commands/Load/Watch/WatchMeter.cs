@@ -4,10 +4,10 @@ using Weir.Lab.Latency;
 
 namespace Weir.Cli.Commands.Load.Watch;
 
-/// <summary>What the items of one arm are doing: counted around the work itself, so for runtimes and peers alike.</summary>
+/// <summary>Counts the items of one arm around the work itself, in the same way for runtimes and peers.</summary>
 internal sealed class WatchMeter
 {
-    // Threads that meet in one stripe only wait for each other's cache line.
+    // Threads that share a stripe only contend for its cache line.
     private const int Stripes = 8;
     private const int Pad = 16;
 
@@ -21,7 +21,7 @@ internal sealed class WatchMeter
 
     public long Errors => Sum(_errors);
 
-    /// <summary>Items inside their work. Ended ones are read first, so it is never too low by those that end meanwhile.</summary>
+    /// <summary>Items that are running. The ended items are read first, so items that end meanwhile never make it too low.</summary>
     public long InFlight
     {
         get

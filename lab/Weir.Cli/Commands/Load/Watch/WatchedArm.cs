@@ -3,7 +3,7 @@ using Weir.Lab.Trials;
 
 namespace Weir.Cli.Commands.Load.Watch;
 
-/// <summary>One row of the view: what is known of an arm, and what it did since the last look.</summary>
+/// <summary>One row of the view: an arm, and what it did since the last reading.</summary>
 internal sealed class WatchedArm(string name, int limit, WatchMeter meter)
 {
     private long _endedBefore;
@@ -18,7 +18,7 @@ internal sealed class WatchedArm(string name, int limit, WatchMeter meter)
 
     public bool IsRunning { get; private set; }
 
-    /// <summary>The last look, or null when there was none.</summary>
+    /// <summary>The last reading, or null if there was none.</summary>
     public WatchReading? Reading { get; private set; }
 
     public void Begin(TrialStep step)

@@ -4,7 +4,7 @@ using Weir.Lab.Workloads;
 namespace Weir.Cli.Commands.Load.Work;
 
 /// <summary>The work that is done for each item, and what its result must be.</summary>
-/// <param name="Processor">Does the work. It is a field and not a method, so that all arms call the very same delegate.</param>
+/// <param name="Processor">Does the work. It is a field and not a method, so that all arms call the same delegate.</param>
 /// <param name="Expect">The result that an item must have, found without doing the work. It is not negative, but for <see cref="Failed"/>.</param>
 /// <param name="Description">What is done, for the report.</param>
 internal sealed record LoadWork(Func<int, CancellationToken, ValueTask<int>> Processor, Func<int, int> Expect, string Description)
@@ -12,7 +12,7 @@ internal sealed record LoadWork(Func<int, CancellationToken, ValueTask<int>> Pro
     /// <summary>The result that stands for a failure.</summary>
     public const int Failed = int.MinValue;
 
-    /// <summary>The same, but a share of the items fail when their work is done: always the same ones.</summary>
+    /// <summary>The same work, but a share of the items fail at the end. The same items fail every time.</summary>
     public LoadWork Failing(double rate)
     {
         (Func<int, CancellationToken, ValueTask<int>> processor, Func<int, int> expect) = (Processor, Expect);
