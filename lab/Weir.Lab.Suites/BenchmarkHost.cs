@@ -6,10 +6,10 @@ using Weir.Lab.Work;
 
 namespace Weir.Lab.Suites;
 
-/// <summary>Runs the suites from any program.</summary>
+/// <summary>Runs the suites from a program.</summary>
 public static class BenchmarkHost
 {
-    /// <summary>Runs the benchmarks that the arguments choose, with a configuration of one's own.</summary>
+    /// <summary>Runs the benchmarks that the arguments select, with a custom configuration.</summary>
     /// <param name="arguments">BenchmarkDotNet's own arguments, and <c>--workers</c>.</param>
     /// <param name="config">Loggers, exporters and what else is used; <see langword="null"/> for BenchmarkDotNet's defaults.</param>
     /// <param name="done">Gets the summaries, one for each class.</param>
@@ -31,7 +31,7 @@ public static class BenchmarkHost
             done(summaries);
             if (summaries.Count == 0 && !arguments.Any(IsQuestion))
             {
-                // BenchmarkDotNet has said why, to its logger: an argument or a filter of which it can make nothing.
+                // BenchmarkDotNet has logged the reason: an argument or a filter that it does not understand.
                 return 1;
             }
 

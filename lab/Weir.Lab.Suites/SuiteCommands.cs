@@ -6,7 +6,7 @@ using Weir.Lab.Suites.Young;
 
 namespace Weir.Lab.Suites;
 
-/// <summary>The commands that measure Weir itself, for a program that has others beside them.</summary>
+/// <summary>The commands that measure Weir itself, for a program that also has other commands.</summary>
 public static class SuiteCommands
 {
     /// <summary>Makes the commands.</summary>
@@ -40,8 +40,8 @@ public static class SuiteCommands
     ];
 
     /// <summary>
-    /// Answers a process that <c>young</c> started for one measurement. To be asked first of all in the program's entry point: what has
-    /// been compiled before is not measured.
+    /// Answers a process that <c>young</c> started for one measurement. Call it first in the program's entry point: the compilation of code that has run before
+    /// is not measured.
     /// </summary>
     /// <param name="arguments">The program's arguments.</param>
     /// <returns>The exit code to end with; <see langword="null"/> for any other process.</returns>

@@ -24,7 +24,7 @@ internal static class BenchmarkBinder
         ParameterInfo[] declared = method.GetParameters();
         if (method.ReturnType.IsByRef || method.ReturnType.IsByRefLike || declared.Any(static p => p.ParameterType.IsByRef || p.ParameterType.IsByRefLike))
         {
-            // Such a call cannot be put into a delegate of the usual shapes; none of them is asynchronous, so BenchmarkDotNet's own does as well.
+            // Such a call does not fit a delegate of the usual shapes. None of them is asynchronous, so BenchmarkDotNet's own delegate is good enough.
             Action<long> call = parameters.WorkloadActionNoUnroll;
             return Operation.Of(() => call(1));
         }
@@ -71,7 +71,7 @@ internal static class BenchmarkBinder
     {
         if (declared.Length == 0)
         {
-            // Straight at the method: through anything else the method would be inlined there, and the disassembler would not find it.
+            // Bound directly to the method: otherwise, the method would be inlined, and the disassembler would not find it.
             return method.IsStatic ? method.CreateDelegate(delegateType) : method.CreateDelegate(delegateType, instance);
         }
 

@@ -2,7 +2,7 @@ using Weir.Lab.Workers;
 
 namespace Weir.Lab.Benchmarks;
 
-/// <summary>What a benchmark may ask and tell the lab while it runs under workers.</summary>
+/// <summary>The lab's interface for a benchmark that runs with workers.</summary>
 public static class LabContext
 {
     /// <summary>

@@ -21,7 +21,7 @@ public sealed class WorkersEngineFactory : IEngineFactory
         return new EngineFactory().CreateReadyToRun(engineParameters);
     }
 
-    // Better than the figures of one worker under the name of many.
+    // Otherwise, the figures of one worker would be shown as those of many.
     private static void ThrowIfForgotten(EngineParameters parameters)
     {
         if (parameters.WorkloadActionUnroll?.Target?.GetType().BaseType is Type type

@@ -9,7 +9,7 @@ using Weir.Lab.Benchmarks.Settings;
 
 namespace Weir.Lab.Benchmarks.Expansion;
 
-/// <summary>Turns each case into one for each number of workers, at the one place where BenchmarkDotNet asks for the list of cases it will run.</summary>
+/// <summary>Expands each case into one for each number of workers, at the only place where BenchmarkDotNet asks for the list of cases to run.</summary>
 /// <remarks>There is one instance: BenchmarkDotNet wants the cases of a summary to have the same orderer.</remarks>
 internal sealed class WorkersOrderer : IOrderer
 {

@@ -6,7 +6,7 @@ using Weir.Lab.Benchmarks.Settings;
 namespace Weir.Lab.Benchmarks.Net10;
 
 /// <summary>
-/// Runs nothing more once the run was asked to stop, so that BenchmarkDotNet, which knows no stopping, comes to its summary of what was measured until then.
+/// Runs nothing more after the run was asked to stop, so that BenchmarkDotNet, which cannot be stopped, summarizes what was measured until then.
 /// </summary>
 internal sealed class StoppableExecutor(IExecutor executor) : IExecutor
 {

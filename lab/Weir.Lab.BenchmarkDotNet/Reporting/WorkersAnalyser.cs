@@ -12,7 +12,7 @@ namespace Weir.Lab.Benchmarks.Reporting;
 /// <summary>Says what the figures of the workers mean: how a benchmark scales, and what disturbed it.</summary>
 internal sealed class WorkersAnalyser : AnalyserBase
 {
-    // Workers that starve one another show nothing in the throughput.
+    // The throughput does not show that workers starve each other.
     private const double Unfair = 0.5;
 
     public static readonly WorkersAnalyser Instance = new();

@@ -4,7 +4,7 @@ using Weir.Lab.Workers;
 
 namespace Weir.Lab.Benchmarks.Results;
 
-/// <summary>What BenchmarkDotNet has no place for: the figures of the workers of one case.</summary>
+/// <summary>The figures of the workers of one case, for which BenchmarkDotNet has no place.</summary>
 public sealed record WorkersResult
 {
     /// <summary>How many workers ran.</summary>
@@ -31,7 +31,7 @@ public sealed record WorkersResult
     /// <summary>How many processors there are.</summary>
     public required int ProcessorCount { get; init; }
 
-    /// <summary>How evenly the workers got on.</summary>
+    /// <summary>How evenly the work was spread over the workers.</summary>
     public required Fairness Fairness { get; init; }
 
     /// <summary>How much was under way at once.</summary>

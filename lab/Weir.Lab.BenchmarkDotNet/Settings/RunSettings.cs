@@ -2,7 +2,7 @@ using BenchmarkDotNet.Order;
 
 namespace Weir.Lab.Benchmarks.Settings;
 
-/// <summary>What was given for all benchmarks of a run, and what stands in attributes gives way to.</summary>
+/// <summary>The settings for all benchmarks of a run. They take precedence over attributes.</summary>
 /// <param name="Workers">Numbers of workers; <see langword="null"/> for those of the attributes.</param>
 /// <param name="Inner">Puts the cases in order; <see langword="null"/> for BenchmarkDotNet's own order.</param>
 /// <param name="StandIn">The moniker that stands for .NET 10 on the command line; <see langword="null"/> when it was not asked for.</param>
@@ -11,7 +11,7 @@ internal sealed record RunSettings(IReadOnlyList<int>? Workers, IOrderer? Inner,
 {
     public static readonly RunSettings None = new(null, null, null);
 
-    // BenchmarkDotNet unites the configurations of attributes over that of the caller, so nothing else would outlast them.
+    // BenchmarkDotNet applies the configurations of attributes after that of the caller, so nothing else would override them.
     private static volatile RunSettings Now = None;
 
     /// <summary>What holds now. Runs in one process follow one another: BenchmarkDotNet allows no others.</summary>

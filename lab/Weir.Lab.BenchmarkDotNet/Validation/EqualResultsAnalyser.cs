@@ -5,7 +5,7 @@ using Weir.Lab.Benchmarks.Reporting;
 
 namespace Weir.Lab.Benchmarks.Validation;
 
-/// <summary>Warns when benchmarks that are compared with a baseline return something else than it: then they probably do other work.</summary>
+/// <summary>Warns when a benchmark returns something else than its baseline: then it probably does different work.</summary>
 internal sealed class EqualResultsAnalyser : AnalyserBase
 {
     public static readonly EqualResultsAnalyser Instance = new();

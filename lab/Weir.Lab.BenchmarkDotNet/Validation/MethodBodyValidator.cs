@@ -5,7 +5,7 @@ using BenchmarkDotNet.Validators;
 
 namespace Weir.Lab.Benchmarks.Validation;
 
-/// <summary>Looks into the bodies of benchmarks for what makes figures wrong: delays shorter than the timer's step, and results that nobody takes.</summary>
+/// <summary>Checks the bodies of benchmarks for mistakes that make figures wrong: delays shorter than the timer's resolution, and unused results.</summary>
 internal sealed class MethodBodyValidator : IValidator
 {
     // Timers go in steps of 4 to 15.6 ms: below that, a benchmark measures the step.

@@ -11,7 +11,8 @@ internal sealed class AutoArms : IAsyncDisposable
     public const string Cold = "auto, first call";
 
     /// <summary>
-    /// The concurrent runtime with as many items in flight as the auto runtime may have at the most. Nobody's default, so that it is shown and not judged by.
+    /// The concurrent runtime with as many items in flight as the auto runtime may have at the most. It is nobody's default, so it is shown but not part of the
+    /// verdict.
     /// </summary>
     public const string Wide = "concurrent, wide";
 

@@ -45,7 +45,7 @@ internal sealed record AutoWork(string Name, string Text, string Row, TimeSpan G
     /// <summary>The items of a call.</summary>
     public int[] Items { get; } = [.. Enumerable.Range(0, Count)];
 
-    /// <summary>Whether so many items wait that the direct runtime is not worth its minutes.</summary>
+    /// <summary>Whether so many items wait that measuring the direct runtime would take minutes.</summary>
     public bool Waits => BuiltIns.Find(Row)!.Waits;
 
     /// <summary>The work of an item.</summary>

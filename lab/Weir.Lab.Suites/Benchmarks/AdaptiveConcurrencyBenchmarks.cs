@@ -5,7 +5,7 @@ using Weir.Lab.Suites.Workloads;
 
 namespace Weir.Lab.Suites;
 
-/// <summary>500 items at a server with a number of slots that the adaptive limit has to find, against limits that know it.</summary>
+/// <summary>500 items at a server with a number of slots that the adaptive limit has to find, compared with limits that know it.</summary>
 [MinIterationCount(3)]
 [MaxIterationCount(8)]
 [MinWarmupCount(1)]

@@ -5,7 +5,7 @@ using Weir.Lab.Suites.Workloads;
 
 namespace Weir.Lab.Suites;
 
-/// <summary>What measuring each call costs, where it cannot hide: items that complete at once, or suspend once, under a limit that cannot move.</summary>
+/// <summary>The cost of measuring each call, where it is visible: items that complete at once, or suspend once, under a limit that cannot change.</summary>
 [SuiteInfo(
     310,
     "Adaptive concurrency, what it costs",

@@ -7,7 +7,7 @@ using Weir.Lab.Work;
 
 namespace Weir.Lab.Suites;
 
-/// <summary>Items that keep a core busy, on all cores: how well the work is dealt out.</summary>
+/// <summary>Items that keep a core busy, on all cores: how well the work is distributed.</summary>
 [SuiteInfo(20, "CPU-bound items, one worker a core", "Never slower than Parallel.For.")]
 public class CoreCpuBoundBenchmarks : ItemSuite
 {
@@ -67,7 +67,7 @@ public class CoreCpuBoundBenchmarks : ItemSuite
         Array.Fill(iterations, SpinSpeed.PerMicrosecond * (Work == Grain.OneMicrosecond ? 1 : 10));
         if (Work == Grain.HeavyTail)
         {
-            // The same places in each process, but not evenly spread: chance decides where the long ones meet.
+            // The same positions in each process, but not evenly spread: the long items meet at random.
             int[] places = [.. Enumerable.Range(0, N)];
             new Random(20_250).Shuffle(places);
             foreach (int place in places.Take((N + 99) / 100))

@@ -47,7 +47,7 @@ public class CoreEarlyExitBenchmarks : ItemSuite
 
     private protected override ItemCall MakeCall() => RestStuck ? ItemCalls.StuckAfter(N) : ItemCalls.Light;
 
-    // How far an arm reads ahead is its own affair; what is equal is what the consumer gets.
+    // Arms may read ahead by different amounts; only the consumer's results are equal.
     private protected override long? ExpectedCalls(string category) => null;
 
     private async Task<int> TakeAsync(IAsyncEnumerable<int> stream)

@@ -6,7 +6,7 @@ using Weir.Lab.Suites.Workloads;
 
 namespace Weir.Lab.Suites;
 
-/// <summary>What a request does that asks several services at once: few items, all of which suspend, and a limit above their number.</summary>
+/// <summary>A request that calls several services at once: few items, all of which suspend, and a limit above their number.</summary>
 [SuiteInfo(
     35,
     "A request's fan-out: few items that all suspend, limit 100",

@@ -7,7 +7,7 @@ using Weir.Runtimes;
 
 namespace Weir.Lab.Suites;
 
-/// <summary>Items with keys, of which those of one key run one at a time and in order: what the lanes cost.</summary>
+/// <summary>Items with keys. Those of one key run one at a time and in order: the cost of the lanes.</summary>
 [SuiteInfo(
     75,
     "Keyed lanes, 2,000 items, limit 8",

@@ -4,7 +4,7 @@ using Weir.Lab.Work;
 
 namespace Weir.Lab.Suites;
 
-/// <summary>Methods as somebody may have them who has never heard of the lab: with a lock, asynchronous, printing, allocating, throwing and hanging.</summary>
+/// <summary>Methods of a typical user: with a lock, asynchronous, printing, allocating, throwing and hanging.</summary>
 [MemoryDiagnoser]
 public class UsersBenchmarks
 {
@@ -55,11 +55,11 @@ public class UsersBenchmarks
     [Benchmark]
     public byte[] Allocate() => new byte[BytesOfAllocate - (3 * sizeof(long))];
 
-    /// <summary>Throws, after a thousand calls. No benchmark, because none comes to a result.</summary>
+    /// <summary>Throws after a thousand calls. It is not a benchmark, because it would have no result.</summary>
     /// <returns>The number of calls.</returns>
     /// <exception cref="InvalidOperationException">There were a thousand calls.</exception>
     public long Throw() => ++_counter > CallsUntilItThrows ? throw new InvalidOperationException("The queue is empty.") : _counter;
 
-    /// <summary>Never returns. No benchmark, because that would not end.</summary>
+    /// <summary>Never returns. It is not a benchmark, because it would not end.</summary>
     public void Hang() => Thread.Sleep(Timeout.Infinite);
 }

@@ -3,7 +3,7 @@ using Weir.Lab.Workers;
 
 namespace Weir.Lab.Suites;
 
-/// <summary>A class as somebody may write it for the lab: with a parameter, set-up and a check of the result; and a benchmark of the same code.</summary>
+/// <summary>A typical workload class of a user: with a parameter, set-up and a check of the result; and a benchmark of the same code.</summary>
 [MemoryDiagnoser]
 public class UsersLookupBenchmarks : IWorkload
 {

@@ -1,9 +1,8 @@
 namespace Weir.Lab.Suites.Checking;
 
-/// <summary>Some work that is waited for only so long, because it may stand still for ever: then it is left to itself.</summary>
+/// <summary>Work with a time limit, because it may hang. After the limit, it is abandoned.</summary>
 /// <remarks>
-/// Everything that the waiting costs is made before the work begins and taken back after it has ended, so that a measurement inside sees nothing
-/// of it but one timer that is not due.
+/// Everything for the wait is allocated before the work begins and released after it has ended, so that a measurement inside sees only a timer that is not due.
 /// </remarks>
 /// <typeparam name="T">What the work gives.</typeparam>
 internal sealed class Attempt<T>
@@ -15,7 +14,7 @@ internal sealed class Attempt<T>
     public Attempt(TimeSpan patience, TimeProvider clock) => _watchdog = clock.CreateTimer(
         static attempt => ((Attempt<T>)attempt!)._outcome.TrySetResult(null), this, patience, Timeout.InfiniteTimeSpan);
 
-    /// <summary>What the work gave; <see langword="null"/> when it was given up.</summary>
+    /// <summary>The result of the work; <see langword="null"/> if it was abandoned.</summary>
     public Task<T?> Outcome => _outcome.Task;
 
     /// <summary>The work is done.</summary>

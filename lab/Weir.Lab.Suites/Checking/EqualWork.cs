@@ -3,7 +3,7 @@ namespace Weir.Lab.Suites.Checking;
 /// <summary>Runs each arm of a suite once and throws unless all arms of a category called the delegate equally often and gave equal results.</summary>
 internal static class EqualWork
 {
-    /// <summary>How often an arm is tried that does not complete.</summary>
+    /// <summary>How often an arm that does not complete is tried.</summary>
     private const int Attempts = 3;
 
     /// <param name="suite">The suite, its parameters set and its delegates counting into <paramref name="counter"/>.</param>

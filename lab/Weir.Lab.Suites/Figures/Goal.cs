@@ -21,7 +21,7 @@ internal sealed class Goal
     /// <summary>The arms that the goal speaks of: it is one for the category that has them.</summary>
     public IReadOnlyList<string> Arms { get; }
 
-    /// <summary>What is asked, in words.</summary>
+    /// <summary>The goal in words.</summary>
     public string Text { get; }
 
     /// <summary>At most this share of another arm's time.</summary>
@@ -109,7 +109,7 @@ internal sealed class Goal
 
     private static double[] Times(ArmResult arm) => [.. arm.Samples.Select(static sample => sample.Nanoseconds)];
 
-    // A miss that is smaller than the error of the median is said to be one.
+    // A miss within the error of the median is reported as such.
     private string Verdict(MedianInterval value, double limit) =>
         value.Median <= limit ? "met"
         : value.Low > limit || value.Level <= 0 ? Invariant($"**missed by {(value.Median / limit) - 1:0.# %}**")

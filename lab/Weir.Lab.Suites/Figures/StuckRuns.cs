@@ -2,7 +2,7 @@ using static System.FormattableString;
 
 namespace Weir.Lab.Suites.Figures;
 
-/// <summary>Runs of an arm that were given up.</summary>
+/// <summary>Runs of an arm that were abandoned.</summary>
 /// <param name="Count">How many, the warm-up's included.</param>
 /// <param name="Patience">After what time.</param>
 /// <param name="Rounds">How many rounds the arm was to take part in.</param>

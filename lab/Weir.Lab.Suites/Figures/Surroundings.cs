@@ -3,7 +3,7 @@ using static System.FormattableString;
 
 namespace Weir.Lab.Suites.Figures;
 
-/// <summary>Where and of what something was measured: without it a number cannot be compared with another.</summary>
+/// <summary>Where and at which commit something was measured: without it, numbers cannot be compared.</summary>
 internal static class Surroundings
 {
     private const string Unknown = "unknown";
@@ -15,7 +15,7 @@ internal static class Surroundings
     /// <summary>Processor, cores, system, runtime and garbage collector, and the runtime's settings that change results.</summary>
     public static string Machine() => TheMachine.Value;
 
-    /// <summary>What a page says of where its figures come from.</summary>
+    /// <summary>The text about the origin of a page's figures.</summary>
     /// <param name="commit">The commit.</param>
     /// <param name="settings">What else was measured of the machine; empty for nothing.</param>
     /// <param name="noiseBefore">How much the canary varied before, as a share.</param>

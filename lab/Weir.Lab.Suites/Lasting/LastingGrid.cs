@@ -13,12 +13,12 @@ namespace Weir.Lab.Suites.Lasting;
 /// <summary>Weir's time as a share of in-box's, for blocks of which some calls last: by share, length and kind of these calls, workers and block.</summary>
 internal sealed class LastingGrid : IDisposable
 {
-    /// <summary>More than this is slower: what a cell differs by from run to run is some percent.</summary>
+    /// <summary>A greater ratio counts as slower: a cell varies by a few percent from run to run.</summary>
     private const double Slower = 1.05;
 
     private const int Rounds = 3;
 
-    /// <summary>Once more for a cell that seems to be slower, because few calls of milliseconds make a run.</summary>
+    /// <summary>A cell that seems slower is measured again, because a run has only a few calls of milliseconds.</summary>
     private const int MoreRounds = 6;
 
     /// <summary>For the blocks after the first: what they have of their own does not depend on it.</summary>
@@ -35,7 +35,7 @@ internal sealed class LastingGrid : IDisposable
     /// <summary>Measures all cells and gives the table.</summary>
     public async Task<string> MeasureAsync()
     {
-        // Else what is measured with sleeping calls is how fast the pool adds threads, for both.
+        // Otherwise, sleeping calls would measure how fast the pool adds threads, for both.
         ThreadPool.GetMinThreads(out int threads, out int ports);
         ThreadPool.SetMinThreads(Math.Max(threads, Workers[^1] + 4), ports);
         try

@@ -4,7 +4,7 @@ namespace Weir.Lab.Suites.Page;
 internal static class PageFile
 {
     /// <summary>
-    /// Why the page cannot be written, as a sentence; <see langword="null"/> when it can, or when none is wanted. Asked before minutes of measuring, not
+    /// Why the page cannot be written, as a sentence; <see langword="null"/> if it can, or if none was requested. Checked before minutes of measuring, not
     /// after.
     /// </summary>
     public static string? FindProblem(FileInfo? page)

@@ -26,7 +26,7 @@ internal static class AwaitLoop
         }
     }
 
-    /// <summary>The same for whoever wants to stop it between two items.</summary>
+    /// <summary>The same, with cancellation between two items.</summary>
     public static async Task<int[]> StoppableAsync(int[] source, ItemCall call, CancellationToken token)
     {
         int[] results = new int[source.Length];

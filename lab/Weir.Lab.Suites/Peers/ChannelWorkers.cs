@@ -47,7 +47,7 @@ internal static class ChannelWorkers
             }
             catch (Exception exception)
             {
-                // Or the writer would wait for ever for a worker that is gone.
+                // Otherwise, the writer would wait forever for a worker that has ended.
                 channel.Writer.TryComplete(exception);
                 throw;
             }
@@ -138,7 +138,7 @@ internal static class ChannelWorkers
             }
             catch
             {
-                // Or the writer would wait for room for ever.
+                // Otherwise, the writer would wait for room forever.
                 await stop.CancelAsync();
                 throw;
             }

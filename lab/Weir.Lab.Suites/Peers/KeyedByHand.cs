@@ -2,10 +2,12 @@ using System.Threading.Channels;
 
 namespace Weir.Lab.Suites.Peers;
 
-/// <summary>Items of a key one at a time and in order, at most so many items at once: the two ways one writes it by hand.</summary>
+/// <summary>Items of a key one at a time and in order, with a limit on all items: the two usual hand-written ways.</summary>
 internal static class KeyedByHand
 {
-    /// <summary>A semaphore for each key, and one for all. The semaphores let in who came first, so starting the items in order keeps them in order.</summary>
+    /// <summary>
+    /// A semaphore for each key, and one for all. The semaphores are first-in, first-out, so starting the items in order keeps them in order.
+    /// </summary>
     public static async Task<int[]> SemaphorePerKeyAsync(int[] source, int limit, Func<int, int> keyOf, ItemCall call)
     {
         int[] results = new int[source.Length];

@@ -1,6 +1,6 @@
 namespace Weir.Lab.Suites.Peers;
 
-/// <summary>A row of the catalogue of peers: what one would write without Weir's operators, over the items of an array.</summary>
+/// <summary>A row of the catalogue of peers: the usual code without Weir's operators, over the items of an array.</summary>
 /// <param name="Name">The name in reports.</param>
 /// <param name="RunAsync">Runs the items, at most so many at once, and gives their results in input order. The token stops it.</param>
 internal sealed record Peer(string Name, Func<int[], int, ItemCall, CancellationToken, Task<int[]>> RunAsync)

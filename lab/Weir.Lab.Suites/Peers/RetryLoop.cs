@@ -1,6 +1,6 @@
 namespace Weir.Lab.Suites.Peers;
 
-/// <summary>Retries as one writes them by hand: a loop around the call, with a delay that doubles from 1 ms.</summary>
+/// <summary>Hand-written retries: a loop around the call, with a delay that doubles from 1 ms.</summary>
 internal static class RetryLoop
 {
     public static ItemCall Around(ItemCall call, int retries) => async (item, token) =>

@@ -11,14 +11,14 @@ internal sealed class SampledArm(Sampler sampler, Suite suite, Arm arm)
     private const int FewestSamples = 3;
     private const int WarmRuns = 60;
 
-    // Whether the window is given up or stopped is looked at so often, and not after each run.
+    // How often to check whether the window was abandoned or stopped, instead of after each run.
     private const int BatchesOfSample = 64;
 
     private static readonly TimeSpan SampleTime = TimeSpan.FromMilliseconds(40);
     private static readonly TimeSpan ShortestWarmUp = TimeSpan.FromMilliseconds(300);
     private static readonly TimeSpan LongestWarmUp = TimeSpan.FromSeconds(1);
 
-    // Code that was compiled a moment ago keeps one speed for half a second or so, and only then gets its last one.
+    // Newly compiled code keeps its speed for about half a second before it reaches the final one.
     private static readonly TimeSpan ShortestFirstWarmUp = TimeSpan.FromSeconds(1.2);
     private static readonly TimeSpan LongestFirstWarmUp = TimeSpan.FromSeconds(2.5);
     private static readonly TimeSpan BudgetPerArm = TimeSpan.FromSeconds(6);
@@ -36,7 +36,7 @@ internal sealed class SampledArm(Sampler sampler, Suite suite, Arm arm)
 
     public ArmResult Result() => new(arm.Name, arm.IsBaseline, _samples) { Stuck = _stuck == 0 ? null : new StuckRuns(_stuck, suite.Patience, _share) };
 
-    // Until the compiler has done with the arm: enough runs, enough time, and no longer getting faster.
+    // Until the arm is fully compiled: enough runs, enough time, and no longer getting faster.
     public override async Task<bool> PrepareAsync(CancellationToken cancellationToken)
     {
         WarmUp warmUp = new()
@@ -85,7 +85,7 @@ internal sealed class SampledArm(Sampler sampler, Suite suite, Arm arm)
 
     private static int RunsOf(TimeSpan run) => Math.Max(1, (int)Math.Ceiling(SampleTime / run));
 
-    // Nothing when it was given up: then it is left to itself.
+    // Nothing if it was abandoned.
     private async Task<WindowOutcome?> WindowAsync(int round, CancellationToken cancellationToken)
     {
         WindowPlan plan = WindowPlan.OfOne(round, Math.Max(1, _runs / BatchesOfSample), new WholeOperations { Each = _runs }) with

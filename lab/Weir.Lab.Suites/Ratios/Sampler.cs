@@ -7,14 +7,14 @@ namespace Weir.Lab.Suites.Ratios;
 
 /// <summary>Measures the arms of a case interleaved, round by round, in one process.</summary>
 /// <remarks>
-/// Arms measured one after the other differ by what the machine did meanwhile. Interleaved, in an order that changes from round to round, they
-/// share it. The runs are awaited on the pool, as an application awaits them, so that no run pays for the wake-up of a blocked thread.
+/// Arms that are measured one after the other differ because the machine changes meanwhile. Interleaved, in an order that changes from round to round, they
+/// share these changes. The runs are awaited on the pool, as an application awaits them, so that no run pays for the wake-up of a blocked thread.
 /// </remarks>
 /// <param name="rounds">How many rounds; arms that take seconds take part in fewer.</param>
 /// <param name="stuck">Told at once of a run that was given up: the arm, and after what time.</param>
 internal sealed class Sampler(int rounds, Action<Arm, TimeSpan>? stuck = null)
 {
-    /// <summary>How often an arm may stand still before it is not run any more, so that the whole ends.</summary>
+    /// <summary>How often an arm may hang before it is no longer run, so that the whole run ends.</summary>
     internal const int MostStuck = 5;
 
     /// <summary>Whether the case is the first one of its suite: its code has never run before.</summary>

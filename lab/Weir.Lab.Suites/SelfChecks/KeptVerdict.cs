@@ -2,7 +2,7 @@ using Weir.Lab.Results;
 
 namespace Weir.Lab.Suites.SelfChecks;
 
-/// <summary>What one <c>weir compare</c> came to, of its result file.</summary>
+/// <summary>The outcome of one <c>weir compare</c>, from its result file.</summary>
 /// <param name="Comparison">The comparison; <see langword="null"/> when nothing could be compared.</param>
 /// <param name="Seconds">How long the command took.</param>
 /// <param name="StartedAt">When it began.</param>

@@ -2,14 +2,14 @@ using System.Diagnostics;
 
 namespace Weir.Lab.Suites.SelfChecks;
 
-/// <summary>Times a loop with a stopwatch, as one does by hand.</summary>
+/// <summary>Times a loop with a stopwatch, as in hand-written code.</summary>
 internal static class LoopByHand
 {
     private const double MostApart = 0.10;
     private const double LeastApart = 1;
     private const int Tries = 200;
 
-    /// <summary>How far from the quartiles of a loop by hand the lab may be, as the page says it.</summary>
+    /// <summary>How far the lab may be from the quartiles of a loop by hand, as text for the page.</summary>
     public static readonly string Tolerance = FormattableString.Invariant($"{MostApart:P0} or {LeastApart:0} ns");
 
     /// <summary>The nanoseconds of one operation, try by try.</summary>

@@ -6,7 +6,7 @@ using static System.FormattableString;
 
 namespace Weir.Lab.Suites.SelfChecks;
 
-/// <summary>One stall of half a second, seen by a worker that waits for it and by users who keep coming.</summary>
+/// <summary>One stall of half a second, as seen by a worker that waits for it and by users who keep arriving.</summary>
 internal static class OmissionCheck
 {
     private const double Rate = 1_000;
@@ -31,8 +31,8 @@ internal static class OmissionCheck
                     + Invariant(
                         $"due. Generator lateness p99 {open.Rounds[0].Pacing!.LatenessP99 / 1e6:0.0} ms, late starts {open.Rounds[0].Pacing!.LateStarts}.\n");
         return new CheckSection(
-            Invariant($"a single stall of {Stall.TotalMilliseconds:0} ms in {Length.TotalSeconds:0} s of calls of {Call.TotalMilliseconds:0.0} ms shows in the ")
-                + Invariant($"p99 from the intended start, and not in the p99 of the closed loop (a factor of at least {LeastFactor:0})."),
+            Invariant($"a single stall of {Stall.TotalMilliseconds:0} ms in {Length.TotalSeconds:0} s of calls of {Call.TotalMilliseconds:0.0} ms shows in ")
+                + Invariant($"the p99 from the intended start, and not in the p99 of the closed loop (a factor of at least {LeastFactor:0})."),
             table,
             factor >= LeastFactor);
     }

@@ -3,7 +3,7 @@ using static System.FormattableString;
 
 namespace Weir.Lab.Suites.SelfChecks;
 
-/// <summary>What recording a latency costs beyond the clock that it needs anyway.</summary>
+/// <summary>The cost of recording a latency beyond that of reading the clock.</summary>
 internal static class RecordingCheck
 {
     private const double MostNanoseconds = 10;
@@ -16,7 +16,7 @@ internal static class RecordingCheck
         double clock = double.MaxValue;
         double recorded = double.MaxValue;
 
-        // In turns, and the best of many short tries: whatever disturbs a try makes it longer.
+        // In turns, and the best of many short tries: disturbances only make a try longer.
         for (int i = 0; i < Tries; i++)
         {
             clock = Math.Min(clock, NanosecondsOf(benchmark.ReadClock));

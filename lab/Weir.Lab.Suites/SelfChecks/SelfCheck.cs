@@ -1,6 +1,6 @@
 namespace Weir.Lab.Suites.SelfChecks;
 
-/// <summary>Something that the lab shows on itself.</summary>
+/// <summary>A check of the lab by itself.</summary>
 /// <param name="Name">The name by which it is asked for.</param>
 /// <param name="Title">The title of its section.</param>
 /// <param name="RunAsync">Does it.</param>

@@ -5,7 +5,7 @@ using static System.FormattableString;
 
 namespace Weir.Lab.Suites.SelfChecks;
 
-/// <summary>Short operations by the lab with one worker, by a loop with a stopwatch as one writes it by hand, and by BenchmarkDotNet.</summary>
+/// <summary>Short operations, measured by the lab with one worker, by a hand-written loop with a stopwatch, and by BenchmarkDotNet.</summary>
 internal static class SmallOperationsCheck
 {
     private static readonly TimeSpan TryLength = TimeSpan.FromMilliseconds(1);
@@ -46,8 +46,8 @@ internal static class SmallOperationsCheck
         return new CheckSection(
             Invariant($"if the lab subtracts the overhead of its loop, or need not, its rounds overlap the quartiles of a loop by hand, give or take ")
                 + Invariant($"{LoopByHand.Tolerance}."),
-            table + "\nAn empty operation cannot be told from the loop: the lab shows the time of its loop and subtracts nothing, and BenchmarkDotNet shows the "
-                + "remainder.\n",
+            table + "\nAn empty operation cannot be told from the loop: the lab shows the time of its loop and subtracts nothing, and BenchmarkDotNet shows "
+                + "the remainder.\n",
             isMet);
     }
 

@@ -7,7 +7,7 @@ using static System.FormattableString;
 namespace Weir.Lab.Suites.SelfChecks;
 
 /// <summary>
-/// Code of an assembly, measured by <c>weir run</c> as one types it, by a loop with a stopwatch as one writes it by hand, and by BenchmarkDotNet.
+/// Code of an assembly, measured by the <c>weir run</c> command, by a hand-written loop with a stopwatch, and by BenchmarkDotNet.
 /// </summary>
 /// <param name="program">The program that answers <c>run</c>.</param>
 internal sealed class UsersCheck(Assembly program)
@@ -72,8 +72,8 @@ internal sealed class UsersCheck(Assembly program)
         return new CheckSection(
             Invariant(
                 $"the median of the lab's rounds lies within the quartiles of a loop by hand, give or take {LoopByHand.Tolerance}; an allocation ")
-                    + Invariant($"of {UsersBenchmarks.BytesOfAllocate} bytes is reported to the byte; code that throws or hangs ends with exit code {InvalidCode} and a ")
-                    + Invariant($"sentence that says so."),
+                    + Invariant($"of {UsersBenchmarks.BytesOfAllocate} bytes is reported to the byte; code that throws or hangs ends with exit code ")
+                    + Invariant($"{InvalidCode} and a sentence that says so."),
             table
                 + Invariant(
                     $"\nEach is `weir run --assembly Weir.Lab.Suites.dll` with these options and `{HowMuch}`, in its own process, while nothing else is ")

@@ -8,15 +8,15 @@ using static System.FormattableString;
 namespace Weir.Lab.Suites.SelfChecks;
 
 /// <summary>
-/// How often <c>weir compare</c>, as one types it, calls the same thing twice different, and misses one that is a tenth slower, beside a busy neighbour.
+/// How often the <c>weir compare</c> command reports a difference between identical things, and misses one that is a tenth slower, beside a busy process.
 /// </summary>
 /// <param name="program">The program that answers <c>compare</c>.</param>
 /// <param name="runs">How often each of the two comparisons is made.</param>
-/// <param name="keep">Where the result of each is kept. Those that are there are not measured again, so that it can be done in parts.</param>
+/// <param name="keep">Where the results are stored. Existing results are not measured again, so that the check can be done in parts.</param>
 /// <param name="progress">Where each result is told.</param>
 internal sealed class VerdictCheck(Assembly program, int runs, DirectoryInfo keep, TextWriter progress)
 {
-    /// <summary>How often each of the two comparisons is made, unless somebody says otherwise.</summary>
+    /// <summary>The default number of runs of each of the two comparisons.</summary>
     public const int UsualRuns = 20;
 
     private const double LeastFound = 0.95;
@@ -59,8 +59,8 @@ internal sealed class VerdictCheck(Assembly program, int runs, DirectoryInfo kee
                         $"{Environment.ProcessorCount} processors busy. Pairs of processes take turns (ABBA) in rounds of 100 ms and end when the ")
             + "comparison is decided. At most three looks share an alpha of 1 %, so all looks together report a false difference in at most 1 of 100 "
             + "comparisons. Interval and test have this level ([how](../measuring.md#comparing-in-turns)). "
-            + Invariant($"No error in {same.Count} comparisons shows that fewer than {Math.Min(1, 3.0 / same.Count):P0} are wrong (95 %). A thousand simulated ")
-            + Invariant($"comparisons show the 1 of 100 (`TurnsComparisonTests`).\n");
+            + Invariant($"No error in {same.Count} comparisons shows that fewer than {Math.Min(1, 3.0 / same.Count):P0} are wrong (95 %). A thousand ")
+            + Invariant($"simulated comparisons show the 1 of 100 (`TurnsComparisonTests`).\n");
         return new CheckSection(
             Invariant($"of {slower.Count} comparisons with work that is a tenth longer, at least {found} are SLOWER; of {same.Count} comparisons of the same ")
                 + Invariant($"work, at least {equivalent} are EQUIVALENT and none is FASTER or SLOWER; no comparison takes more than {MostSeconds:0} s."),

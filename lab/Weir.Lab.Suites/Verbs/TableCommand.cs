@@ -2,7 +2,7 @@ using System.CommandLine;
 
 namespace Weir.Lab.Suites.Verbs;
 
-/// <summary>The command line of what measures several kinds of work in rounds, and writes a page.</summary>
+/// <summary>The command line of a command that measures several kinds of work in rounds, and writes a page.</summary>
 internal static class TableCommand
 {
     /// <summary>Makes the command.</summary>

@@ -4,7 +4,7 @@ using Weir.Lab.Workloads;
 
 namespace Weir.Lab.Suites.Workloads;
 
-/// <summary>One bounded block that all workers send to. Whose block it is, and how it is called, is all that its kinds differ by.</summary>
+/// <summary>One bounded block that all workers send to. The kinds differ only in the library of the block and in how it is called.</summary>
 internal abstract class BlockWorkload(int capacity) : ItemWorkload
 {
     private IDataflowBlock? _block;

@@ -17,10 +17,10 @@ internal sealed record BuiltIn(string Name, string Text, Func<BuiltInValues, Ite
     /// <summary>Whether an operation waits without its thread, so that many of them should be under way at once.</summary>
     public bool Waits { get; init; }
 
-    /// <summary>Whether it computes for a length of time, so that all processes have to share a speed.</summary>
+    /// <summary>Whether it computes for a given time, so that all processes have to share a calibration.</summary>
     public bool Computes { get; init; }
 
-    /// <summary>About how long an operation takes that has no grain; zero for one of which half a million take no time to speak of.</summary>
+    /// <summary>About how long an operation without a grain takes; zero if half a million take a negligible time.</summary>
     public TimeSpan Lasts { get; init; }
 
     /// <summary>The names of its parameters.</summary>

@@ -15,7 +15,7 @@ internal sealed class CostlySource(int count, int iterations)
         }
     }
 
-    // An iterator that never suspends is what many libraries give for data that they have already.
+    // Many libraries return an iterator that never suspends for data that they already have.
     public async IAsyncEnumerable<int> Async()
     {
         for (int item = 1; item <= count; item++)

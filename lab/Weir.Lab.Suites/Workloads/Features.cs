@@ -44,7 +44,7 @@ internal static class Features
         Metrics = new() { SampleInterval = Interval, OnMetricsSample = static _ => default },
     };
 
-    /// <summary>Everything that can stand around a call, and what watches it, together.</summary>
+    /// <summary>All policies and hooks around a call together.</summary>
     public static ParallelRunOptions All(ParallelRunOptions options) =>
         Metrics(Progress(Fallback(AttemptTimeout(PerItemTimeout(RateLimit(CircuitBreaker(Retries(options))))))));
 }

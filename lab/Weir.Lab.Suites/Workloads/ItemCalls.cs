@@ -2,7 +2,7 @@ using Weir.Lab.Work;
 
 namespace Weir.Lab.Suites.Workloads;
 
-/// <summary>What is done with an item. Every arm of a case is given the same one of these.</summary>
+/// <summary>The calls for an item. All arms of a case get the same one.</summary>
 internal static class ItemCalls
 {
     /// <summary>Completes synchronously at once: what is measured is the overhead.</summary>

@@ -10,6 +10,6 @@ internal static class VerdictWords
     /// <summary>The word of a verdict.</summary>
     public static string Of(Verdict verdict) => verdict.ToString().ToUpperInvariant();
 
-    /// <summary>The verdict that a text is the word of; <see langword="null"/> for any other text.</summary>
+    /// <summary>The verdict for a word; <see langword="null"/> for any other text.</summary>
     public static Verdict? Find(string text) => Words.TryGetValue(text, out Verdict verdict) ? verdict : null;
 }

@@ -4,7 +4,7 @@ using System.Runtime.CompilerServices;
 namespace Weir.Lab.Latency;
 
 /// <summary>Which value falls into which bucket. One nanosecond a bucket up to 1,024 ns, then 512 buckets an octave.</summary>
-/// <remarks>A value is told by the middle of its bucket, so it is off by at most half a bucket: 1/1,024 of it, which is three significant digits.</remarks>
+/// <remarks>A value is reported as the middle of its bucket, so it is off by at most half a bucket: 1/1,024 of it, which is three significant digits.</remarks>
 internal static class HistogramLayout
 {
     public const int Buckets = LinearBuckets + ((LastOctave - LinearBits) * SubBuckets);

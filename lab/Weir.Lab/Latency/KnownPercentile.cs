@@ -1,6 +1,6 @@
 namespace Weir.Lab.Latency;
 
-/// <summary>A percentile that the measurements can tell.</summary>
+/// <summary>A percentile that the data is sufficient for.</summary>
 /// <param name="Percentile">Which, from 0 to 100.</param>
 /// <param name="Nanoseconds">The latency; where <paramref name="IsBound"/> says so, an upper bound of it.</param>
 /// <param name="Beyond">How many latencies lie beyond it, at least one.</param>

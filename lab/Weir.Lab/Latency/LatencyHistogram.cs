@@ -9,8 +9,8 @@ namespace Weir.Lab.Latency;
 /// </summary>
 /// <remarks>
 /// Recording allocates nothing and takes no lock, so an instance belongs to one thread at a time; <see cref="RecordShared"/> is the slower way
-/// for many. Percentiles of several workers come from <see cref="Merge">merged</see> histograms, never from averaged percentiles. All that
-/// is written lies 128 bytes away from any other object, so that workers do not share cache lines. An instance takes 136 KiB.
+/// for many. Percentiles of several workers come from <see cref="Merge">merged</see> histograms, never from averaged percentiles. All mutable data is 128 bytes
+/// away from any other object, so that workers do not share cache lines. An instance takes 136 KiB.
 /// </remarks>
 public sealed class LatencyHistogram
 {

@@ -7,12 +7,13 @@ using Weir.Lab.Workers;
 namespace Weir.Lab.Measuring;
 
 /// <summary>
-/// Measures code in this process: how much workers do per second and at what cost, which of two things does more, and how the rate follows the number of
-/// workers.
+/// Measures code in this process: the rate of workers and its cost, which of two things is faster, and how the rate depends on the number of workers.
 /// </summary>
 /// <remarks>
-/// <para>Each method runs the set-up of a workload, warms it up until its rate is steady and its code compiled, and then measures rounds. What does not fit
-/// to be believed stands in <see cref="ResultFile.Findings"/>; an invalid measurement is a result too, with a finding that says so.</para>
+/// <para>
+/// Each method runs the set-up of a workload, warms it up until its rate is steady and its code compiled, and then measures rounds.
+/// <see cref="ResultFile.Findings"/> lists reasons to doubt the figures. An invalid measurement also returns a result, with a finding that says so.
+/// </para>
 /// <para>Run one measurement at a time: two at once disturb each other, in one process or in two. A Debug build measures Debug code.</para>
 /// </remarks>
 public static class Measure

@@ -66,7 +66,7 @@ public static class ResultWriter
         return results.Count > 0 ? HtmlPage.Write(results) : throw new ArgumentException("A page needs at least one result.", nameof(results));
     }
 
-    /// <summary>The tables as data, for forms of one's own.</summary>
+    /// <summary>The tables as data, for custom formats.</summary>
     /// <param name="result">The result.</param>
     /// <returns>Those of the arms, their cost, latencies, comparisons and fits, as far as the result has them, and at last that of the rounds.</returns>
     public static IReadOnlyList<Table> Tables(ResultFile result)

@@ -4,11 +4,11 @@ using Weir.Lab.Latency;
 
 namespace Weir.Lab.Resources;
 
-/// <summary>Work that always takes the same time on an undisturbed machine. What its time varies is what the machine does besides.</summary>
+/// <summary>Work that always takes the same time on an undisturbed machine. Variations of its time show what else the machine does.</summary>
 /// <remarks>It also shows changes of the processor's frequency and neighbours on the same hardware, for which there may be no counter.</remarks>
 internal static class Canary
 {
-    /// <summary>Above this variation somebody else was at work: alone, machines show 1 to 2 %.</summary>
+    /// <summary>Above this variation, other programs were running: idle machines show 1 to 2 %.</summary>
     public const double QuietVariation = 0.05;
 
     private const int CalibrationSteps = 200_000;

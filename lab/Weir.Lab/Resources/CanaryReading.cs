@@ -6,6 +6,6 @@ namespace Weir.Lab.Resources;
 /// <param name="Hiccups">How many pieces took more than a millisecond longer than they should.</param>
 internal readonly record struct CanaryReading(double Slowness, double Variation, int Hiccups)
 {
-    /// <summary>Whether nothing else was at work.</summary>
+    /// <summary>Whether no other program was running.</summary>
     public bool IsQuiet => Variation <= Canary.QuietVariation;
 }

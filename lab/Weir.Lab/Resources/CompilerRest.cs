@@ -2,7 +2,7 @@ using System.Runtime;
 
 namespace Weir.Lab.Resources;
 
-/// <summary>Waits until the runtime's compiler has come to rest, with the processors left to it.</summary>
+/// <summary>Waits until the runtime's compiler is idle, and leaves the processors to it.</summary>
 /// <remarks>
 /// Code that is called often is compiled again in the background, 100 ms after the last new method was called, or at once where the runtime was told so.
 /// Workers that keep all processors busy leave little to that thread: it would go on into the measured windows.

@@ -1,9 +1,9 @@
 namespace Weir.Lab.Resources;
 
-/// <summary>Collects garbage before something is measured, so that nothing pays for what was before it.</summary>
+/// <summary>Collects garbage before a measurement, so that it does not pay for earlier garbage.</summary>
 internal static class Heap
 {
-    /// <summary>Collects all that can be collected, with what finalizers let go.</summary>
+    /// <summary>Collects all garbage, including objects that finalizers release.</summary>
     public static void Collect()
     {
         GC.Collect();

@@ -3,7 +3,7 @@ using Weir.Lab.Processes;
 
 namespace Weir.Lab.Resources;
 
-/// <summary>Which state of which sources something was measured in, by git.</summary>
+/// <summary>The state of the sources that were measured, from git.</summary>
 /// <param name="Commit">The commit.</param>
 /// <param name="IsClean">Whether no file that git tracks was changed since.</param>
 internal sealed record SourceTree(string Commit, bool IsClean)
@@ -54,7 +54,7 @@ internal sealed record SourceTree(string Commit, bool IsClean)
         }
         catch (AggregateException e) when (e.InnerException is InvalidOperationException or OperationCanceledException)
         {
-            // There is no git on this machine, or none that answers: the figures are still figures.
+            // Git is missing or does not answer: the figures are valid without it.
             return null;
         }
     }

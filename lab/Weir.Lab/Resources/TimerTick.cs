@@ -2,7 +2,7 @@ using System.Diagnostics;
 
 namespace Weir.Lab.Resources;
 
-/// <summary>The step in which the platform's timers go. A shorter delay is not one: it measures the step.</summary>
+/// <summary>The resolution of the platform's timers. A shorter delay takes as long as the resolution.</summary>
 internal static class TimerTick
 {
     /// <summary>Measures what a delay of 1 ms really takes.</summary>

@@ -19,18 +19,18 @@ public sealed record Finding(FindingLevel Level, string Text, FindingKind Kind =
     /// <summary>What a run of workers remarks about itself.</summary>
     internal static Finding Of(RunRemark remark, FindingLevel level) => new(level, remark.Text) { Cause = remark.Cause };
 
-    /// <summary>What is to be said when another measurement held the machine's lock.</summary>
+    /// <summary>The finding if another measurement held the machine's lock.</summary>
     internal static IEnumerable<Finding> OtherMeasurement(MachineLock? alone) =>
         alone is null ? [new Finding(
             FindingLevel.Doubt, "Another measurement ran on this machine at the same time; each disturbed the other.", FindingKind.Machine)] : [];
 
-    /// <summary>What is to be said when the canary varied more than it does on a quiet machine.</summary>
+    /// <summary>The finding if the canary varied more than on a quiet machine.</summary>
     public static IEnumerable<Finding> Noise(double variation) => variation > Canary.QuietVariation
         ? [new Finding(FindingLevel.Doubt,
             FormattableString.Invariant($"The machine was not quiet: the canary varied by {variation * 100:0.0} % before or after."), FindingKind.Machine)]
         : [];
 
-    /// <summary>What is to be said when several comparisons share the level.</summary>
+    /// <summary>The finding if several comparisons share the level.</summary>
     public static IEnumerable<Finding> SharedAlpha(int comparisons, double alpha) => comparisons > 1
         ? [new Finding(FindingLevel.Note, FormattableString.Invariant(
             $"{comparisons} comparisons share the alpha of {alpha * 100:0.##} %; each is made at {alpha / comparisons * 100:0.###} %."))]

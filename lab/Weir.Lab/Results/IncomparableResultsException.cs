@@ -5,6 +5,6 @@ namespace Weir.Lab.Results;
 /// <param name="settings">The settings that they differ in, if it is that.</param>
 public sealed class IncomparableResultsException(string message, IReadOnlyList<string>? settings = null) : InvalidOperationException(message)
 {
-    /// <summary>The settings that they differ in and nobody allowed; empty when they do not compare for another reason.</summary>
+    /// <summary>The settings that differ without being allowed to; empty if the results are not comparable for another reason.</summary>
     public IReadOnlyList<string> Settings { get; } = settings ?? [];
 }

@@ -20,7 +20,7 @@ public sealed record LatencyFigures
     /// <summary>The longest.</summary>
     public required long MaxNs { get; init; }
 
-    /// <summary>The percentiles that the measurements can tell.</summary>
+    /// <summary>The percentiles that the data is sufficient for.</summary>
     public required IReadOnlyList<PercentileFigures> Percentiles { get; init; }
 
     /// <summary>The figures of an arm; <see langword="null"/> when it has no latencies of the kind.</summary>

@@ -24,14 +24,14 @@ internal static class RunRecords
         ];
     }
 
-    /// <summary>What has to be known about all rounds of a run.</summary>
+    /// <summary>The findings about all rounds of a run.</summary>
     public static IReadOnlyList<Finding> Findings(WorkerRun run) => run.Rounds.Count == 0 ? [] :
     [
         .. IsAlone(run) ? [] : run.SharedTroubles.Select(static t => Finding.Of(t, FindingLevel.Invalid)),
         .. run.Warnings.Select(static w => Finding.Of(w, FindingLevel.Doubt)),
     ];
 
-    /// <summary>What has to be known about the rounds of arms that do not count.</summary>
+    /// <summary>The findings about rounds of arms that do not count.</summary>
     public static IEnumerable<Finding> Problems(IEnumerable<ArmRecord> arms)
     {
         foreach (ArmRecord arm in arms)
@@ -42,7 +42,7 @@ internal static class RunRecords
                 continue;
             }
 
-            // Rounds are left out for their conditions, never for their rates; when that meets many, the conditions are not fit to measure in.
+            // Rounds are left out because of their conditions, never because of their rates. If many are left out, the conditions are unsuitable for measuring.
             bool invalid = !wrong[0].Disturbed || wrong.Length > arm.Rounds.Count * MostLeftOut;
             yield return new Finding(
                 invalid ? FindingLevel.Invalid : FindingLevel.Doubt,

@@ -10,7 +10,7 @@ internal static class SettingDifferences
         "peer_degree",
     ];
 
-    /// <summary>Throws when there is a difference that nobody asked for.</summary>
+    /// <summary>Throws if there is a difference that is not allowed.</summary>
     /// <param name="before">Name, result and arm of one.</param>
     /// <param name="after">Name, result and arm of the other.</param>
     /// <param name="across">The settings that may differ.</param>

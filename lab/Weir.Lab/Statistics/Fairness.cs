@@ -9,7 +9,7 @@ public sealed record Fairness(double MinOverMax, double Jain, TimeSpan LongestGa
     /// <summary>The fairness of some shares.</summary>
     /// <param name="shares">What each has, such as its rate. None is negative, and there is at least one.</param>
     /// <param name="longestGap">The longest time in which one of them completed nothing.</param>
-    /// <returns>The fairness. When nobody has anything it is perfect.</returns>
+    /// <returns>The fairness. If all shares are zero, it is perfect.</returns>
     public static Fairness Of(IReadOnlyCollection<double> shares, TimeSpan longestGap = default)
     {
         ArgumentNullException.ThrowIfNull(shares);

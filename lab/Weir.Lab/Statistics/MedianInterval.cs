@@ -13,7 +13,7 @@ namespace Weir.Lab.Statistics;
 /// </param>
 public readonly record struct MedianInterval(double Median, double Low, double High, double Level)
 {
-    /// <summary>The level that is asked for when nobody says another.</summary>
+    /// <summary>The default level.</summary>
     public const double UsualLevel = 0.95;
 
     /// <summary>The interval of some values, by their ranks (H. A. David and H. N. Nagaraja, Order Statistics, section 7.1).</summary>

@@ -1,6 +1,6 @@
 namespace Weir.Lab.Trials;
 
-/// <summary>Is notified of the progress of a run. It is called between windows, never inside one, so it may draw.</summary>
+/// <summary>Receives the progress of a run. It is called between windows, never inside one, so it may draw.</summary>
 internal interface ITrialObserver
 {
     /// <summary>A step begins.</summary>

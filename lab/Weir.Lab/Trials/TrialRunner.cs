@@ -17,7 +17,7 @@ internal sealed class TrialRunner
 
     /// <summary>Creates a runner.</summary>
     /// <param name="options">How the run is done; <see langword="null"/> for the defaults.</param>
-    /// <param name="observer">Is notified of the progress of the run.</param>
+    /// <param name="observer">Receives the progress of the run.</param>
     public TrialRunner(TrialOptions? options = null, ITrialObserver? observer = null)
     {
         _options = options ?? new TrialOptions();

@@ -4,8 +4,8 @@ using System.Runtime.CompilerServices;
 namespace Weir.Lab.Work;
 
 /// <summary>
-/// Processor work of a given length that is measured in steps, not by looking at the clock: each call does exactly the same, however
-/// often its thread is interrupted, so that all arms have equal work.
+/// Processor work of a given length, measured in steps and not by the clock: each call does exactly the same work, however often its thread is interrupted, so
+/// that all arms do equal work.
 /// </summary>
 /// <remarks>
 /// A step is one round of a linear congruential generator, of which none can be skipped or overlapped by the processor. Many rounds

@@ -2,7 +2,7 @@ using System.Runtime.CompilerServices;
 
 namespace Weir.Lab.Work;
 
-/// <summary>A place for results that nobody needs, so that the compiler cannot leave out the work that leads to them.</summary>
+/// <summary>Consumes unused results, so that the compiler cannot remove the work that produces them.</summary>
 /// <remarks>Assigning to a discard does not do that. Nothing is written here, so that threads do not disturb each other.</remarks>
 internal static class Sink
 {

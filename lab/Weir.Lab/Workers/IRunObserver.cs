@@ -1,12 +1,12 @@
 namespace Weir.Lab.Workers;
 
-/// <summary>Is notified of the progress of a run. It is called between windows, or while none counts, so it may draw.</summary>
+/// <summary>Receives the progress of a run. It is called between windows, or while none counts, so it may draw.</summary>
 internal interface IRunObserver
 {
     /// <summary>The unmeasured warm-up begins.</summary>
     void WarmingUp();
 
-    /// <summary>Asked before each round, with the warm-up done: whoever measures several things in turns lets it wait here until it is its turn.</summary>
+    /// <summary>Called before each round, after the warm-up. If several things are measured in turns, the run waits here for its turn.</summary>
     /// <param name="round">The number of the round, from 1.</param>
     /// <param name="cancellationToken">Is cancelled when the run is stopped.</param>
     /// <returns>Whether to measure the round; otherwise the run is complete with those before it.</returns>
@@ -22,7 +22,7 @@ internal interface IRunObserver
     /// <param name="rounds">How many there are.</param>
     void RoundEnded(WorkerRound round, int rounds);
 
-    /// <summary>Something has been waited for so long that someone should know. At <see cref="WorkerRunSpec.DrainLimit"/> the run is given up.</summary>
+    /// <summary>Called if something has been waited for unusually long. At <see cref="WorkerRunSpec.DrainLimit"/>, the run is abandoned.</summary>
     /// <param name="what">What has not happened yet, such as <c>a worker to end its first operation</c> or <c>SetupAsync to end</c>.</param>
     void Waiting(string what)
     {

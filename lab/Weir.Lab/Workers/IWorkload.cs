@@ -1,6 +1,6 @@
 namespace Weir.Lab.Workers;
 
-/// <summary>What is measured: it makes the operation of each worker, and says afterwards whether the results are right.</summary>
+/// <summary>Defines what is measured: creates the operation of each worker, and checks the results afterwards.</summary>
 public interface IWorkload
 {
     /// <summary>The name in reports. The default is the name of the class.</summary>
@@ -37,7 +37,7 @@ public interface IWorkload
     /// <returns>What is wrong, as one sentence; <see langword="null"/> if everything is right.</returns>
     string? Check(RoundTotals round) => null;
 
-    /// <summary>Releases the resources of the run. Called once, after everything else, also after a failure.</summary>
+    /// <summary>Releases the resources of the run. Called once, after everything else, even after a failure.</summary>
     /// <returns>A task that ends when the clean-up is done.</returns>
     ValueTask CleanupAsync() => default;
 }

@@ -3,8 +3,8 @@ using System.Runtime.CompilerServices;
 namespace Weir.Lab.Workers;
 
 /// <summary>
-/// What a worker does again and again. An operation is made of a delegate of any of the usual shapes; its result is consumed, so that the
-/// compiler cannot leave it out.
+/// The code that a worker repeats. An operation is created from a delegate of any of the usual shapes. Its result is consumed, so that the compiler cannot
+/// remove the work.
 /// </summary>
 /// <remarks>
 /// A synchronous operation gives each worker a thread of its own. An asynchronous one makes each worker a loop on the thread pool that

@@ -4,7 +4,7 @@ using Weir.Lab.Resources;
 
 namespace Weir.Lab.Workers;
 
-/// <summary>One of the things that take turns in a run: its workers, how it is warmed up, and what becomes of its windows.</summary>
+/// <summary>One of the things that take turns in a run: its workers, its warm-up, and the use of its windows.</summary>
 internal abstract class RoundArm(WorkerRunSpec spec, IWorkload workload, WorkloadCalls? guard = null)
 {
     /// <summary>How long the compiler is waited for.</summary>
@@ -34,7 +34,7 @@ internal abstract class RoundArm(WorkerRunSpec spec, IWorkload workload, Workloa
     /// <param name="cancellationToken">Ends it.</param>
     public virtual Task AfterRoundsAsync(CancellationToken cancellationToken) => Task.CompletedTask;
 
-    /// <summary>Gives back what the workload needed. What was measured is not lost because of what comes after it.</summary>
+    /// <summary>Releases the resources of the workload. A failure here does not lose the measurements.</summary>
     public async Task CleanUpAsync()
     {
         if (guard is null)

@@ -15,16 +15,16 @@ public enum RunCause
     /// <summary>Operations had not ended long after the window.</summary>
     Unfinished,
 
-    /// <summary>Others were at work on the machine.</summary>
+    /// <summary>Other programs were running on the machine.</summary>
     NotQuiet,
 
-    /// <summary>Rounds were done again, because others were at work.</summary>
+    /// <summary>Rounds were repeated, because other programs were running.</summary>
     Repeated,
 
-    /// <summary>Rounds were done again, because code was compiled in them.</summary>
+    /// <summary>Rounds were repeated, because code was compiled in them.</summary>
     ColdRounds,
 
-    /// <summary>The operation cannot be told from none.</summary>
+    /// <summary>The operation cannot be distinguished from an empty one.</summary>
     TooShort,
 
     /// <summary>The control group has fewer processors than .NET counts.</summary>
@@ -39,7 +39,7 @@ public enum RunCause
     /// <summary>The rate still changed when the warm-up ended.</summary>
     NotSteady,
 
-    /// <summary>The workload did not come back, and was left behind.</summary>
+    /// <summary>The workload did not return, and was abandoned.</summary>
     NotCleanedUp,
 
     /// <summary>The generator had no processor for itself.</summary>

@@ -12,7 +12,7 @@ internal sealed class WindowRunner : IDisposable
     private static readonly TimeSpan ShortestSlice = TimeSpan.FromMilliseconds(50);
     private static readonly TimeSpan LongestRamp = TimeSpan.FromMilliseconds(200);
 
-    // After so long a person wonders what goes on.
+    // The time after which a user wonders what is happening.
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(5);
 
     // For operations that end when they are told to stop; nobody waits for the others.

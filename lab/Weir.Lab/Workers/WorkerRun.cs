@@ -45,7 +45,7 @@ internal sealed record WorkerRun
     /// <summary>Whether the warm-up ended because the rate was steady, not because its time was over.</summary>
     public bool WasSteady { get; init; }
 
-    /// <summary>Why the figures are not to be relied on at all; empty when they are valid.</summary>
+    /// <summary>Why the figures are invalid; empty if they are valid.</summary>
     public IReadOnlyList<string> Troubles { get; init; } = [];
 
     /// <summary>Of the <see cref="Troubles"/> those of the run as a whole: not those of its rounds, and not that nothing was completed.</summary>

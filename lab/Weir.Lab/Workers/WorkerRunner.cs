@@ -21,7 +21,7 @@ internal sealed class WorkerRunner
 
     /// <summary>Creates a runner.</summary>
     /// <param name="spec">How the run is done.</param>
-    /// <param name="observer">Is notified of the progress of the run.</param>
+    /// <param name="observer">Receives the progress of the run.</param>
     /// <exception cref="ArgumentException">A value of <paramref name="spec"/> is outside its range.</exception>
     public WorkerRunner(WorkerRunSpec spec, IRunObserver? observer = null)
         : this(spec, observer, spec?.TakesTurns == true ? static () => default : static () => Canary.Read(CanaryPieces))
@@ -45,7 +45,7 @@ internal sealed class WorkerRunner
     /// <summary>Runs the workload.</summary>
     /// <param name="workload">The workload.</param>
     /// <param name="cancellationToken">Stops the run. It is not an error: the result has what was done so far, marked as partial.</param>
-    /// <returns>What was measured. Whatever makes it invalid stands in <see cref="WorkerRun.Troubles"/>.</returns>
+    /// <returns>What was measured. <see cref="WorkerRun.Troubles"/> lists everything that makes it invalid.</returns>
     /// <exception cref="ArgumentException">The operations of a group are neither all synchronous nor all asynchronous.</exception>
     /// <exception cref="TimeoutException">
     /// What prepares the workload or a round did not end within <see cref="WorkerRunSpec.DrainLimit"/>. It was left behind, and the workload is not cleaned

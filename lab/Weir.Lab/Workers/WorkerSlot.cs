@@ -179,7 +179,7 @@ internal sealed class WorkerSlot(WindowState window, WorkerContext context, int 
         return window.Phase != WindowPhase.Stop;
     }
 
-    /// <summary>The loop is over, for whatever reason: nobody may wait for this worker any more.</summary>
+    /// <summary>The loop has ended, for whatever reason: nothing may wait for this worker any longer.</summary>
     public void HasEnded()
     {
         ReadLast();

@@ -3,21 +3,21 @@ using static System.FormattableString;
 namespace Weir.Lab.Workers;
 
 /// <summary>
-/// Calls what a workload does outside of its operations, such as its set-up. Each call has a thread of its own, so that one that never comes back can be told
-/// about and left behind.
+/// Makes the calls of a workload outside its operations, such as the set-up. Each call has its own thread, so that a call that never returns can be reported
+/// and abandoned.
 /// </summary>
 /// <param name="name">The name of the workload, for messages.</param>
 /// <param name="limit">How long a call may take.</param>
 /// <param name="waiting">Is told what is waited for, when a call takes longer than one would expect.</param>
 internal sealed class WorkloadCalls(string name, TimeSpan limit, Action<string>? waiting)
 {
-    // Whoever gives up on a run still leaves the workload some time to notice it.
+    // After a run is abandoned, the workload gets some time to notice it.
     private static readonly TimeSpan Grace = TimeSpan.FromSeconds(2);
 
     /// <summary>When it is told that a call is waited for.</summary>
     public TimeSpan Patience { get; init; } = TimeSpan.FromSeconds(5);
 
-    /// <summary>Whether a call was left behind. Nothing more of the workload is called then, because it may still be at work.</summary>
+    /// <summary>Whether a call was abandoned. The workload is not called any more then, because the call may still be running.</summary>
     public bool HasHung { get; private set; }
 
     /// <summary>Calls, and waits for the end without a thread of the pool, of which the workload may use up all.</summary>
@@ -43,7 +43,7 @@ internal sealed class WorkloadCalls(string name, TimeSpan limit, Action<string>?
         }
         catch (TimeoutException) when (HasHung)
         {
-            // It is left behind, which is told with the figures.
+            // It is abandoned, which is reported with the figures.
         }
     }
 

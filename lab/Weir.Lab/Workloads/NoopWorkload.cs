@@ -2,7 +2,7 @@ using Weir.Lab.Workers;
 
 namespace Weir.Lab.Workloads;
 
-/// <summary>Nothing: what is measured is the measuring itself.</summary>
+/// <summary>Does nothing, to measure the overhead of the measurement.</summary>
 internal sealed class NoopWorkload : ItemWorkload
 {
     public override string Name => "noop";

@@ -11,7 +11,7 @@ internal static class HistoryPage
 {
     /// <summary>Writes the page.</summary>
     /// <param name="series">The arms, at least one.</param>
-    /// <param name="notes">What one has to know before one believes it.</param>
+    /// <param name="notes">The findings to read before the figures.</param>
     public static string Write(IReadOnlyList<HistorySeries> series, IReadOnlyList<string> notes)
     {
         StringBuilder page = new();

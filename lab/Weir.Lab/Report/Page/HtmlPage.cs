@@ -100,7 +100,7 @@ internal static class HtmlPage
         page.Append("</article>\n");
     }
 
-    // First what came of it, then the plots, each with the table that belongs to it.
+    // First the verdict, then the plots, each with its table.
     private static IEnumerable<object?> Parts(ResultFile result) => result.Arms.Any(static a => a.IsMeasured)
         ?
         [

@@ -6,7 +6,7 @@ using Weir.Lab.Statistics;
 
 namespace Weir.Lab.Report.Page;
 
-/// <summary>What a result comes to, in one line and a few badges.</summary>
+/// <summary>The summary of a result, in one line and a few badges.</summary>
 internal static class PageVerdict
 {
     /// <summary>The most important sentence.</summary>
@@ -17,7 +17,7 @@ internal static class PageVerdict
             return $"The measurement is invalid: {invalid.Text}";
         }
 
-        // What is decided goes before what was found beside it, and both before what could not be decided.
+        // Verdicts come before findings, and both before undecided comparisons.
         return Decided(result)
             ?? result.Findings.Where(static f => f.Kind is FindingKind.Bound or FindingKind.Scaling).Select(static f => f.Text).FirstOrDefault()
             ?? (result.Comparisons.Count > 0 ? Undecided(result.Comparisons) : Fastest(result));
@@ -32,7 +32,7 @@ internal static class PageVerdict
             : $"{ResultText.Sentence(first)}. All {result.Comparisons.Count} comparisons are below.";
     }
 
-    // What is known all the same: how far apart they can be at most.
+    // What is known anyway: how far apart they can be at most.
     private static string Undecided(IReadOnlyList<ComparisonRecord> comparisons)
     {
         ComparisonRecord first = comparisons.FirstOrDefault(static c => c.Verdict == Verdict.Inconclusive) ?? comparisons[0];

@@ -2,7 +2,7 @@ using Weir.Lab.Report.Tables;
 
 namespace Weir.Lab.Report.Writing;
 
-/// <summary>What stands in a report for people, at a terminal or in a file, before it is written.</summary>
+/// <summary>The content of a report for people, at a terminal or in a file, before it is written.</summary>
 /// <param name="Title">The first line.</param>
 internal sealed record TextReport(string Title)
 {
@@ -12,7 +12,7 @@ internal sealed record TextReport(string Title)
     /// <summary>The tables.</summary>
     public required IReadOnlyList<Table> Tables { get; init; }
 
-    /// <summary>What has to be said at the end, a line each.</summary>
+    /// <summary>The remarks at the end, one for each line.</summary>
     public required IReadOnlyList<string> Lines { get; init; }
 
     /// <summary>Writes it.</summary>

@@ -21,7 +21,7 @@ internal static class FlameGraph
     /// <summary>Draws it.</summary>
     /// <param name="profile">A profile with samples.</param>
     /// <param name="id">The name of the drawing in the page.</param>
-    /// <param name="title">What it is called for who cannot see it.</param>
+    /// <param name="title">The title for screen readers.</param>
     public static string Svg(ProfileRecord profile, string id, string title)
     {
         double scale = (double)Width / profile.Samples;

@@ -5,7 +5,7 @@ using Weir.Lab.Results;
 
 namespace Weir.Lab.Report.Page.Figures;
 
-/// <summary>How much each worker did, so that one sees whether some starve.</summary>
+/// <summary>How much each worker did, to show whether some starve.</summary>
 internal static class WorkersFigure
 {
     private const int Height = 130;

@@ -1,6 +1,6 @@
 namespace Weir.Lab.Report.Page.Plotting;
 
-/// <summary>The shape and colour of a series: shapes differ as well, for those who do not see the colours.</summary>
+/// <summary>The shape and colour of a series. Shapes differ too, for readers who cannot distinguish the colours.</summary>
 internal static class Marker
 {
     /// <summary>How many different ones there are.</summary>

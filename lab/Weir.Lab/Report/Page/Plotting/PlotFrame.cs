@@ -134,8 +134,8 @@ internal sealed class PlotFrame
 
     /// <summary>The plot.</summary>
     /// <param name="id">A name that nothing else on the page has.</param>
-    /// <param name="title">What it is, for those who do not see it.</param>
-    /// <param name="description">What it shows, for those who do not see it.</param>
+    /// <param name="title">The title for screen readers.</param>
+    /// <param name="description">The description for screen readers.</param>
     public string Svg(string id, string title, string description) =>
         $"<svg viewBox=\"0 0 {_width} {_height}\" width=\"{_width}\" height=\"{_height}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\">"
         + $"<title id=\"{id}-t\">{WebUtility.HtmlEncode(title)}</title><desc id=\"{id}-d\">{WebUtility.HtmlEncode(description)}</desc>{_drawn}</svg>";
