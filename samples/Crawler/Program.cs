@@ -32,26 +32,21 @@ ParallelRunOptions polite = new()
     ReturnOutcomesOnCancellation = true,
 };
 
-// Breadth first: each round fetches the pages that the round before found. The rate limit is shared by all rounds.
-HashSet<string> known = ["/0"];
-List<string> next = ["/0"];
-List<string> done = [];
-int failed = 0;
-while (next.Count > 0 && !stop.IsCancellationRequested)
-{
-    ItemOutcome<string[]>[] outcomes = await next.SelectParallelOutcomesAsync(LinksAsync, polite, stop.Token);
-    done.AddRange(next.Zip(outcomes).Where(p => p.Second.IsSuccess).Select(p => p.First));
-    failed += outcomes.Count(o => o.Status is ItemStatus.Failed or ItemStatus.TimedOut);
-    next = [.. outcomes.Where(o => o.IsSuccess).SelectMany(o => o.Value).Where(known.Add)];
-}
+// Each page adds the pages that it links to. The queue takes each address once, and ends when no page is queued or being fetched.
+WorkQueue<string> found = WorkQueue.DistinctBy<string, string>(path => path);
+found.Add("/0");
+ItemOutcome<string>[] outcomes = await found.SelectParallelOutcomesAsync(FetchAsync, polite, stop.Token);
+string[] done = [.. outcomes.Where(o => o.IsSuccess).Select(o => o.Value)];
+int failed = outcomes.Count(o => o.Status is ItemStatus.Failed or ItemStatus.TimedOut);
 
 await File.WriteAllLinesAsync(file, done);
-Console.WriteLine($"{(stop.IsCancellationRequested ? "stopped" : "finished")}: {done.Count} pages kept, {failed} failed, {retries} retries; see {file}");
+Console.WriteLine($"{(stop.IsCancellationRequested ? "stopped" : "finished")}: {done.Length} pages kept, {failed} failed, {retries} retries; see {file}");
 return stop.IsCancellationRequested ? 130 : 0;
 
-async Task<string[]> LinksAsync(string path, CancellationToken token)
+async Task<string> FetchAsync(string path, CancellationToken token)
 {
     string page = await client.GetStringAsync(path, token);
+    found.AddRange(Regex.Matches(page, "href=\"([^\"]+)\"").Select(m => m.Groups[1].Value));
     Console.WriteLine($"fetched {path}");
-    return [.. Regex.Matches(page, "href=\"([^\"]+)\"").Select(m => m.Groups[1].Value)];
+    return path;
 }

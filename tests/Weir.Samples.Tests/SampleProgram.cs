@@ -20,14 +20,18 @@ internal sealed partial class SampleProgram : IAsyncDisposable
     private readonly Task _reading;
     private readonly SemaphoreSlim _line = new(0);
 
-    private SampleProgram(string name, ProcessStartInfo start)
+    private SampleProgram(string name, ProcessStartInfo start, bool hasInput = false)
     {
         _name = name;
         start.RedirectStandardInput = true;
         start.RedirectStandardOutput = true;
         start.RedirectStandardError = true;
         _process = Process.Start(start)!;
-        _process.StandardInput.Close();
+        if (!hasInput)
+        {
+            _process.StandardInput.Close();
+        }
+
         _errors = _process.StandardError.ReadToEndAsync();
         _reading = ReadAsync();
     }
@@ -37,6 +41,10 @@ internal sealed partial class SampleProgram : IAsyncDisposable
 
     public static SampleProgram Start(string sample, params IEnumerable<string> arguments) =>
         new(sample, new ProcessStartInfo("dotnet", [Assembly(sample), .. arguments]));
+
+    /// <summary>Starts a program that reads commands from its input.</summary>
+    public static SampleProgram StartWithInput(string sample, params IEnumerable<string> arguments) =>
+        new(sample, new ProcessStartInfo("dotnet", [Assembly(sample), .. arguments]), hasInput: true);
 
     public static SampleProgram StartScript(string script, params IEnumerable<string> arguments) =>
         new(script, new ProcessStartInfo("bash", [Path.Combine(Repository.Root, "samples", script), .. arguments])
@@ -55,6 +63,12 @@ internal sealed partial class SampleProgram : IAsyncDisposable
                 return found;
             }
         }
+    }
+
+    public async Task WriteAsync(string line)
+    {
+        await _process.StandardInput.WriteLineAsync(line).WithinAsync($"the input of {_name}");
+        await _process.StandardInput.FlushAsync().WithinAsync($"the input of {_name}");
     }
 
     public void Signal(int signal) => Assert.Equal(0, Kill(_process.Id, signal));

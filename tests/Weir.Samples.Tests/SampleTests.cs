@@ -150,6 +150,36 @@ public class SampleTests
     }
 
     [Fact(Timeout = Patience)]
+    public async Task ControlledRun_Rows_AreImported()
+    {
+        (string output, string errors, int code) = await RunAsync("ControlledRun", "400");
+        Assert.True(code == 0, output + errors);
+        Assert.EndsWith("400 of 400 rows imported, 0 left", output, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = Patience)]
+    public async Task ControlledRun_PausedAndCtrlC_FinishesOnlyWhatHasBegun()
+    {
+        Assert.SkipWhen(OperatingSystem.IsWindows(), "Signals of this kind are not sent between processes on Windows.");
+        await using SampleProgram program = SampleProgram.StartWithInput("ControlledRun", "1000000");
+        await program.LineAsync("100 rows imported");
+        await program.WriteAsync("64");
+        await program.LineAsync("running, at most 64 at once: ");
+        await program.WriteAsync("pause");
+        await program.LineAsync("paused: ");
+        await program.WriteAsync("resume");
+        await program.LineAsync("running, ");
+        await program.WriteAsync("pause");
+        string paused = await program.LineAsync("paused: ");
+        program.Signal(SampleProgram.Interrupt);
+        (string output, string errors, int code) = await program.EndAsync();
+        Assert.True(code == 130, output + errors);
+        int begun = Number(paused, @"(\d+) done") + Number(paused, @"(\d+) in flight");
+        Assert.Equal(begun, Number(output, @"^(\d+) of 1000000 rows imported"));
+        Assert.Equal(1_000_000 - begun, Number(output, @"imported, (\d+) left$"));
+    }
+
+    [Fact(Timeout = Patience)]
     public async Task HashTree_Folder_IsHashedInOrder()
     {
         using TemporaryFolder folder = new();
