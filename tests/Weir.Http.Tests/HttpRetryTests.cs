@@ -116,4 +116,30 @@ public class HttpRetryTests
         Task<HttpStatusException> thrown = Task.Run(() => Assert.Throws<HttpStatusException>(() => client.Send(request)));
         Assert.Equal(TimeSpan.FromSeconds(5), (await thrown.WithinAsync()).RetryAfter);
     }
+
+    [Fact(Timeout = 90_000)]
+    public async Task ShouldRetry_OfResponses_WaitsAsAskedAndReturnsTheLast()
+    {
+        await using LoopbackServer server = new((_, number) => number == 1
+            ? LoopbackServer.Answer.Of(429)
+            : LoopbackServer.Answer.Of(503, "Retry-After: 11"));
+        using HttpClient client = new();
+        PolicyChain<HttpResponseMessage> chain = new(new PolicyChainOptions<HttpResponseMessage>
+        {
+            Retry = new RetryOptions { MaxRetries = 2, BackoffStrategy = BackoffStrategy.Exponential },
+            ShouldRetry = HttpRetry.ShouldRetry,
+            DelayHint = HttpRetry.RetryAfter,
+            TimeProvider = _time,
+        });
+
+        Task<HttpResponseMessage> call = chain.ExecuteAsync(token => new ValueTask<HttpResponseMessage>(client.GetAsync(server.Address, token))).AsTask();
+        await Guard.UntilAsync(() => _time.NextDue == TimeSpan.FromSeconds(11), "the wait that the first response asks for");
+        _time.Advance(TimeSpan.FromSeconds(11));
+        await Guard.UntilAsync(() => _time.NextDue == TimeSpan.FromSeconds(11.2), "the wait by the formula");
+        _time.Advance(TimeSpan.FromSeconds(0.2));
+
+        using HttpResponseMessage last = await call.WithinAsync();
+        Assert.Equal((HttpStatusCode.ServiceUnavailable, 3), (last.StatusCode, server.Requests.Count));
+        Assert.Empty(await last.Content.ReadAsStringAsync(TestContext.Current.CancellationToken));
+    }
 }

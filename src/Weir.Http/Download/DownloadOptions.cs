@@ -10,7 +10,7 @@ public sealed record DownloadOptions
     /// The default is 5 retries with <see cref="BackoffStrategy.ExponentialJitter"/> from 500 ms. <see cref="RetryOptions.MaxRetries"/> counts attempts
     /// <em>in a row</em> that brought nothing new: an attempt that got further than all before it starts the count again. Without an
     /// <see cref="RetryOptions.IsTransient"/> of your own, <see cref="HttpRetry.IsTransient(Exception)"/> decides, and without a
-    /// <see cref="RetryOptions.DelayHint"/>, <see cref="HttpRetry.RetryAfter"/> does.
+    /// <see cref="RetryOptions.DelayHint"/>, <see cref="HttpRetry.RetryAfter(Exception)"/> does.
     /// </value>
     public RetryOptions Retry { get; init; } = new()
     {

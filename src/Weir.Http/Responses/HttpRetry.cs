@@ -47,4 +47,19 @@ public static class HttpRetry
     /// <see cref="HttpResponses.EnsureSuccess"/>.
     /// </returns>
     public static TimeSpan? RetryAfter(Exception exception) => (exception as HttpStatusException)?.RetryAfter;
+
+    /// <summary>
+    /// Whether an attempt that returns its response, whatever the status, is followed by another: a function for <c>ShouldRetry</c>.
+    /// </summary>
+    /// <param name="outcome">How the attempt ended.</param>
+    /// <returns>What <see cref="IsTransient(HttpStatusCode)"/> says of a response and <see cref="IsTransient(Exception)"/> of an exception.</returns>
+    /// <remarks>The response of the last attempt is returned to the caller; the others are disposed of.</remarks>
+    public static bool ShouldRetry(AttemptOutcome<HttpResponseMessage> outcome) =>
+        outcome.HasResult ? IsTransient(outcome.Result.StatusCode) : IsTransient(outcome.Exception);
+
+    /// <summary>The delay that the server asked for with <c>Retry-After</c>, of a response or an exception: the <c>DelayHint</c> that goes with it.</summary>
+    /// <param name="outcome">How the attempt ended.</param>
+    /// <returns>The delay; <see langword="null"/> if the server stated none.</returns>
+    public static TimeSpan? RetryAfter(AttemptOutcome<HttpResponseMessage> outcome) =>
+        outcome.HasResult ? outcome.Result.GetRetryAfter() : RetryAfter(outcome.Exception);
 }

@@ -26,6 +26,8 @@ public sealed class PolicyChain<TResult>
     private readonly FallbackPolicy<TResult>? _fallback;
     private readonly TimeoutPolicy<TResult>? _total;
     private readonly RetryPolicy? _retry;
+    private readonly Func<AttemptOutcome<TResult>, bool>? _shouldRetry;
+    private readonly Func<AttemptOutcome<TResult>, TimeSpan?>? _delayHint;
     private readonly AttemptGuard _guard;
     private readonly TimeoutPolicy<TResult>? _limit;
     private readonly Clock _clock;
@@ -40,6 +42,8 @@ public sealed class PolicyChain<TResult>
         _fallback = options.Fallback is { } fallback ? new FallbackPolicy<TResult>(fallback) : null;
         _total = TimeoutOf(options.TotalTimeout, options.TimeProvider);
         _retry = options.Retry is { } retry ? new RetryPolicy(retry) : null;
+        _shouldRetry = options.ShouldRetry;
+        _delayHint = options.DelayHint;
         PlaceUser? places = options.ConcurrencyLimit is { } shared ? new PlaceUser(shared, null) : null;
         _guard = new AttemptGuard(options.CircuitBreaker, places, options.RateLimit, options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen);
         _limit = TimeoutOf(options.AttemptTimeout, options.TimeProvider);
@@ -119,7 +123,7 @@ public sealed class PolicyChain<TResult>
         }
 
         ValueTask<TResult> pending = Call(call, state, token);
-        if (!pending.IsCompletedSuccessfully)
+        if (!pending.IsCompletedSuccessfully || _shouldRetry is not null)
         {
             return _guard.Breaker is null && _guard.Places is null && _retry is null && lease is null
                 ? pending
@@ -186,7 +190,8 @@ public sealed class PolicyChain<TResult>
         TimeSpan delay = TimeSpan.Zero;
         for (int number = 1; ; number++)
         {
-            ExceptionDispatchInfo failure;
+            ExceptionDispatchInfo? failure = null;
+            TResult? result = default;
             try
             {
                 if (attempt.Phase != AttemptPhase.Call)
@@ -211,9 +216,12 @@ public sealed class PolicyChain<TResult>
                     attempt.Place = new TimedPlace(place, token, callerToken);
                 }
 
-                TResult result = await pending.ConfigureAwait(false);
+                result = await pending.ConfigureAwait(false);
                 _guard.Succeeded(attempt.Ticket);
-                return result;
+                if (_shouldRetry is null)
+                {
+                    return result;
+                }
             }
             catch (Exception exception)
             {
@@ -229,21 +237,49 @@ public sealed class PolicyChain<TResult>
                 _guard.End(ref attempt);
             }
 
-            if (_retry?.GetDelay(number, failure.SourceException, delay, token) is not { } next)
+            if (DelayAfter(number, result, failure?.SourceException, delay, token) is not { } next)
             {
+                if (failure is null)
+                {
+                    return result!;
+                }
+
                 ThrowForCaller(failure, callerToken);
                 continue;
             }
 
             delay = next;
-            if (_retry.OnRetryAsync is { } onRetry)
+            if (_retry!.OnRetryAsync is { } onRetry)
             {
-                await onRetry(number, failure.SourceException).ConfigureAwait(false);
+                await onRetry(number, failure?.SourceException ?? new ResultRejectedException((object?)result)).ConfigureAwait(false);
+            }
+
+            if (failure is null)
+            {
+                await RefusedResult.DropAsync(result).ConfigureAwait(false);
             }
 
             await TimerDelay.WaitUntilAsync(_clock.Now + _clock.ToTicks(delay), _clock, token).ConfigureAwait(false);
             attempt = default;
         }
+    }
+
+    /// <summary>The delay before another attempt; null if there is none.</summary>
+    private TimeSpan? DelayAfter(int number, TResult? result, Exception? failure, TimeSpan previous, CancellationToken token)
+    {
+        if (_shouldRetry is null)
+        {
+            return _retry?.GetDelay(number, failure!, previous, token);
+        }
+
+        AttemptOutcome<TResult> outcome = new(result, failure, number);
+        if (!_retry!.MayRetry(number, token) || !_shouldRetry(outcome))
+        {
+            return null;
+        }
+
+        TimeSpan? hint = _delayHint is not null ? _delayHint(outcome) : failure is not null ? _retry.HintOf(failure) : null;
+        return _retry.GetDelay(number, previous, hint, token);
     }
 
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]

@@ -38,18 +38,38 @@ public sealed class RetryPolicy
         ArgumentNullException.ThrowIfNull(exception);
         ArgumentOutOfRangeException.ThrowIfLessThan(attempt, 1);
         ArgumentOutOfRangeException.ThrowIfLessThan(previousDelay, TimeSpan.Zero);
-        if (attempt > _options.MaxRetries || cancellationToken.IsCancellationRequested || !IsTransient(exception))
+        if (!MayRetry(attempt, cancellationToken) || !IsTransient(exception))
         {
             return null;
         }
 
-        if (_options.DelayHint?.Invoke(exception) is { } hint)
-        {
-            return hint <= TimeSpan.Zero ? TimeSpan.Zero : hint < _options.MaxDelay ? hint : _options.MaxDelay;
-        }
-
-        return Backoff.GetDelay(_options.BackoffStrategy, _options.BaseDelay, _options.MaxDelay, attempt, previousDelay, _randomness);
+        return DelayAfter(attempt, previousDelay, _options.DelayHint?.Invoke(exception));
     }
+
+    /// <summary>Decides what follows an attempt that the caller wants to repeat, such as one whose result it does not accept.</summary>
+    /// <param name="attempt">The number of the attempt, from 1.</param>
+    /// <param name="previousDelay">What this method returned for the previous attempt; zero after the first attempt.</param>
+    /// <param name="hint">A delay that replaces the computed one, at most <see cref="RetryOptions.MaxDelay"/>; <see langword="null"/> for none.</param>
+    /// <param name="cancellationToken">The caller's token. After it has been cancelled, the answer is always to give up.</param>
+    /// <returns>The delay before the next attempt, or <see langword="null"/> to give up: no attempt is left.</returns>
+    /// <exception cref="ArgumentOutOfRangeException"><paramref name="attempt"/> is less than 1, or <paramref name="previousDelay"/> is negative.</exception>
+    public TimeSpan? GetDelay(int attempt, TimeSpan previousDelay, TimeSpan? hint = null, CancellationToken cancellationToken = default)
+    {
+        ArgumentOutOfRangeException.ThrowIfLessThan(attempt, 1);
+        ArgumentOutOfRangeException.ThrowIfLessThan(previousDelay, TimeSpan.Zero);
+        return MayRetry(attempt, cancellationToken) ? DelayAfter(attempt, previousDelay, hint) : null;
+    }
+
+    /// <summary>Whether an attempt is left.</summary>
+    internal bool MayRetry(int attempt, CancellationToken cancellationToken) => attempt <= _options.MaxRetries && !cancellationToken.IsCancellationRequested;
+
+    /// <summary>The delay that an exception asks for.</summary>
+    internal TimeSpan? HintOf(Exception exception) => _options.DelayHint?.Invoke(exception);
+
+    private TimeSpan DelayAfter(int attempt, TimeSpan previousDelay, TimeSpan? hint) =>
+        hint is not { } asked
+            ? Backoff.GetDelay(_options.BackoffStrategy, _options.BaseDelay, _options.MaxDelay, attempt, previousDelay, _randomness)
+            : asked <= TimeSpan.Zero ? TimeSpan.Zero : asked < _options.MaxDelay ? asked : _options.MaxDelay;
 
     private bool IsTransient(Exception exception) => _options.IsTransient?.Invoke(exception) ?? Transient.IsTransient(exception);
 }

@@ -79,6 +79,16 @@ internal static class Require
         }
     }
 
+    /// <summary>A property that has a meaning only together with another.</summary>
+    [StackTraceHidden]
+    public static void Other(object? value, object? needed, string name, string neededName)
+    {
+        if (value is not null && needed is null)
+        {
+            throw new ArgumentException($"{name} is set, which needs {neededName}; set that too.", name);
+        }
+    }
+
     /// <summary>A name, which may be absent but not empty.</summary>
     [StackTraceHidden]
     public static void NotEmpty(string? value, string name)

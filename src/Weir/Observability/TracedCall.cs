@@ -43,7 +43,7 @@ internal readonly struct TracedCall<TItem, TResult, TPending, TCall>(TCall inner
         // An item that has to wait for its place has attempted nothing.
         if (span is not null && error is not PlaceTakenException)
         {
-            RunTrace.AttemptEnded(span, error);
+            RunTrace.AttemptEnded(span, error is RefusedResultException ? null : error);
         }
 
         return false;

@@ -18,7 +18,7 @@ internal static partial class OperatorRun
         [CallerMemberName] string operation = "")
     {
         Fallback.Check<TResult>(options.OnFallback);
-        CheckItems<TItem>(options);
+        CheckItems<TItem, TResult>(options);
         if (cancellationToken.IsCancellationRequested && !options.ReturnOutcomesOnCancellation)
         {
             return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);

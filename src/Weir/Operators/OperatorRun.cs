@@ -18,7 +18,7 @@ internal static partial class OperatorRun
         [CallerMemberName] string operation = "")
     {
         Fallback.Check<TResult>(options.OnFallback);
-        CheckItems<TItem>(options);
+        CheckItems<TItem, TResult>(options);
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled<List<TResult>>(cancellationToken);
@@ -94,7 +94,8 @@ internal static partial class OperatorRun
         [CallerMemberName] string operation = "")
     {
         Fallback.ThrowIfSet(options.OnFallback, "an action");
-        CheckItems<TItem>(options);
+        RetryRule.ThrowIfSet(options.ShouldRetry);
+        CheckItems<TItem, Nothing>(options);
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled(cancellationToken);
@@ -179,7 +180,7 @@ internal static partial class OperatorRun
         ParallelRunOptions options, Func<StreamOutput<TOutput>, CancellationToken, Pump> start, CancellationToken cancellationToken)
     {
         Fallback.Check<TResult>(options.OnFallback);
-        CheckItems<TItem>(options);
+        CheckItems<TItem, TResult>(options);
         return new PumpStream<TOutput>(
             options.AdaptiveConcurrency?.MaxConcurrency ?? options.MaxDegreeOfParallelism,
             options.ChannelCapacity,
@@ -259,7 +260,7 @@ internal static partial class OperatorRun
             : OperatorPump.Make(source, selector, sink, options, settings, trace, records);
 
     // What checks keys and hooks is loaded only where there are some.
-    private static void CheckItems<TItem>(ParallelRunOptions options)
+    private static void CheckItems<TItem, TResult>(ParallelRunOptions options)
     {
         if (options.HasKeys)
         {
@@ -269,6 +270,11 @@ internal static partial class OperatorRun
         if (options.Hooks is not null)
         {
             CheckHooks<TItem>(options);
+        }
+
+        if (options.ShouldRetry is not null)
+        {
+            RetryRule.Check<TItem, TResult>(options.ShouldRetry);
         }
     }
 

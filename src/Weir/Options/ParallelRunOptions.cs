@@ -119,6 +119,21 @@ public sealed record ParallelRunOptions
     /// </remarks>
     public Func<Exception, bool>? IsTransient { get; init; }
 
+    /// <summary>
+    /// Decides which attempts are followed by another, from their results or exceptions:
+    /// <c>RetryRule.Of&lt;Answer&gt;(outcome => outcome.HasResult ? outcome.Result.IsPartial : Transient.IsTransient(outcome.Exception))</c>.
+    /// </summary>
+    /// <value>
+    /// <see langword="null"/>, the default, for <see cref="IsTransient"/>, which is about exceptions only; you cannot set both. The result type must be the
+    /// operator's.
+    /// </value>
+    /// <remarks>
+    /// It is asked after every attempt that another may follow, as <see cref="MaxRetries"/> says. After the last attempt it is not asked: a result is the
+    /// item's, whatever it is. A refused result that is disposable is disposed of. Hooks get a <see cref="ResultRejectedException"/> for it. For the circuit
+    /// breaker, every result is a success. An exception from the rule is the item's failure.
+    /// </remarks>
+    public RetryRule? ShouldRetry { get; init; }
+
     /// <summary>The delay that the <see cref="BackoffStrategy"/> starts from.</summary>
     /// <value>Zero or more. The default is 100 ms.</value>
     public TimeSpan BaseDelay { get; init; } = TimeSpan.FromMilliseconds(100);
@@ -236,7 +251,7 @@ public sealed record ParallelRunOptions
     internal bool HasItemHooks => OnStartItemAsync is not null || OnCompleteItemAsync is not null;
 
     /// <summary>Whether the run has to remember its items while they are under way.</summary>
-    internal bool NeedsRecords => IncludeDetails || Hooks is not null;
+    internal bool NeedsRecords => IncludeDetails || Hooks is not null || ShouldRetry is not null;
 
     /// <summary>Whether a policy depends on the item.</summary>
     internal bool HasKeys => CircuitBreakerByKey is not null || ConcurrencyLimitByKey is not null || RateLimitByKey is not null;
@@ -264,6 +279,7 @@ public sealed record ParallelRunOptions
             OpenCircuitMode,
             nameof(OpenCircuitMode),
             "FailFast or WaitForHalfOpen");
+        Require.NotBoth(IsTransient, ShouldRetry, nameof(IsTransient), nameof(ShouldRetry));
         Require.NotBoth(CircuitBreaker, SharedCircuitBreaker, nameof(CircuitBreaker), nameof(SharedCircuitBreaker));
         Require.NotBoth(RateLimit, SharedRateLimit, nameof(RateLimit), nameof(SharedRateLimit));
         Require.NotBoth(SharedConcurrencyLimit, ConcurrencyLimitByKey, nameof(SharedConcurrencyLimit), nameof(ConcurrencyLimitByKey));

@@ -15,6 +15,7 @@ internal sealed class CallPolicies
     // Exceptions that the user's hooks threw. Weak, so that it keeps no exception alive; created when a hook throws.
     private ConditionalWeakTable<Exception, object?>? _hookFailures;
 
+    private readonly int _maxRetries;
     private readonly bool _hasBreaker;
     private readonly object? _breakerGroup;
     private Pump? _run;
@@ -22,6 +23,8 @@ internal sealed class CallPolicies
     private CallPolicies(ParallelRunOptions options, AdaptiveController? adaptive, bool guarded, ItemRecords? records)
     {
         Records = records ?? (options.NeedsRecords ? new ItemRecords(options.TimeProvider) : null);
+        RetryRule = options.MaxRetries > 0 ? options.ShouldRetry : null;
+        _maxRetries = options.MaxRetries;
         Starting = options.OnStartItemAsync;
         Completed = options.OnCompleteItemAsync;
         Adaptive = adaptive;
@@ -51,6 +54,9 @@ internal sealed class CallPolicies
 
     /// <summary>What the run remembers of its items while they are under way; null if nothing needs that.</summary>
     public ItemRecords? Records { get; }
+
+    /// <summary>What decides about results; null if every result is the item's.</summary>
+    public RetryRule? RetryRule { get; }
 
     /// <summary>The hooks that get items, once the run is made; null if there are none.</summary>
     public HookCalls? ItemHooks { get; set; }
@@ -137,6 +143,25 @@ internal sealed class CallPolicies
     {
         Adaptive?.Ended(started, succeeded: false, cancellationToken);
         guard.Failed(ticket, error, cancellationToken, RunToken);
+    }
+
+    /// <summary>Whether a result is followed by another attempt.</summary>
+    public bool Refuses<TResult>(RetryRule<TResult> rule, ItemRecord record, TResult result)
+    {
+        if (record.Attempt > _maxRetries || RunToken.IsCancellationRequested)
+        {
+            return false;
+        }
+
+        try
+        {
+            return rule.ShouldRetry(record, new AttemptOutcome<TResult>(result, null, record.Attempt));
+        }
+        catch (Exception e)
+        {
+            HookFailed(e);
+            throw;
+        }
     }
 
     /// <summary>Calls a hook. When it throws, the item fails, and its call, which may well have succeeded, is not repeated.</summary>

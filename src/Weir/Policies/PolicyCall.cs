@@ -177,6 +177,11 @@ internal readonly struct PolicyCall<TItem, TResult>(
         }
 
         TResult result = await new PendingAwaiter<TResult, PolicyPending<TResult>>(Attempt(item, index, record, cancellationToken));
+        if (record is not null && policies.RetryRule is RetryRule<TResult> rule && policies.Refuses(rule, record, result))
+        {
+            throw new RefusedResultException<TResult>(result);
+        }
+
         if (policies.Completed is { } completed)
         {
             await policies.HookEndedAsync(policies.CallHook(completed, index)).ConfigureAwait(false);

@@ -57,7 +57,7 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
         }
 
         int index = Indices.ToInt(call.Index);
-        if (!call.IsFinal)
+        if (!call.IsFinal || call.Error is RefusedResultException)
         {
             // What a call's own circuit refuses is a failure like any other.
             if (_options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen && call.Error is CircuitBreakerOpenException { RefusedBy: { } breaker }
@@ -68,23 +68,9 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
                 return Recovery<TResult>.Defer(breaker.RetryAfter, change);
             }
 
-            if (_retry?.GetDelay(call.Attempt, call.Error, call.PreviousDelay) is { } delay)
+            if (DelayAfter(call, out Exception error) is { } delay)
             {
-                if (_options.OnRetryAsync is { } retrying)
-                {
-                    await retrying(index, call.Attempt, call.Error).ConfigureAwait(false);
-                }
-
-                if (_policies?.Records?.Find(call.Index) is { } record)
-                {
-                    if (_policies.ItemHooks is { } hooks)
-                    {
-                        await hooks.RetryAsync(record, call.Index, call.Error).ConfigureAwait(false);
-                    }
-
-                    record.Retries(call.Attempt);
-                }
-
+                await BeforeRetryAsync(index, call, error).ConfigureAwait(false);
                 return Recovery<TResult>.Retry(delay);
             }
         }
@@ -92,5 +78,59 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
         return _fallback is null
             ? Recovery<TResult>.None
             : Recovery<TResult>.Succeed(await _fallback.GetAsync(index, call.Error).ConfigureAwait(false));
+    }
+
+    /// <summary>The delay before another attempt; null if there is none.</summary>
+    /// <param name="call">The attempt.</param>
+    /// <param name="error">Its exception, for the hooks.</param>
+    private TimeSpan? DelayAfter(FailedCall call, out Exception error)
+    {
+        error = call.Error;
+        if (_policies?.RetryRule is not RetryRule<TResult> rule || _policies.Records?.Find(call.Index) is not { } record)
+        {
+            return _retry?.GetDelay(call.Attempt, call.Error, call.PreviousDelay);
+        }
+
+        AttemptOutcome<TResult> outcome;
+        if (call.Error is RefusedResultException<TResult> refused)
+        {
+            outcome = new AttemptOutcome<TResult>(refused.Result, null, call.Attempt);
+            error = new ResultRejectedException((object?)refused.Result);
+        }
+        else
+        {
+            outcome = new AttemptOutcome<TResult>(default, call.Error, call.Attempt);
+            if (!_retry!.MayRetry(call.Attempt, CancellationToken.None) || !rule.ShouldRetry(record, outcome))
+            {
+                return null;
+            }
+        }
+
+        TimeSpan? hint = rule.HasDelayHint ? rule.DelayHint(record, outcome) : outcome.HasResult ? null : _retry!.HintOf(call.Error);
+        return _retry!.GetDelay(call.Attempt, call.PreviousDelay, hint);
+    }
+
+    /// <summary>Tells the hooks, and forgets a result that was refused.</summary>
+    private async ValueTask BeforeRetryAsync(int index, FailedCall call, Exception error)
+    {
+        if (_options.OnRetryAsync is { } retrying)
+        {
+            await retrying(index, call.Attempt, error).ConfigureAwait(false);
+        }
+
+        if (_policies?.Records?.Find(call.Index) is { } record)
+        {
+            if (_policies.ItemHooks is { } hooks)
+            {
+                await hooks.RetryAsync(record, call.Index, error).ConfigureAwait(false);
+            }
+
+            record.Retries(call.Attempt);
+        }
+
+        if (call.Error is RefusedResultException refused)
+        {
+            await RefusedResult.DropAsync(refused.Boxed).ConfigureAwait(false);
+        }
     }
 }

@@ -1,0 +1,7 @@
+namespace Weir;
+
+/// <summary>What has an item, for code that does not know its type.</summary>
+internal interface IWithItem<out TItem>
+{
+    TItem Item { get; }
+}
