@@ -17,8 +17,11 @@ public sealed record RetryOptions
     public TimeSpan MaxDelay { get; init; } = TimeSpan.FromMinutes(5);
 
     /// <summary>How the delay grows from retry to retry.</summary>
-    /// <value>The default is <see cref="BackoffStrategy.Exponential"/>.</value>
-    public BackoffStrategy BackoffStrategy { get; init; } = BackoffStrategy.Exponential;
+    /// <value>
+    /// The default is <see cref="BackoffStrategy.ExponentialJitter"/>, so that calls that failed together are not repeated together. For repeatable delays, set
+    /// <see cref="Randomness"/>.
+    /// </value>
+    public BackoffStrategy BackoffStrategy { get; init; } = BackoffStrategy.ExponentialJitter;
 
     /// <summary>Decides whether a failure is retried.</summary>
     /// <value>

@@ -143,8 +143,11 @@ public sealed record ParallelRunOptions
     public TimeSpan MaxDelay { get; init; } = TimeSpan.FromMinutes(5);
 
     /// <summary>How the delay grows from attempt to attempt. For the formulas, see <see cref="Backoff"/>.</summary>
-    /// <value>The default is <see cref="BackoffStrategy.Exponential"/>.</value>
-    public BackoffStrategy BackoffStrategy { get; init; } = BackoffStrategy.Exponential;
+    /// <value>
+    /// The default is <see cref="BackoffStrategy.ExponentialJitter"/>, so that calls that failed together are not repeated together. For repeatable delays, set
+    /// <see cref="Randomness"/>.
+    /// </value>
+    public BackoffStrategy BackoffStrategy { get; init; } = BackoffStrategy.ExponentialJitter;
 
     /// <summary>
     /// Returns the delay that the exception itself states, such as an HTTP <c>Retry-After</c>; <see langword="null"/> to use the strategy's delay.
@@ -152,6 +155,10 @@ public sealed record ParallelRunOptions
     public Func<Exception, TimeSpan?>? DelayHint { get; init; }
 
     /// <summary>The random numbers for the strategies with jitter, from 0 to less than 1. Called from several threads at once.</summary>
+    /// <value>
+    /// <see langword="null"/>, the default, for the process's generator, which is seeded by the system. For repeatable delays, as in tests, set
+    /// <c>new SeededRandom(seed).NextDouble</c>.
+    /// </value>
     public Func<double>? Randomness { get; init; }
 
     /// <summary>Called before an item waits for another attempt, with its index, the number of the failed attempt (from 1) and its exception.</summary>

@@ -29,6 +29,7 @@ public class PolicyChainTests
             {
                 IsTransient = IsBroken,
                 BaseDelay = Span.Ms(10),
+                BackoffStrategy = BackoffStrategy.Exponential,
                 OnRetryAsync = (attempt, exception) =>
                 {
                     _log.Add($"{attempt} {exception.Message}");
@@ -115,7 +116,7 @@ public class PolicyChainTests
         {
             Fallback = new FallbackOptions<string> { Handler = static (e, _) => new ValueTask<string>(TimeoutFailure.Is(e) ? "late" : "other") },
             TotalTimeout = Span.Ms(50),
-            Retry = new RetryOptions { BaseDelay = Span.Ms(1_000), IsTransient = IsBroken },
+            Retry = new RetryOptions { BaseDelay = Span.Ms(1_000), BackoffStrategy = BackoffStrategy.Exponential, IsTransient = IsBroken },
         });
         int attempts = 0;
         Task<string> pending = chain.ExecuteAsync(_ =>

@@ -7,7 +7,7 @@ public class RetryPolicyTests
     [Fact]
     public void GetDelay_AttemptsLeft_IsTheBackoff()
     {
-        var policy = new RetryPolicy(new RetryOptions { MaxRetries = 2, BaseDelay = Span.Ms(10) });
+        var policy = new RetryPolicy(new RetryOptions { MaxRetries = 2, BaseDelay = Span.Ms(10), BackoffStrategy = BackoffStrategy.Exponential });
         Assert.Equal(Span.Ms(10), policy.GetDelay(1, Error, TimeSpan.Zero));
         Assert.Equal(Span.Ms(20), policy.GetDelay(2, Error, Span.Ms(10)));
         Assert.Null(policy.GetDelay(3, Error, Span.Ms(20)));
@@ -20,7 +20,7 @@ public class RetryPolicyTests
     public void GetDelay_Defaults_AreThoseDocumented()
     {
         var options = new RetryOptions();
-        Assert.Equal((3, Span.Ms(100), TimeSpan.FromMinutes(5), BackoffStrategy.Exponential),
+        Assert.Equal((3, Span.Ms(100), TimeSpan.FromMinutes(5), BackoffStrategy.ExponentialJitter),
             (options.MaxRetries, options.BaseDelay, options.MaxDelay, options.BackoffStrategy));
     }
 
@@ -59,8 +59,19 @@ public class RetryPolicyTests
     [Fact]
     public void GetDelay_NoHint_IsTheBackoff()
     {
-        var policy = new RetryPolicy(new RetryOptions { DelayHint = static _ => null });
+        var policy = new RetryPolicy(new RetryOptions { DelayHint = static _ => null, BackoffStrategy = BackoffStrategy.Exponential });
         Assert.Equal(Span.Ms(100), policy.GetDelay(1, Error, TimeSpan.Zero));
+    }
+
+    [Fact]
+    public void GetDelay_ByDefault_IsFullJitter()
+    {
+        foreach ((double chance, int first, int second) in new[] { (0.0, 0, 0), (0.5, 50, 100), (0.9, 90, 180) })
+        {
+            var policy = new RetryPolicy(new RetryOptions { Randomness = () => chance });
+            Assert.Equal(Span.Ms(first), policy.GetDelay(1, Error, TimeSpan.Zero));
+            Assert.Equal(Span.Ms(second), policy.GetDelay(2, Error, Span.Ms(first)));
+        }
     }
 
     [Fact]

@@ -175,8 +175,15 @@ public class MetricsTests
 
                 throw new FormatException();
             },
-            Options with { MaxDegreeOfParallelism =
-                10, MaxRetries = 1, IsTransient = static _ => true, BaseDelay = TimeSpan.FromHours(1), MaxDelay = TimeSpan.FromHours(2) },
+            Options with
+            {
+                MaxDegreeOfParallelism = 10,
+                MaxRetries = 1,
+                IsTransient = static _ => true,
+                BaseDelay = TimeSpan.FromHours(1),
+                BackoffStrategy = Resilience.BackoffStrategy.Linear,
+                MaxDelay = TimeSpan.FromHours(2),
+            },
             stop.Token);
         await all.Task;
         await stop.CancelAsync();

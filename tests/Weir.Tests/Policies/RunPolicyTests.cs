@@ -65,6 +65,25 @@ public class RunPolicyTests
     }
 
     [Fact(Timeout = 90_000)]
+    public async Task Retry_ByDefault_WaitsWithTheFullJitterOfTheSeed()
+    {
+        Func<double> chance = new SeededRandom(5).NextDouble;
+        int calls = 0;
+        Task<List<int>> run = new[] { 1 }.SelectParallelAsync(
+            (x, _) => Interlocked.Increment(ref calls) < 4 ? throw new TimeoutException() : new ValueTask<int>(x),
+            Options with { MaxRetries = 3, Randomness = new SeededRandom(5).NextDouble });
+        TimeSpan due = TimeSpan.Zero;
+        for (int retry = 1; retry <= 3; retry++)
+        {
+            due += TimerDelay.RoundUp(Second * Math.Pow(2, retry - 1) * chance());
+            await Guard.UntilAsync(() => _time.NextDue == due, "the wait for the next attempt");
+            _time.Advance(due - TimeSpan.FromTicks(_time.GetTimestamp()));
+        }
+
+        Assert.Equal([1], await run.WithinAsync());
+    }
+
+    [Fact(Timeout = 90_000)]
     public async Task Retry_Exhausted_ThrowsTheLastError()
     {
         int calls = 0;

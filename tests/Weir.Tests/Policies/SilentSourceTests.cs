@@ -109,6 +109,7 @@ public class SilentSourceTests
                 MaxRetries = 3,
                 IsTransient = static e => e is IOException,
                 BaseDelay = TimeSpan.FromHours(1),
+                BackoffStrategy = Resilience.BackoffStrategy.Linear,
                 MaxDelay = TimeSpan.FromHours(2),
                 PerItemTimeout = Second,
                 TimeProvider = _time,
