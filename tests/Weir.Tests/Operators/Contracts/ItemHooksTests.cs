@@ -146,6 +146,7 @@ public class ItemHooksTests
             },
             new ParallelRunOptions
             {
+                MaxDegreeOfParallelism = 1,
                 ErrorMode = ErrorMode.BestEffort,
                 PerItemTimeout = TimeSpan.FromSeconds(1),
                 TimeProvider = clock,

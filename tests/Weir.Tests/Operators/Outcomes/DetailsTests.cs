@@ -92,7 +92,7 @@ public class DetailsTests
 
                 return item;
             },
-            new() { PerItemTimeout = Second, TimeProvider = clock, IncludeDetails = true });
+            new() { MaxDegreeOfParallelism = 1, PerItemTimeout = Second, TimeProvider = clock, IncludeDetails = true });
         await inside.WaitAsync();
         await clock.AdvanceUntilAsync(running, Second);
 
@@ -172,8 +172,10 @@ public class DetailsTests
         ManualTimeProvider clock = new();
         using CancellationTokenSource caller = new();
         ParallelRunOptions options = new() { TimeProvider = clock, IncludeDetails = true, ReturnOutcomesOnCancellation = true };
-        CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 1, OpenTimeout = 60 * Second, TimeProvider = clock });
-        TokenBucket bucket = new(new RateLimitOptions { TokensPerSecond = 0.01, BurstCapacity = 1, TimeProvider = clock });
+
+        // An item may begin late, when the clock has moved on for long: it has to wait then as well.
+        CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 1, OpenTimeout = TimeSpan.FromDays(40), TimeProvider = clock });
+        TokenBucket bucket = new(new RateLimitOptions { TokensPerSecond = 1e-6, BurstCapacity = 1, TimeProvider = clock });
         SharedConcurrencyLimit places = new(1);
         if (what == "circuit")
         {
