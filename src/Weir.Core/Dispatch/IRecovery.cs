@@ -6,5 +6,8 @@ internal interface IRecovery<TResult>
     /// <summary>How long one attempt may take, or null. An attempt that takes longer fails, and comes here like any other.</summary>
     TimeSpan? AttemptTimeout { get; }
 
+    /// <summary>The error of an attempt that passed its limit.</summary>
+    Exception AttemptTimedOut(int attempt);
+
     ValueTask<Recovery<TResult>> DecideAsync(FailedCall call);
 }

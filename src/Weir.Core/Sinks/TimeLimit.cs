@@ -4,10 +4,10 @@ namespace Weir.Core.Sinks;
 internal static class TimeLimit
 {
     /// <summary>The item's own limit passed.</summary>
-    public static Exception OfItem(TimeSpan limit) => Passed($"The item did not end within its time limit of {limit}.");
+    public static Exception OfItem(TimeSpan limit) => Passed(new ItemTimeoutException(limit));
 
     /// <summary>The limit of the whole call passed.</summary>
-    public static Exception OfBatch() => Passed("The batch did not end within its time limit.");
+    public static Exception OfRun(TimeSpan limit) => Passed(new RunTimeoutException(limit));
 
-    private static TaskCanceledException Passed(string text) => new(text, new TimeoutException(text));
+    private static TaskCanceledException Passed(TimeoutException reason) => new(reason.Message, reason);
 }

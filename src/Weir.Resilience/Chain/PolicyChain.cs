@@ -46,7 +46,7 @@ public sealed class PolicyChain<TResult>
         _delayHint = options.DelayHint;
         PlaceUser? places = options.ConcurrencyLimit is { } shared ? new PlaceUser(shared, null) : null;
         _guard = new AttemptGuard(options.CircuitBreaker, places, options.RateLimit, options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen);
-        _limit = TimeoutOf(options.AttemptTimeout, options.TimeProvider);
+        _limit = TimeoutOf(options.AttemptTimeout, options.TimeProvider, _retry is null ? 1 : 0);
         _clock = new Clock(options.TimeProvider);
     }
 
@@ -95,8 +95,8 @@ public sealed class PolicyChain<TResult>
         return _fallback is null || pending.IsCompletedSuccessfully ? pending : FallBackAsync(pending, cancellationToken);
     }
 
-    private static TimeoutPolicy<TResult>? TimeoutOf(TimeSpan? limit, TimeProvider time) =>
-        limit is { } timeout ? new TimeoutPolicy<TResult>(new TimeoutOptions { Timeout = timeout, TimeProvider = time }) : null;
+    private static TimeoutPolicy<TResult>? TimeoutOf(TimeSpan? limit, TimeProvider time, int? attempt = null) =>
+        limit is { } timeout ? new TimeoutPolicy<TResult>(new TimeoutOptions { Timeout = timeout, TimeProvider = time }) { Attempt = attempt } : null;
 
     /// <summary>The first attempt, as far as it gets without waiting.</summary>
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly",
@@ -225,6 +225,7 @@ public sealed class PolicyChain<TResult>
             }
             catch (Exception exception)
             {
+                AttemptTimeoutException.Number(exception, number);
                 if (attempt.Phase == AttemptPhase.Call)
                 {
                     _guard.Failed(attempt.Ticket, exception, token, callerToken);

@@ -17,7 +17,7 @@ public sealed partial class CircuitBreaker
         }
 
         TaskCompletionSource? change = null;
-        lock (_lock)
+        using (_lock.EnterSafely())
         {
             AssertInvariantsNeedsLock();
             CircuitBreakerState state = StateOf(_word);
@@ -49,7 +49,7 @@ public sealed partial class CircuitBreaker
     private void ProbeSucceeded(CircuitTicket ticket)
     {
         TaskCompletionSource? change = null;
-        lock (_lock)
+        using (_lock.EnterSafely())
         {
             AssertInvariantsNeedsLock();
             if (IsCurrent(ticket) && ++_probeSuccesses >= _successThreshold)

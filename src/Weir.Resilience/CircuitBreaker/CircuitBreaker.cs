@@ -84,7 +84,7 @@ public sealed partial class CircuitBreaker
     {
         get
         {
-            lock (_lock)
+            using (_lock.EnterSafely())
             {
                 return StateOf(_word) switch
                 {
@@ -104,7 +104,7 @@ public sealed partial class CircuitBreaker
     {
         get
         {
-            lock (_lock)
+            using (_lock.EnterSafely())
             {
                 return (_change ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously)).Task;
             }
@@ -176,7 +176,7 @@ public sealed partial class CircuitBreaker
         }
 
         TaskCompletionSource? change = null;
-        lock (_lock)
+        using (_lock.EnterSafely())
         {
             AssertInvariantsNeedsLock();
 
@@ -202,7 +202,7 @@ public sealed partial class CircuitBreaker
         }
 
         TaskCompletionSource? change = null;
-        lock (_lock)
+        using (_lock.EnterSafely())
         {
             AssertInvariantsNeedsLock();
             if (IsCurrent(ticket) && _admitted > _probeSuccesses)

@@ -12,7 +12,7 @@ internal sealed class StateNotifier(Func<CircuitBreakerState, CircuitBreakerStat
 
     public void Add(CircuitBreakerState from, CircuitBreakerState to)
     {
-        lock (_lock)
+        using (_lock.EnterSafely())
         {
             if (_waiting.Count == MaxWaiting)
             {
@@ -55,7 +55,7 @@ internal sealed class StateNotifier(Func<CircuitBreakerState, CircuitBreakerStat
 
     private bool TryTake(out (CircuitBreakerState From, CircuitBreakerState To) change)
     {
-        lock (_lock)
+        using (_lock.EnterSafely())
         {
             if (_waiting.Count == 0)
             {

@@ -8,7 +8,7 @@ public sealed partial class SharedConcurrencyLimit
     /// <summary>Takes a place for a user, if one is free and no call waits.</summary>
     internal bool TryEnter(PlaceUser user)
     {
-        lock (_lock)
+        using (_lock.EnterSafely())
         {
             CloseNeedsLock();
             bool entered = TryTakeNeedsLock(user);
@@ -24,7 +24,7 @@ public sealed partial class SharedConcurrencyLimit
         PlaceTurn turn = new(user);
         PlaceTurn? served = null;
         bool rejected = false;
-        lock (_lock)
+        using (_lock.EnterSafely())
         {
             CloseNeedsLock();
             if (TryTakeNeedsLock(user))
@@ -58,7 +58,7 @@ public sealed partial class SharedConcurrencyLimit
     internal void Leave(PlaceUser user)
     {
         PlaceTurn? served;
-        lock (_lock)
+        using (_lock.EnterSafely())
         {
             CloseNeedsLock();
             bool taken = _word >> 1 < _limit;
@@ -84,7 +84,7 @@ public sealed partial class SharedConcurrencyLimit
     internal bool TryRemove(PlaceTurn turn)
     {
         PlaceTurn? served;
-        lock (_lock)
+        using (_lock.EnterSafely())
         {
             if (turn.State != PlaceTurnState.Waiting)
             {

@@ -87,7 +87,7 @@ public sealed partial class SharedConcurrencyLimit
         {
             Require.AtLeast(1, value, nameof(Limit));
             PlaceTurn? served;
-            lock (_lock)
+            using (_lock.EnterSafely())
             {
                 CloseNeedsLock();
                 _word += Place * ((long)value - _limit);
@@ -107,7 +107,7 @@ public sealed partial class SharedConcurrencyLimit
     {
         get
         {
-            lock (_lock)
+            using (_lock.EnterSafely())
             {
                 return (int)(_limit - (Volatile.Read(ref _word) >> 1));
             }
@@ -119,7 +119,7 @@ public sealed partial class SharedConcurrencyLimit
     {
         get
         {
-            lock (_lock)
+            using (_lock.EnterSafely())
             {
                 return _waiting.Count + _parked;
             }

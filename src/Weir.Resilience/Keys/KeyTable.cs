@@ -25,7 +25,7 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
     {
         get
         {
-            lock (_lock)
+            using (_lock.EnterSafely())
             {
                 return _count;
             }
@@ -44,7 +44,7 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
         while (true)
         {
             Entry? first;
-            lock (_lock)
+            using (_lock.EnterSafely())
             {
                 first = _byHash.GetValueOrDefault(hash);
             }
@@ -57,7 +57,7 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
             }
 
             made ??= found is null ? new Entry(this, key, make()) : null;
-            lock (_lock)
+            using (_lock.EnterSafely())
             {
                 if (TryUseNeedsLock(hash, first, found ?? made!, isNew: found is null))
                 {
@@ -99,7 +99,7 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
 
     private void Release(Entry entry)
     {
-        lock (_lock)
+        using (_lock.EnterSafely())
         {
             entry.Users--;
             Debug.Assert(entry.Users >= 0, "Each use ends once.");

@@ -75,7 +75,7 @@ public sealed class TokenBucket : IRateLimit
     {
         get
         {
-            lock (_lock)
+            using (_lock.EnterSafely())
             {
                 AssertInvariantsNeedsLock();
                 SettleNeedsLock();
@@ -93,7 +93,7 @@ public sealed class TokenBucket : IRateLimit
     {
         get
         {
-            lock (_lock)
+            using (_lock.EnterSafely())
             {
                 SettleNeedsLock();
                 return _waiting.Count == 0 && Volatile.Read(ref _mark) <= _clock.Now - _origin;
@@ -106,7 +106,7 @@ public sealed class TokenBucket : IRateLimit
     {
         get
         {
-            lock (_lock)
+            using (_lock.EnterSafely())
             {
                 return _waiting.Count;
             }
@@ -193,7 +193,7 @@ public sealed class TokenBucket : IRateLimit
     [MethodImpl(MethodImplOptions.NoInlining)]
     private bool TryTakeAndOpen()
     {
-        lock (_lock)
+        using (_lock.EnterSafely())
         {
             AssertInvariantsNeedsLock();
             SettleNeedsLock();
@@ -226,7 +226,7 @@ public sealed class TokenBucket : IRateLimit
     private RateTurn? Queue(CancellationToken cancellationToken)
     {
         RateTurn turn = new(this, cancellationToken);
-        lock (_lock)
+        using (_lock.EnterSafely())
         {
             AssertInvariantsNeedsLock();
             if (_waiting.Count == 0)
@@ -250,7 +250,7 @@ public sealed class TokenBucket : IRateLimit
 
     private bool IsFirst(RateTurn turn, out long start)
     {
-        lock (_lock)
+        using (_lock.EnterSafely())
         {
             start = _origin + StartTicks(_heldMark);
             return _waiting.First == turn.Node;
@@ -261,7 +261,7 @@ public sealed class TokenBucket : IRateLimit
     private bool TryTakeFirst(RateTurn turn, out long start)
     {
         RateTurn? next;
-        lock (_lock)
+        using (_lock.EnterSafely())
         {
             AssertInvariantsNeedsLock();
             Debug.Assert(_waiting.First == turn.Node, "Only the first one asks.");
@@ -283,7 +283,7 @@ public sealed class TokenBucket : IRateLimit
     private void Leave(RateTurn turn)
     {
         RateTurn? next;
-        lock (_lock)
+        using (_lock.EnterSafely())
         {
             AssertInvariantsNeedsLock();
             next = RemoveNeedsLock(turn);

@@ -14,9 +14,13 @@ public static class TimeoutFailure
     public static bool Is(Exception? exception) =>
         exception is TimeoutException or OperationCanceledException { InnerException: TimeoutException };
 
-    internal static TaskCanceledException Create(TimeSpan limit)
-    {
-        string text = $"The call did not end within its time limit of {limit}.";
-        return new TaskCanceledException(text, new TimeoutException(text));
-    }
+    /// <summary>A call passed its limit.</summary>
+    internal static TaskCanceledException OfCall(TimeSpan limit) => Of(new CallTimeoutException(limit));
+
+    /// <summary>An attempt passed its limit.</summary>
+    /// <param name="limit">The limit.</param>
+    /// <param name="attempt">Its number; 0 if that is added later.</param>
+    internal static TaskCanceledException OfAttempt(TimeSpan limit, int attempt) => Of(new AttemptTimeoutException(limit, attempt));
+
+    private static TaskCanceledException Of(TimeoutException reason) => new(reason.Message, reason);
 }

@@ -20,6 +20,7 @@ public sealed class TimeoutPolicy<TResult>
     // Beyond this many simultaneous calls, the rest is left to the garbage collector.
     private const int MaxIdle = 1024;
 
+    private readonly Lock? _lock;
     private readonly HashSet<TimeoutScope<TResult>>? _open;
     private readonly Action<IThreadPoolWorkItem>? _queue;
     private TimeoutScope<TResult>? _next;
@@ -45,8 +46,10 @@ public sealed class TimeoutPolicy<TResult>
     /// <param name="limit">The limit, which has been checked; null for none: then calls can only be given up from outside.</param>
     /// <param name="time">The clock.</param>
     /// <param name="queue">Runs the work that follows the end of a call, on a thread that has time for it.</param>
-    internal TimeoutPolicy(TimeSpan? limit, TimeProvider time, Action<IThreadPoolWorkItem> queue)
+    /// <param name="attempt">See <see cref="Attempt"/>.</param>
+    internal TimeoutPolicy(TimeSpan? limit, TimeProvider time, Action<IThreadPoolWorkItem> queue, int? attempt = null)
     {
+        Attempt = attempt;
         Clock = new Clock(time);
         _queue = queue;
         if (limit is { } timeout)
@@ -54,9 +57,15 @@ public sealed class TimeoutPolicy<TResult>
             Limit = timeout;
             HasLimit = true;
             LimitTicks = Clock.ToTicks(timeout);
+            _lock = new Lock();
             _open = [];
         }
     }
+
+    /// <summary>
+    /// The number of the attempt that each call is; 0 if whoever counts attempts adds it; null if the limit is that of a whole call. Set before the first call.
+    /// </summary>
+    internal int? Attempt { get; init; }
 
     internal bool HasLimit { get; }
 
@@ -150,7 +159,7 @@ public sealed class TimeoutPolicy<TResult>
             return;
         }
 
-        lock (_open)
+        using (_lock!.EnterSafely())
         {
             _closed = true;
             foreach (TimeoutScope<TResult> scope in _open)
@@ -168,7 +177,7 @@ public sealed class TimeoutPolicy<TResult>
         scope.EndTimer();
         if (_open is not null)
         {
-            lock (_open)
+            using (_lock!.EnterSafely())
             {
                 _open.Remove(scope);
             }
@@ -205,7 +214,7 @@ public sealed class TimeoutPolicy<TResult>
         TimeoutScope<TResult> scope = new(this);
         if (_open is not null)
         {
-            lock (_open)
+            using (_lock!.EnterSafely())
             {
                 if (_closed)
                 {

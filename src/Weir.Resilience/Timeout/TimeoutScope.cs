@@ -141,7 +141,9 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
     }
 
     void IThreadPoolWorkItem.Execute() =>
-        _core.SetException(HasTimedOut ? TimeoutFailure.Create(_policy.Limit) : new OperationCanceledException());
+        _core.SetException(
+            !HasTimedOut ? new OperationCanceledException()
+            : _policy.Attempt is { } attempt ? TimeoutFailure.OfAttempt(_policy.Limit, attempt) : TimeoutFailure.OfCall(_policy.Limit));
 
     TResult IValueTaskSource<TResult>.GetResult(short token)
     {

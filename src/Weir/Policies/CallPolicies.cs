@@ -121,7 +121,7 @@ internal sealed class CallPolicies
     /// </summary>
     public static TimeoutPolicy<TResult>? AttemptTimeoutOf<TResult>(ParallelRunOptions options) =>
         options.AttemptTimeout is { } limit
-            ? new TimeoutPolicy<TResult>(limit, WatchTime.For(options.TimeProvider), UrgentWork.Queue)
+            ? new TimeoutPolicy<TResult>(limit, WatchTime.For(options.TimeProvider), UrgentWork.Queue, options.MaxRetries > 0 ? 0 : 1)
             : null;
 
     /// <summary>A call has returned its result.</summary>

@@ -38,8 +38,11 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
             : null;
     }
 
+    public Exception AttemptTimedOut(int attempt) => TimeoutFailure.OfAttempt(_options.AttemptTimeout!.Value, attempt);
+
     public async ValueTask<Recovery<TResult>> DecideAsync(FailedCall call)
     {
+        AttemptTimeoutException.Number(call.Error, call.Attempt);
         if (_policies?.Places is { } places)
         {
             if (call.Error is PlaceTakenException waiting && waiting.WaitsAt == places)

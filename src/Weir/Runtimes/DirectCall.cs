@@ -77,7 +77,7 @@ internal abstract partial class DirectCall : RuntimeCall, IControlledRun
         InFlight = Volatile.Read(ref _state) == (int)Place.Busy && !_isPausing ? 1 : 0,
     };
 
-    public override void GiveUp(ItemStatus status)
+    public override void GiveUp(ItemStatus status, TimeSpan limit = default)
     {
         if (Interlocked.CompareExchange(ref _givenUp, (int)status, (int)ItemStatus.NotRun) != (int)ItemStatus.NotRun)
         {

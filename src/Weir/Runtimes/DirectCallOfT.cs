@@ -20,14 +20,13 @@ internal sealed class DirectCall<TItem, TResult>(
     CancellationToken otherCaller = default)
     : DirectCall(calls, options.BatchTimeout, time, options.Control ?? control, caller, otherCaller), IDisposable
 {
-    private readonly TimeSpan? _itemTimeout = options.PerItemTimeout;
     private TimeoutPolicy<TResult>? _limit;
 
     // That of the running item, once it has a time limit or suspends; otherwise one that no item uses.
     private TimeoutScope<TResult>? _scope;
     private ValueTask<TResult> _pending;
 
-    private TimeoutPolicy<TResult> Limit => _limit ??= new TimeoutPolicy<TResult>(_itemTimeout, WatchTime.For(Time), UrgentWork.Queue);
+    private TimeoutPolicy<TResult> Limit => _limit ??= new TimeoutPolicy<TResult>(options.PerItemTimeout, WatchTime.For(Time), UrgentWork.Queue);
 
     public async Task<ItemOutcome<TResult>[]> RunAsync(ItemOutcome<TResult>[] outcomes)
     {
@@ -102,7 +101,7 @@ internal sealed class DirectCall<TItem, TResult>(
     /// <returns>Whether the item at <paramref name="next"/> waits; if not, there is nothing more to run.</returns>
     private bool RunUntilWait(ItemOutcome<TResult>[] outcomes, ref int next)
     {
-        if (_itemTimeout is not null)
+        if (options.PerItemTimeout is not null)
         {
             return RunTimedUntilWait(outcomes, ref next);
         }
@@ -179,7 +178,7 @@ internal sealed class DirectCall<TItem, TResult>(
         waits = false;
         TimeoutScope<TResult>? scope = null;
         CancellationToken token = Token;
-        if (_itemTimeout is not null)
+        if (options.PerItemTimeout is not null)
         {
             token = Begin(scope = Limit.Rent());
         }
@@ -208,7 +207,7 @@ internal sealed class DirectCall<TItem, TResult>(
     /// <summary>Waits until the item ends or is given up.</summary>
     private async ValueTask<ItemOutcome<TResult>> FinishAsync()
     {
-        if (_itemTimeout is null)
+        if (options.PerItemTimeout is null)
         {
             // One scope for all items of the call, as long as none is given up.
             Begin(_scope ?? Limit.Rent());
@@ -283,13 +282,13 @@ internal sealed class DirectCall<TItem, TResult>(
     private ItemOutcome<TResult> TimedOut()
     {
         Unsuccessful++;
-        return ItemOutcome<TResult>.TimedOut(TimeLimit.OfItem(_itemTimeout!.Value));
+        return ItemOutcome<TResult>.TimedOut(TimeLimit.OfItem(options.PerItemTimeout!.Value));
     }
 
     /// <summary>The outcome of the item that was running when the call was given up.</summary>
     private ItemOutcome<TResult> GivenUp()
     {
         Unsuccessful++;
-        return GivenUpAs == ItemStatus.Cancelled ? ItemOutcome<TResult>.Cancelled() : ItemOutcome<TResult>.TimedOut(TimeLimit.OfBatch());
+        return GivenUpAs == ItemStatus.Cancelled ? ItemOutcome<TResult>.Cancelled() : ItemOutcome<TResult>.TimedOut(TimeLimit.OfRun(options.BatchTimeout!.Value));
     }
 }

@@ -11,7 +11,8 @@ internal class PumpCall(RuntimeCalls calls) : RuntimeCall(calls)
 
     public override RunSample Sample() => Run.Sample();
 
-    public override void GiveUp(ItemStatus status) => Run.Abort(status, status == ItemStatus.TimedOut ? TimeLimit.OfBatch() : null);
+    public override void GiveUp(ItemStatus status, TimeSpan limit = default) =>
+        Run.Abort(status, status == ItemStatus.TimedOut ? TimeLimit.OfRun(limit) : null);
 
     /// <summary>Adds the run to the running calls and starts its deadline.</summary>
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>

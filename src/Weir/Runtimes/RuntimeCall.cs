@@ -15,7 +15,9 @@ internal abstract class RuntimeCall(RuntimeCalls calls)
     public abstract RunSample Sample();
 
     /// <summary>Ends the call without waiting for running items, each of which gets the status. No other item starts.</summary>
-    public abstract void GiveUp(ItemStatus status);
+    /// <param name="status">The status.</param>
+    /// <param name="limit">The time limit that has passed, if that is why.</param>
+    public abstract void GiveUp(ItemStatus status, TimeSpan limit = default);
 
     /// <summary>Adds the call to the running calls and starts its deadline, which may pass before this returns.</summary>
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
@@ -25,7 +27,7 @@ internal abstract class RuntimeCall(RuntimeCalls calls)
         if (batchTimeout is { } timeout)
         {
             ITimer timer = WatchTime.For(time).CreateTimer(
-                static call => ((RuntimeCall)call!).GiveUp(ItemStatus.TimedOut), this, timeout, Timeout.InfiniteTimeSpan);
+                static deadline => ((Deadline)deadline!).Pass(), new Deadline(this, timeout), timeout, Timeout.InfiniteTimeSpan);
             if (Interlocked.CompareExchange(ref _deadline, timer, null) is not null)
             {
                 timer.Dispose();
@@ -38,5 +40,11 @@ internal abstract class RuntimeCall(RuntimeCalls calls)
     {
         Interlocked.Exchange(ref _deadline, Ended)?.Dispose();
         calls.Remove(this);
+    }
+
+    /// <summary>What a call with a limit has besides.</summary>
+    private sealed class Deadline(RuntimeCall call, TimeSpan limit)
+    {
+        public void Pass() => call.GiveUp(ItemStatus.TimedOut, limit);
     }
 }

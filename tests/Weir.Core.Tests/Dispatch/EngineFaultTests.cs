@@ -31,6 +31,8 @@ public class EngineFaultTests
     {
         public TimeSpan? AttemptTimeout => null;
 
+        public Exception AttemptTimedOut(int attempt) => new OperationCanceledException($"attempt {attempt}", new TimeoutException());
+
         public ValueTask<Recovery<int>> DecideAsync(FailedCall call) => new(Recovery<int>.Succeed(-1));
     }
 

@@ -198,6 +198,8 @@ public class ItemClockTests
     {
         public TimeSpan? AttemptTimeout { get; init; }
 
+        public Exception AttemptTimedOut(int attempt) => new OperationCanceledException($"attempt {attempt}", new TimeoutException());
+
         public ValueTask<Recovery<int>> DecideAsync(FailedCall call)
         {
             calls.Add(call);

@@ -181,7 +181,7 @@ public class RecoveryTests
 
         ItemOutcome<int> outcome = (await task)[0];
         Assert.Equal(ItemStatus.TimedOut, outcome.Status);
-        Assert.IsType<TimeoutException>(outcome.Error!.InnerException);
+        Assert.IsType<ItemTimeoutException>(outcome.Error!.InnerException);
 
         // Attempts at 0, 4 and 8 seconds; the next would be at 12, and the limit at 10 is not slept through.
         Assert.Equal(4, recovery.Calls.Count);
@@ -279,6 +279,8 @@ public class RecoveryTests
         public List<FailedCall> Calls { get; } = [];
 
         public TimeSpan? AttemptTimeout { get; init; }
+
+        public Exception AttemptTimedOut(int attempt) => new OperationCanceledException($"attempt {attempt}", new TimeoutException());
 
         public ValueTask<Recovery<int>> DecideAsync(FailedCall call)
         {

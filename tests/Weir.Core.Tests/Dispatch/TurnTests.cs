@@ -314,6 +314,8 @@ public class TurnTests
     {
         public TimeSpan? AttemptTimeout => null;
 
+        public Exception AttemptTimedOut(int attempt) => new OperationCanceledException($"attempt {attempt}", new TimeoutException());
+
         public ValueTask<Recovery<int>> DecideAsync(FailedCall call) => new(Recovery<int>.Retry(delay));
     }
 }

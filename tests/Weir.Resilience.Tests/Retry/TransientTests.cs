@@ -13,7 +13,7 @@ public class TransientTests
     public static TheoryData<string, Exception> Passing() => new()
     {
         { "timeout", new TimeoutException() },
-        { "attempt timeout", TimeoutFailure.Create(TimeSpan.FromSeconds(1)) },
+        { "attempt timeout", TimeoutFailure.OfAttempt(TimeSpan.FromSeconds(1), 1) },
         { "HttpClient.Timeout", new TaskCanceledException("The request was canceled.", new TimeoutException("slow", new TaskCanceledException())) },
         { "socket", new SocketException((int)SocketError.ConnectionReset) },
         { "socket inside an IOException", new IOException("connection", new SocketException()) },

@@ -44,7 +44,7 @@ public class TimeoutPolicyTests
         _clock.Advance(new TimeSpan(1));
         Assert.True(call.Token.IsCancellationRequested);
         TaskCanceledException error = await Assert.ThrowsAsync<TaskCanceledException>(() => pending.AsTask());
-        Assert.IsType<TimeoutException>(error.InnerException);
+        Assert.Equal(Limit, Assert.IsType<CallTimeoutException>(error.InnerException).Limit);
         Assert.True(TimeoutFailure.Is(error));
         call.End(5);
     }

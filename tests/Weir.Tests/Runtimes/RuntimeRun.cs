@@ -108,7 +108,7 @@ internal static class RuntimeRun
     {
         Assert.Equal(ItemStatus.TimedOut, outcome.Status);
         Assert.IsAssignableFrom<OperationCanceledException>(outcome.Error);
-        Assert.IsType<TimeoutException>(outcome.Error!.InnerException);
+        Assert.True(outcome.Error!.InnerException is ItemTimeoutException or RunTimeoutException);
     }
 
     public static void AssertCancelled<TResult>(ItemOutcome<TResult> outcome)

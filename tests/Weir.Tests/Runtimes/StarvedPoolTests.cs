@@ -134,7 +134,7 @@ public sealed class StarvedPoolTests : IDisposable
         Assert.True(begun.Wait(TimeSpan.FromSeconds(60)), "Both attempts begin.");
         _pool.HoldAll();
 
-        Assert.All(StarvedPool.ResultOf(run), static outcome => Assert.IsType<TimeoutException>(outcome.Error!.InnerException));
+        Assert.All(StarvedPool.ResultOf(run), static outcome => Assert.IsType<Resilience.AttemptTimeoutException>(outcome.Error!.InnerException));
     }
 
     [Fact]

@@ -290,7 +290,7 @@ public class ItemTimeoutTests
     private static void AssertTimeout(Exception error)
     {
         Assert.IsAssignableFrom<OperationCanceledException>(error);
-        Assert.IsType<TimeoutException>(error.InnerException);
+        Assert.Equal(TimeSpan.FromMinutes(1), Assert.IsType<ItemTimeoutException>(error.InnerException).Limit);
         Assert.Contains("00:01:00", error.Message, StringComparison.Ordinal);
     }
 }

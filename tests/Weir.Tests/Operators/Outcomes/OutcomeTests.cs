@@ -110,7 +110,7 @@ public class OutcomeTests
         await clock.AdvanceUntilAsync(running, TimeSpan.FromSeconds(1));
         ItemOutcome<int>[] outcomes = await running.WithinAsync();
         Assert.Equal([ItemStatus.Succeeded, ItemStatus.TimedOut], outcomes.Select(static o => o.Status));
-        Assert.IsType<TimeoutException>(outcomes[1].Error?.InnerException);
+        Assert.IsType<ItemTimeoutException>(outcomes[1].Error?.InnerException);
         Assert.Equal(0, clock.LiveTimers);
     }
 }

@@ -75,6 +75,13 @@ internal static class OperatorRunner
         ?? source.AsyncSequence?.SelectParallelStreamAsync(selector, options, token)
         ?? source.Channel!.SelectParallelStreamAsync(selector, options, token);
 
+    public static Task EachBatchAsync(
+        this TestSource source, int size, Func<IReadOnlyList<int>, CancellationToken, ValueTask> action, ParallelRunOptions? options = null,
+        CancellationToken token = default) =>
+        source.Sequence?.ForEachBatchParallelAsync(size, action, options, null, token)
+        ?? source.AsyncSequence?.ForEachBatchParallelAsync(size, action, options, null, token)
+        ?? source.Channel!.ForEachBatchParallelAsync(size, action, options, null, token);
+
     public static Task<List<T>> BatchListAsync<T>(
         this TestSource source, int size, Func<IReadOnlyList<int>, CancellationToken, ValueTask<T>> selector, ParallelRunOptions? options = null,
         CancellationToken token = default) =>

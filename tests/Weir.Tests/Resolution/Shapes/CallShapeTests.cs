@@ -135,7 +135,7 @@ public class CallShapeTests
     {
         INamedTypeSymbol call = (INamedTypeSymbol)bound.Parameters.First(static p => p.Type.TypeKind == TypeKind.Delegate).Type;
         bool token = call.DelegateInvokeMethod!.Parameters.Length == 2;
-        bool discarded = bound.Name == "ForEachParallelAsync"
+        bool discarded = bound.Name.StartsWith("ForEach", StringComparison.Ordinal)
             && call.DelegateInvokeMethod.ReturnType is INamedTypeSymbol { Name: "ValueTask", IsGenericType: true };
         return discarded ? (token ? CallKind.ValueTaskResult : CallKind.NoTokenValueTaskResult) : call.DelegateInvokeMethod.ReturnType.Name switch
         {
@@ -183,6 +183,9 @@ public class CallShapeTests
             }
 
             yield return Of($"array.ForEachParallelAsync({shape.Code}, partitionBy: x => x % 2)", "int", shape, "IEnumerable");
+            yield return Of($"array.ForEachBatchParallelAsync(2, {shape.Code})", "IReadOnlyList<int>", shape, "IEnumerable");
+            yield return Of($"later.ForEachBatchParallelAsync(2, {shape.Code}, x => x.Count)", "IReadOnlyList<int>", shape, "IAsyncEnumerable");
+            yield return Of($"channel.ForEachBatchParallelAsync(2, {shape.Code}, options)", "IReadOnlyList<int>", shape, "ChannelReader");
         }
 
         // Where the type of the result cannot be inferred, and methods of the platform.

@@ -15,7 +15,7 @@ internal static class OverloadText
     public static readonly string[] Operators =
     [
         "SelectParallel", "SelectParallelStream", "SelectParallelOutcomes", "SelectParallelOutcomesStream", "ForEachParallel", "BatchParallel",
-        "BatchParallelStream",
+        "BatchParallelStream", "ForEachBatchParallel",
     ];
 
     private const string Note =
@@ -30,7 +30,7 @@ internal static class OverloadText
             MethodDeclarationSyntax[] plain = Written(Path.Combine(folder, "Operators", name + ".cs"));
             MethodDeclarationSyntax[] keyed = Written(Path.Combine(folder, "Operators", name + ".Partitioned.cs"));
             string what = Content(Path.Combine(folder, "Operators", name + ".cs"));
-            bool hasResult = name != "ForEachParallel";
+            bool hasResult = !name.StartsWith("ForEach", StringComparison.Ordinal);
             foreach (IGrouping<string, OverloadShape> file in Shapes(hasResult))
             {
                 string text = Header("System.Reflection", "System.Runtime.CompilerServices", "System.Threading.Channels", "Weir.Operators")
