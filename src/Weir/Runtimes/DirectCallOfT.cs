@@ -289,6 +289,8 @@ internal sealed class DirectCall<TItem, TResult>(
     private ItemOutcome<TResult> GivenUp()
     {
         Unsuccessful++;
-        return GivenUpAs == ItemStatus.Cancelled ? ItemOutcome<TResult>.Cancelled() : ItemOutcome<TResult>.TimedOut(TimeLimit.OfRun(options.BatchTimeout!.Value));
+        return GivenUpAs == ItemStatus.Cancelled
+            ? ItemOutcome<TResult>.Cancelled()
+            : ItemOutcome<TResult>.TimedOut(TimeLimit.OfRun(options.BatchTimeout!.Value));
     }
 }
