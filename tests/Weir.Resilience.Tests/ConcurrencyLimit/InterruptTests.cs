@@ -10,16 +10,24 @@ public class InterruptTests
     {
         SharedConcurrencyLimit limit = new(2);
         Assert.True(limit.TryEnter());
+        Assert.True(limit.TryEnter());
+        bool holds = false;
         using Gate inside = new();
         using Gate gate = new();
         PlaceUser user = new(limit, () =>
         {
-            // Under the lock.
-            inside.Open();
-            gate.Wait();
+            // Asked under the lock, when a place is to be given to the turn that waits.
+            if (Volatile.Read(ref holds))
+            {
+                inside.Open();
+                gate.Wait();
+            }
+
             return 5;
         });
-        Task<bool> holder = Task.Run(user.TryEnter, TestContext.Current.CancellationToken);
+        PlaceTurn turn = user.Queue();
+        Volatile.Write(ref holds, true);
+        Task holder = Task.Run(limit.Leave, TestContext.Current.CancellationToken);
         await inside.WaitAsync(TestContext.Current.CancellationToken);
 
         Exception? thrown = null;
@@ -51,7 +59,8 @@ public class InterruptTests
         gate.Open();
         await Task.Run(leaver.Join, TestContext.Current.CancellationToken).WithinAsync();
 
-        Assert.True(await holder.WithinAsync());
+        await holder.WithinAsync();
+        await turn.Served.WithinAsync();
         Assert.Null(thrown);
         Assert.True(kept);
         Assert.Equal(1, limit.InUse);
