@@ -20,6 +20,7 @@ public partial class HouseRulesTests
         ["Weir.Analyzers"] = [],
         ["Weir.Http"] = ["Weir.Resilience"],
         ["Weir.Delivery"] = ["Weir"],
+        ["Weir.PostgreSql"] = ["Weir.Delivery"],
         ["Weir.Lab"] = [],
         ["Weir.Lab.BenchmarkDotNet"] = ["Weir.Lab"],
         ["Weir.Lab.ColdStart"] = ["Weir", "Weir.Dataflow"],
@@ -42,6 +43,7 @@ public partial class HouseRulesTests
         ["Weir.Dataflow"] = ["Sync", "Debugging", "Links", "Waiters", "Cores", "Blocks"],
         ["Weir.Http"] = ["Responses", "Download"],
         ["Weir.Delivery"] = ["Contracts", "Memory", "Hosts"],
+        ["Weir.PostgreSql"] = ["Setup", "Checkpoints", "Queues"],
         ["Weir.Lab"] =
         [
             "Work", "Latency", "Processes", "Resources", "Statistics", "Formatting", "Scaling", "Workers", "Trials", "Workloads", "Results",

@@ -10,7 +10,7 @@ namespace Weir.Tests.PublicApi;
 public class PublicApiTests
 {
     public static TheoryData<string> Packages() =>
-        ["Weir.Core", "Weir", "Weir.Resilience", "Weir.RateLimiting", "Weir.Dataflow", "Weir.Polly", "Weir.Http", "Weir.Delivery"];
+        ["Weir.Core", "Weir", "Weir.Resilience", "Weir.RateLimiting", "Weir.Dataflow", "Weir.Polly", "Weir.Http", "Weir.Delivery", "Weir.PostgreSql"];
 
     [Theory]
     [MemberData(nameof(Packages))]

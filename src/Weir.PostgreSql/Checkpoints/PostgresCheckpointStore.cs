@@ -1,0 +1,99 @@
+using Npgsql;
+
+namespace Weir.PostgreSql;
+
+/// <summary>
+/// Keeps how far change streams have been processed in a table, alone or in the same transaction as the effects: then each effect happens exactly once.
+/// </summary>
+/// <remarks>Thread-safe. Each name has one writer at a time.</remarks>
+public sealed class PostgresCheckpointStore : ICheckpointStore
+{
+    private readonly Database _database;
+    private readonly SetupPart _setup;
+    private readonly string _load;
+    private readonly string _save;
+
+    /// <summary>Creates an object for the table. It asks nothing of the server.</summary>
+    /// <param name="source">Where connections come from. It stays the caller's, and is not disposed.</param>
+    /// <param name="schema">The schema of the table. At most 63 bytes of UTF-8.</param>
+    /// <exception cref="ArgumentNullException">An argument is <see langword="null"/>.</exception>
+    /// <exception cref="ArgumentException"><paramref name="schema"/> is empty or too long.</exception>
+    public PostgresCheckpointStore(NpgsqlDataSource source, string schema = "weir")
+    {
+        ArgumentNullException.ThrowIfNull(source);
+        SqlName.Check(schema, nameof(schema));
+        string table = $"{SqlName.Quote(schema)}.checkpoints";
+        _database = new Database(source, "the store of checkpoints");
+        _setup = new SetupPart(
+            _database, schema, "checkpoints", "", () =>
+            [
+                $"""
+                CREATE TABLE {table} (name text PRIMARY KEY, "position" text NOT NULL, saved timestamptz NOT NULL)
+                WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500)
+                """,
+            ]);
+        _load = $"""SELECT "position" FROM {table} WHERE name = $1""";
+        _save = $"""
+            INSERT INTO {table} AS c (name, "position", saved) VALUES ($1, $2, now())
+            ON CONFLICT (name) DO UPDATE SET "position" = excluded."position", saved = excluded.saved
+            """;
+    }
+
+    /// <summary>Creates the table, where it is not there yet.</summary>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <returns>A task that completes when the store can be used.</returns>
+    /// <exception cref="WorkSetupException">Something is there that does not match, or the user may not create tables.</exception>
+    public Task SetupAsync(CancellationToken cancellationToken = default) => _setup.CreateAsync(cancellationToken);
+
+    /// <inheritdoc/>
+    /// <exception cref="WorkSetupException">The table is not set up.</exception>
+    public async ValueTask<string?> LoadAsync(string name, CancellationToken cancellationToken = default)
+    {
+        ArgumentException.ThrowIfNullOrEmpty(name);
+        List<string> found = await _database.QueryAsync(_load, static r => r.GetString(0), cancellationToken, Parameter.Of(name)).ConfigureAwait(false);
+        return found.Count == 0 ? null : found[0];
+    }
+
+    /// <summary>Reads the position inside a transaction, and keeps others from changing it until the transaction ends.</summary>
+    /// <param name="transaction">A transaction that is open. It stays the caller's.</param>
+    /// <param name="name">The name of the stream.</param>
+    /// <param name="cancellationToken">Ends the wait. The transaction has failed then.</param>
+    /// <returns>The position; <see langword="null"/> if none was ever saved. Then nothing is locked.</returns>
+    /// <exception cref="WorkSetupException">The table is not set up.</exception>
+    public async ValueTask<string?> LoadAsync(NpgsqlTransaction transaction, string name, CancellationToken cancellationToken = default)
+    {
+        ArgumentException.ThrowIfNullOrEmpty(name);
+        List<string> found = await _database.QueryOnAsync(
+            ConnectionOf(transaction), $"{_load} FOR UPDATE", static r => r.GetString(0), cancellationToken, Parameter.Of(name)).ConfigureAwait(false);
+        return found.Count == 0 ? null : found[0];
+    }
+
+    /// <inheritdoc/>
+    /// <exception cref="WorkSetupException">The table is not set up.</exception>
+    public async ValueTask SaveAsync(string name, string position, CancellationToken cancellationToken = default)
+    {
+        ArgumentException.ThrowIfNullOrEmpty(name);
+        ArgumentNullException.ThrowIfNull(position);
+        await _database.ExecuteAsync(_save, cancellationToken, Parameter.Of(name), Parameter.Of(position)).ConfigureAwait(false);
+    }
+
+    /// <summary>Saves the position inside a transaction, together with the effects that it stands for: both are there, or neither.</summary>
+    /// <param name="transaction">A transaction that is open. It stays the caller's.</param>
+    /// <param name="name">The name of the stream.</param>
+    /// <param name="position">Everything up to it has been processed.</param>
+    /// <param name="cancellationToken">Ends the wait. The transaction has failed then.</param>
+    /// <returns>A task that completes when the position is part of the transaction.</returns>
+    /// <exception cref="WorkSetupException">The table is not set up.</exception>
+    public async ValueTask SaveAsync(NpgsqlTransaction transaction, string name, string position, CancellationToken cancellationToken = default)
+    {
+        ArgumentException.ThrowIfNullOrEmpty(name);
+        ArgumentNullException.ThrowIfNull(position);
+        await _database.ExecuteOnAsync(ConnectionOf(transaction), _save, cancellationToken, Parameter.Of(name), Parameter.Of(position)).ConfigureAwait(false);
+    }
+
+    private static NpgsqlConnection ConnectionOf(NpgsqlTransaction transaction)
+    {
+        ArgumentNullException.ThrowIfNull(transaction);
+        return transaction.Connection ?? throw new ArgumentException("The transaction has ended already.", nameof(transaction));
+    }
+}

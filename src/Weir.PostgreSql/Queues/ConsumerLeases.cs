@@ -1,0 +1,154 @@
+using System.Diagnostics.CodeAnalysis;
+
+namespace Weir.PostgreSql;
+
+/// <summary>
+/// The leases of a source: the one under which it takes, and those before it that still hold rows. A lease is one row, so renewing costs the same however many
+/// items run.
+/// </summary>
+[SuppressMessage("Naming", "CA1711", Justification = "Leases are what they are.")]
+internal sealed class ConsumerLeases(Database database, QueueStatements statements, TimeSpan duration, TimeProvider clock)
+{
+    private readonly Lock _lock = new();
+    private readonly Dictionary<long, HashSet<long>> _held = [];
+    private long? _current;
+    private long _renewed = clock.GetTimestamp();
+
+    /// <summary>How many rows are held.</summary>
+    public int Rows
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return _held.Values.Sum(static h => h.Count);
+            }
+        }
+    }
+
+    /// <summary>The lease to take rows under, which has not ended as far as anybody can know here.</summary>
+    public async ValueTask<long> CurrentAsync(CancellationToken cancellationToken)
+    {
+        if (clock.GetElapsedTime(Volatile.Read(ref _renewed)) > duration / 2)
+        {
+            await RenewAsync(cancellationToken).ConfigureAwait(false);
+        }
+
+        lock (_lock)
+        {
+            if (_current is { } current)
+            {
+                return current;
+            }
+        }
+
+        List<long> ids = await database.QueryAsync(
+            statements.Register, static r => r.GetInt64(0), cancellationToken, Parameter.Of(SqlName.Storable(Environment.MachineName)), Parameter.Of(duration))
+            .ConfigureAwait(false);
+        lock (_lock)
+        {
+            _held.TryAdd(ids[0], []);
+            _current = ids[0];
+            return ids[0];
+        }
+    }
+
+    public void Hold(long lease, IEnumerable<TakenRow> rows)
+    {
+        lock (_lock)
+        {
+            if (_held.TryGetValue(lease, out HashSet<long>? held))
+            {
+                held.UnionWith(rows.Select(static r => r.Id));
+            }
+        }
+    }
+
+    public void Drop(long lease, IEnumerable<TakenRow> rows)
+    {
+        lock (_lock)
+        {
+            if (_held.TryGetValue(lease, out HashSet<long>? held))
+            {
+                held.ExceptWith(rows.Select(static r => r.Id));
+            }
+        }
+    }
+
+    /// <summary>Nobody knows whether rows were taken under it: nothing more is taken under it.</summary>
+    public void Doubt(long lease)
+    {
+        lock (_lock)
+        {
+            if (_current == lease)
+            {
+                _current = null;
+            }
+        }
+    }
+
+    /// <summary>Gives back what was perhaps taken under leases in doubt and never arrived here, and ends those that hold nothing.</summary>
+    public async ValueTask SettleDoubtsAsync(CancellationToken cancellationToken)
+    {
+        List<(long Lease, long[] Rows)> doubts;
+        lock (_lock)
+        {
+            doubts = [.. _held.Where(h => h.Key != _current).Select(static h => (h.Key, h.Value.ToArray()))];
+        }
+
+        foreach ((long lease, long[] rows) in doubts)
+        {
+            if (rows.Length > 0)
+            {
+                await database.ExecuteAsync(statements.Forget, cancellationToken, Parameter.Of(lease), Parameter.Of(rows)).ConfigureAwait(false);
+                continue;
+            }
+
+            await database.ExecuteAsync(statements.Release, cancellationToken, Parameter.Of(new[] { lease })).ConfigureAwait(false);
+            lock (_lock)
+            {
+                _held.Remove(lease);
+            }
+        }
+    }
+
+    /// <summary>Renews all leases. Those that are gone are forgotten: what was held under them goes to others.</summary>
+    public async ValueTask RenewAsync(CancellationToken cancellationToken)
+    {
+        long now = clock.GetTimestamp();
+        long[] all = All();
+        if (all.Length > 0)
+        {
+            List<long> live = await database.QueryAsync(
+                statements.Renew, static r => r.GetInt64(0), cancellationToken, Parameter.Of(all), Parameter.Of(duration)).ConfigureAwait(false);
+            lock (_lock)
+            {
+                foreach (long lost in all.Except(live))
+                {
+                    _held.Remove(lost);
+                    _current = _current == lost ? null : _current;
+                }
+            }
+        }
+
+        Volatile.Write(ref _renewed, now);
+    }
+
+    /// <summary>Ends all leases, and gives back what is held.</summary>
+    public async ValueTask ReleaseAsync(CancellationToken cancellationToken)
+    {
+        long[] all = All();
+        if (all.Length > 0)
+        {
+            await database.ExecuteAsync(statements.Release, cancellationToken, Parameter.Of(all)).ConfigureAwait(false);
+        }
+    }
+
+    private long[] All()
+    {
+        lock (_lock)
+        {
+            return [.. _held.Keys];
+        }
+    }
+}

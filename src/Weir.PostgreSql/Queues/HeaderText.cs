@@ -1,0 +1,18 @@
+using System.Text.Json;
+using System.Text.Json.Serialization;
+
+namespace Weir.PostgreSql;
+
+/// <summary>Headers of an item as a text of JSON.</summary>
+internal static partial class HeaderText
+{
+    public static string? Write(IReadOnlyDictionary<string, string>? headers) =>
+        headers is null || headers.Count == 0 ? null : JsonSerializer.Serialize(headers, HeaderJson.Default.IReadOnlyDictionaryStringString);
+
+    /// <exception cref="JsonException">Somebody else wrote something else.</exception>
+    public static IReadOnlyDictionary<string, string>? Read(string? text) =>
+        text is null ? null : JsonSerializer.Deserialize(text, HeaderJson.Default.IReadOnlyDictionaryStringString);
+
+    [JsonSerializable(typeof(IReadOnlyDictionary<string, string>))]
+    private sealed partial class HeaderJson : JsonSerializerContext;
+}

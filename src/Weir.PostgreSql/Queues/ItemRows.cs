@@ -1,0 +1,83 @@
+using System.Buffers;
+using System.Globalization;
+using Npgsql;
+
+namespace Weir.PostgreSql;
+
+/// <summary>Items on their way into the table: columns of a part of them at a time, so that a long list needs no memory of its length.</summary>
+internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemBytes)
+{
+    // What one statement carries at most. More rows or bytes make it no faster.
+    private const int MaxRows = 1000;
+    private const int MaxBytes = 1 << 20;
+
+    // A row of an index has to fit into a third of a page, and a letter's identity is in one.
+    private const int MaxKeyBytes = 1000;
+    private const int MaxOriginBytes = 500;
+
+    private readonly ArrayBufferWriter<byte> _value = new();
+    private readonly List<string> _origins = [];
+    private readonly List<int> _places = [];
+    private readonly List<string?> _keys = [];
+    private readonly List<int> _attempts = [];
+    private readonly List<string?> _headers = [];
+    private readonly List<byte[]> _payloads = [];
+
+    /// <summary>Takes the next items.</summary>
+    /// <returns>How many of the items are in the columns or were before.</returns>
+    /// <exception cref="ArgumentException">An item cannot be stored.</exception>
+    public int Fill(IReadOnlyList<WorkItem<T>> items, int from)
+    {
+        _origins.Clear();
+        _places.Clear();
+        _keys.Clear();
+        _attempts.Clear();
+        _headers.Clear();
+        _payloads.Clear();
+        long bytes = 0;
+        int next = from;
+        for (; next < items.Count && next - from < MaxRows && bytes < MaxBytes; next++)
+        {
+            WorkItem<T> item = items[next];
+            WorkId id = item.Id;
+            Check(id.Origin, "The origin of an item's identity", MaxOriginBytes, nameof(items));
+            Check(item.Key ?? "", "The key of an item", MaxKeyBytes, nameof(items));
+
+            _value.ResetWrittenCount();
+            serializer.Write(item.Value, _value);
+            if (_value.WrittenCount > maxItemBytes)
+            {
+                throw new ArgumentException(
+                    string.Create(
+                        CultureInfo.InvariantCulture,
+                        $"The value of item {id} has {_value.WrittenCount:N0} bytes, and the queue takes at most {maxItemBytes:N0} (MaxItemBytes)."),
+                    nameof(items));
+            }
+
+            _origins.Add(id.Origin);
+            _places.Add(id.Index);
+            _keys.Add(item.Key);
+            _attempts.Add(item.Attempt);
+            _headers.Add(HeaderText.Write(item.Headers));
+            _payloads.Add(_value.WrittenSpan.ToArray());
+            bytes += _value.WrittenCount;
+        }
+
+        return next;
+    }
+
+    public NpgsqlParameter[] Parameters(TimeSpan delay) =>
+    [
+        Parameter.Of(_origins.ToArray()), Parameter.Of(_places.ToArray()), Parameter.Of(_keys.ToArray()), Parameter.Of(_attempts.ToArray()),
+        Parameter.Of(_headers.ToArray()), Parameter.Of(_payloads.ToArray()), Parameter.Of(delay),
+    ];
+
+    private static void Check(string text, string what, int most, string parameter)
+    {
+        int bytes = SqlName.Bytes(text);
+        if (bytes < 0 || bytes > most)
+        {
+            throw new ArgumentException($"{what} must be a text of at most {most} bytes of UTF-8 without the character U+0000.", parameter);
+        }
+    }
+}

@@ -1,0 +1,183 @@
+using Npgsql;
+
+namespace Weir.PostgreSql;
+
+/// <summary>
+/// A queue in a table of PostgreSQL: items are enqueued inside the caller's own transactions, consumers that compete take them under a lease, and done items
+/// are deleted.
+/// </summary>
+/// <typeparam name="T">The type of the items' values.</typeparam>
+/// <remarks>
+/// Thread-safe. Durable as the server is. No call holds a transaction open while items run, so the table can always be vacuumed. A source uses up to four
+/// connections of the data source at a time, one of which it keeps for notifications.
+/// </remarks>
+public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
+{
+    private readonly SetupPart _setup;
+
+    /// <summary>Creates an object for a queue. It asks nothing of the server.</summary>
+    /// <param name="source">Where connections come from. It stays the caller's, and is not disposed.</param>
+    /// <param name="name">The name of the queue, a table of which has it in its name. At most 57 bytes of UTF-8, with any characters but U+0000.</param>
+    /// <param name="serializer">Turns values into the bytes of a row and back.</param>
+    /// <param name="options">The options; <see langword="null"/> for the defaults.</param>
+    /// <exception cref="ArgumentNullException">An argument is <see langword="null"/>.</exception>
+    /// <exception cref="ArgumentException">The name is empty or too long, or a value of <paramref name="options"/> is out of range.</exception>
+    public PostgresWorkQueue(NpgsqlDataSource source, string name, IWorkSerializer<T> serializer, PostgresWorkQueueOptions? options = null)
+    {
+        ArgumentNullException.ThrowIfNull(source);
+        Name = SqlName.Check(name, nameof(name), "queue_");
+        ArgumentNullException.ThrowIfNull(serializer);
+        Options = options ?? new PostgresWorkQueueOptions();
+        Options.Validate();
+        Serializer = serializer;
+        DataSource = source;
+        Database = new Database(source, $"the queue '{name}'");
+        Statements = new QueueStatements(name, Options);
+        _setup = new SetupPart(Database, Options.Schema, $"queue {name}", Statements.Settings, Statements.Tables);
+        DeadLetters = new PostgresDeadLetters(Database, Statements);
+    }
+
+    /// <inheritdoc/>
+    public string Name { get; }
+
+    /// <inheritdoc/>
+    /// <remarks>In a table, where they stay until somebody removes or replays them: their number has no bound. Replaying is one transaction.</remarks>
+    public IDeadLetters DeadLetters { get; }
+
+    internal PostgresWorkQueueOptions Options { get; }
+
+    internal IWorkSerializer<T> Serializer { get; }
+
+    internal NpgsqlDataSource DataSource { get; }
+
+    internal Database Database { get; }
+
+    internal QueueStatements Statements { get; }
+
+    /// <inheritdoc/>
+    /// <remarks>The user has to be allowed to create schemas in the database, or to create tables in the schema if it is there; no superuser.</remarks>
+    public Task SetupAsync(CancellationToken cancellationToken = default) => _setup.CreateAsync(cancellationToken);
+
+    /// <inheritdoc/>
+    public async ValueTask<IWorkSink<T>> OpenSinkAsync(CancellationToken cancellationToken = default)
+    {
+        await _setup.CheckAsync(cancellationToken).ConfigureAwait(false);
+        return new PostgresWorkSink<T>(this);
+    }
+
+    /// <inheritdoc/>
+    public async ValueTask<IWorkSource<T>> OpenSourceAsync(CancellationToken cancellationToken = default)
+    {
+        await _setup.CheckAsync(cancellationToken).ConfigureAwait(false);
+        var source = new PostgresWorkSource<T>(this);
+        try
+        {
+            await source.StartAsync(cancellationToken).ConfigureAwait(false);
+            return source;
+        }
+        catch
+        {
+            await source.DisposeAsync().ConfigureAwait(false);
+            throw;
+        }
+    }
+
+    /// <summary>Enqueues items, all or none of them.</summary>
+    /// <param name="items">The items, in order.</param>
+    /// <param name="delay">How long they wait at least until somebody gets them.</param>
+    /// <param name="cancellationToken">Ends the wait. The items may have been enqueued all the same.</param>
+    /// <returns>A task that completes when the items are stored durably.</returns>
+    /// <exception cref="ArgumentException">An item cannot be stored: its value is longer than MaxItemBytes, or its key or identity is too long.</exception>
+    /// <exception cref="ArgumentOutOfRangeException"><paramref name="delay"/> is negative.</exception>
+    /// <exception cref="WorkSetupException">The queue is not set up.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
+    public async ValueTask EnqueueAsync(IReadOnlyList<WorkItem<T>> items, TimeSpan delay = default, CancellationToken cancellationToken = default)
+    {
+        ItemRows<T> rows = Check(items, delay);
+        int next = rows.Fill(items, 0);
+        if (items.Count == 0)
+        {
+            return;
+        }
+
+        if (next == items.Count)
+        {
+            // A statement is a transaction.
+            await Database.ExecuteAsync(Statements.Enqueue, cancellationToken, rows.Parameters(delay)).ConfigureAwait(false);
+            return;
+        }
+
+        await Database.RunAsync(
+            async (connection, token) =>
+            {
+                NpgsqlTransaction transaction = await connection.BeginTransactionAsync(token).ConfigureAwait(false);
+                await using (transaction.ConfigureAwait(false))
+                {
+                    await EnqueueOnAsync(connection, items, delay, token).ConfigureAwait(false);
+                    await transaction.CommitAsync(token).ConfigureAwait(false);
+                    return true;
+                }
+            },
+            cancellationToken).ConfigureAwait(false);
+    }
+
+    /// <summary>Enqueues items inside the caller's transaction: they are there if and when it commits.</summary>
+    /// <param name="transaction">A transaction that is open. It stays the caller's.</param>
+    /// <param name="items">The items, in order.</param>
+    /// <param name="delay">How long they wait at least until somebody gets them, from the beginning of the transaction.</param>
+    /// <param name="cancellationToken">Ends the wait. The transaction has failed then.</param>
+    /// <returns>A task that completes when the items are part of the transaction.</returns>
+    /// <exception cref="ArgumentException">
+    /// An item cannot be stored. What came before it in the list may be part of the transaction, which has not failed: roll it back.
+    /// </exception>
+    /// <exception cref="ArgumentOutOfRangeException"><paramref name="delay"/> is negative.</exception>
+    /// <exception cref="WorkSetupException">The queue is not set up.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
+    public ValueTask EnqueueAsync(
+        NpgsqlTransaction transaction, IReadOnlyList<WorkItem<T>> items, TimeSpan delay = default, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(transaction);
+        return EnqueueAsync(
+            transaction.Connection ?? throw new ArgumentException("The transaction has ended already.", nameof(transaction)), items, delay, cancellationToken);
+    }
+
+    /// <summary>Enqueues items on the caller's connection, inside its transaction if it has begun one.</summary>
+    /// <param name="connection">A connection that is open. It stays the caller's. Without a transaction, a long list is several of them.</param>
+    /// <param name="items">The items, in order.</param>
+    /// <param name="delay">How long they wait at least until somebody gets them, from the beginning of the transaction.</param>
+    /// <param name="cancellationToken">Ends the wait. The transaction has failed then.</param>
+    /// <returns>A task that completes when the items are part of the transaction.</returns>
+    /// <exception cref="ArgumentException">An item cannot be stored, as in the overload with a transaction.</exception>
+    /// <exception cref="ArgumentOutOfRangeException"><paramref name="delay"/> is negative.</exception>
+    /// <exception cref="WorkSetupException">The queue is not set up.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
+    public ValueTask EnqueueAsync(
+        NpgsqlConnection connection, IReadOnlyList<WorkItem<T>> items, TimeSpan delay = default, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(connection);
+        Check(items, delay);
+        return EnqueueOnAsync(connection, items, delay, cancellationToken);
+    }
+
+    /// <summary>Does nothing: the connections are those of the data source, and each source ends by itself.</summary>
+    /// <returns>A completed task.</returns>
+    public ValueTask DisposeAsync() => default;
+
+    private async ValueTask EnqueueOnAsync(NpgsqlConnection connection, IReadOnlyList<WorkItem<T>> items, TimeSpan delay, CancellationToken token)
+    {
+        var rows = new ItemRows<T>(Serializer, Options.MaxItemBytes);
+        for (int next = 0; next < items.Count;)
+        {
+            next = rows.Fill(items, next);
+            await Database.ExecuteOnAsync(connection, Statements.Enqueue, token, rows.Parameters(delay)).ConfigureAwait(false);
+        }
+    }
+
+    private ItemRows<T> Check(IReadOnlyList<WorkItem<T>> items, TimeSpan delay)
+    {
+        ArgumentNullException.ThrowIfNull(items);
+        return delay >= TimeSpan.Zero
+            ? new ItemRows<T>(Serializer, Options.MaxItemBytes)
+            : throw new ArgumentOutOfRangeException(nameof(delay), delay, "delay must not be negative.");
+    }
+}

@@ -1,0 +1,69 @@
+namespace Weir.PostgreSql;
+
+/// <summary>The options of a <see cref="PostgresWorkQueue{T}"/>. Immutable: a <c>with</c> expression makes a changed copy.</summary>
+public sealed record PostgresWorkQueueOptions
+{
+    /// <summary>The schema of the tables.</summary>
+    /// <value>At most 63 bytes of UTF-8. The default is <c>weir</c>.</value>
+    public string Schema { get; init; } = "weir";
+
+    /// <summary>
+    /// Whether items of the same key are taken in the order in which they were enqueued: none while an earlier one of its key is not done, and never two at a
+    /// time unless they are in one batch. Part of the queue: all who open it must say the same.
+    /// </summary>
+    /// <value>The default is <see langword="false"/>. A host of such a queue also needs <see cref="WorkHostOptions{T}.PartitionBy"/>.</value>
+    public bool KeepKeyOrder { get; init; }
+
+    /// <summary>How many items are in a batch, at most.</summary>
+    /// <value>From 1 to 10,000. The default is 256.</value>
+    public int MaxItemsPerBatch { get; init; } = 256;
+
+    /// <summary>How many bytes the value of an item may have. Enqueueing a longer one fails; one that is there all the same becomes a dead letter.</summary>
+    /// <value>At least 1. The default is 1 MiB. A batch has at most this times <see cref="MaxItemsPerBatch"/>.</value>
+    public int MaxItemBytes { get; init; } = 1 << 20;
+
+    /// <summary>
+    /// How long a consumer that is no longer heard of keeps what it has taken. A consumer that lives renews its lease four times in that time, however long its
+    /// items run.
+    /// </summary>
+    /// <value>From 1 second to 1 day. The default is 30 seconds.</value>
+    public TimeSpan LeaseDuration { get; init; } = TimeSpan.FromSeconds(30);
+
+    /// <summary>How long a source that found nothing waits until it looks again, if nothing wakes it before.</summary>
+    /// <value>From 10 milliseconds to 1 day. The default is 5 seconds. Items whose delay ends are found at their time.</value>
+    public TimeSpan PollInterval { get; init; } = TimeSpan.FromSeconds(5);
+
+    /// <summary>
+    /// Whether enqueueing notifies the sources that wait, and each source keeps a connection that listens. Without it, they poll: for a pooler that shares
+    /// connections between transactions.
+    /// </summary>
+    /// <value>The default is <see langword="true"/>.</value>
+    public bool UseNotifications { get; init; } = true;
+
+    /// <summary>The clock for renewing leases and for polling. What is due and which lease has ended is decided by the server's clock.</summary>
+    /// <value>The default is <see cref="TimeProvider.System"/>.</value>
+    public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
+
+    internal void Validate()
+    {
+        SqlName.Check(Schema, nameof(Schema));
+        InRange(MaxItemsPerBatch is >= 1 and <= 10_000, MaxItemsPerBatch, nameof(MaxItemsPerBatch), "from 1 to 10,000");
+        InRange(MaxItemBytes >= 1, MaxItemBytes, nameof(MaxItemBytes), "at least 1");
+        InRange(
+            LeaseDuration >= TimeSpan.FromSeconds(1) && LeaseDuration <= TimeSpan.FromDays(1), LeaseDuration, nameof(LeaseDuration), "from 1 second to 1 day");
+        InRange(
+            PollInterval >= TimeSpan.FromMilliseconds(10) && PollInterval <= TimeSpan.FromDays(1),
+            PollInterval,
+            nameof(PollInterval),
+            "from 10 milliseconds to 1 day");
+        ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
+    }
+
+    private static void InRange<T>(bool isInRange, T value, string name, string range)
+    {
+        if (!isInRange)
+        {
+            throw new ArgumentOutOfRangeException(name, value, $"{name} must be {range}.");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+using Npgsql;
+
+namespace Weir.PostgreSql;
+
+/// <summary>A data source, and the exceptions of its calls: what no repetition can mend is a <see cref="WorkSetupException"/>.</summary>
+/// <param name="source">Where connections come from. It stays the caller's.</param>
+/// <param name="what">What the calls are for, such as the queue 'mails', for messages.</param>
+internal sealed class Database(NpgsqlDataSource source, string what)
+{
+    public string What => what;
+
+    /// <summary>Runs a call on a connection of its own.</summary>
+    public async ValueTask<T> RunAsync<T>(Func<NpgsqlConnection, CancellationToken, ValueTask<T>> call, CancellationToken cancellationToken)
+    {
+        try
+        {
+            NpgsqlConnection connection = await source.OpenConnectionAsync(cancellationToken).ConfigureAwait(false);
+            await using (connection.ConfigureAwait(false))
+            {
+                return await call(connection, cancellationToken).ConfigureAwait(false);
+            }
+        }
+        catch (PostgresException e) when (Explanation(e) is { } explanation)
+        {
+            throw new WorkSetupException(explanation, e);
+        }
+    }
+
+    /// <summary>Runs a statement on a connection of its own.</summary>
+    /// <returns>How many rows it changed.</returns>
+    public ValueTask<int> ExecuteAsync(string statement, CancellationToken cancellationToken, params NpgsqlParameter[] parameters) =>
+        RunAsync(
+            async (connection, token) =>
+            {
+                NpgsqlCommand command = Command(connection, statement, parameters);
+                await using (command.ConfigureAwait(false))
+                {
+                    return await command.ExecuteNonQueryAsync(token).ConfigureAwait(false);
+                }
+            },
+            cancellationToken);
+
+    /// <summary>Runs a statement inside the transaction of its caller's connection.</summary>
+    public async ValueTask<int> ExecuteOnAsync(
+        NpgsqlConnection connection, string statement, CancellationToken cancellationToken, params NpgsqlParameter[] parameters)
+    {
+        try
+        {
+            NpgsqlCommand command = Command(connection, statement, parameters);
+            await using (command.ConfigureAwait(false))
+            {
+                return await command.ExecuteNonQueryAsync(cancellationToken).ConfigureAwait(false);
+            }
+        }
+        catch (PostgresException e) when (Explanation(e) is { } explanation)
+        {
+            throw new WorkSetupException(explanation, e);
+        }
+    }
+
+    /// <summary>Runs a statement on a connection of its own, and reads its rows.</summary>
+    public ValueTask<List<T>> QueryAsync<T>(
+        string statement, Func<NpgsqlDataReader, T> read, CancellationToken cancellationToken, params NpgsqlParameter[] parameters) =>
+        RunAsync((connection, token) => ReadAllAsync(connection, statement, read, parameters, token), cancellationToken);
+
+    /// <summary>Runs a statement inside the transaction of its caller's connection, and reads its rows.</summary>
+    public async ValueTask<List<T>> QueryOnAsync<T>(
+        NpgsqlConnection connection,
+        string statement,
+        Func<NpgsqlDataReader, T> read,
+        CancellationToken cancellationToken,
+        params NpgsqlParameter[] parameters)
+    {
+        try
+        {
+            return await ReadAllAsync(connection, statement, read, parameters, cancellationToken).ConfigureAwait(false);
+        }
+        catch (PostgresException e) when (Explanation(e) is { } explanation)
+        {
+            throw new WorkSetupException(explanation, e);
+        }
+    }
+
+    private static async ValueTask<List<T>> ReadAllAsync<T>(
+        NpgsqlConnection connection, string statement, Func<NpgsqlDataReader, T> read, NpgsqlParameter[] parameters, CancellationToken token)
+    {
+        NpgsqlCommand command = Command(connection, statement, parameters);
+        await using (command.ConfigureAwait(false))
+        {
+            NpgsqlDataReader reader = await command.ExecuteReaderAsync(token).ConfigureAwait(false);
+            await using (reader.ConfigureAwait(false))
+            {
+                List<T> rows = [];
+                while (await reader.ReadAsync(token).ConfigureAwait(false))
+                {
+                    rows.Add(read(reader));
+                }
+
+                return rows;
+            }
+        }
+    }
+
+    private static NpgsqlCommand Command(NpgsqlConnection connection, string statement, NpgsqlParameter[] parameters)
+    {
+        var command = new NpgsqlCommand(statement, connection);
+        foreach (NpgsqlParameter parameter in parameters)
+        {
+            command.Parameters.Add(parameter);
+        }
+
+        return command;
+    }
+
+    private string? Explanation(PostgresException e) => e.SqlState switch
+    {
+        PostgresErrorCodes.UndefinedTable or PostgresErrorCodes.InvalidSchemaName or PostgresErrorCodes.UndefinedColumn =>
+            $"What {what} needs is not there: call SetupAsync once, as a user who may create tables. ({e.MessageText})",
+        PostgresErrorCodes.InsufficientPrivilege =>
+            $"The user of the connection lacks a right that {what} needs: {e.MessageText}. docs/postgresql.md lists the rights.",
+        PostgresErrorCodes.InvalidPassword or PostgresErrorCodes.InvalidAuthorizationSpecification or PostgresErrorCodes.InvalidCatalogName =>
+            $"PostgreSQL lets nobody in for {what}: {e.MessageText}.",
+        _ => null,
+    };
+}

@@ -1,0 +1,93 @@
+using Npgsql;
+using Weir.PostgreSql.Tests.Servers;
+
+[assembly: AssemblyFixture(typeof(PostgresServer))]
+
+namespace Weir.PostgreSql.Tests.Servers;
+
+/// <summary>
+/// The server of all tests: that of WEIR_POSTGRES, or the one that runs, or one that is started. Where none is to be had, the tests are skipped and say why.
+/// </summary>
+public sealed class PostgresServer : IAsyncLifetime
+{
+    private readonly List<string> _schemas = [];
+    private NpgsqlDataSource? _source;
+    private string _reason = "";
+    private int _count;
+
+    /// <summary>Connections to the server.</summary>
+    public NpgsqlDataSource Source
+    {
+        get
+        {
+            Assert.SkipWhen(_source is null, _reason);
+            return _source!;
+        }
+    }
+
+    public async ValueTask InitializeAsync()
+    {
+        foreach (Func<Task<string?>> find in new Func<Task<string?>>[] { FromEnvironmentAsync, FromFileAsync, StartAsync })
+        {
+            if (await find() is not { } connection)
+            {
+                continue;
+            }
+
+            NpgsqlDataSource source = NpgsqlDataSource.Create(new NpgsqlConnectionStringBuilder(connection) { IncludeErrorDetail = true, MaxPoolSize = 60 });
+            try
+            {
+                await using NpgsqlConnection first = await source.OpenConnectionAsync();
+                _source = source;
+                return;
+            }
+            catch (NpgsqlException e)
+            {
+                _reason = $"PostgreSQL does not answer: {e.Message}";
+                await source.DisposeAsync();
+            }
+        }
+    }
+
+    /// <summary>The name of a schema that no other test has. It goes at the end.</summary>
+    public string NewSchema()
+    {
+        lock (_schemas)
+        {
+            string schema = $"test {Environment.ProcessId} \"{++_count}\"";
+            _schemas.Add(schema);
+            return schema;
+        }
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        if (_source is null)
+        {
+            return;
+        }
+
+        foreach (string schema in _schemas)
+        {
+            await using NpgsqlCommand drop = _source.CreateCommand($"DROP SCHEMA IF EXISTS {SqlName.Quote(schema)} CASCADE");
+            await drop.ExecuteNonQueryAsync();
+        }
+
+        await _source.DisposeAsync();
+    }
+
+    private static Task<string?> FromEnvironmentAsync() => Task.FromResult(Environment.GetEnvironmentVariable("WEIR_POSTGRES"));
+
+    private static async Task<string?> FromFileAsync()
+    {
+        string file = Path.Combine(Repository.Root, "artifacts", "services", "env");
+        return File.Exists(file) ? Services.Postgres(await File.ReadAllTextAsync(file)) : null;
+    }
+
+    private async Task<string?> StartAsync()
+    {
+        (int code, string output, string error) = await Services.RunAsync(null, "up", "postgres");
+        _reason = $"There is no PostgreSQL here: {error.Trim()}";
+        return code == 0 ? Services.Postgres(output) : null;
+    }
+}
