@@ -22,7 +22,7 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>
     private readonly Lock _lock = new();
     private readonly HashSet<PostgresBatch<T>> _open = [];
     private Task _background = Task.CompletedTask;
-    private Task<PostgresBatch<T>?>? _taking;
+    private (Task Wake, Task<PostgresBatch<T>?> Batch)? _taking;
     private (long Lease, List<TakenRow> Rows)? _taken;
     private TimeSpan _wait;
     private long _lastBatch;
@@ -66,10 +66,9 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>
         {
             cancellationToken.ThrowIfCancellationRequested();
             ObjectDisposedException.ThrowIf(_isDisposed, this);
-            Task wake = _wake.Next;
 
             // Whoever stops waiting does not stop the statement, of which nobody could say then whether it took something: the next call gets what it takes.
-            Task<PostgresBatch<T>?> taking = _taking ??= TakeAsync(_stop.Token);
+            (Task wake, Task<PostgresBatch<T>?> taking) = _taking ??= (_wake.Next, TakeAsync(_stop.Token));
             PostgresBatch<T>? batch;
             try
             {
@@ -154,7 +153,7 @@ internal sealed class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>
         await _stop.CancelAsync().ConfigureAwait(false);
         _wake.Set();
         await _background.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
-        await ((Task?)_taking ?? Task.CompletedTask).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        await (_taking?.Batch ?? Task.CompletedTask).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         if (_listener is not null)
         {
             await _listener.CloseAsync().ConfigureAwait(false);
