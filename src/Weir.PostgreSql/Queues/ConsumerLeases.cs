@@ -14,18 +14,6 @@ internal sealed class ConsumerLeases(Database database, QueueStatements statemen
     private long? _current;
     private long _renewed = clock.GetTimestamp();
 
-    /// <summary>How many rows are held.</summary>
-    public int Rows
-    {
-        get
-        {
-            lock (_lock)
-            {
-                return _held.Values.Sum(static h => h.Count);
-            }
-        }
-    }
-
     /// <summary>The lease to take rows under, which has not ended as far as anybody can know here.</summary>
     public async ValueTask<long> CurrentAsync(CancellationToken cancellationToken)
     {
@@ -88,7 +76,8 @@ internal sealed class ConsumerLeases(Database database, QueueStatements statemen
     }
 
     /// <summary>Gives back what was perhaps taken under leases in doubt and never arrived here, and ends those that hold nothing.</summary>
-    public async ValueTask SettleDoubtsAsync(CancellationToken cancellationToken)
+    /// <returns>Whether none is left. A statement whose connection broke may still be running, so those that hold rows are asked for again.</returns>
+    public async ValueTask<bool> SettleDoubtsAsync(CancellationToken cancellationToken)
     {
         List<(long Lease, long[] Rows)> doubts;
         lock (_lock)
@@ -110,6 +99,8 @@ internal sealed class ConsumerLeases(Database database, QueueStatements statemen
                 _held.Remove(lease);
             }
         }
+
+        return doubts.TrueForAll(static d => d.Rows.Length == 0);
     }
 
     /// <summary>Renews all leases. Those that are gone are forgotten: what was held under them goes to others.</summary>

@@ -4,7 +4,9 @@ using System.Text;
 
 namespace Weir.PostgreSql;
 
-/// <summary>The statements of a queue. A row of its table is an item; its consumer is the lease that it was taken under, and null while nobody has it.</summary>
+/// <summary>
+/// The statements of a queue. A row of its table is an item; its consumer is the lease that it was taken under, and null while nobody has it.
+/// </summary>
 internal sealed class QueueStatements
 {
     private const string Prefix = "queue_";
@@ -43,20 +45,28 @@ internal sealed class QueueStatements
         Register = $"INSERT INTO {_consumers} (queue, host, lease_until) VALUES ({queue}, $1, now() + $2) RETURNING id";
         Renew = $"UPDATE {_consumers} SET lease_until = now() + $2 WHERE id = ANY ($1) RETURNING id";
 
-        // Not by the consumers that have ended but by those that live: a take that was on its way when its lease ended belongs to nobody.
+        // Not by the consumers that have ended but by those that live: a take that was on its way when its lease ended belongs to nobody. By name, since
+        // a row that is freed and taken again meanwhile has a consumer that this statement does not know.
         Reap = $"""
             WITH ended AS (
-                DELETE FROM {_consumers} WHERE queue = {queue} AND lease_until < now()),
+                DELETE FROM {_consumers} WHERE id IN (
+                    SELECT id FROM {_consumers} WHERE queue = {queue} AND lease_until < now() FOR UPDATE SKIP LOCKED)),
+            lost AS MATERIALIZED (
+                SELECT id FROM {_items} WHERE consumer = ANY (ARRAY (
+                    SELECT DISTINCT i.consumer FROM {_items} i WHERE i.consumer IS NOT NULL
+                        AND i.consumer NOT IN (SELECT c.id FROM {_consumers} c WHERE c.queue = {queue} AND c.lease_until >= now())))
+                FOR UPDATE SKIP LOCKED),
             freed AS (
-                UPDATE {_items} SET consumer = NULL, expired = expired + 1{Headless}
-                WHERE consumer IS NOT NULL AND consumer NOT IN (SELECT id FROM {_consumers} WHERE queue = {queue} AND lease_until >= now())
-                RETURNING id)
+                UPDATE {_items} t SET consumer = NULL, expired = t.expired + 1{Headless} FROM lost WHERE t.id = lost.id RETURNING t.id)
             SELECT EXISTS (SELECT FROM freed) OR EXISTS (SELECT FROM {_items} WHERE consumer IS NULL AND expired > 0 AND due <= now())
             """;
         int most = options.MaxItemsPerBatch;
         string row = string.Create(
             CultureInfo.InvariantCulture,
-            $"t.id, t.delivery, t.origin, t.place, t.key, t.attempt, t.headers, CASE WHEN octet_length(t.payload) <= {options.MaxItemBytes} THEN t.payload END, t.expired");
+            $"""
+            t.id, t.delivery, t.origin, t.place, t.key, t.attempt, t.headers,
+                CASE WHEN octet_length(t.payload) <= {options.MaxItemBytes} THEN t.payload END, t.expired
+            """);
         Take = _isKeyed ? TakeKeyed(most, row) : TakeAny("expired = 0", most, row);
         TakeSuspect = TakeAny("expired > 0", 1, row);
         NextDue = $"SELECT extract(epoch FROM min(due) - now())::float8 FROM {_items} WHERE consumer IS NULL AND expired = 0 AND due > now()";
@@ -164,7 +174,9 @@ internal sealed class QueueStatements
             AND (SELECT min(e.id) FROM {_items} e WHERE e.key = c.key AND e.consumer IS NOT NULL) IS NULL))
         """;
 
-    /// <summary>The statements that create the tables. Rows live for seconds and the table is often empty, so it is vacuumed by count and not by share.</summary>
+    /// <summary>
+    /// The statements that create the tables. Rows live for seconds and the table is often empty, so it is vacuumed by count and not by share.
+    /// </summary>
     public IEnumerable<string> Tables()
     {
         yield return $"""

@@ -57,7 +57,8 @@ internal sealed class SetupPart(Database database, string schema, string part, s
     public async ValueTask CheckAsync(CancellationToken cancellationToken)
     {
         (int, string)? found = await database.RunAsync(FindAsync, cancellationToken).ConfigureAwait(false);
-        Check(found ?? throw new WorkSetupException($"Schema '{schema}' does not know {database.What}: call SetupAsync once, as a user who may create tables."));
+        Check(found ?? throw new WorkSetupException(
+            $"Schema '{schema}' does not know {database.What}: call SetupAsync once, as a user who may create tables."));
     }
 
     private async ValueTask CreateIfMissingAsync(
@@ -108,7 +109,8 @@ internal sealed class SetupPart(Database database, string schema, string part, s
         if (found.Settings != settings)
         {
             throw new WorkSetupException(
-                $"{database.What} in schema '{schema}' was set up with '{found.Settings}', and is opened with '{settings}': use the same options, or another name.");
+                $"{database.What} in schema '{schema}' was set up with '{found.Settings}', and is opened with '{settings}': "
+                + "use the same options, or another name.");
         }
     }
 }

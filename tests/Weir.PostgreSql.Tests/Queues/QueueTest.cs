@@ -11,6 +11,8 @@ public abstract class QueueTest(PostgresServer server)
     /// <summary>Leases that do not end by themselves while a test runs, however slow the machine is.</summary>
     protected static readonly TimeSpan LongLease = TimeSpan.FromHours(10);
 
+    protected PostgresServer Server { get; } = server!;
+
     protected NpgsqlDataSource Source { get; } = server?.Source!;
 
     protected string Schema { get; } = server!.NewSchema();

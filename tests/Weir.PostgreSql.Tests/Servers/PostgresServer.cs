@@ -25,6 +25,9 @@ public sealed class PostgresServer : IAsyncLifetime
         }
     }
 
+    /// <summary>The same with the password.</summary>
+    public string ConnectionString { get; private set; } = "";
+
     public async ValueTask InitializeAsync()
     {
         foreach (Func<Task<string?>> find in new Func<Task<string?>>[] { FromEnvironmentAsync, FromFileAsync, StartAsync })
@@ -39,6 +42,7 @@ public sealed class PostgresServer : IAsyncLifetime
             {
                 await using NpgsqlConnection first = await source.OpenConnectionAsync();
                 _source = source;
+                ConnectionString = connection;
                 return;
             }
             catch (NpgsqlException e)
@@ -80,7 +84,7 @@ public sealed class PostgresServer : IAsyncLifetime
 
     private static async Task<string?> FromFileAsync()
     {
-        string file = Path.Combine(Repository.Root, "artifacts", "services", "env");
+        string file = Path.Combine(Environment.GetEnvironmentVariable("WEIR_SERVICES") ?? Path.Combine(Repository.Root, "artifacts", "services"), "env");
         return File.Exists(file) ? Services.Postgres(await File.ReadAllTextAsync(file)) : null;
     }
 

@@ -1,0 +1,181 @@
+using System.Globalization;
+using Npgsql;
+
+namespace Weir.PostgreSql;
+
+/// <content>Taking rows, and making a batch of them.</content>
+internal sealed partial class PostgresWorkSource<T>
+{
+    private const int MaxRaces = 20;
+
+    private static bool IsRace(PostgresException e) =>
+        e.SqlState is PostgresErrorCodes.UniqueViolation or PostgresErrorCodes.DeadlockDetected or PostgresErrorCodes.SerializationFailure;
+
+    private async Task<PostgresBatch<T>?> TakeAsync(CancellationToken stop)
+    {
+        if (_taken is null)
+        {
+            if (_isInDoubt)
+            {
+                _isInDoubt = !await _leases.SettleDoubtsAsync(stop).ConfigureAwait(false);
+            }
+
+            List<TakenRow> rows = await TakeNextAsync(stop).ConfigureAwait(false);
+            if (rows.Count == 0)
+            {
+                return null;
+            }
+        }
+
+        return await DeliverAsync(stop).ConfigureAwait(false);
+    }
+
+    private async ValueTask<List<TakenRow>> TakeNextAsync(CancellationToken stop)
+    {
+        bool isAlone;
+        _wait = _queue.Options.PollInterval;
+        lock (_lock)
+        {
+            isAlone = _open.Count == 0;
+            if (_open.Any(static b => b.IsSuspect))
+            {
+                return [];
+            }
+        }
+
+        if (!_hasSuspects || _othersFirst)
+        {
+            _othersFirst = false;
+            List<TakenRow> rows = await TakeRowsAsync(_statements.Take, stop).ConfigureAwait(false);
+            if (rows.Count > 0)
+            {
+                return rows;
+            }
+        }
+
+        if (_hasSuspects)
+        {
+            if (!isAlone)
+            {
+                return [];
+            }
+
+            List<TakenRow> suspect = await TakeRowsAsync(_statements.TakeSuspect, stop).ConfigureAwait(false);
+            _hasSuspects = suspect.Count > 0;
+            _othersFirst = true;
+            if (suspect.Count > 0)
+            {
+                return suspect;
+            }
+        }
+
+        double? seconds = (await _database.QueryAsync(_statements.NextDue, static r => r.IsDBNull(0) ? (double?)null : r.GetDouble(0), stop)
+            .ConfigureAwait(false))[0];
+        if (seconds < _wait.TotalSeconds)
+        {
+            _wait = TimeSpan.FromSeconds(Math.Max(seconds.Value, 0.001));
+        }
+
+        return [];
+    }
+
+    private async ValueTask<List<TakenRow>> TakeRowsAsync(string statement, CancellationToken stop)
+    {
+        long lease = await _leases.CurrentAsync(stop).ConfigureAwait(false);
+        for (int attempt = 1; ; attempt++)
+        {
+            try
+            {
+                List<TakenRow> rows = await _database.QueryAsync(statement, static r => new TakenRow(r), stop, Parameter.Of(lease)).ConfigureAwait(false);
+                if (rows.Count > 0)
+                {
+                    // The order of the rows that a statement changes is not defined.
+                    rows.Sort(static (a, b) => a.Id.CompareTo(b.Id));
+                    _leases.Hold(lease, rows);
+                    _taken = (lease, rows);
+                }
+
+                return rows;
+            }
+            catch (PostgresException e) when (IsRace(e) && attempt < MaxRaces)
+            {
+                // Another source took a row of the same key at the same moment. Nothing was taken here.
+            }
+            catch
+            {
+                _leases.Doubt(lease);
+                _isInDoubt = true;
+                throw;
+            }
+        }
+    }
+
+    // Until it has succeeded, the rows are kept here: whoever reads next goes on with them.
+    private async ValueTask<PostgresBatch<T>?> DeliverAsync(CancellationToken stop)
+    {
+        (long lease, List<TakenRow> rows) = _taken!.Value;
+        List<WorkItem<T>> items = new(rows.Count);
+        List<TakenRow> readable = new(rows.Count);
+        List<(TakenRow Row, DeadLetterReason Reason, string Error)> unreadable = [];
+        foreach (TakenRow row in rows)
+        {
+            if (row.Payload is null)
+            {
+                string error = string.Create(CultureInfo.InvariantCulture, $"The value has more than {_queue.Options.MaxItemBytes:N0} bytes (MaxItemBytes).");
+                unreadable.Add((row, DeadLetterReason.TooLarge, error));
+                continue;
+            }
+
+            try
+            {
+                T value = _queue.Serializer.Read(row.Payload);
+                items.Add(new WorkItem<T>(row.Identity, value, row.Key, row.Attempt, HeaderText.Read(row.Headers)));
+                readable.Add(row);
+            }
+            catch (Exception e) when (e is not OutOfMemoryException)
+            {
+                unreadable.Add((row, DeadLetterReason.Undecodable, e.ToString()));
+            }
+        }
+
+        if (unreadable.Count > 0)
+        {
+            await BuryAsync(lease, unreadable, stop).ConfigureAwait(false);
+        }
+
+        _taken = null;
+        _leases.Drop(lease, unreadable.Select(static u => u.Row));
+        if (items.Count == 0)
+        {
+            _wait = TimeSpan.FromMilliseconds(1);
+            return null;
+        }
+
+        readable.ForEach(static r => r.DropPayload());
+
+        // Its first lease may have ended because of anything that ran beside it; only those after it ran it alone.
+        int expired = readable[0].Expired;
+        string position = (++_lastBatch).ToString(CultureInfo.InvariantCulture);
+        var batch = new PostgresBatch<T>(items, position, lease, readable) { IsSuspect = expired > 0, Crashes = Math.Max(0, expired - 1) };
+        lock (_lock)
+        {
+            if (!_isDisposed)
+            {
+                _open.Add(batch);
+            }
+        }
+
+        return batch;
+    }
+
+    private async ValueTask BuryAsync(long lease, List<(TakenRow Row, DeadLetterReason Reason, string Error)> rows, CancellationToken stop) =>
+        await _database.ExecuteAsync(
+            _statements.Bury,
+            stop,
+            Parameter.Of(rows.Select(static r => r.Row.Id).ToArray()),
+            Parameter.Of(rows.Select(static r => r.Row.Delivery).ToArray()),
+            Parameter.Of(rows.Select(_ => lease).ToArray()),
+            Parameter.Of(rows.Select(static r => PostgresDeadLetters.Fit($"{r.Row.Identity}")).ToArray()),
+            Parameter.Of(rows.Select(static r => r.Reason.ToString()).ToArray()),
+            Parameter.Of(rows.Select(static r => SqlName.Storable(r.Error)).ToArray())).ConfigureAwait(false);
+}
