@@ -18,7 +18,7 @@ namespace Weir.Core.Dispatch;
 /// </remarks>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
     Justification = "The source has neither timer nor link; user code may hold its token for longer than the run.")]
-internal abstract partial class Pump : IRunHandle, IControlledRun, IThreadPoolWorkItem
+internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThreadPoolWorkItem
 {
     private readonly Lock _lock = new();
     private readonly CancellationTokenSource _stopped = new();
@@ -85,6 +85,12 @@ internal abstract partial class Pump : IRunHandle, IControlledRun, IThreadPoolWo
 
     public readonly PumpSettings Settings;
 
+    public override string? Operation => Settings.Operation;
+
+    public override object? About => Settings.About;
+
+    public override TimeProvider Time => Settings.TimeProvider;
+
     private ref RunSample Past => ref (_pastOrNone ??= new StrongBox<RunSample>()).Value;
 
     protected abstract bool IsExhausted { get; }
@@ -135,13 +141,16 @@ internal abstract partial class Pump : IRunHandle, IControlledRun, IThreadPoolWo
         if ((_limit > 1 || IsGuarded || IsControlled || Settings.Adaptive is not null) && KnownCount != 1)
         {
             SeesStarts |= Settings.TimeProvider == TimeProvider.System;
-            // Before the tokens: a cancelled one ends the run immediately, and the end removes the run from the watch.
-            StallWatch.Add(this);
+            IsWatched = true;
         }
         else if (Settings.OnLook is not null)
         {
-            StallWatch.Add(this);
+            IsWatched = true;
         }
+
+        // Before the tokens: a cancelled one ends the run immediately, and the end removes the run from the watch.
+        StartedAt = Settings.TimeProvider.GetTimestamp();
+        StallWatch.Add(this);
 
         if (callerToken.CanBeCanceled)
         {
@@ -238,7 +247,7 @@ internal abstract partial class Pump : IRunHandle, IControlledRun, IThreadPoolWo
     }
 
     /// <summary>The counts of the run so far.</summary>
-    public RunSample Sample()
+    public override RunSample Sample()
     {
         using (_lock.Hold())
         {

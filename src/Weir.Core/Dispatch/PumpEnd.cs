@@ -136,7 +136,7 @@ internal abstract partial class Pump
 
     private void Unlink()
     {
-        StallWatch.Remove(this);
+        IsWatched = false;
         _callerToken.Unregister();
         _otherCallerToken.Unregister();
     }
@@ -239,8 +239,15 @@ internal abstract partial class Pump
         }
     }
 
+    private ItemStatus Ending =>
+        _cancelledBy is not null ? ItemStatus.Cancelled
+        : StoppedAs == ItemStatus.TimedOut ? ItemStatus.TimedOut
+        : _broken is not null || _failures is { Single: not null } or { HasCollected: true } ? ItemStatus.Failed
+        : ItemStatus.Succeeded;
+
     private void CompleteRun()
     {
+        LeaveWatch(Ending);
         if (_broken is null || _cancelledBy is not null || _failures?.Single is not null)
         {
             try

@@ -23,9 +23,6 @@ internal abstract partial class Pump
     /// <summary>Whether workers left that would have continued to read if no other worker had been reading.</summary>
     public bool HasWaitingForTurn => Volatile.Read(ref _waitingForTurn) > 0;
 
-    /// <summary>The run's index in the stall watch's list, or -1 if it is not in the list. Guarded by the watch's lock.</summary>
-    public int WatchIndex = -1;
-
     /// <summary>Called by a worker that has given up the turn and is about to run what it read. One of the workers that wait for the turn takes it.</summary>
     public void CallWaitingForTurn()
     {
@@ -105,13 +102,16 @@ internal abstract partial class Pump
         }
     }
 
-    /// <summary>Called by the stall watch. Looks do not overlap.</summary>
-    /// <param name="cores">How many cores the process has kept busy since the last look; not a number where the system does not say.</param>
-    public void OnWatch(double cores)
+    /// <inheritdoc/>
+    /// <remarks>Looks do not overlap.</remarks>
+    public override void OnWatch(double cores)
     {
         HelpIfStalled(saturated: cores > Saturated * Environment.ProcessorCount);
         Settings.OnLook?.Invoke(cores);
     }
+
+    /// <inheritdoc/>
+    public override void OnWatchFailed(Exception error) => EngineFailed(error);
 
     /// <summary>If no item was claimed since the last look while synchronous calls run, one more worker starts.</summary>
     /// <param name="saturated">Whether the process keeps all processors busy, so that workers beyond their number would not help.</param>

@@ -51,8 +51,11 @@ internal sealed record PumpSettings
     /// <summary>Called at each look of the stall watch, with the number of cores that the process keeps busy, as far as the system says.</summary>
     public Action<double>? OnLook;
 
-    /// <summary>The options that these settings were made of, if later runs with them use the settings again.</summary>
-    public object? Options;
+    /// <summary>What the caller called, for observers; null if the run is not to be seen.</summary>
+    public string? Operation;
+
+    /// <summary>What observers know the caller's own name and tags from. The options, if later runs with them use these settings again.</summary>
+    public object? About;
 
     public TimeProvider TimeProvider = TimeProvider.System;
 

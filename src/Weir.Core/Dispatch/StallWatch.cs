@@ -4,8 +4,9 @@ using Weir.Core.Threads;
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// Looks at the active runs every few milliseconds, because workers that are all stuck inside long synchronous calls cannot ask for help themselves. There is
-/// one timer for the process, on the watch's own thread. It is stopped while no run is active.
+/// The active runs of the process. The watch looks at them every few milliseconds, because workers that are all stuck inside long synchronous calls cannot ask
+/// for help themselves. There is one timer for the process, on the watch's own thread. It is stopped while no run needs a look. Observers find here what is
+/// under way.
 /// </summary>
 internal static class StallWatch
 {
@@ -15,7 +16,7 @@ internal static class StallWatch
     private const int IdlePeriods = 100;
 
     private static readonly Lock RunsLock = new();
-    private static readonly List<Pump> Runs = [];
+    private static readonly List<LiveRun> Runs = [];
 
     // Threads and their stalls are real, so this clock is the system's, not the run's.
     private static readonly WatchTimer Timer = new(Tick, null);
@@ -24,15 +25,21 @@ internal static class StallWatch
     private static TimeSpan _cpu;
     private static long _stamp;
 
-    public static void Add(Pump run)
+    /// <summary>Adds a run, unless it has ended already.</summary>
+    public static void Add(LiveRun run)
     {
         bool start;
         using (RunsLock.Hold())
         {
+            if (run.HasLeft)
+            {
+                return;
+            }
+
             run.WatchIndex = Runs.Count;
             Runs.Add(run);
-            start = !_ticking;
-            _ticking = true;
+            start = run.IsWatched && !_ticking;
+            _ticking |= start;
         }
 
         if (start)
@@ -41,30 +48,91 @@ internal static class StallWatch
         }
     }
 
-    public static void Remove(Pump run)
+    /// <summary>Removes a run for good.</summary>
+    /// <returns>False if that was done before.</returns>
+    public static bool Remove(LiveRun run)
     {
         using (RunsLock.Hold())
         {
-            int index = run.WatchIndex;
-            if (index < 0)
+            return RemoveNeedsLock(run);
+        }
+    }
+
+    /// <summary>Removes a run for good, unless the observer is to count it.</summary>
+    /// <returns>Whether it has left the list, now or before.</returns>
+    public static bool RemoveUncounted(LiveRun run, bool wantsEnds)
+    {
+        using (RunsLock.Hold())
+        {
+            if (!run.HasLeft && (wantsEnds || run.IsSeen))
             {
-                return;
+                return false;
             }
 
-            Pump last = Runs[^1];
+            RemoveNeedsLock(run);
+            return true;
+        }
+    }
+
+    private static bool RemoveNeedsLock(LiveRun run)
+    {
+        if (run.HasLeft)
+        {
+            return false;
+        }
+
+        run.HasLeft = true;
+        run.IsWatched = false;
+        int index = run.WatchIndex;
+        if (index >= 0)
+        {
+            LiveRun last = Runs[^1];
             Runs[index] = last;
             last.WatchIndex = index;
             Runs.RemoveAt(Runs.Count - 1);
             run.WatchIndex = -1;
         }
+
+        return true;
+    }
+
+    /// <summary>The runs under way that the observer has not seen, or null if there are none.</summary>
+    public static List<LiveRun>? Unseen()
+    {
+        using (RunsLock.Hold())
+        {
+            List<LiveRun>? unseen = null;
+            foreach (LiveRun run in Runs)
+            {
+                if (!run.IsSeen && run.Operation is not null)
+                {
+                    (unseen ??= []).Add(run);
+                }
+            }
+
+            return unseen;
+        }
+    }
+
+    /// <summary>Records that the observer shows a run from now on.</summary>
+    /// <returns>False if it has ended, or is shown already.</returns>
+    public static bool TrySee(LiveRun run)
+    {
+        using (RunsLock.Hold())
+        {
+            bool isNew = run is { IsSeen: false, HasLeft: false };
+            run.IsSeen |= isNew;
+            return isNew;
+        }
     }
 
     private static void Tick(object? state)
     {
-        Pump[] runs;
+        LiveRun[] runs;
         using (RunsLock.Hold())
         {
-            _idle = Runs.Count == 0 ? _idle + 1 : 0;
+            runs = WatchedNeedsLock();
+            _idle = runs.Length == 0 ? _idle + 1 : 0;
             if (_idle > IdlePeriods)
             {
                 _idle = 0;
@@ -73,16 +141,14 @@ internal static class StallWatch
                 return;
             }
 
-            if (Runs.Count == 0)
+            if (runs.Length == 0)
             {
                 return;
             }
-
-            runs = [.. Runs];
         }
 
         double cores = BusyCores();
-        foreach (Pump run in runs)
+        foreach (LiveRun run in runs)
         {
             try
             {
@@ -91,9 +157,35 @@ internal static class StallWatch
             catch (Exception e)
             {
                 // No user code gets here. If the engine itself fails, the run fails with it, and the others keep their watch.
-                run.EngineFailed(e);
+                run.OnWatchFailed(e);
             }
         }
+    }
+
+    private static LiveRun[] WatchedNeedsLock()
+    {
+        int count = 0;
+        foreach (LiveRun run in Runs)
+        {
+            count += run.IsWatched ? 1 : 0;
+        }
+
+        if (count == 0)
+        {
+            return [];
+        }
+
+        LiveRun[] watched = new LiveRun[count];
+        foreach (LiveRun run in Runs)
+        {
+            // It may have been cleared meanwhile, but is set only before the run is added.
+            if (run.IsWatched && count > 0)
+            {
+                watched[--count] = run;
+            }
+        }
+
+        return count == 0 ? watched : watched[count..];
     }
 
     [SuppressMessage("Interoperability", "CA1416:Validate platform compatibility", Justification = "Guarded by the platform checks.")]

@@ -68,6 +68,7 @@ internal sealed class ListenerDetector(string assembly, Action prepare, TimeProv
     {
         if (IsListenerAssembly(loaded.LoadedAssembly))
         {
+            // The timer stays: perhaps no run starts any more that would create what those under way are seen with.
             Open();
         }
     }
@@ -85,6 +86,5 @@ internal sealed class ListenerDetector(string assembly, Action prepare, TimeProv
     {
         Volatile.Write(ref _state, Possible);
         AppDomain.CurrentDomain.AssemblyLoad -= OnLoad;
-        Volatile.Read(ref _timer)?.Dispose();
     }
 }

@@ -8,15 +8,21 @@ namespace Weir.Observability;
 internal sealed class RunLabel : IEquatable<RunLabel>
 {
     private const string OperationTag = "weir.operation";
+    private const string RuntimeTag = "weir.runtime";
     private const string NameTag = "weir.operation.name";
 
     private readonly string _shown;
 
-    private RunLabel(string operation, string? name, IReadOnlyList<KeyValuePair<string, object?>>? tags)
+    private RunLabel(string operation, string? name, IReadOnlyList<KeyValuePair<string, object?>>? tags, string? runtime = null)
     {
         Operation = operation;
         Name = name;
         List<KeyValuePair<string, object?>> all = [new(OperationTag, operation)];
+        if (runtime is not null)
+        {
+            all.Add(new(RuntimeTag, runtime));
+        }
+
         if (name is not null)
         {
             all.Add(new(NameTag, name));
@@ -40,10 +46,14 @@ internal sealed class RunLabel : IEquatable<RunLabel>
     /// <summary>The caller's own name for the run.</summary>
     public string? Name { get; }
 
-    /// <summary>All tags, in order: the operator, the name, the caller's own.</summary>
+    /// <summary>All tags, in order: the operator, the runtime, the name, the caller's own.</summary>
     public KeyValuePair<string, object?>[] Tags { get; }
 
     public static RunLabel Of(string operation, ParallelRunOptions options) => new(operation, options.OperationName, options.Tags);
+
+    /// <summary>The label of a call of a runtime.</summary>
+    public static RunLabel Of(string operation, string? runtime, string? name, IReadOnlyList<KeyValuePair<string, object?>>? tags) =>
+        new(operation, name, tags, runtime);
 
     /// <summary>The tags with some more after them.</summary>
     public KeyValuePair<string, object?>[] With(params ReadOnlySpan<KeyValuePair<string, object?>> more) => [.. Tags, .. more];

@@ -7,13 +7,12 @@ using Weir.Core.Sinks;
 namespace Weir.Observability;
 
 /// <summary>Everything that observes one run. A run that nobody observes has none. It only reads counts that the workers keep anyway.</summary>
-internal sealed class RunObservation : IMeasuredRun
+internal sealed class RunObservation
 {
     private readonly TimeProvider _time;
     private readonly int? _total;
     private readonly PeriodicReport? _progress;
     private readonly PeriodicReport? _metrics;
-    private readonly bool _isMetered;
     private Activity? _outer;
     private bool _isTraced;
     private Pump? _pump;
@@ -24,7 +23,7 @@ internal sealed class RunObservation : IMeasuredRun
         Label = RunLabel.Of(operation, options);
         _time = options.TimeProvider;
         _total = total >= 0 ? total : null;
-        (_isMetered, MeasuresCalls) = ListenerDetector.Shared.IsPossible ? FindMeterListeners() : default;
+        MeasuresCalls = ListenerDetector.Shared.IsPossible && HasCallListeners();
         if (options.Progress is { OnProgress: { } onProgress } progress)
         {
             _progress = new PeriodicReport(
@@ -47,9 +46,15 @@ internal sealed class RunObservation : IMeasuredRun
     /// <summary>Whether somebody wants the duration of each call.</summary>
     public bool MeasuresCalls { get; }
 
-    /// <summary>Whether anybody observes a run that starts now.</summary>
+    /// <summary>Whether anybody counts runs now.</summary>
+    public static bool IsMetered => ListenerDetector.Shared.IsPossible && HasMeterListeners();
+
+    /// <summary>Whether anybody observes the items of a run that starts now. The meter does not: it reads what the run counts anyway.</summary>
     public static bool IsWanted(ParallelRunOptions options) =>
         options.Progress?.OnProgress is not null || options.Metrics?.OnMetricsSample is not null || (ListenerDetector.Shared.IsPossible && HasAnyListeners());
+
+    /// <summary>Whether a run that starts now is noticed at all, even if it has no items.</summary>
+    public static bool IsNoticed(ParallelRunOptions options) => IsWanted(options) || IsMetered;
 
     /// <summary>Begins to observe. Between this and <see cref="Started"/>, the run's span is the current one.</summary>
     /// <param name="options">The options of the run.</param>
@@ -71,11 +76,6 @@ internal sealed class RunObservation : IMeasuredRun
     {
         _pump = pump;
         _started = _time.GetTimestamp();
-        if (_isMetered)
-        {
-            WeirMeter.Begin(this);
-        }
-
         _progress?.Start();
         _metrics?.Start();
     }
@@ -109,10 +109,13 @@ internal sealed class RunObservation : IMeasuredRun
 
     // The methods that ask are separate because compiling them loads the assembly that listeners need, and then there may be some: see ListenerDetector.
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static bool HasAnyListeners() => RunTrace.HasListeners || WeirMeter.HasListeners;
+    private static bool HasAnyListeners() => RunTrace.HasListeners || WeirMeter.MeasuresCalls;
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static (bool Any, bool OfCalls) FindMeterListeners() => (WeirMeter.HasListeners, WeirMeter.MeasuresCalls);
+    private static bool HasMeterListeners() => WeirMeter.HasListeners;
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static bool HasCallListeners() => WeirMeter.MeasuresCalls;
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void BeginTrace(ParallelRunOptions options, int total)
@@ -131,11 +134,6 @@ internal sealed class RunObservation : IMeasuredRun
         try
         {
             RunSample sample = Sample();
-            if (_isMetered)
-            {
-                InvokeSafely(() => WeirMeter.End(this, sample, _time.GetElapsedTime(_started), OutcomeOf(end)));
-            }
-
             InvokeSafely(() => Trace?.End(sample, end));
             await Task.WhenAll(_progress?.EndAsync() ?? Task.CompletedTask, _metrics?.EndAsync() ?? Task.CompletedTask).ConfigureAwait(false);
         }

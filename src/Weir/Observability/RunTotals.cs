@@ -1,4 +1,5 @@
 using Weir.Core;
+using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 
 namespace Weir.Observability;
@@ -15,9 +16,67 @@ internal sealed class RunTotals(int mostLabels)
     {
         using (_lock.Hold())
         {
-            RunLabel label = _ended.ContainsKey(run.Label) || _ended.Count < mostLabels ? run.Label : RunLabel.Overflow;
-            _ended.TryAdd(label, default);
-            _running.Add(run, label);
+            BeginNeedsLock(run);
+        }
+    }
+
+    /// <summary>Counts, from now on, the runs under way that are not counted yet, with all that they have done.</summary>
+    public void BeginUnderWay()
+    {
+        if (StallWatch.Unseen() is not { } unseen)
+        {
+            return;
+        }
+
+        // Their labels are made before the lock is taken, because that runs the code of the tags' values.
+        List<MeasuredRun> runs = unseen.ConvertAll(static run => new MeasuredRun(run));
+        runs.ForEach(static run => _ = run.Label);
+        using (_lock.Hold())
+        {
+            foreach (MeasuredRun run in runs)
+            {
+                if (StallWatch.TrySee(run.Run))
+                {
+                    BeginNeedsLock(run);
+                }
+            }
+        }
+    }
+
+    /// <summary>A run has ended, whether it was counted before or not. In one step it leaves the runs under way and is counted as one that has ended.</summary>
+    /// <returns>The label under which it was counted; <see langword="null"/> if that was done before.</returns>
+    public RunLabel? End(LiveRun live)
+    {
+        MeasuredRun run = new(live);
+        if (!live.IsSeen)
+        {
+            _ = run.Label;
+        }
+
+        using (_lock.Hold())
+        {
+            RunSample sample = run.Sample();
+            if (!StallWatch.Remove(live))
+            {
+                return null;
+            }
+
+            if (!_running.ContainsKey(run))
+            {
+                BeginNeedsLock(run);
+            }
+
+            return EndNeedsLock(run, sample);
+        }
+    }
+
+    /// <summary>A run has ended, and cannot be counted.</summary>
+    public void Drop(LiveRun live)
+    {
+        using (_lock.Hold())
+        {
+            StallWatch.Remove(live);
+            _running.Remove(new MeasuredRun(live));
         }
     }
 
@@ -26,21 +85,7 @@ internal sealed class RunTotals(int mostLabels)
     {
         using (_lock.Hold())
         {
-            // In one step, so that a counter never decreases.
-            if (_running.Remove(run, out RunLabel? label))
-            {
-                RunSample sum = _ended[label];
-                sum.Succeeded += sample.Succeeded;
-                sum.Unsuccessful += sample.Unsuccessful;
-                sum.Cancelled += sample.Cancelled;
-                sum.TimedOut += sample.TimedOut;
-                sum.Retries += sample.Retries;
-                sum.Throttles += sample.Throttles;
-                sum.Drains += sample.Drains;
-                _ended[label] = sum;
-            }
-
-            return label;
+            return EndNeedsLock(run, sample);
         }
     }
 
@@ -64,5 +109,31 @@ internal sealed class RunTotals(int mostLabels)
         }
 
         return sums;
+    }
+
+    private void BeginNeedsLock(IMeasuredRun run)
+    {
+        RunLabel label = _ended.ContainsKey(run.Label) || _ended.Count < mostLabels ? run.Label : RunLabel.Overflow;
+        _ended.TryAdd(label, default);
+        _running.Add(run, label);
+    }
+
+    private RunLabel? EndNeedsLock(IMeasuredRun run, in RunSample sample)
+    {
+        // In one step, so that a counter never decreases.
+        if (_running.Remove(run, out RunLabel? label))
+        {
+            RunSample sum = _ended[label];
+            sum.Succeeded += sample.Succeeded;
+            sum.Unsuccessful += sample.Unsuccessful;
+            sum.Cancelled += sample.Cancelled;
+            sum.TimedOut += sample.TimedOut;
+            sum.Retries += sample.Retries;
+            sum.Throttles += sample.Throttles;
+            sum.Drains += sample.Drains;
+            _ended[label] = sum;
+        }
+
+        return label;
     }
 }

@@ -1,11 +1,13 @@
 using System.Diagnostics.Metrics;
+using Weir.Core.Dispatch;
 using Weir.Core.Metering;
+using Weir.Core.Sinks;
 
 namespace Weir.Observability;
 
 /// <summary>
-/// The instruments of the library. Counts that the workers keep anyway are read when a listener asks; only durations are recorded as they occur. A run that
-/// starts while nobody listens is not seen later either, which is why it costs nothing.
+/// The instruments of the library. Counts that the workers keep anyway are read when a listener asks, from the runs that are under way then; only durations
+/// are recorded as they occur.
 /// </summary>
 internal static class WeirMeter
 {
@@ -51,6 +53,9 @@ internal static class WeirMeter
     private static readonly Histogram<double>? CallDuration =
         Make(static () => Meter.CreateHistogram("weir.call.duration", "s", "The duration of the calls for single items, for each attempt.", advice: Buckets));
 
+    // Last, when there is something to tell.
+    private static readonly RunObserver Observer = RunObserver.Current = new MeterObserver();
+
     public static bool HasListeners
     {
         get
@@ -70,17 +75,19 @@ internal static class WeirMeter
     /// <summary>Whether somebody wants the duration of each call.</summary>
     public static bool MeasuresCalls => CallDuration is { Enabled: true };
 
-    public static void Begin(IMeasuredRun run) => Totals.Begin(run);
-
-    public static void End(IMeasuredRun run, in RunSample sample, TimeSpan elapsed, string outcome)
+    public static void End(LiveRun run, ItemStatus ending)
     {
-        if (Totals.End(run, sample) is { } label)
+        if (Totals.End(run) is not { } label)
         {
-            SafeCall.Invoke(
-                static end => RunDuration?.Record(end.Seconds, end.Label.With(new KeyValuePair<string, object?>(Outcome, end.Outcome))),
-                (Seconds: elapsed.TotalSeconds, Label: label, Outcome: outcome));
+            return;
         }
+
+        SafeCall.Invoke(
+            static end => RunDuration?.Record(end.Elapsed.TotalSeconds, end.Label.With(new KeyValuePair<string, object?>(Outcome, end.Outcome))),
+            (Elapsed: run.Time.GetElapsedTime(run.StartedAt), Label: label, Outcome: OutcomeOf(ending)));
     }
+
+    public static void Drop(LiveRun run) => Totals.Drop(run);
 
     public static void Call(RunLabel label, TimeSpan elapsed, Exception? error)
     {
@@ -90,6 +97,14 @@ internal static class WeirMeter
                 call.Error is null ? call.Label.Tags : call.Label.With(new KeyValuePair<string, object?>("error.type", call.Error.GetType().FullName))),
             (Label: label, Seconds: elapsed.TotalSeconds, Error: error));
     }
+
+    private static string OutcomeOf(ItemStatus ending) => ending switch
+    {
+        ItemStatus.Succeeded => "completed",
+        ItemStatus.TimedOut => "timedout",
+        ItemStatus.Cancelled => "cancelled",
+        _ => "failed",
+    };
 
     // Null if a listener threw when it was notified of the instrument.
     private static TInstrument? Make<TInstrument>(Func<TInstrument> create)
@@ -109,6 +124,7 @@ internal static class WeirMeter
     private static List<Measurement<long>> Measure(Func<RunSample, long> read, KeyValuePair<string, object?>? tag = null, bool onlyRunning = false)
     {
         List<Measurement<long>> measurements = [];
+        Totals.BeginUnderWay();
         foreach ((RunLabel label, long sum) in Totals.Sum(read, onlyRunning))
         {
             measurements.Add(new Measurement<long>(sum, tag is { } extra ? label.With(extra) : label.Tags));

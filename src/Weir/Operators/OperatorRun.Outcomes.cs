@@ -24,7 +24,7 @@ internal static partial class OperatorRun
             return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
         }
 
-        if (source.IsExhausted && !RunObservation.IsWanted(options))
+        if (source.IsExhausted && !RunObservation.IsNoticed(options))
         {
             return Task.FromResult<ItemOutcome<TResult>[]>([]);
         }
@@ -32,7 +32,7 @@ internal static partial class OperatorRun
         OutcomeCompletion<TResult> completion = new(Math.Max(0, source.KnownCount), options.ReturnOutcomesOnCancellation);
 
         // The outcomes already report the failures, so no mode stops the run or collects them again.
-        PumpSettings settings = Settings(options, ErrorMode.BestEffort);
+        PumpSettings settings = Settings(options, ErrorMode.BestEffort, operation);
         if (options.IncludeDetails)
         {
             StartDetailed(source, selector, completion, options, settings, operation, cancellationToken);
@@ -111,7 +111,7 @@ internal static partial class OperatorRun
                     selector,
                     new OutcomeStreamSink<TResult>(output),
                     options,
-                    StreamSettings(options, ErrorMode.BestEffort, output),
+                    StreamSettings(options, ErrorMode.BestEffort, output, operation),
                     null,
                     operation,
                     cancellationToken,
@@ -155,7 +155,7 @@ internal static partial class OperatorRun
         int count = source.KnownCount;
         output.Missing = (count, index => (Indices.ToInt(index), ItemOutcome<TResult>.With(default, ItemStatus.NotRun, records.DetailsOf(index, null))));
         DetailedSink<TResult, OutcomeStreamSink<TResult>> sink = new(new OutcomeStreamSink<TResult>(output), records, count);
-        PumpSettings settings = StreamSettings(options, ErrorMode.BestEffort, output);
+        PumpSettings settings = StreamSettings(options, ErrorMode.BestEffort, output, operation);
         return Start(source, selector, sink, options, settings, records, operation, cancellationToken, enumeratorToken);
     }
 }

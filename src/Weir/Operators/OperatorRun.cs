@@ -24,13 +24,13 @@ internal static partial class OperatorRun
             return Task.FromCanceled<List<TResult>>(cancellationToken);
         }
 
-        if (source.IsExhausted && !RunObservation.IsWanted(options))
+        if (source.IsExhausted && !RunObservation.IsNoticed(options))
         {
             return Task.FromResult<List<TResult>>([]);
         }
 
         ListCompletion<TResult> completion = new(Math.Max(0, source.KnownCount));
-        PumpSettings settings = Settings(options, options.ErrorMode);
+        PumpSettings settings = Settings(options, options.ErrorMode, operation);
         Task<List<TResult>> task = completion.Task;
         if (source.KnownCount > 0)
         {
@@ -101,13 +101,13 @@ internal static partial class OperatorRun
             return Task.FromCanceled(cancellationToken);
         }
 
-        if (source.IsExhausted && !RunObservation.IsWanted(options))
+        if (source.IsExhausted && !RunObservation.IsNoticed(options))
         {
             return Task.CompletedTask;
         }
 
         TaskCompletionSource completion = new();
-        PumpSettings settings = Settings(options, options.ErrorMode);
+        PumpSettings settings = Settings(options, options.ErrorMode, operation);
         if (IsPlain(options, settings))
         {
             PlainRun.MakeDiscard(source, action, completion, settings, RunRecovery<Nothing>.Of(options, null)).Start(1, cancellationToken);
@@ -161,7 +161,7 @@ internal static partial class OperatorRun
         CancellationToken cancellationToken,
         CancellationToken enumeratorToken)
     {
-        PumpSettings settings = StreamSettings(options, options.ErrorMode, output);
+        PumpSettings settings = StreamSettings(options, options.ErrorMode, output, operation);
         if (!IsPlain(options, settings))
         {
             return Start(source, selector, new StreamSink<TResult>(output), options, settings, null, operation, cancellationToken, enumeratorToken);
@@ -280,35 +280,44 @@ internal static partial class OperatorRun
 
     private static void CheckHooks<TItem>(ParallelRunOptions options) => HookCalls<TItem>.Of(options);
 
-    private static PumpSettings Settings(ParallelRunOptions options, ErrorMode errorMode) =>
-        options.AdaptiveConcurrency is { } adaptive
-            ? AdaptiveRun.Settings(adaptive, options.TimeProvider, FixedSettings(options, errorMode))
-            : FixedSettings(options, errorMode);
-
-    // A higher limit needs more room between the source and the consumer.
-    private static PumpSettings StreamSettings<TResult>(ParallelRunOptions options, ErrorMode errorMode, StreamOutput<TResult> output) =>
-        options.Control is null ? Settings(options, errorMode) : Settings(options, errorMode) with { OnLimit = output.Widen };
-
-    private static PumpSettings FixedSettings(ParallelRunOptions options, ErrorMode errorMode)
+    // Only a stream pauses, and a higher limit needs more room between its source and its consumer.
+    private static PumpSettings StreamSettings<TResult>(ParallelRunOptions options, ErrorMode errorMode, StreamOutput<TResult> output, string operation)
     {
-        if (options.Settings.Of(options, errorMode) is { } kept)
+        PumpSettings settings = Settings(options, errorMode, operation);
+        if (options.Control is not null)
+        {
+            settings = settings with { OnLimit = output.Widen };
+        }
+
+        return RunObservation.IsMetered ? settings with { CountsPauses = true } : settings;
+    }
+
+    private static PumpSettings Settings(ParallelRunOptions options, ErrorMode errorMode, string operation) =>
+        options.AdaptiveConcurrency is { } adaptive
+            ? AdaptiveRun.Settings(adaptive, options.TimeProvider, FixedSettings(options, errorMode, operation))
+            : FixedSettings(options, errorMode, operation);
+
+    private static PumpSettings FixedSettings(ParallelRunOptions options, ErrorMode errorMode, string operation)
+    {
+        if (options.Settings.Of(options, errorMode, operation) is { } kept)
         {
             return kept;
         }
 
-        PumpSettings made = MakeSettings(options, errorMode);
+        PumpSettings made = MakeSettings(options, errorMode, operation);
         options.Settings.Keep(made);
         return made;
     }
 
-    private static PumpSettings MakeSettings(ParallelRunOptions options, ErrorMode errorMode) => new()
+    private static PumpSettings MakeSettings(ParallelRunOptions options, ErrorMode errorMode, string operation) => new()
     {
-        Options = options,
         Limit = options.MaxDegreeOfParallelism,
         Control = options.Control,
         ErrorMode = errorMode,
         PerItemTimeout = options.PerItemTimeout,
         TimeProvider = options.TimeProvider,
+        Operation = operation,
+        About = options,
         OnError = options.OnErrorAsync is { } onError ? ErrorHook(onError) : null,
         OnThrottle = options.OnThrottleAsync is { } onThrottle ? PauseHook(onThrottle) : null,
         OnDrain = options.OnDrainAsync is { } onDrain ? PauseHook(onDrain) : null,

@@ -10,9 +10,12 @@ internal struct SettingsMemo : IEquatable<SettingsMemo>
 {
     private PumpSettings? _settings;
 
-    /// <summary>The settings that were kept for these options and an error mode, or null.</summary>
-    public readonly PumpSettings? Of(ParallelRunOptions options, ErrorMode errorMode) =>
-        Volatile.Read(in _settings) is { } settings && ReferenceEquals(settings.Options, options) && settings.ErrorMode == errorMode ? settings : null;
+    /// <summary>The settings that were kept for these options, an error mode and an operator, or null.</summary>
+    public readonly PumpSettings? Of(ParallelRunOptions options, ErrorMode errorMode, string operation) =>
+        Volatile.Read(in _settings) is { } settings && ReferenceEquals(settings.About, options) && settings.ErrorMode == errorMode
+        && settings.Operation == operation
+            ? settings
+            : null;
 
     /// <summary>Keeps settings.</summary>
     public void Keep(PumpSettings settings) => Volatile.Write(ref _settings, settings);

@@ -21,18 +21,30 @@ internal abstract partial class DirectCall : RuntimeCall, IControlledRun
     private readonly CancellationTokenSource _stop = new();
     private int _givenUp;
     private int _state;
+    private bool _isShown;
 
     /// <summary>Adds the call to the running calls and starts its deadline.</summary>
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
     protected DirectCall(
-        RuntimeCalls calls, TimeSpan? batchTimeout, TimeProvider time, RunControl? control, CancellationToken caller, CancellationToken otherCaller)
-        : base(calls)
+        RuntimeCalls calls,
+        string operation,
+        ProcessManyOptions options,
+        TimeProvider time,
+        RunControl? control,
+        CancellationToken caller,
+        CancellationToken otherCaller)
+        : base(calls, operation, options)
     {
         _control = control;
         _caller = caller;
         _otherCaller = otherCaller;
         Time = time;
-        Enter(batchTimeout, time);
+        Enter(options.BatchTimeout, time);
+        if (RunObserver.Current is { WantsEnds: true })
+        {
+            Show();
+        }
+
         _callerLink = Link(caller);
         _otherCallerLink = otherCaller == caller ? default : Link(otherCaller);
         control?.Attach(this);
@@ -56,13 +68,19 @@ internal abstract partial class DirectCall : RuntimeCall, IControlledRun
     /// <summary>Items that ended without a result.</summary>
     protected long Unsuccessful { get; set; }
 
+    /// <summary>The unsuccessful items that passed a time limit.</summary>
+    protected int TimedOut { get; set; }
+
+    /// <summary>The unsuccessful items that ended because the call was given up.</summary>
+    protected int Cancelled { get; set; }
+
     /// <summary>Items that were abandoned while the call waited for them.</summary>
     protected long Abandoned { get; set; }
 
     /// <summary>The token of the items. It is cancelled when the call stops for any reason.</summary>
     protected CancellationToken Token => _stop.Token;
 
-    protected TimeProvider Time { get; }
+    public override TimeProvider Time { get; }
 
     /// <summary>The status of a running item after the call was given up; <see cref="ItemStatus.NotRun"/> before that.</summary>
     protected ItemStatus GivenUpAs => (ItemStatus)Volatile.Read(ref _givenUp);
@@ -74,6 +92,10 @@ internal abstract partial class DirectCall : RuntimeCall, IControlledRun
         Succeeded = Succeeded,
         Unsuccessful = Unsuccessful,
         Abandoned = Abandoned,
+        Cancelled = Cancelled,
+        TimedOut = TimedOut,
+        Claimed = Succeeded + Unsuccessful + (Volatile.Read(ref _state) == (int)Place.Busy ? 1 : 0),
+        Limit = 1,
         InFlight = Volatile.Read(ref _state) == (int)Place.Busy && !_isPausing ? 1 : 0,
     };
 
@@ -88,6 +110,20 @@ internal abstract partial class DirectCall : RuntimeCall, IControlledRun
         SafeCancel.Later(_stop);
         GiveUpItem();
         EndIfResting();
+    }
+
+    /// <summary>
+    /// From now on the call is seen by observers. A call that nobody observes is shown when its first item suspends: one that never does is not in the list at
+    /// all, because for a few tiny items that would be a good part of the whole cost.
+    /// </summary>
+    protected void Show()
+    {
+        if (!_isShown)
+        {
+            _isShown = true;
+            StartedAt = Time.GetTimestamp();
+            StallWatch.Add(this);
+        }
     }
 
     protected void ThrowIfCancelledByCaller()
@@ -115,6 +151,7 @@ internal abstract partial class DirectCall : RuntimeCall, IControlledRun
     {
         Volatile.Write(ref _state, (int)Place.Left);
         CleanUp();
+        LeaveWatch();
     }
 
     /// <summary>Gives up the running item, if it can be. One that completes synchronously counts nevertheless.</summary>
@@ -129,11 +166,22 @@ internal abstract partial class DirectCall : RuntimeCall, IControlledRun
         Leave();
     }
 
+    private void LeaveWatch()
+    {
+        if (_isShown)
+        {
+            LeaveWatch(IsCancelledByCaller ? ItemStatus.Cancelled : GivenUpAs == ItemStatus.NotRun ? ItemStatus.Succeeded : GivenUpAs);
+        }
+    }
+
     private void EndIfResting()
     {
         if (Interlocked.CompareExchange(ref _state, (int)Place.Left, (int)Place.Resting) == (int)Place.Resting)
         {
             CleanUp();
+
+            // Listeners may hear of it, and this may be the watch's thread.
+            ThreadPool.UnsafeQueueUserWorkItem(static call => call.LeaveWatch(), this, preferLocal: false);
         }
     }
 

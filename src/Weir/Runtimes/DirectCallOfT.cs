@@ -15,10 +15,11 @@ internal sealed class DirectCall<TItem, TResult>(
     ProcessManyOptions options,
     TimeProvider time,
     RuntimeCalls calls,
+    string operation,
     RunControl? control,
     CancellationToken caller,
     CancellationToken otherCaller = default)
-    : DirectCall(calls, options.BatchTimeout, time, options.Control ?? control, caller, otherCaller), IDisposable
+    : DirectCall(calls, operation, options, time, options.Control ?? control, caller, otherCaller), IDisposable
 {
     private TimeoutPolicy<TResult>? _limit;
 
@@ -26,7 +27,7 @@ internal sealed class DirectCall<TItem, TResult>(
     private TimeoutScope<TResult>? _scope;
     private ValueTask<TResult> _pending;
 
-    private TimeoutPolicy<TResult> Limit => _limit ??= new TimeoutPolicy<TResult>(options.PerItemTimeout, WatchTime.For(Time), UrgentWork.Queue);
+    private TimeoutPolicy<TResult> Limit => _limit ??= new TimeoutPolicy<TResult>(Options.PerItemTimeout, WatchTime.For(Time), UrgentWork.Queue);
 
     public async Task<ItemOutcome<TResult>[]> RunAsync(ItemOutcome<TResult>[] outcomes)
     {
@@ -101,7 +102,7 @@ internal sealed class DirectCall<TItem, TResult>(
     /// <returns>Whether the item at <paramref name="next"/> waits; if not, there is nothing more to run.</returns>
     private bool RunUntilWait(ItemOutcome<TResult>[] outcomes, ref int next)
     {
-        if (options.PerItemTimeout is not null)
+        if (Options.PerItemTimeout is not null)
         {
             return RunTimedUntilWait(outcomes, ref next);
         }
@@ -178,7 +179,7 @@ internal sealed class DirectCall<TItem, TResult>(
         waits = false;
         TimeoutScope<TResult>? scope = null;
         CancellationToken token = Token;
-        if (options.PerItemTimeout is not null)
+        if (Options.PerItemTimeout is not null)
         {
             token = Begin(scope = Limit.Rent());
         }
@@ -207,7 +208,8 @@ internal sealed class DirectCall<TItem, TResult>(
     /// <summary>Waits until the item ends or is given up.</summary>
     private async ValueTask<ItemOutcome<TResult>> FinishAsync()
     {
-        if (options.PerItemTimeout is null)
+        Show();
+        if (Options.PerItemTimeout is null)
         {
             // One scope for all items of the call, as long as none is given up.
             Begin(_scope ?? Limit.Rent());
@@ -235,7 +237,7 @@ internal sealed class DirectCall<TItem, TResult>(
             // The abandoned call may end at any time. It keeps its scope, and the next item gets a new one.
             Volatile.Write(ref _scope, null);
             Abandoned++;
-            return scope.HasTimedOut ? TimedOut() : GivenUp();
+            return scope.HasTimedOut ? PassedLimit() : GivenUp();
         }
     }
 
@@ -266,7 +268,7 @@ internal sealed class DirectCall<TItem, TResult>(
         {
             if (hasTimedOut)
             {
-                return TimedOut();
+                return PassedLimit();
             }
 
             if (GivenUpAs != ItemStatus.NotRun)
@@ -279,18 +281,20 @@ internal sealed class DirectCall<TItem, TResult>(
         return ItemOutcome<TResult>.Failure(error);
     }
 
-    private ItemOutcome<TResult> TimedOut()
+    private ItemOutcome<TResult> PassedLimit()
     {
+        TimedOut++;
         Unsuccessful++;
-        return ItemOutcome<TResult>.TimedOut(TimeLimit.OfItem(options.PerItemTimeout!.Value));
+        return ItemOutcome<TResult>.TimedOut(TimeLimit.OfItem(Options.PerItemTimeout!.Value));
     }
 
     /// <summary>The outcome of the item that was running when the call was given up.</summary>
     private ItemOutcome<TResult> GivenUp()
     {
+        bool cancelled = GivenUpAs == ItemStatus.Cancelled;
+        Cancelled += cancelled ? 1 : 0;
+        TimedOut += cancelled ? 0 : 1;
         Unsuccessful++;
-        return GivenUpAs == ItemStatus.Cancelled
-            ? ItemOutcome<TResult>.Cancelled()
-            : ItemOutcome<TResult>.TimedOut(TimeLimit.OfRun(options.BatchTimeout!.Value));
+        return cancelled ? ItemOutcome<TResult>.Cancelled() : ItemOutcome<TResult>.TimedOut(TimeLimit.OfRun(Options.BatchTimeout!.Value));
     }
 }

@@ -55,7 +55,8 @@ public sealed class DirectRuntime : IExecutionRuntime
 
         ItemOutcome<TResult>[] outcomes = items.Count == 0 ? [] : new ItemOutcome<TResult>[items.Count];
         Func<TItem, CancellationToken, ValueTask<TResult>> limited = LimitedProcessor<TItem, TResult>.Of(processor, _limit);
-        DirectCall<TItem, TResult> call = new(items, limited, options, _options.TimeProvider, _calls, _options.Control, cancellationToken);
+        DirectCall<TItem, TResult> call = new(
+            items, limited, options, _options.TimeProvider, _calls, nameof(ProcessManyAsync), _options.Control, cancellationToken);
         return call.RunAsync(outcomes);
     }
 

@@ -20,7 +20,8 @@ internal sealed class DirectStream<TItem, TResult>(
     {
         caller.ThrowIfCancellationRequested();
         enumeratorToken.ThrowIfCancellationRequested();
-        using DirectCall<TItem, TResult> call = new(items, processor, options, time, calls, control, caller, enumeratorToken);
+        const string Operation = nameof(DirectRuntime.ProcessManyStreamAsync);
+        using DirectCall<TItem, TResult> call = new(items, processor, options, time, calls, Operation, control, caller, enumeratorToken);
         BeforeFirst?.Invoke(enumeratorToken);
         int count = items.Count;
         for (int index = 0; index < count; index++)

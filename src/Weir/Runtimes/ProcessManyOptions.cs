@@ -32,10 +32,21 @@ public sealed record ProcessManyOptions
     /// <value><see langword="null"/>, the default, for the runtime's own, if it has one. One control may be given to several calls.</value>
     public RunControl? Control { get; init; }
 
+    /// <summary>Your own name for what the call does, such as <c>import.orders</c>: it tells the call apart from others of the same runtime.</summary>
+    /// <value>Any text but an empty one; <see langword="null"/>, the default, for none.</value>
+    /// <remarks>See <see cref="ParallelRunOptions.OperationName"/>.</remarks>
+    public string? OperationName { get; init; }
+
+    /// <summary>Your own tags for the metrics and the span of the call, in addition to the library's.</summary>
+    /// <value><see langword="null"/>, the default, for none. Keys must not be empty. Values other than text, numbers and booleans become text.</value>
+    public IReadOnlyList<KeyValuePair<string, object?>>? Tags { get; init; }
+
     internal void Validate()
     {
         Require.AtLeastOne(MaxPerPartition, nameof(MaxPerPartition));
         Require.Timeout(PerItemTimeout, nameof(PerItemTimeout));
         Require.Timeout(BatchTimeout, nameof(BatchTimeout));
+        Require.NotEmpty(OperationName, nameof(OperationName));
+        Require.Keys(Tags, nameof(Tags));
     }
 }

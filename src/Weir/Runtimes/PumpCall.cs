@@ -5,9 +5,11 @@ using Weir.Core.Sinks;
 namespace Weir.Runtimes;
 
 /// <summary>A call of a runtime that uses the engine.</summary>
-internal class PumpCall(RuntimeCalls calls) : RuntimeCall(calls)
+internal class PumpCall(RuntimeCalls calls, string operation, ProcessManyOptions options) : RuntimeCall(calls, operation, options)
 {
     public Pump Run { get; private set; } = null!;
+
+    public override TimeProvider Time => Run.Time;
 
     public override RunSample Sample() => Run.Sample();
 

@@ -2,6 +2,7 @@ using System.Collections.Immutable;
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
+using Weir.Observability;
 using Weir.Operators;
 
 namespace Weir.Runtimes;
@@ -39,7 +40,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         }
 
         OutcomeCompletion<TResult> completion = new(count);
-        PumpCall call = new(_calls);
+        PumpCall call = new(_calls, nameof(ProcessManyAsync), processOptions);
         Pump run = MakeRun(RuntimeSource.Of(items, count), processor, new OutcomeSink<TResult>(completion), Settings(processOptions, call));
         Start(run, call, count, processOptions, cancellationToken, default);
         return completion.Task;
@@ -68,7 +69,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
 
         KeyedSource<TItem, TKey> source = RuntimeSource.WithKeys(RuntimeSource.Of(items, count), partitionBy, processOptions);
         OutcomeCompletion<TResult> completion = new(count);
-        PumpCall call = new(_calls);
+        PumpCall call = new(_calls, nameof(ProcessManyAsync), processOptions);
         Pump run = MakeRun(source, processor, new OutcomeSink<TResult>(completion), Settings(processOptions, call));
         Start(run, call, count, processOptions, cancellationToken, default);
         return completion.Task;
@@ -133,7 +134,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         CancellationToken cancellationToken,
         CancellationToken enumeratorToken)
     {
-        PumpCall call = new(_calls);
+        PumpCall call = new(_calls, nameof(ProcessManyStreamAsync), processOptions);
         PumpSettings settings = Settings(processOptions, call);
         settings = settings.Control is null ? settings : settings with { OnLimit = output.Widen };
         Pump run = MakeRun(source, processor, new OutcomeStreamSink<TResult>(output), settings);
@@ -156,6 +157,9 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         Executor = executor,
         Control = processOptions.Control ?? options.Control,
         OnEnd = call.End,
+        Operation = call.Operation,
+        About = call,
+        CountsPauses = RunObservation.IsMetered,
     };
 
     private void Start(

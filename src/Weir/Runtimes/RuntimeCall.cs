@@ -1,18 +1,29 @@
-using Weir.Core.Metering;
+using Weir.Core.Dispatch;
+using Weir.Core.Sinks;
 using Weir.Core.Threads;
+using Weir.Observability;
 
 namespace Weir.Runtimes;
 
 /// <summary>A running call of a runtime: it can be given up, at its deadline or at the end of the runtime.</summary>
-internal abstract class RuntimeCall(RuntimeCalls calls)
+/// <param name="calls">The running calls of the runtime.</param>
+/// <param name="operation">The method that was called.</param>
+/// <param name="options">The options of the call.</param>
+internal abstract class RuntimeCall(RuntimeCalls calls, string operation, ProcessManyOptions options) : LiveRun, IMeasuredRun
 {
     // Stands in the timer's place once the call has ended.
     private static readonly ITimer Ended = new WatchTimer(static _ => { }, null);
 
     private ITimer? _deadline;
 
-    /// <summary>The counts of the call so far.</summary>
-    public abstract RunSample Sample();
+    public override string Operation => operation;
+
+    public override object About => this;
+
+    /// <summary>The options of the call.</summary>
+    protected ProcessManyOptions Options => options;
+
+    public RunLabel Label => RunLabel.Of(operation, calls.RuntimeName, options.OperationName, options.Tags);
 
     /// <summary>Ends the call without waiting for running items, each of which gets the status. No other item starts.</summary>
     /// <param name="status">The status.</param>

@@ -2,6 +2,7 @@ using System.Diagnostics;
 using Weir.Core;
 using Weir.Core.Metering;
 using Weir.Core.Threads;
+using Weir.Observability;
 
 namespace Weir.Runtimes;
 
@@ -17,6 +18,8 @@ internal sealed class RuntimeCalls(object owner)
     private long _succeeded;
     private long _unsuccessful;
     private long _abandoned;
+
+    public string? RuntimeName => (owner as IExecutionRuntime)?.Name;
 
     public RuntimeStatistics Statistics
     {
@@ -56,6 +59,9 @@ internal sealed class RuntimeCalls(object owner)
         ArgumentNullException.ThrowIfNull(processor);
         options ??= ProcessManyOptions.Default;
         options.Validate();
+
+        // Whoever listens finds something to listen to.
+        _ = RunObservation.IsMetered;
         using (_lock.Hold())
         {
             ObjectDisposedException.ThrowIf(_closed, owner);

@@ -29,6 +29,20 @@ public sealed class ListenerDetectorTests
     }
 
     [Fact(Timeout = 90_000)]
+    public async Task IsPossible_ListenerCameAndNoRunStartsAnyMore_AllIsPreparedNevertheless()
+    {
+        string name = $"Weir.Listeners.{Guid.NewGuid():N}";
+        ListenerDetector detector = Of(name);
+        Assert.False(detector.IsPossible);
+        Load(name);
+
+        _time.Advance(ListenerDetector.Patience);
+
+        await _prepared.Task;
+        Assert.True(detector.IsPossible);
+    }
+
+    [Fact(Timeout = 90_000)]
     public async Task IsPossible_NobodyCame_AllIsPreparedAWhileLater()
     {
         ListenerDetector detector = Of($"Weir.Listeners.{Guid.NewGuid():N}");

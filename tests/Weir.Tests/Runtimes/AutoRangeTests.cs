@@ -158,7 +158,8 @@ public sealed class AutoRangeTests : IDisposable
         // A profile of quick items, so that one claim takes them all.
         AutoProfile quick = new(new AutoSample { Items = 1000, Ticks = 100_000 }, 25, 64);
         AutoPilot pilot = new(new AutoExecutor(_team, 2), new AutoBudget(2, 100), 1_000_000, quick, oneByOne: false);
-        AutoArrayCall<int, int> call = new(_completion, new RuntimeCalls(this), pilot, processor, new AutoProfiles(), static _ => { });
+        AutoArrayCall<int, int> call = new(
+            _completion, new RuntimeCalls(this), "ProcessManyAsync", ProcessManyOptions.Default, pilot, processor, new AutoProfiles(), static _ => { });
         call.Source = new RangeSource<int, int>(new WholeSource(), call);
         Pump pump = new Pump<ItemRange<int, int>, ItemRange<int, int>, RangePending<int, int>, RangeCall<int, int>, RangeSink<int, int>>(
             call.Source,

@@ -11,11 +11,13 @@ namespace Weir.Runtimes;
 internal sealed class AutoArrayCall<TItem, TResult>(
     OutcomeCompletion<TResult> completion,
     RuntimeCalls calls,
+    string operation,
+    ProcessManyOptions options,
     AutoPilot pilot,
     Func<TItem, CancellationToken, ValueTask<TResult>> processor,
     AutoProfiles profiles,
     Action<AutoCall> ended)
-    : AutoCall<TItem, TResult>(calls, pilot, processor, profiles, ended)
+    : AutoCall<TItem, TResult>(calls, operation, options, pilot, processor, profiles, ended)
 {
     private readonly Lock _lock = new();
     private List<(long Index, ItemOutcome<TResult> Outcome)>? _givenUp;
@@ -31,6 +33,7 @@ internal sealed class AutoArrayCall<TItem, TResult>(
 
     public override void StoreGivenUp(long index, ItemStatus status, Exception? error)
     {
+        CountGivenUp(status);
         using (_lock.Hold())
         {
             _givenUp ??= [];

@@ -3,7 +3,8 @@ using Weir.Core.Dispatch;
 namespace Weir.Runtimes;
 
 /// <summary>One call of an <see cref="AutoRuntime"/>, as the watch sees it.</summary>
-internal abstract class AutoCall(RuntimeCalls calls, AutoPilot pilot) : PumpCall(calls)
+internal abstract class AutoCall(RuntimeCalls calls, string operation, ProcessManyOptions options, AutoPilot pilot)
+    : PumpCall(calls, operation, options)
 {
     public AutoPilot Pilot => pilot;
 
@@ -12,7 +13,7 @@ internal abstract class AutoCall(RuntimeCalls calls, AutoPilot pilot) : PumpCall
 
     /// <summary>Called by the run at each look of the stall watch.</summary>
     /// <param name="cores">How many cores the process has kept busy since the last look; not a number where the system does not say.</param>
-    public void OnWatch(double cores)
+    public override void OnWatch(double cores)
     {
         int stuck = ShareStuck(out bool shared);
         if (shared)

@@ -7,8 +7,14 @@ namespace Weir.Runtimes;
 
 /// <summary>The ranges of one call: those that run, and those that can be reused.</summary>
 internal abstract class AutoCall<TItem, TResult>(
-    RuntimeCalls calls, AutoPilot pilot, Func<TItem, CancellationToken, ValueTask<TResult>> processor, AutoProfiles profiles, Action<AutoCall> ended)
-    : AutoCall(calls, pilot)
+    RuntimeCalls calls,
+    string operation,
+    ProcessManyOptions options,
+    AutoPilot pilot,
+    Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+    AutoProfiles profiles,
+    Action<AutoCall> ended)
+    : AutoCall(calls, operation, options, pilot)
 {
     // Usually a spare range for each thread, each on its own cache line.
     private const int Spares = 8;
@@ -20,6 +26,8 @@ internal abstract class AutoCall<TItem, TResult>(
     private readonly ItemRange<TItem, TResult>?[] _spares = new ItemRange<TItem, TResult>?[Spares * SpareStride];
     private RunSample _forgotten;
     private bool _hasEnded;
+    private long _cancelled;
+    private long _timedOut;
 
     public Func<TItem, CancellationToken, ValueTask<TResult>> Processor => processor;
 
@@ -96,10 +104,16 @@ internal abstract class AutoCall<TItem, TResult>(
     public abstract void StoreGivenUp(long index, ItemStatus status, Exception? error);
 
     /// <summary>The outcome of an item that threw, possibly because the run's token was cancelled.</summary>
-    public ItemOutcome<TResult> Failed(Exception error) =>
-        IsOver && error is OperationCanceledException
-            ? ItemOutcome<TResult>.Without(Run.StoppedAs, Run.StoppedError)
-            : ItemOutcome<TResult>.Failure(error);
+    public ItemOutcome<TResult> Failed(Exception error)
+    {
+        if (!IsOver || error is not OperationCanceledException)
+        {
+            return ItemOutcome<TResult>.Failure(error);
+        }
+
+        CountGivenUp(Run.StoppedAs);
+        return ItemOutcome<TResult>.Without(Run.StoppedAs, Run.StoppedError);
+    }
 
     public void Complete(RunEnd end)
     {
@@ -136,7 +150,26 @@ internal abstract class AutoCall<TItem, TResult>(
             range.AddTo(ref sample);
         }
 
-        return run with { Succeeded = sample.Succeeded, Unsuccessful = sample.Unsuccessful };
+        return run with
+        {
+            Succeeded = sample.Succeeded,
+            Unsuccessful = sample.Unsuccessful,
+            Cancelled = Volatile.Read(ref _cancelled),
+            TimedOut = Volatile.Read(ref _timedOut),
+        };
+    }
+
+    /// <summary>Counts an item that ended because its time was up or the call was stopped.</summary>
+    protected void CountGivenUp(ItemStatus status)
+    {
+        if (status == ItemStatus.TimedOut)
+        {
+            Interlocked.Increment(ref _timedOut);
+        }
+        else if (status == ItemStatus.Cancelled)
+        {
+            Interlocked.Increment(ref _cancelled);
+        }
     }
 
     protected abstract void CompleteSink(RunEnd end);

@@ -1,6 +1,7 @@
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
+using Weir.Observability;
 using Weir.Operators;
 using Weir.Resilience;
 
@@ -189,7 +190,15 @@ public sealed class AutoRuntime : IExecutionRuntime
         processor = LimitedProcessor<TItem, TResult>.Of(processor, _limit);
         OutcomeCompletion<TResult> completion = new(count);
         AutoCall<TItem, TResult> call =
-            new AutoArrayCall<TItem, TResult>(completion, _calls, PilotOf(processor, count, options, keys is not null), processor, _profiles, _ended);
+            new AutoArrayCall<TItem, TResult>(
+                completion,
+                _calls,
+                nameof(ProcessManyAsync),
+                options,
+                PilotOf(processor, count, options, keys is not null),
+                processor,
+                _profiles,
+                _ended);
         pilot = call.Pilot;
         Source<TItem> source = RuntimeSource.Of(items, count);
         Start(keys is null ? source : keys(source), call, options, cancellationToken, default);
@@ -216,7 +225,14 @@ public sealed class AutoRuntime : IExecutionRuntime
                 return Start(
                     keys is null ? source : keys(source),
                     new AutoSinkCall<TItem, TResult, OutcomeStreamSink<TResult>>(
-                        new OutcomeStreamSink<TResult>(output), _calls, PilotOf(processor, count, options, keys is not null), processor, _profiles, _ended),
+                        new OutcomeStreamSink<TResult>(output),
+                        _calls,
+                        nameof(ProcessManyStreamAsync),
+                        options,
+                        PilotOf(processor, count, options, keys is not null),
+                        processor,
+                        _profiles,
+                        _ended),
                     options,
                     cancellationToken,
                     enumeratorToken);
@@ -257,6 +273,9 @@ public sealed class AutoRuntime : IExecutionRuntime
             Control = processOptions.Control ?? _options.Control,
             MovesLimit = true,
             CountItems = call.Sample,
+            Operation = call.Operation,
+            About = call,
+            CountsPauses = RunObservation.IsMetered,
         };
         Pump pump =
             new Pump<ItemRange<TItem, TResult>, ItemRange<TItem, TResult>, RangePending<TItem, TResult>, RangeCall<TItem, TResult>, RangeSink<TItem, TResult>>(

@@ -6,11 +6,13 @@ namespace Weir.Runtimes;
 internal sealed class AutoSinkCall<TItem, TResult, TSink>(
     TSink sink,
     RuntimeCalls calls,
+    string operation,
+    ProcessManyOptions options,
     AutoPilot pilot,
     Func<TItem, CancellationToken, ValueTask<TResult>> processor,
     AutoProfiles profiles,
     Action<AutoCall> ended)
-    : AutoCall<TItem, TResult>(calls, pilot, processor, profiles, ended)
+    : AutoCall<TItem, TResult>(calls, operation, options, pilot, processor, profiles, ended)
     where TSink : struct, ISink<TResult>
 {
     private readonly TSink _sink = sink;
@@ -35,7 +37,11 @@ internal sealed class AutoSinkCall<TItem, TResult, TSink>(
         }
     }
 
-    public override void StoreGivenUp(long index, ItemStatus status, Exception? error) => _sink.Unsuccessful(index, status, error);
+    public override void StoreGivenUp(long index, ItemStatus status, Exception? error)
+    {
+        CountGivenUp(status);
+        _sink.Unsuccessful(index, status, error);
+    }
 
     protected override void CompleteSink(RunEnd end) => _sink.Complete(end);
 }
