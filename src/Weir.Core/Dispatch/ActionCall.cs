@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using Weir.Core.Metering;
 
 namespace Weir.Core.Dispatch;
 
@@ -16,6 +17,10 @@ internal readonly struct ActionCall<TItem>(Func<TItem, CancellationToken, ValueT
         pending = Invoke(item, index, isFirst, cancellationToken);
 
     public void GivenUp(TItem? item, long index)
+    {
+    }
+
+    public void AddTo(ref RunSample sample)
     {
     }
 }

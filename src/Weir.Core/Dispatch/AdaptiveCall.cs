@@ -1,3 +1,5 @@
+using Weir.Core.Metering;
+
 namespace Weir.Core.Dispatch;
 
 /// <summary>Wraps a call and reports its latency to the adaptive limit.</summary>
@@ -36,4 +38,6 @@ internal struct AdaptiveCall<TItem, TResult, TPending, TCall>(TCall inner, Adapt
         pending = Invoke(item, index, isFirst, cancellationToken);
 
     public readonly void GivenUp(TItem? item, long index) => inner.GivenUp(item, index);
+
+    public readonly void AddTo(ref RunSample sample) => inner.AddTo(ref sample);
 }

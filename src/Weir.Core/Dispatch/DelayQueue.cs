@@ -1,3 +1,4 @@
+using Weir.Core.Metering;
 using Weir.Core.Sources;
 using Weir.Core.Threads;
 
@@ -19,6 +20,11 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
     private ITimer? _timer;
     private long _timerDue = long.MaxValue;
     private bool _closed;
+    private int _forCircuit;
+    private int _forPlace;
+
+    /// <summary>How many of the items wait for a circuit, and how many for a place of a shared limit.</summary>
+    public (int ForCircuit, int ForPlace) Kinds => (Volatile.Read(ref _forCircuit), Volatile.Read(ref _forPlace));
 
     /// <summary>Keeps an item.</summary>
     /// <param name="item">A chunk of the one item.</param>
@@ -38,6 +44,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
             }
 
             Entry entry = new(item);
+            CountNeedsLock(item, 1);
             if (until is not null)
             {
                 _byTask ??= [];
@@ -124,14 +131,30 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
 
             _byTime.Clear();
             _byTask = null;
+            _forCircuit = 0;
+            _forPlace = 0;
             return left;
         }
     }
 
     public void Dispose() => Close();
 
+    private void CountNeedsLock(in Chunk<T> item, int change)
+    {
+        switch (item.Repetition?.Kind)
+        {
+            case WaitKind.CircuitBreaker:
+                _forCircuit += change;
+                break;
+            case WaitKind.ConcurrencyLimit:
+                _forPlace += change;
+                break;
+        }
+    }
+
     private void GiveBackNeedsLock(Entry entry)
     {
+        CountNeedsLock(entry.Item, -1);
         source.GiveBack(entry.Item);
         entry.Item = default;
         entry.IsGone = true;

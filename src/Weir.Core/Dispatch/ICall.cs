@@ -1,3 +1,5 @@
+using Weir.Core.Metering;
+
 namespace Weir.Core.Dispatch;
 
 /// <summary>
@@ -32,4 +34,7 @@ internal interface ICall<in TItem, TPending>
     /// <param name="item">The item, if the run has a recovery.</param>
     /// <param name="index">Its index.</param>
     void GivenUp(TItem? item, long index);
+
+    /// <summary>Adds what the call knows of the items inside it, and of what is around them.</summary>
+    void AddTo(ref RunSample sample);
 }

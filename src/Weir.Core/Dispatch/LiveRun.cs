@@ -46,6 +46,17 @@ internal abstract class LiveRun
     {
     }
 
+    /// <summary>An item has waited, and goes on.</summary>
+    /// <param name="kind">What it waited for.</param>
+    /// <param name="since">When it began to wait, as a timestamp of the run's clock.</param>
+    public void Waited(WaitKind kind, long since)
+    {
+        if (Operation is not null && RunObserver.Current is { WantsWaits: true } observer)
+        {
+            observer.Waited(this, kind, Time.GetElapsedTime(since));
+        }
+    }
+
     /// <summary>All has ended: it leaves the list, and is counted if somebody has seen it or wants to know of each end.</summary>
     protected void LeaveWatch(ItemStatus ending)
     {

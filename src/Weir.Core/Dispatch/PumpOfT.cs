@@ -153,6 +153,12 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         long claimed = Source.NextIndex;
         sample.Claimed = Source.KnownCount >= 0 ? Math.Min(claimed, Source.KnownCount) : claimed;
         sample.InFlight -= Keepable is { IsReadingOn: true } ? 1 : 0;
+        Call.AddTo(ref sample);
+        if (Volatile.Read(ref _delays) is { } delays)
+        {
+            (sample.WaitingForCircuit, sample.WaitingForPlace) = delays.Kinds;
+        }
+
         sample.Undelivered = Sink.Undelivered(sample.Succeeded + sample.Unsuccessful);
     }
 

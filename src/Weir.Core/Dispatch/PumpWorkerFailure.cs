@@ -1,3 +1,4 @@
+using Weir.Core.Metering;
 using Weir.Core.Sources;
 
 namespace Weir.Core.Dispatch;
@@ -11,6 +12,9 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     // For the item whose call is running, if the run has a recovery that may need the item again.
     private TItem? _item;
     private Repetition? _repetition;
+
+    // A hint for whoever counts what is inside its call.
+    private bool _handlesFailure;
     private int _retries;
 
     /// <summary>Remembers the item, together with its repetition.</summary>
@@ -58,9 +62,11 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             return StepResult.Ready;
         }
 
-        return run.Recovery is { } recovery && !over
-            ? WaitForTask(RecoverAsync(recovery, index, status, error))
-            : RecordFailure(index, status, error) is { } hook ? WaitForTask(hook) : StepResult.Ready;
+        // The user's hooks and functions that run here, and may block, are not the item's call.
+        _handlesFailure = true;
+        Task? handling = run.Recovery is { } recovery && !over ? RecoverAsync(recovery, index, status, error) : RecordFailure(index, status, error);
+        _handlesFailure = false;
+        return handling is null ? StepResult.Ready : WaitForTask(handling);
     }
 
     private async Task RecoverAsync(IRecovery<TResult> recovery, long index, ItemStatus status, Exception error)
@@ -89,8 +95,10 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             case RecoveryKind.Retry or RecoveryKind.Defer:
                 int made = decision.Kind == RecoveryKind.Retry ? attempts + 1 : attempts;
                 _retries += made - attempts;
-                long due = time.GetTimestamp() + (long)(decision.Delay.TotalSeconds * time.TimestampFrequency);
-                if (!run.TryDelay(_item!, index, new Repetition(made, decision.Delay, deadline), Math.Min(due, deadline), decision.Until))
+                WaitKind kind = decision.Kind == RecoveryKind.Retry ? WaitKind.Retry : WaitKind.CircuitBreaker;
+                long now = time.GetTimestamp();
+                long due = now + (long)(decision.Delay.TotalSeconds * time.TimestampFrequency);
+                if (!run.TryDelay(_item!, index, new Repetition(made, decision.Delay, deadline, kind, now), Math.Min(due, deadline), decision.Until))
                 {
                     EndAsStopped(index);
                 }
@@ -98,8 +106,9 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 break;
 
             case RecoveryKind.Wait:
-                long left = deadline == long.MaxValue ? deadline : Math.Max(0, deadline - time.GetTimestamp());
-                Repetition same = new(attempts, _repetition?.Delay ?? TimeSpan.Zero, left, stopped: true);
+                long since = time.GetTimestamp();
+                long left = deadline == long.MaxValue ? deadline : Math.Max(0, deadline - since);
+                Repetition same = new(attempts, _repetition?.Delay ?? TimeSpan.Zero, left, WaitKind.ConcurrencyLimit, since, stopped: true);
                 if (!run.TryDelay(_item!, index, same, long.MaxValue, decision.Until))
                 {
                     EndAsStopped(index);

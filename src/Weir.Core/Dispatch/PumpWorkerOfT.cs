@@ -64,7 +64,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         sample.Unsuccessful += _unsuccessful;
         sample.Retries += _retries;
         sample.InFlight += _parked?.Untold ?? 0;
-        sample.InFlight += (_guard is null ? _wait == Wait.Call || (IsExecuting && !_reads) : _guard.IsInFlight) ? 1 : 0;
+        sample.InFlight += (_guard is null ? _wait == Wait.Call || (IsExecuting && !_reads && !_handlesFailure) : _guard.IsInFlight) ? 1 : 0;
     }
 
     protected override bool Step()
@@ -202,6 +202,11 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
                 _claims++;
                 _pace.Left -= _chunk.Count;
+                if (_chunk.Repetition is { } repetition)
+                {
+                    run.Waited(repetition.Kind, repetition.Since);
+                }
+
                 if (_helper)
                 {
                     _helper = false;

@@ -1,3 +1,4 @@
+using Weir.Core.Metering;
 using Weir.Core.Sinks;
 
 namespace Weir.Core.Dispatch;
@@ -16,6 +17,12 @@ internal abstract class RunObserver
 
     /// <summary>Whether runs that nobody has seen are told too when they end.</summary>
     public abstract bool WantsEnds { get; }
+
+    /// <summary>Whether waits are told.</summary>
+    public abstract bool WantsWaits { get; }
+
+    /// <summary>An item of a run has waited. Must not throw.</summary>
+    public abstract void Waited(LiveRun run, WaitKind kind, TimeSpan elapsed);
 
     /// <summary>A run has ended, and its counts are final. It is in the list of the watch until the observer removes it. Must not throw.</summary>
     /// <param name="run">The run.</param>

@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using Weir.Core.Metering;
 
 namespace Weir.Core.Dispatch;
 
@@ -17,6 +18,10 @@ internal readonly struct SelectorCall<TItem, TResult>(Func<TItem, CancellationTo
         pending = Invoke(item, index, isFirst, cancellationToken);
 
     public void GivenUp(TItem? item, long index)
+    {
+    }
+
+    public void AddTo(ref RunSample sample)
     {
     }
 }

@@ -30,6 +30,27 @@ internal record struct RunSample
     /// <summary>Items that wait for their next attempt, in addition to those in flight.</summary>
     public int Delayed { get; set; }
 
+    /// <summary>The part of <see cref="Delayed"/> that waits for a circuit.</summary>
+    public int WaitingForCircuit { get; set; }
+
+    /// <summary>The part of <see cref="Delayed"/> that waits for a place of a shared concurrency limit.</summary>
+    public int WaitingForPlace { get; set; }
+
+    /// <summary>The part of <see cref="InFlight"/> that waits at a rate limit.</summary>
+    public int AtRateLimit { get; set; }
+
+    /// <summary>The circuit breakers of the run that are closed.</summary>
+    public int CircuitsClosed { get; set; }
+
+    /// <summary>The circuit breakers of the run that are open.</summary>
+    public int CircuitsOpen { get; set; }
+
+    /// <summary>The circuit breakers of the run that are half-open.</summary>
+    public int CircuitsHalfOpen { get; set; }
+
+    /// <summary>Items inside their call.</summary>
+    public readonly int Active => Math.Max(0, InFlight - AtRateLimit);
+
     /// <summary>Results of a stream that its consumer has not taken.</summary>
     public long Undelivered { get; set; }
 

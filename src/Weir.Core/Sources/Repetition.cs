@@ -1,3 +1,5 @@
+using Weir.Core.Metering;
+
 namespace Weir.Core.Sources;
 
 /// <summary>The data of an item that comes back for another attempt.</summary>
@@ -7,12 +9,18 @@ namespace Weir.Core.Sources;
 /// When the item's own time limit passes, as a timestamp of the run's clock; <see cref="long.MaxValue"/> for never. For an item whose clock stands still, the
 /// time that is left.
 /// </param>
+/// <param name="kind">What it waits for.</param>
+/// <param name="since">When it began to wait, as a timestamp of the run's clock.</param>
 /// <param name="stopped">Whether the item's clock stood still while it waited.</param>
-internal sealed class Repetition(int attempts, TimeSpan delay, long deadline, bool stopped = false)
+internal sealed class Repetition(int attempts, TimeSpan delay, long deadline, WaitKind kind, long since, bool stopped = false)
 {
     public int Attempts => attempts;
 
     public TimeSpan Delay => delay;
+
+    public WaitKind Kind => kind;
+
+    public long Since => since;
 
     /// <summary>When the item's own time limit passes, for an attempt that begins at a given time.</summary>
     public long DeadlineAt(long start) => stopped && deadline != long.MaxValue ? start + deadline : deadline;

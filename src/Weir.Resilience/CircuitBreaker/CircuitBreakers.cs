@@ -46,6 +46,9 @@ public abstract class CircuitBreakers
         return breakers;
     }
 
+    /// <summary>Counts the breakers by state.</summary>
+    internal abstract void CountStates(int[] byState);
+
     /// <summary>What its breakers are recognised by.</summary>
     internal object? Group { get; private set; }
 }

@@ -17,5 +17,13 @@ internal sealed class CircuitBreakersByKey<TItem, TKey> : CircuitBreakers, IKeye
 
     internal override Type ItemType => typeof(TItem);
 
+    internal override void CountStates(int[] byState)
+    {
+        foreach (CircuitBreaker breaker in _table.Policies())
+        {
+            byState[(int)breaker.State]++;
+        }
+    }
+
     public KeyUse<CircuitBreaker> Use(TItem item) => _table.Use(_key(item));
 }

@@ -32,6 +32,24 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
         }
     }
 
+    /// <summary>The policies of all keys that are known.</summary>
+    public List<TPolicy> Policies()
+    {
+        lock (_lock)
+        {
+            List<TPolicy> policies = new(_count);
+            foreach (Entry first in _byHash.Values)
+            {
+                for (Entry? entry = first; entry is not null; entry = entry.Next)
+                {
+                    policies.Add(entry.Policy);
+                }
+            }
+
+            return policies;
+        }
+    }
+
     public KeyUse<TPolicy> Use(TKey key)
     {
         if (key is null)

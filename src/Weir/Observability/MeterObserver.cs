@@ -1,4 +1,5 @@
 using Weir.Core.Dispatch;
+using Weir.Core.Metering;
 using Weir.Core.Sinks;
 
 namespace Weir.Observability;
@@ -7,6 +8,20 @@ namespace Weir.Observability;
 internal sealed class MeterObserver : RunObserver
 {
     public override bool WantsEnds => WeirMeter.HasListeners;
+
+    public override bool WantsWaits => WeirMeter.MeasuresWaits;
+
+    public override void Waited(LiveRun run, WaitKind kind, TimeSpan elapsed)
+    {
+        try
+        {
+            WeirMeter.Waited(run, kind, elapsed);
+        }
+        catch (Exception)
+        {
+            // As below.
+        }
+    }
 
     public override void Ended(LiveRun run, ItemStatus ending)
     {

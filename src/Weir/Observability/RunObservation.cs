@@ -103,7 +103,7 @@ internal sealed class RunObservation
 
     /// <summary>What waits inside a run: see <see cref="MetricsSnapshot.QueueDepth"/>.</summary>
     public static long QueueDepth(RunSample sample) =>
-        Math.Max(0, sample.Claimed - sample.Succeeded - sample.Unsuccessful - sample.InFlight) + sample.Undelivered;
+        Math.Max(0, sample.Claimed - sample.Succeeded - sample.Unsuccessful - sample.Active) + sample.Undelivered;
 
     private static long StartedOf(RunSample sample) => sample.Succeeded + sample.Unsuccessful + sample.InFlight + sample.Delayed;
 
@@ -185,7 +185,7 @@ internal sealed class RunObservation
         return new MetricsSnapshot
         {
             OperationName = Label.Name,
-            ActiveWorkers = sample.InFlight,
+            ActiveWorkers = sample.Active,
             ConcurrencyLimit = sample.Limit,
             QueueDepth = QueueDepth(sample),
             WaitingForRetry = sample.Delayed,

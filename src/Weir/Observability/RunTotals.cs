@@ -43,6 +43,26 @@ internal sealed class RunTotals(int mostLabels)
         }
     }
 
+    /// <summary>The label under which a run under way is counted, from now on if it was not.</summary>
+    public RunLabel? LabelOf(LiveRun live)
+    {
+        MeasuredRun run = new(live);
+        if (!live.IsSeen)
+        {
+            _ = run.Label;
+        }
+
+        lock (_lock)
+        {
+            if (StallWatch.TrySee(live))
+            {
+                BeginNeedsLock(run);
+            }
+
+            return _running.GetValueOrDefault(run);
+        }
+    }
+
     /// <summary>A run has ended, whether it was counted before or not. In one step it leaves the runs under way and is counted as one that has ended.</summary>
     /// <returns>The label under which it was counted; <see langword="null"/> if that was done before.</returns>
     public RunLabel? End(LiveRun live)

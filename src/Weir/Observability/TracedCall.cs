@@ -1,4 +1,5 @@
 using Weir.Core.Dispatch;
+using Weir.Core.Metering;
 using Weir.Policies;
 
 namespace Weir.Observability;
@@ -17,6 +18,8 @@ internal readonly struct TracedCall<TItem, TResult, TPending, TCall>(TCall inner
         pending = Invoke(item, index, isFirst, cancellationToken);
 
     public void GivenUp(TItem? item, long index) => inner.GivenUp(item, index);
+
+    public void AddTo(ref RunSample sample) => inner.AddTo(ref sample);
 
     private static async ValueTask<TResult> InvokeAsync(
         TCall inner, RunTrace trace, TItem item, long index, bool isFirst, CancellationToken cancellationToken)

@@ -12,6 +12,8 @@ namespace Weir.Observability;
 internal static class WeirMeter
 {
     private const string Outcome = "weir.outcome";
+    private const string CircuitState = "weir.circuit_breaker.state";
+    private const string WaitFor = "weir.wait.for";
 
     // From a microsecond to five minutes, three a decade: the platform's own buckets begin at 5 ms.
     private static readonly InstrumentAdvice<double> Buckets = new()
@@ -31,7 +33,11 @@ internal static class WeirMeter
         Make(() => Meter.CreateObservableUpDownCounter(
             "weir.runs.active", () => Measure(static _ => 1, onlyRunning: true), "{run}", "Runs that have started and not ended.")),
         Make(() => Meter.CreateObservableUpDownCounter(
-            "weir.items.active", () => Measure(static s => s.InFlight, onlyRunning: true), "{item}", "Items inside their call.")),
+            "weir.items.active", () => Measure(static s => s.Active, onlyRunning: true), "{item}", "Items inside their call.")),
+        Make(() => Meter.CreateObservableUpDownCounter(
+            "weir.items.waiting", MeasureWaiting, "{item}", "Items that wait for a retry, a circuit breaker, a concurrency limit or a rate limit.")),
+        Make(() => Meter.CreateObservableUpDownCounter(
+            "weir.circuit_breakers", MeasureCircuits, "{circuit_breaker}", "The circuit breakers of the active runs, by state.")),
         Make(() => Meter.CreateObservableUpDownCounter(
             "weir.items.queued",
             () => Measure(RunObservation.QueueDepth, onlyRunning: true),
@@ -53,6 +59,9 @@ internal static class WeirMeter
     private static readonly Histogram<double>? CallDuration =
         Make(static () => Meter.CreateHistogram("weir.call.duration", "s", "The duration of the calls for single items, for each attempt.", advice: Buckets));
 
+    private static readonly Histogram<double>? WaitDuration =
+        Make(static () => Meter.CreateHistogram("weir.wait.duration", "s", "How long items waited outside their call, for each wait.", advice: Buckets));
+
     // Last, when there is something to tell.
     private static readonly RunObserver Observer = RunObserver.Current = new MeterObserver();
 
@@ -68,7 +77,7 @@ internal static class WeirMeter
                 }
             }
 
-            return RunDuration is { Enabled: true } || MeasuresCalls;
+            return RunDuration is { Enabled: true } || MeasuresCalls || MeasuresWaits;
         }
     }
 
@@ -87,6 +96,19 @@ internal static class WeirMeter
             (Elapsed: run.Time.GetElapsedTime(run.StartedAt), Label: label, Outcome: OutcomeOf(ending)));
     }
 
+    /// <summary>Whether somebody wants the duration of each wait.</summary>
+    public static bool MeasuresWaits => WaitDuration is { Enabled: true };
+
+    public static void Waited(LiveRun run, WaitKind kind, TimeSpan elapsed)
+    {
+        if (Totals.LabelOf(run) is { } label)
+        {
+            SafeCall.Invoke(
+                static wait => WaitDuration?.Record(wait.Elapsed.TotalSeconds, wait.Label.With(WaitTag(wait.Kind))),
+                (Elapsed: elapsed, Label: label, Kind: kind));
+        }
+    }
+
     public static void Drop(LiveRun run) => Totals.Drop(run);
 
     public static void Call(RunLabel label, TimeSpan elapsed, Exception? error)
@@ -97,6 +119,29 @@ internal static class WeirMeter
                 call.Error is null ? call.Label.Tags : call.Label.With(new KeyValuePair<string, object?>("error.type", call.Error.GetType().FullName))),
             (Label: label, Seconds: elapsed.TotalSeconds, Error: error));
     }
+
+    private static List<Measurement<long>> MeasureWaiting() =>
+    [
+        .. Measure(static s => Math.Max(0, s.Delayed - s.WaitingForCircuit - s.WaitingForPlace), WaitTag(WaitKind.Retry), onlyRunning: true),
+        .. Measure(static s => s.WaitingForCircuit, WaitTag(WaitKind.CircuitBreaker), onlyRunning: true),
+        .. Measure(static s => s.WaitingForPlace, WaitTag(WaitKind.ConcurrencyLimit), onlyRunning: true),
+        .. Measure(static s => s.AtRateLimit, WaitTag(WaitKind.RateLimit), onlyRunning: true),
+    ];
+
+    private static List<Measurement<long>> MeasureCircuits() =>
+    [
+        .. Measure(static s => s.CircuitsClosed, new KeyValuePair<string, object?>(CircuitState, "closed"), onlyRunning: true),
+        .. Measure(static s => s.CircuitsOpen, new KeyValuePair<string, object?>(CircuitState, "open"), onlyRunning: true),
+        .. Measure(static s => s.CircuitsHalfOpen, new KeyValuePair<string, object?>(CircuitState, "half_open"), onlyRunning: true),
+    ];
+
+    private static KeyValuePair<string, object?> WaitTag(WaitKind kind) => new(WaitFor, kind switch
+    {
+        WaitKind.Retry => "retry",
+        WaitKind.CircuitBreaker => "circuit_breaker",
+        WaitKind.ConcurrencyLimit => "concurrency_limit",
+        _ => "rate_limit",
+    });
 
     private static string OutcomeOf(ItemStatus ending) => ending switch
     {

@@ -1,5 +1,6 @@
 using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
+using Weir.Core.Metering;
 using Weir.Core.Threads;
 using Weir.Resilience;
 
@@ -17,8 +18,9 @@ internal sealed class CallPolicies
 
     private readonly int _maxRetries;
     private readonly bool _hasBreaker;
-    private readonly object? _breakerGroup;
+    private readonly CircuitBreakers? _breakersByKey;
     private Pump? _run;
+    private int _atRateLimit;
 
     private CallPolicies(ParallelRunOptions options, AdaptiveController? adaptive, bool guarded, ItemRecords? records)
     {
@@ -38,7 +40,7 @@ internal sealed class CallPolicies
         Guard = new AttemptGuard(breaker, places, rateLimit, waitsForCircuit: false);
         RateLimit = rateLimit;
         _hasBreaker = breaker is not null || options.CircuitBreakerByKey is not null;
-        _breakerGroup = options.CircuitBreakerByKey?.Group;
+        _breakersByKey = options.CircuitBreakerByKey;
         HasHooks = options.HasItemHooks;
         IsSimple = Records is null && !HasHooks && Adaptive is null && Guard.HasNoLeases && !options.HasKeys;
         HasOnlyHooks = Records is null && Guard.IsEmpty && !options.HasKeys && Adaptive is null && options.AttemptTimeout is null;
@@ -88,7 +90,7 @@ internal sealed class CallPolicies
     public int RunLimit => _run!.Limit;
 
     /// <summary>Whether it is one of the run's own circuits, by key or not.</summary>
-    public bool IsOwn(CircuitBreaker breaker) => breaker == Guard.Breaker || (_breakerGroup is not null && breaker.Group == _breakerGroup);
+    public bool IsOwn(CircuitBreaker breaker) => breaker == Guard.Breaker || (_breakersByKey is not null && breaker.Group == _breakersByKey.Group);
 
     /// <summary>Whether the options have policies that wrap an attempt.</summary>
     public static bool AreSet(ParallelRunOptions options) =>
@@ -113,6 +115,37 @@ internal sealed class CallPolicies
             // A run that has stopped may have to wait for its calls for long. Meanwhile others use the places that it will not use.
             RunToken.UnsafeRegister(static places => ((RunPlaces)places!).Close(), places);
         }
+    }
+
+    /// <summary>An item waits at the rate limit.</summary>
+    /// <returns>Since when, for <see cref="RateWaitEnds"/>.</returns>
+    public long RateWaitBegins()
+    {
+        Interlocked.Increment(ref _atRateLimit);
+        return _run!.Time.GetTimestamp();
+    }
+
+    /// <summary>An item waits at the rate limit no longer.</summary>
+    public void RateWaitEnds(long since)
+    {
+        Interlocked.Decrement(ref _atRateLimit);
+        _run!.Waited(WaitKind.RateLimit, since);
+    }
+
+    /// <summary>Adds the items that wait at the rate limit, and the states of the circuit breakers.</summary>
+    public void AddTo(ref RunSample sample)
+    {
+        sample.AtRateLimit = Volatile.Read(ref _atRateLimit);
+        int[] states = new int[3];
+        if (Guard.Breaker is { } breaker)
+        {
+            states[(int)breaker.State]++;
+        }
+
+        _breakersByKey?.CountStates(states);
+        sample.CircuitsClosed = states[(int)CircuitBreakerState.Closed];
+        sample.CircuitsOpen = states[(int)CircuitBreakerState.Open];
+        sample.CircuitsHalfOpen = states[(int)CircuitBreakerState.HalfOpen];
     }
 
     /// <summary>

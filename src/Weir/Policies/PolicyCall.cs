@@ -1,6 +1,7 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
+using Weir.Core.Metering;
 using Weir.Resilience;
 
 namespace Weir.Policies;
@@ -93,6 +94,8 @@ internal readonly struct PolicyCall<TItem, TResult>(
         policies.Places?.GivenUp(index);
         policies.Records?.Begin(index, item!);
     }
+
+    public void AddTo(ref RunSample sample) => policies.AddTo(ref sample);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private void InvokeSlow(TItem item, long index, bool isFirst, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
@@ -324,7 +327,19 @@ internal readonly struct PolicyCall<TItem, TResult>(
                 }
 
                 bool waits = !attempt.Entry.IsCompleted;
-                attempt.Lease = await attempt.Entry.ConfigureAwait(false);
+                long since = waits ? policies.RateWaitBegins() : 0;
+                try
+                {
+                    attempt.Lease = await attempt.Entry.ConfigureAwait(false);
+                }
+                finally
+                {
+                    if (waits)
+                    {
+                        policies.RateWaitEnds(since);
+                    }
+                }
+
                 guard.PassRateLimit(ref attempt, waits, cancellationToken);
             }
 

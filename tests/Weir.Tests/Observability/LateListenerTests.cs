@@ -1,6 +1,3 @@
-using System.Collections.Concurrent;
-using System.Diagnostics.Metrics;
-using Weir.Observability;
 using Weir.Runtimes;
 using Weir.TestKit;
 using Weir.Tests.Operators.Budgets;
@@ -38,7 +35,7 @@ public sealed class LateListenerTests
         });
         await Guard.UntilAsync(() => inside.IsSet, "the first item");
 
-        using (Listener late = new(_name))
+        using (RunListener late = new(_name))
         {
             Dictionary<string, long> during = late.Observe();
             Assert.Equal(1, during["weir.runs.active"]);
@@ -70,14 +67,14 @@ public sealed class LateListenerTests
             },
             new ParallelRunOptions { MaxDegreeOfParallelism = 3, OperationName = _name });
         gate.Open();
-        using (Listener first = new(_name))
+        using (RunListener first = new(_name))
         {
             await Guard.UntilAsync(() => first.Observe().GetValueOrDefault("weir.items succeeded") == 2, "two items");
         }
 
         last.Open();
         await run;
-        using Listener second = new(_name);
+        using RunListener second = new(_name);
         Assert.Equal(3, second.Observe()["weir.items succeeded"]);
     }
 
@@ -85,14 +82,14 @@ public sealed class LateListenerTests
     public async Task Run_ThatNobodySaw_IsNotCountedAndNotKept()
     {
         await Enumerable.Range(0, 3).ForEachParallelAsync(static (_, _) => default, new ParallelRunOptions { OperationName = _name });
-        using Listener late = new(_name);
+        using RunListener late = new(_name);
         Assert.Empty(late.Observe());
     }
 
     [Fact(Timeout = 90_000)]
     public async Task Counters_WhileRunsComeAndGo_NeverDecrease()
     {
-        using Listener listener = new(_name);
+        using RunListener listener = new(_name);
         Task[] callers = [.. Enumerable.Range(0, 3).Select(_ => Task.Run(async () =>
         {
             for (int i = 0; i < 300; i++)
@@ -150,67 +147,6 @@ public sealed class LateListenerTests
     {
         await foreach (T _ in results)
         {
-        }
-    }
-
-    /// <summary>Listens to the runs of one name, to all instruments but those that wrap the calls.</summary>
-    private sealed class Listener : IDisposable
-    {
-        private readonly MeterListener _listener = new();
-        private readonly ConcurrentDictionary<string, long> _values = new();
-        private int _durations;
-
-        public Listener(string name)
-        {
-            _listener.InstrumentPublished = static (instrument, listener) =>
-            {
-                if (instrument.Meter.Name == WeirDiagnostics.MeterName && instrument.Name != "weir.call.duration")
-                {
-                    listener.EnableMeasurementEvents(instrument);
-                }
-            };
-            _listener.SetMeasurementEventCallback<long>((instrument, value, tags, _) =>
-            {
-                if (IsOf(name, tags))
-                {
-                    string outcome = instrument.Name == "weir.items" ? $" {Of("weir.outcome", tags)}" : "";
-                    _values[instrument.Name + outcome] = value;
-                }
-            });
-            _listener.SetMeasurementEventCallback<double>((instrument, _, tags, _) =>
-            {
-                if (instrument.Name == "weir.run.duration" && IsOf(name, tags))
-                {
-                    Interlocked.Increment(ref _durations);
-                }
-            });
-            _listener.Start();
-        }
-
-        public int Durations => Volatile.Read(ref _durations);
-
-        public Dictionary<string, long> Observe()
-        {
-            _values.Clear();
-            _listener.RecordObservableInstruments();
-            return new(_values);
-        }
-
-        public void Dispose() => _listener.Dispose();
-
-        private static bool IsOf(string name, ReadOnlySpan<KeyValuePair<string, object?>> tags) => name.Equals(Of("weir.operation.name", tags));
-
-        private static object? Of(string key, ReadOnlySpan<KeyValuePair<string, object?>> tags)
-        {
-            foreach (KeyValuePair<string, object?> tag in tags)
-            {
-                if (tag.Key == key)
-                {
-                    return tag.Value;
-                }
-            }
-
-            return null;
         }
     }
 }

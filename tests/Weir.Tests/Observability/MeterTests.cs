@@ -220,7 +220,7 @@ public sealed class MeterTests : IDisposable
             }
         };
         listener.Start();
-        Assert.Equal(2, histograms.Count);
+        Assert.Equal(3, histograms.Count);
         Assert.All(histograms, static h =>
         {
             IReadOnlyList<double> bounds = h.Advice!.HistogramBucketBoundaries!;
@@ -244,7 +244,7 @@ public sealed class MeterTests : IDisposable
             }
         };
         listener.Start();
-        Assert.Equal(10, instruments.Count);
+        Assert.Equal(13, instruments.Count);
         Assert.All(instruments, instrument => Assert.Contains(
             page.Split('\n'),
             line => line.Contains($"`{instrument.Name}`", StringComparison.Ordinal) && line.Contains($"| {instrument.Unit} |", StringComparison.Ordinal)));

@@ -1,5 +1,6 @@
 using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
+using Weir.Core.Metering;
 
 namespace Weir.Runtimes;
 
@@ -17,6 +18,10 @@ internal readonly struct RangeCall<TItem, TResult> : ICall<ItemRange<TItem, TRes
         pending = Invoke(item, index, isFirst, cancellationToken);
 
     public void GivenUp(ItemRange<TItem, TResult>? item, long index)
+    {
+    }
+
+    public void AddTo(ref RunSample sample)
     {
     }
 }
