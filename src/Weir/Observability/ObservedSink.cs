@@ -20,7 +20,11 @@ internal readonly struct ObservedSink<TResult, TSink>(TSink inner, RunObservatio
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Succeeded(long index, TResult result) => _inner.Succeeded(index, result);
 
-    public void Unsuccessful(long index, ItemStatus status, Exception? error) => _inner.Unsuccessful(index, status, error);
+    public void Unsuccessful(long index, ItemStatus status, Exception? error)
+    {
+        _inner.Unsuccessful(index, status, error);
+        observation.ItemEnded(index, status, error);
+    }
 
     public void Complete(RunEnd end)
     {

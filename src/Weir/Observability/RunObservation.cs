@@ -11,6 +11,7 @@ internal sealed class RunObservation
 {
     private readonly TimeProvider _time;
     private readonly int? _total;
+    private readonly RunEvents? _events;
     private readonly PeriodicReport? _progress;
     private readonly PeriodicReport? _metrics;
     private Activity? _outer;
@@ -23,6 +24,7 @@ internal sealed class RunObservation
         Label = RunLabel.Of(operation, options);
         _time = options.TimeProvider;
         _total = total >= 0 ? total : null;
+        _events = options.Events;
         MeasuresCalls = ListenerDetector.Shared.IsPossible && HasCallListeners();
         if (options.Progress is { OnProgress: { } onProgress } progress)
         {
@@ -51,7 +53,8 @@ internal sealed class RunObservation
 
     /// <summary>Whether anybody observes the items of a run that starts now. The meter does not: it reads what the run counts anyway.</summary>
     public static bool IsWanted(ParallelRunOptions options) =>
-        options.Progress?.OnProgress is not null || options.Metrics?.OnMetricsSample is not null || (ListenerDetector.Shared.IsPossible && HasAnyListeners());
+        options.Progress?.OnProgress is not null || options.Metrics?.OnMetricsSample is not null || options.Events is not null
+        || (ListenerDetector.Shared.IsPossible && HasAnyListeners());
 
     /// <summary>Whether a run that starts now is noticed at all, even if it has no items.</summary>
     public static bool IsNoticed(ParallelRunOptions options) => IsWanted(options) || IsMetered;
@@ -76,6 +79,7 @@ internal sealed class RunObservation
     {
         _pump = pump;
         _started = _time.GetTimestamp();
+        _events?.Started(_total);
         _progress?.Start();
         _metrics?.Start();
     }
@@ -90,6 +94,15 @@ internal sealed class RunObservation
     }
 
     public RunSample Sample() => _pump!.Sample();
+
+    /// <summary>An item has ended without a result.</summary>
+    public void ItemEnded(long index, ItemStatus status, Exception? error)
+    {
+        if (status is ItemStatus.Failed or ItemStatus.TimedOut)
+        {
+            _events?.ItemFailed(index, status == ItemStatus.TimedOut, error);
+        }
+    }
 
     /// <summary>The run has ended. It completes after the last reports.</summary>
     public void End(RunEnd end, Action<RunEnd> complete) => _ = EndAsync(end, complete);
@@ -135,6 +148,8 @@ internal sealed class RunObservation
         {
             RunSample sample = Sample();
             InvokeSafely(() => Trace?.End(sample, end));
+            _events?.Ended(
+                OutcomeOf(end), sample.Succeeded, sample.Unsuccessful, sample.Retries, _time.GetElapsedTime(_started), end.FirstError);
             await Task.WhenAll(_progress?.EndAsync() ?? Task.CompletedTask, _metrics?.EndAsync() ?? Task.CompletedTask).ConfigureAwait(false);
         }
         catch (Exception)

@@ -224,6 +224,11 @@ internal static partial class OperatorRun
         CancellationToken otherToken)
         where TSink : struct, ISink<TResult>
     {
+        if (options.Events is { } events)
+        {
+            options = options with { Events = events.ForRun(options, operation) };
+        }
+
         RunObservation observation = RunObservation.Begin(options, operation, source.KnownCount);
         try
         {

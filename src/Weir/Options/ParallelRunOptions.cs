@@ -260,6 +260,9 @@ public sealed record ParallelRunOptions
     /// <summary>Whether the run has to remember its items while they are under way.</summary>
     internal bool NeedsRecords => IncludeDetails || Hooks is not null || ShouldRetry is not null;
 
+    /// <summary>What tells a log of the run, or null.</summary>
+    internal RunEvents? Events { get; init; }
+
     /// <summary>Whether a policy depends on the item.</summary>
     internal bool HasKeys => CircuitBreakerByKey is not null || ConcurrencyLimitByKey is not null || RateLimitByKey is not null;
 

@@ -74,6 +74,7 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
             if (DelayAfter(call, out Exception error) is { } delay)
             {
                 await BeforeRetryAsync(index, call, error).ConfigureAwait(false);
+                _options.Events?.Retrying(call.Index, call.Attempt, delay, error);
                 return Recovery<TResult>.Retry(delay);
             }
         }

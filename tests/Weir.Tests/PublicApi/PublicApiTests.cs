@@ -10,7 +10,10 @@ namespace Weir.Tests.PublicApi;
 public class PublicApiTests
 {
     public static TheoryData<string> Packages() =>
-        ["Weir.Core", "Weir", "Weir.Resilience", "Weir.RateLimiting", "Weir.Dataflow", "Weir.Polly", "Weir.Http", "Weir.Delivery", "Weir.PostgreSql"];
+    [
+        "Weir.Core", "Weir", "Weir.Resilience", "Weir.RateLimiting", "Weir.Dataflow", "Weir.Polly", "Weir.Http", "Weir.Delivery", "Weir.PostgreSql",
+        "Weir.Logging",
+    ];
 
     [Theory]
     [MemberData(nameof(Packages))]

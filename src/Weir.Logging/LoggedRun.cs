@@ -1,0 +1,60 @@
+using Microsoft.Extensions.Logging;
+
+namespace Weir.Logging;
+
+/// <summary>Writes the log lines of one run, with its tags as a scope.</summary>
+internal sealed class LoggedRun(ILogger logger, ParallelRunOptions options, string operation) : RunEvents
+{
+    private readonly string _name = options.OperationName ?? "";
+    private readonly IReadOnlyList<KeyValuePair<string, object?>>? _tags = options.Tags is { Count: > 0 } tags ? tags : null;
+
+    /// <summary>Calls a logger, whose failure must not become that of a run.</summary>
+    public static void Write(Action write)
+    {
+        try
+        {
+            write();
+        }
+        catch (Exception)
+        {
+            // See above.
+        }
+    }
+
+    public override RunEvents ForRun(ParallelRunOptions options, string operation) => new LoggedRun(logger, options, operation);
+
+    public override void Started(int? totalItems) => InScope(() => Lines.RunStarted(logger, operation, _name, totalItems));
+
+    public override void Ended(string outcome, long succeeded, long failedOrCancelled, long retries, TimeSpan elapsed, Exception? error) => InScope(() =>
+    {
+        if (error is null)
+        {
+            Lines.RunEnded(logger, operation, _name, outcome, succeeded, failedOrCancelled, retries, elapsed.TotalSeconds);
+        }
+        else
+        {
+            Lines.RunFailed(logger, error, operation, _name, succeeded, failedOrCancelled, retries, elapsed.TotalSeconds);
+        }
+    });
+
+    public override void Retrying(long index, int attempt, TimeSpan delay, Exception error) =>
+        InScope(() => Lines.Retrying(logger, error, operation, _name, index, attempt, delay.TotalSeconds));
+
+    public override void ItemFailed(long index, bool timedOut, Exception? error) => InScope(() =>
+    {
+        if (timedOut)
+        {
+            Lines.ItemTimedOut(logger, error, operation, _name, index);
+        }
+        else
+        {
+            Lines.ItemFailed(logger, error, operation, _name, index);
+        }
+    });
+
+    private void InScope(Action write) => Write(() =>
+    {
+        using IDisposable? scope = _tags is null ? null : logger.BeginScope(_tags);
+        write();
+    });
+}

@@ -1,0 +1,93 @@
+using Microsoft.Extensions.Logging;
+using Weir.Resilience;
+
+namespace Weir.Logging;
+
+/// <summary>Writes log lines of runs and circuit breakers through <c>Microsoft.Extensions.Logging</c>.</summary>
+/// <remarks>
+/// The lines, with their event ids, are listed in docs/observability.md. A line is written on the thread where it happens, so a logger that blocks holds up its
+/// run; one that throws changes nothing. Whoever does not call these methods pays nothing.
+/// </remarks>
+public static class RunLogging
+{
+    /// <summary>The category of the log lines.</summary>
+    public const string Category = "Weir";
+
+    /// <summary>
+    /// The options, with log lines of the start and the end of each run, of retries, of items that failed for good, of changes of the adaptive limit, and of
+    /// the state of a circuit breaker that is the run's own (<see cref="ParallelRunOptions.CircuitBreaker"/>).
+    /// </summary>
+    /// <param name="options">The options. Set the circuit breaker and the adaptive limit before.</param>
+    /// <param name="loggerFactory">Where the lines go.</param>
+    /// <returns>Changed options. The run's name and tags, and all hooks, stay as they are.</returns>
+    /// <exception cref="ArgumentNullException">An argument is <see langword="null"/>.</exception>
+    public static ParallelRunOptions WithLogging(this ParallelRunOptions options, ILoggerFactory loggerFactory)
+    {
+        ArgumentNullException.ThrowIfNull(options);
+        ArgumentNullException.ThrowIfNull(loggerFactory);
+        ILogger logger = loggerFactory.CreateLogger(Category);
+        string name = options.OperationName ?? "";
+        return options with
+        {
+            Events = new LoggedRun(logger, options, ""),
+            CircuitBreaker = options.CircuitBreaker is { } breaker ? With(breaker, logger, name) : null,
+            AdaptiveConcurrency = options.AdaptiveConcurrency is { } adaptive ? With(adaptive, logger, name) : null,
+        };
+    }
+
+    /// <summary>The options of a circuit breaker, with a log line for each change of its state.</summary>
+    /// <param name="options">The options. Their own <see cref="CircuitBreakerOptions.OnStateChange"/> is called too, after the line was written.</param>
+    /// <param name="loggerFactory">Where the lines go.</param>
+    /// <param name="name">What the lines call the circuit breaker, such as the name of the service.</param>
+    /// <returns>Changed options.</returns>
+    /// <exception cref="ArgumentNullException">An argument is <see langword="null"/>.</exception>
+    public static CircuitBreakerOptions WithLogging(this CircuitBreakerOptions options, ILoggerFactory loggerFactory, string name)
+    {
+        ArgumentNullException.ThrowIfNull(options);
+        ArgumentNullException.ThrowIfNull(loggerFactory);
+        ArgumentNullException.ThrowIfNull(name);
+        return With(options, loggerFactory.CreateLogger(Category), name);
+    }
+
+    private static CircuitBreakerOptions With(CircuitBreakerOptions options, ILogger logger, string name)
+    {
+        Func<CircuitBreakerState, CircuitBreakerState, ValueTask>? then = options.OnStateChange;
+        return options with
+        {
+            OnStateChange = (from, to) =>
+            {
+                LoggedRun.Write(() => LogCircuit(logger, name, to));
+                return then?.Invoke(from, to) ?? default;
+            },
+        };
+    }
+
+    private static AdaptiveConcurrencyOptions With(AdaptiveConcurrencyOptions options, ILogger logger, string name)
+    {
+        Func<int, int, ValueTask>? then = options.OnConcurrencyChange;
+        return options with
+        {
+            OnConcurrencyChange = (from, to) =>
+            {
+                LoggedRun.Write(() => Lines.LimitChanged(logger, name, from, to));
+                return then?.Invoke(from, to) ?? default;
+            },
+        };
+    }
+
+    private static void LogCircuit(ILogger logger, string name, CircuitBreakerState to)
+    {
+        switch (to)
+        {
+            case CircuitBreakerState.Open:
+                Lines.CircuitOpened(logger, name);
+                break;
+            case CircuitBreakerState.HalfOpen:
+                Lines.CircuitHalfOpened(logger, name);
+                break;
+            default:
+                Lines.CircuitClosed(logger, name);
+                break;
+        }
+    }
+}
