@@ -38,7 +38,10 @@ public sealed class BufferBlock<T> : PropagatorBlock<T, T>
     /// <inheritdoc/>
     public override bool TryReceive([MaybeNullWhen(false)] out T item) => _core.Source.TryReceive(out item);
 
-    /// <inheritdoc/>
+    /// <summary>Receives all messages that the block has ready at this moment.</summary>
+    /// <param name="items">The messages, in order; <see langword="null"/> if there are none.</param>
+    /// <returns>Whether there was a message.</returns>
+    /// <remarks>Thread-safe.</remarks>
     public bool TryReceiveAll([NotNullWhen(true)] out IList<T>? items) => _core.Source.TryReceiveAll(out items);
 
     /// <inheritdoc/>

@@ -44,7 +44,10 @@ public sealed class JoinBlock<T1, T2> : SourceBlock<Tuple<T1, T2>>
     /// <inheritdoc/>
     public override bool TryReceive([MaybeNullWhen(false)] out Tuple<T1, T2> item) => _core.Source.TryReceive(out item);
 
-    /// <inheritdoc/>
+    /// <summary>Receives all messages that the block has ready at this moment.</summary>
+    /// <param name="items">The messages, in order; <see langword="null"/> if there are none.</param>
+    /// <returns>Whether there was a message.</returns>
+    /// <remarks>Thread-safe.</remarks>
     public bool TryReceiveAll([NotNullWhen(true)] out IList<Tuple<T1, T2>>? items) => _core.Source.TryReceiveAll(out items);
 
     /// <inheritdoc/>

@@ -148,6 +148,7 @@ public abstract class SourceBlock<TOutput> : IReceivableSourceBlock<TOutput>, IV
     /// <summary>Receives messages until the block completes.</summary>
     /// <param name="cancellationToken">Cancels the wait for the next message.</param>
     /// <returns>The messages. The sequence ends without an exception even if the block has faulted; see Completion.</returns>
+    /// <exception cref="OperationCanceledException">The token was cancelled (at a step of the enumeration).</exception>
     public IAsyncEnumerable<TOutput> ReceiveAllAsync(CancellationToken cancellationToken = default) => Receiving.ReceiveAllAsync(Output, cancellationToken);
 
     /// <summary>Works like ReceiveAsync, but allocates nothing even if it has to wait.</summary>

@@ -98,7 +98,10 @@ public sealed class TransformManyBlock<TInput, TOutput> : PropagatorBlock<TInput
     /// <inheritdoc/>
     public override bool TryReceive([MaybeNullWhen(false)] out TOutput item) => _core.Source.TryReceive(out item);
 
-    /// <inheritdoc/>
+    /// <summary>Receives all messages that the block has ready at this moment.</summary>
+    /// <param name="items">The messages, in order; <see langword="null"/> if there are none.</param>
+    /// <returns>Whether there was a message.</returns>
+    /// <remarks>Thread-safe.</remarks>
     public bool TryReceiveAll([NotNullWhen(true)] out IList<TOutput>? items) => _core.Source.TryReceiveAll(out items);
 
     /// <inheritdoc/>

@@ -18,7 +18,7 @@ namespace Weir.Http;
 /// An attempt continues only if the server says that its file is still the same (RFC 9110, <c>If-Range</c> with a strong entity tag, or with a date that is old
 /// enough to be one) and states the length. Otherwise it starts again from the beginning. Requests ask for content that is not compressed.
 /// </para>
-/// <para>One instance serves any number of downloads at once, but a path only one at a time.</para>
+/// <para>Thread-safe. One instance serves any number of downloads at once, but a path only one at a time.</para>
 /// </remarks>
 public sealed class ResumableDownload
 {

@@ -6,7 +6,7 @@ namespace Weir.Http;
 /// </summary>
 /// <remarks>
 /// A client with this handler never returns a response that is not a success; use it for clients whose calls treat each such response as a failure. Like every
-/// handler, it serves any number of calls at once.
+/// handler, it is thread-safe and serves any number of calls at once.
 /// </remarks>
 public sealed class HttpStatusHandler : DelegatingHandler
 {

@@ -30,8 +30,8 @@ public sealed class FallbackPolicy<TResult>
 
     /// <summary>Returns the result for a failed call.</summary>
     /// <param name="exception">The call's exception.</param>
-    /// <param name="cancellationToken">The caller's token.</param>
-    /// <returns>The result.</returns>
+    /// <param name="cancellationToken">The caller's token, which is passed to the handler.</param>
+    /// <returns>The handler's result. Its exceptions are passed on, including those of a cancelled token.</returns>
     public ValueTask<TResult> GetResultAsync(Exception exception, CancellationToken cancellationToken = default) =>
         _options.Handler(exception, cancellationToken);
 }

@@ -11,6 +11,8 @@ public static partial class ParallelOperators
 {
     /// <inheritdoc cref="ForEachParallelAsync{TSource}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions,
     ///     CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Synchronous + (2 * Priority.Rank))]
     public static Task ForEachParallelAsync<TSource, TResult>(
         this IEnumerable<TSource> source,
@@ -22,6 +24,8 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachParallelAsync{TSource}(IAsyncEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions,
     ///     CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Asynchronous + (2 * Priority.Rank))]
     public static Task ForEachParallelAsync<TSource, TResult>(
         this IAsyncEnumerable<TSource> source,
@@ -33,6 +37,8 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachParallelAsync{TSource}(ChannelReader{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions,
     ///     CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Synchronous + (2 * Priority.Rank))]
     public static Task ForEachParallelAsync<TSource, TResult>(
         this ChannelReader<TSource> source,
@@ -44,6 +50,9 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachParallelAsync{TSource, TKey}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, Func{TSource, TKey},
     ///     ParallelRunOptions, CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Synchronous + (2 * Priority.Rank))]
     public static Task ForEachParallelAsync<TSource, TKey, TResult>(
         this IEnumerable<TSource> source,
@@ -57,6 +66,9 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachParallelAsync{TSource, TKey}(IAsyncEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, Func{TSource, TKey},
     ///     ParallelRunOptions, CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Asynchronous + (2 * Priority.Rank))]
     public static Task ForEachParallelAsync<TSource, TKey, TResult>(
         this IAsyncEnumerable<TSource> source,
@@ -70,6 +82,9 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachParallelAsync{TSource, TKey}(ChannelReader{TSource}, Func{TSource, CancellationToken, ValueTask}, Func{TSource, TKey},
     ///     ParallelRunOptions, CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Synchronous + (2 * Priority.Rank))]
     public static Task ForEachParallelAsync<TSource, TKey, TResult>(
         this ChannelReader<TSource> source,
@@ -83,6 +98,8 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachParallelAsync{TSource}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions,
     ///     CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Synchronous + (5 * Priority.Rank))]
     public static Task ForEachParallelAsync<TSource, TResult>(
         this IEnumerable<TSource> source,
@@ -94,6 +111,8 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachParallelAsync{TSource}(IAsyncEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions,
     ///     CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Asynchronous + (5 * Priority.Rank))]
     public static Task ForEachParallelAsync<TSource, TResult>(
         this IAsyncEnumerable<TSource> source,
@@ -105,6 +124,8 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachParallelAsync{TSource}(ChannelReader{TSource}, Func{TSource, CancellationToken, ValueTask}, ParallelRunOptions,
     ///     CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Synchronous + (5 * Priority.Rank))]
     public static Task ForEachParallelAsync<TSource, TResult>(
         this ChannelReader<TSource> source,
@@ -116,6 +137,9 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachParallelAsync{TSource, TKey}(IEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, Func{TSource, TKey},
     ///     ParallelRunOptions, CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Synchronous + (5 * Priority.Rank))]
     public static Task ForEachParallelAsync<TSource, TKey, TResult>(
         this IEnumerable<TSource> source,
@@ -129,6 +153,9 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachParallelAsync{TSource, TKey}(IAsyncEnumerable{TSource}, Func{TSource, CancellationToken, ValueTask}, Func{TSource, TKey},
     ///     ParallelRunOptions, CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Asynchronous + (5 * Priority.Rank))]
     public static Task ForEachParallelAsync<TSource, TKey, TResult>(
         this IAsyncEnumerable<TSource> source,
@@ -142,6 +169,9 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachParallelAsync{TSource, TKey}(ChannelReader{TSource}, Func{TSource, CancellationToken, ValueTask}, Func{TSource, TKey},
     ///     ParallelRunOptions, CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Synchronous + (5 * Priority.Rank))]
     public static Task ForEachParallelAsync<TSource, TKey, TResult>(
         this ChannelReader<TSource> source,

@@ -181,6 +181,7 @@ public sealed record ParallelRunOptions
     public CircuitBreakerOptions? CircuitBreaker { get; init; }
 
     /// <summary>A circuit breaker that is shared with other runs and calls. It replaces <see cref="CircuitBreaker"/>; you cannot set both.</summary>
+    /// <value><see langword="null"/>, the default, for none.</value>
     public CircuitBreaker? SharedCircuitBreaker { get; init; }
 
     /// <summary>Whether an item that meets an open circuit fails at once, or waits, without a worker, until it may try.</summary>
@@ -192,6 +193,7 @@ public sealed record ParallelRunOptions
     public RateLimitOptions? RateLimit { get; init; }
 
     /// <summary>A rate limit that is shared with other runs and calls. It replaces <see cref="RateLimit"/>; you cannot set both.</summary>
+    /// <value><see langword="null"/>, the default, for none.</value>
     public IRateLimit? SharedRateLimit { get; init; }
 
     /// <summary>

@@ -19,10 +19,9 @@ internal static class ApiText
         foreach (Type type in assembly.GetExportedTypes().OrderBy(static t => t.FullName, StringComparer.Ordinal))
         {
             text.Append(CultureInfo.InvariantCulture, $"namespace {type.Namespace}: {Header(type)}\n");
-            foreach ((
-                string _, string line) in Members(type).OrderBy(static m => m.Name, StringComparer.Ordinal).ThenBy(static m => m.Line, StringComparer.Ordinal))
+            foreach (ApiMember member in Members(type))
             {
-                text.Append(CultureInfo.InvariantCulture, $"    {line}\n");
+                text.Append(CultureInfo.InvariantCulture, $"    {member.Line}\n");
             }
 
             text.Append('\n');
@@ -31,19 +30,22 @@ internal static class ApiText
         return text.ToString().TrimEnd('\n') + "\n";
     }
 
-    private static string Header(Type type)
+    /// <summary>What a type is, in the words of the language.</summary>
+    public static string Kind(Type type) => type switch
     {
-        string kind = type switch
-        {
-            { IsEnum: true } => "enum",
-            { IsInterface: true } => "interface",
-            { IsValueType: true } => type.IsDefined(typeof(IsReadOnlyAttribute)) ? "readonly struct" : "struct",
-            { IsAbstract: true, IsSealed: true } => "static class",
-            _ => (type.IsAbstract ? "abstract " : type.IsSealed ? "sealed " : "") + (IsRecord(type) ? "record" : "class"),
-        };
+        { IsEnum: true } => "enum",
+        { IsInterface: true } => "interface",
+        { IsValueType: true } => type.IsDefined(typeof(IsReadOnlyAttribute)) ? "readonly struct" : "struct",
+        { IsAbstract: true, IsSealed: true } => "static class",
+        _ => (type.IsAbstract ? "abstract " : type.IsSealed ? "sealed " : "") + (IsRecord(type) ? "record" : "class"),
+    };
+
+    /// <summary>The declaration of a type, without its members.</summary>
+    public static string Header(Type type)
+    {
         IEnumerable<string> bases = type.IsEnum ? [] : Bases(type);
         string list = string.Join(", ", bases);
-        return $"public {kind} {TypeNames.Of(type)}{(list.Length > 0 ? " : " + list : "")}{TypeNames.Constraints(type.GetGenericArguments())}";
+        return $"public {Kind(type)} {TypeNames.Of(type)}{(list.Length > 0 ? " : " + list : "")}{TypeNames.Constraints(type.GetGenericArguments())}";
     }
 
     private static IEnumerable<string> Bases(Type type)
@@ -61,20 +63,23 @@ internal static class ApiText
         }
     }
 
-    private static IEnumerable<(string Name, string Line)> Members(Type type)
+    /// <summary>The public and protected members of a type, as they are declared in it: by name, those of an enumeration by value.</summary>
+    public static ApiMember[] Members(Type type)
     {
         if (type.IsEnum)
         {
-            return type.GetFields(BindingFlags.Public | BindingFlags.Static)
-                .Select(static f => (Value: Convert.ToInt64(f.GetRawConstantValue(), CultureInfo.InvariantCulture), f.Name))
-                .Select(static f => ($"{f.Value:D20}", $"{f.Name} = {f.Value},"));
+            return [.. type.GetFields(BindingFlags.Public | BindingFlags.Static)
+                .OrderBy(static f => Convert.ToInt64(f.GetRawConstantValue(), CultureInfo.InvariantCulture))
+                .Select(static f => new ApiMember(f, $"{f.Name} = {Convert.ToInt64(f.GetRawConstantValue(), CultureInfo.InvariantCulture)},"))];
         }
 
-        return type.GetFields(Declared).Where(static f => f.IsPublic || f.IsFamily || f.IsFamilyOrAssembly).Select(static f => (f.Name, Field(f)))
-            .Concat(type.GetConstructors(Declared).Where(IsVisible).Select(static c => (c.Name, Constructor(c))))
-            .Concat(type.GetProperties(Declared).Where(static p => p.GetAccessors(nonPublic: true).Any(IsVisible)).Select(static p => (p.Name, Property(p))))
-            .Concat(type.GetEvents(Declared).Where(static e => IsVisible(e.AddMethod!)).Select(static e => (e.Name, Event(e))))
-            .Concat(type.GetMethods(Declared).Where(static m => IsVisible(m) && !m.IsSpecialName && !IsGenerated(m)).Select(static m => (m.Name, Method(m))));
+        IEnumerable<ApiMember> members = type.GetFields(Declared).Where(static f => f.IsPublic || f.IsFamily || f.IsFamilyOrAssembly)
+            .Select(static f => new ApiMember(f, Field(f)))
+            .Concat(type.GetConstructors(Declared).Where(IsVisible).Select(static c => new ApiMember(c, Constructor(c))))
+            .Concat(type.GetProperties(Declared).Where(static p => p.GetAccessors(nonPublic: true).Any(IsVisible)).Select(static p => new ApiMember(p, Property(p))))
+            .Concat(type.GetEvents(Declared).Where(static e => IsVisible(e.AddMethod!)).Select(static e => new ApiMember(e, Event(e))))
+            .Concat(type.GetMethods(Declared).Where(static m => IsVisible(m) && !m.IsSpecialName && !IsGenerated(m)).Select(static m => new ApiMember(m, Method(m))));
+        return [.. members.OrderBy(static m => m.Member.Name, StringComparer.Ordinal).ThenBy(static m => m.Line, StringComparer.Ordinal)];
     }
 
     private static string Event(EventInfo e) => $"{Modifiers(e.AddMethod!)}event {TypeNames.Of(e.EventHandlerType!)} {e.Name}";

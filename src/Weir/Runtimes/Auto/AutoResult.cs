@@ -1,6 +1,6 @@
 namespace Weir.Runtimes;
 
-/// <summary>The outcomes of a call of an <see cref="AutoRuntime"/>, and the decisions on how it ran.</summary>
+/// <summary>The outcomes of a call of an <see cref="AutoRuntime"/>, and the decisions on how it ran. Immutable.</summary>
 /// <typeparam name="TResult">The type of the results.</typeparam>
 public sealed class AutoResult<TResult>
 {

@@ -21,6 +21,14 @@ internal static class OverloadText
     private const string Note =
         "// Written by OverloadTextTests from the overloads for calls that return a ValueTask: change those, and run it with WEIR_ACCEPT_OVERLOADS=1.\n";
 
+    // Of the type parameters of overloads that have one more than what they inherit their comment from.
+    private static readonly Dictionary<string, string> Meaning = new()
+    {
+        ["TSource"] = "The type of the items.",
+        ["TKey"] = "The type of the keys.",
+        ["TResult"] = "The type of the results, which are discarded.",
+    };
+
     /// <summary>All generated files, by their paths.</summary>
     public static IEnumerable<(string File, string Text)> Files()
     {
@@ -76,6 +84,12 @@ internal static class OverloadText
         ParameterSyntax[] parameters = [.. method.ParameterList.Parameters];
         bool asynchronous = parameters[0].Type!.ToString().StartsWith("IAsyncEnumerable", StringComparison.Ordinal);
         StringBuilder text = Comment(method, "");
+        if (shape.WithResult is null)
+        {
+            text.AppendJoin("", method.TypeParameterList!.Parameters.Select(static p => p.Identifier.Text).Append("TResult")
+                .Select(static name => $"    /// <typeparam name=\"{name}\">{Meaning[name]}</typeparam>\n"));
+        }
+
         string rank = shape.Rank == 1 ? "Priority.Rank" : $"({shape.Rank} * Priority.Rank)";
         TypeParameterListSyntax types = shape.WithResult is null
             ? method.TypeParameterList!.AddParameters(SyntaxFactory.TypeParameter(" TResult"))
