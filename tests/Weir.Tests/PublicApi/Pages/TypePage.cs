@@ -97,7 +97,7 @@ internal sealed partial class TypePage(Type type, Documentation documentation)
             // Overloads of which the same is written stand together.
             foreach (IGrouping<string, ApiMember> same in named.OrderBy(static m => Generics(m.Member)).GroupBy(m => Text(m.Member)))
             {
-                Code(same.Select(static m => Signature(m.Line)).Order(StringComparer.Ordinal));
+                Code(same.Select(static m => Signature(m.Line)).OrderBy(static l => l.Length).ThenBy(static l => l, StringComparer.Ordinal));
                 _page.Append(same.Key);
             }
         }
