@@ -3,10 +3,10 @@ using Weir.Dataflow.Debugging;
 
 namespace Weir.Dataflow.Cores;
 
-/// <summary>What an ActionBlock does: the end of a network, so its own completion is the block's.</summary>
+/// <summary>The core of an ActionBlock, which is the end of a network, so its own completion is that of the block.</summary>
 internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
 {
-    /// <summary>In a smaller block somebody waits most of the time, and the worker comes to the lock anyway.</summary>
+    /// <summary>In a smaller block, a sender waits most of the time, so the worker takes the lock anyway.</summary>
     private const int FewForCounting = 16;
 
     private readonly ITargetBlock<T> _owner;

@@ -5,19 +5,19 @@ using Weir.Dataflow.Sync;
 namespace Weir.Dataflow.Cores;
 
 /// <content>
-/// The non-greedy way: messages stay in their sources until there are enough of them to reserve a whole batch. It is tried when an offer comes or
-/// room does, never in a loop: a source whose message was gone is forgotten until it offers again.
+/// The non-greedy way: messages stay in their sources until there are enough to reserve a whole batch. The block tries this when an offer or room comes,
+/// never in a loop: a source whose message was gone is forgotten until it offers again.
 /// </content>
 internal sealed partial class BatchCore<T> : IAfterLock
 {
     private bool _fetching;
 
-    /// <summary>A smaller batch was asked for when there was nothing to make it of: it is made of what comes first.</summary>
+    /// <summary>A smaller batch was requested when there were no messages. It is made of the first ones that come.</summary>
     private bool _triggered;
 
     protected override bool TakesByPullNeedsLock => _triggered;
 
-    // A send that waits is a source like any other here: its message is reserved with those of the others.
+    // Here, a waiting send is a source like any other: its message is reserved with those of the others.
     public override Task<bool> SendAsync(T item, CancellationToken cancellationToken) =>
         Options.Greedy ? base.SendAsync(item, cancellationToken) : DataflowBlock.SendAsync(Self, item, cancellationToken);
 
@@ -109,9 +109,9 @@ internal sealed partial class BatchCore<T> : IAfterLock
         }
     }
 
-    /// <summary>Takes the offers of which a batch may be made now. If there are too few, the fetch is over.</summary>
+    /// <summary>Takes the offers that can become a batch now. If there are too few, the fetch ends.</summary>
     /// <param name="offers">Where they go.</param>
-    /// <param name="any">Whether this fetch has taken others: then the time of those that are left begins.</param>
+    /// <param name="any">Whether this fetch has taken others. If so, the time of those that are left starts.</param>
     /// <param name="part">Whether they may be fewer than the batch size.</param>
     private bool TryTakeOffers(List<PostponedOffer<T>?> offers, bool any, out bool part)
     {
@@ -144,7 +144,7 @@ internal sealed partial class BatchCore<T> : IAfterLock
         }
     }
 
-    /// <summary>Makes a batch. An offer that is reserved stays in the list until it is consumed or released, one that is refused does not.</summary>
+    /// <summary>Makes a batch. A reserved offer stays in the list until it is consumed or released; a refused one does not.</summary>
     private void FetchFrom(List<PostponedOffer<T>?> offers, bool part, ref int tried)
     {
         int reserved = 0;
@@ -202,7 +202,7 @@ internal sealed partial class BatchCore<T> : IAfterLock
         }
     }
 
-    /// <summary>A source, or the scheduler, threw: the block fails, and nobody is left waiting for it.</summary>
+    /// <summary>A source or the scheduler threw: the block fails, and no sender is left waiting.</summary>
     private void EndFetch(Exception exception, List<PostponedOffer<T>?> offers, int tried)
     {
         Complete(exception, drop: true, always: true);

@@ -2,10 +2,10 @@ using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
-/// <summary>Says when the first message of a batch has waited long enough.</summary>
+/// <summary>Tells when the first message of a batch has waited long enough.</summary>
 internal sealed class BatchTimer : IAfterLock, IDisposable
 {
-    /// <summary>What a timer can be set to.</summary>
+    /// <summary>The longest time that a timer accepts.</summary>
     public static readonly TimeSpan Longest = TimeSpan.FromMilliseconds(uint.MaxValue - 1);
 
     private readonly Action _flush;
@@ -33,7 +33,7 @@ internal sealed class BatchTimer : IAfterLock, IDisposable
 
     private void Fire()
     {
-        // Set again since it fired: that batch's time is not up yet.
+        // It was set again after it fired: the time of that batch is not up yet.
         TimeSpan left = _after - _timeProvider.GetElapsedTime(Volatile.Read(ref _begun));
         if (left > TimeSpan.FromMilliseconds(1))
         {

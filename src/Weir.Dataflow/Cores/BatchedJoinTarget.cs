@@ -18,7 +18,7 @@ internal sealed class BatchedJoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IBa
 
     protected override ITargetBlock<T> Self => this;
 
-    /// <summary>The list so far. It is the target's until <see cref="EndTakeNeedsLock"/>, which cannot fail.</summary>
+    /// <summary>The list so far. The target owns it until <see cref="EndTakeNeedsLock"/>, which cannot fail.</summary>
     public IList<T> BeginTakeNeedsLock()
     {
         _next ??= [];

@@ -1,22 +1,22 @@
 namespace Weir.Dataflow.Cores;
 
-/// <summary>A block's Completion, which costs nothing until somebody asks for it or it happens.</summary>
+/// <summary>A block's Completion, which costs nothing until it is requested or happens.</summary>
 internal struct BlockCompletion
 {
     private TaskCompletionSource? _source;
 
     public Task Task => Source.Task;
 
-    /// <summary>Whether the block is complete; makes no task.</summary>
+    /// <summary>Whether the block is complete. Creates no task.</summary>
     public readonly bool IsCompleted => Volatile.Read(in _source) is { Task.IsCompleted: true };
 
-    // Continuations never run on the thread that completes the block: it may be any thread of the user's.
+    // Continuations never run on the thread that completes the block, because it may be any thread of user code.
     private TaskCompletionSource Source =>
         Volatile.Read(ref _source)
         ?? Interlocked.CompareExchange(ref _source, new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously), null)
         ?? _source;
 
-    /// <summary>Completes: with the exceptions if there are any, else as cancelled if the block's token is, else well.</summary>
+    /// <summary>Completes with the exceptions if there are any; otherwise as cancelled if the block's token is, or else successfully.</summary>
     public void Complete(List<Exception>? exceptions, CancellationToken token)
     {
         if (exceptions is not null)

@@ -8,10 +8,10 @@ using Weir.Dataflow.Waiters;
 namespace Weir.Dataflow.Cores;
 
 /// <summary>
-/// What a BroadcastBlock does: its one worker makes each message the current one and offers it to all links. A reservation of the current message
-/// makes the worker put the next one aside and rest until it ends.
+/// The core of a BroadcastBlock. Its only worker makes each message the current one and offers it to all links. While the current message is reserved,
+/// the worker keeps the next one and rests.
 /// </summary>
-/// <remarks>The monitor (the output side's) is held while links are offered to, and guards reservations as well.</remarks>
+/// <remarks>The monitor (that of the output side) is held while messages are offered to links, and also guards reservations.</remarks>
 internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
 {
     private readonly IPropagatorBlock<T, T> _owner;
@@ -20,7 +20,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
     private bool _hasHeld;
     private long _currentId;
 
-    /// <summary>What this block is called at its targets, to which it offers under the monitor and therefore once at a time.</summary>
+    /// <summary>The identity of this block at its targets. It offers to them under the monitor, so one offer at a time.</summary>
     private readonly int _id = BiasedLock.NewId();
 
     public BroadcastCore(IPropagatorBlock<T, T> owner, Func<T, T>? cloningFunction, BlockOptions options)
@@ -56,7 +56,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
                 unlinker = new Unlinker(() => Source.Unlink(link));
             }
 
-            // A reservation holds back the next message, not this one from a newcomer.
+            // A reservation holds back the next message; a new link still gets this one.
             if (Source.HasValue)
             {
                 Offer(target, link);
@@ -78,7 +78,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
         bool reserved;
         lock (Source)
         {
-            // There is a copy for everybody, so a reservation holds back the next message and no other consumer.
+            // Every consumer gets a copy, so a reservation holds back the next message, but no other consumer.
             if (!Source.HasValue || messageHeader.Id != _currentId)
             {
                 messageConsumed = false;
@@ -140,7 +140,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
         ContinueHeld();
     }
 
-    /// <summary>Takes no more messages, and fails if there is an exception.</summary>
+    /// <summary>Accepts no more messages, and fails if there is an exception.</summary>
     public void End(Exception? exception)
     {
         Complete(exception, drop: exception is not null);
@@ -191,7 +191,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
         }
     }
 
-    /// <summary>The block has failed or was cancelled: what a reservation holds back is thrown away.</summary>
+    /// <summary>The block has failed or was cancelled: discards what a reservation holds back.</summary>
     private void DropHeld()
     {
         bool held;
@@ -208,7 +208,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
         }
     }
 
-    /// <summary>The reservation is over: what has been held back goes on, on a thread of the block's.</summary>
+    /// <summary>The reservation has ended: what was held back continues, on a thread of the block.</summary>
     private void ContinueHeld()
     {
         bool held;

@@ -31,7 +31,7 @@ internal sealed partial class BroadcastCore<T>
             return base.ProcessAll(queue, items, ref budget);
         }
 
-        // Several messages each time that the monitor is taken. Nothing is freed or queued meanwhile.
+        // Handles several messages each time the monitor is taken. Nothing is freed or queued meanwhile.
         budget -= items.Length;
         while (!items.IsEmpty && !IsDropped)
         {

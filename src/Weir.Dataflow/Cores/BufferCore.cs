@@ -3,7 +3,7 @@ using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
-/// <summary>What a BufferBlock does: what comes in goes straight to the output.</summary>
+/// <summary>The core of a BufferBlock: input goes straight to the output.</summary>
 internal sealed class BufferCore<T> : TargetCore<T>, IOutputHost<T>
 {
     public BufferCore(IPropagatorBlock<T, T> owner, BlockOptions options)
@@ -27,7 +27,7 @@ internal sealed class BufferCore<T> : TargetCore<T>, IOutputHost<T>
 
     protected override IAfterLock? StoreNeedsLock(T item) => Source.Add(item);
 
-    // The output side keeps what it has, or throws it away when it sees the fault or the cancellation itself.
+    // The output side keeps what it has, or discards it when it sees the fault or the cancellation itself.
     protected override void DropNeedsLock()
     {
     }

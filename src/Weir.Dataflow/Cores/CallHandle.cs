@@ -1,6 +1,6 @@
 namespace Weir.Dataflow.Cores;
 
-/// <summary>Waits for one asynchronous call of a block's delegate. Used again for the next call that has to be waited for.</summary>
+/// <summary>Waits for one asynchronous call of a block's delegate, and is reused for the next one.</summary>
 internal sealed class CallHandle<TIn>
 {
     private readonly ICallOwner<TIn> _owner;

@@ -1,12 +1,12 @@
 namespace Weir.Dataflow.Cores;
 
-/// <summary>The handles of a block that are not in use, kept for its next calls.</summary>
+/// <summary>The unused handles of a block, kept for its next calls.</summary>
 internal struct CallHandles<TIn>
 {
-    /// <summary>More calls than this in flight make handles of their own.</summary>
+    /// <summary>When more calls than this are in flight, the others create their own handles.</summary>
     private const int Most = 16;
 
-    /// <summary>With one call at a time a handle, with several an array of them. One field, because most blocks need neither.</summary>
+    /// <summary>A handle if there is one call at a time; otherwise an array of handles. It is one field, because most blocks need neither.</summary>
     private object? _kept;
 
     /// <summary>A handle for a call of this block.</summary>
@@ -15,7 +15,7 @@ internal struct CallHandles<TIn>
         object? kept = Volatile.Read(ref _kept);
         if (kept is CallHandle<TIn> only)
         {
-            // There is one call at a time, and this is it.
+            // This is the only call.
             _kept = null;
             return only;
         }
@@ -34,7 +34,7 @@ internal struct CallHandles<TIn>
         return new CallHandle<TIn>(owner);
     }
 
-    /// <summary>Takes a handle back. Of two that come to one place at the same time, one is lost.</summary>
+    /// <summary>Takes a handle back. If two threads return one to the same place at the same time, one handle is lost.</summary>
     public void Keep(CallHandle<TIn> handle, int parallelism)
     {
         if (parallelism == 1)

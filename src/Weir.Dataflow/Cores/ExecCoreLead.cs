@@ -5,12 +5,12 @@ using Weir.Dataflow.Sync;
 namespace Weir.Dataflow.Cores;
 
 /// <content>
-/// Which of several workers claims. While calls are long, each. While they are short, one leads, because two that meet at each message are slower; another
-/// one stands by for as long as that has shown to be worth it, and after that a watch looks.
+/// Decides which of several workers claims messages. While calls are long, every worker does. While they are short, one worker leads, because two that meet at
+/// each message are slower. Another worker stands by for as long as that pays; after that, a watch looks.
 /// </content>
 internal abstract partial class ExecCore<T>
 {
-    /// <summary>Fewer messages than this between two calls that last: then all work as they like.</summary>
+    /// <summary>If there are fewer messages than this between two long calls, all workers claim for themselves.</summary>
     private const int MessagesBetweenLongCalls = 160;
 
     /// <summary>So often in a row.</summary>
@@ -36,7 +36,7 @@ internal abstract partial class ExecCore<T>
             state.IsShort = false;
         }
 
-        // Whoever has it by now: nobody watches any more.
+        // Takes the lead from any worker, because the block is no longer watched.
         int leader;
         do
         {
@@ -47,7 +47,7 @@ internal abstract partial class ExecCore<T>
         HelpAfterLead(_queue!, byWatch: true);
     }
 
-    /// <summary>A worker begins, or begins again.</summary>
+    /// <summary>A worker starts, or starts again.</summary>
     /// <returns>Whether it leads.</returns>
     private bool BeginWorker(ParallelState state, int me) =>
         state.Leader == ParallelState.Requeued ? state.TryLead(me, ParallelState.Requeued)
@@ -65,20 +65,20 @@ internal abstract partial class ExecCore<T>
             return true;
         }
 
-        // Without the watch a call that lasts might hold up what comes after it.
+        // Without the watch, a long call might hold up the messages behind it.
         bool leads = !state.TryEndLead(me);
         HelpAfterLead(_queue!);
         return leads;
     }
 
-    /// <summary>Another worker for what came while there was a leader: whoever stored that saw the lead and brought none.</summary>
+    /// <summary>Adds a worker for messages that came while there was a leader: their writers saw the lead and added none.</summary>
     private void HelpAfterLead(InputQueue<T> queue, bool byWatch = false)
     {
         ProcessBarrier.Heavy();
         Help(queue, byWatch: byWatch);
     }
 
-    /// <summary>From several workers to one that leads, or back.</summary>
+    /// <summary>Changes from several workers to one that leads, or back.</summary>
     /// <param name="state">What the workers share.</param>
     /// <param name="queue">The messages.</param>
     /// <param name="me">This worker.</param>
@@ -90,7 +90,7 @@ internal abstract partial class ExecCore<T>
     {
         state.AwaitsCalls = false;
 
-        // Of either, what would be the longer call: a window knows all of them, and a single one no waiting.
+        // The longer of two estimates: the window covers all calls, and the single call includes no waiting.
         long each = Math.Max(call, window / CallsPerWindow);
         if (!leads)
         {
@@ -121,7 +121,7 @@ internal abstract partial class ExecCore<T>
         return leads;
     }
 
-    /// <summary>A call is pending, with as many others as there may be: each worker leaves after one, so there is nothing to lead.</summary>
+    /// <summary>As many calls are pending as the degree allows. Each worker leaves after one call, so no worker needs to lead.</summary>
     private static bool AwaitsCalls(ParallelState state, int me, bool leads)
     {
         state.AwaitsCalls = true;
@@ -130,7 +130,7 @@ internal abstract partial class ExecCore<T>
         return leads && !state.TryEndLead(me);
     }
 
-    /// <summary>Somebody stands by, beside the leader.</summary>
+    /// <summary>A worker stands by beside the leader.</summary>
     private void AddStandby(ParallelState state, bool byWatch = false)
     {
         state.RecordLongCall();
@@ -140,7 +140,9 @@ internal abstract partial class ExecCore<T>
         }
     }
 
-    /// <summary>Another worker leads: looks whether it gets on, in place of whoever did so, because that one may be waiting for a processor.</summary>
+    /// <summary>
+    /// Another worker leads: checks whether it makes progress. This replaces the previous worker that stood by, which may be waiting for a processor.
+    /// </summary>
     private StandbyResult StandBy(ParallelState state, InputQueue<T> queue, int me)
     {
         Volatile.Write(ref state.Standby, me);
@@ -155,7 +157,7 @@ internal abstract partial class ExecCore<T>
         {
             if (IsTakenOften(state, queue) && state.TryEndLead(me))
             {
-                // Not to be tried again soon: single calls among them are short.
+                // Do not try again soon, because single calls among them are short.
                 state.IsShort = false;
                 state.Short = -ManyWindows;
                 standing = StandbyResult.Free;
@@ -186,7 +188,7 @@ internal abstract partial class ExecCore<T>
                 return StandbyResult.Left;
             }
 
-            // Not a loop of its own processor: where there are more threads than processors, the leader waits for this one.
+            // Do not spin without yielding: if there are more threads than processors, the leader waits for this processor.
             Thread.SpinWait(StandbySpins);
             Thread.Yield();
             long now = Stopwatch.GetTimestamp();
@@ -208,8 +210,8 @@ internal abstract partial class ExecCore<T>
         }
     }
 
-    /// <summary>The lead was taken from a worker whose call lasts.</summary>
-    /// <returns>Whether most calls do, so that no worker should wait for another.</returns>
+    /// <summary>The lead was taken from a worker in a long call.</summary>
+    /// <returns>Whether most calls are long, so that no worker should wait for another.</returns>
     private static bool IsTakenOften(ParallelState state, InputQueue<T> queue)
     {
         state.RecordLongCall();
@@ -232,7 +234,7 @@ internal abstract partial class ExecCore<T>
             }
             catch (Exception e) when (e is OutOfMemoryException or ThreadStartException)
             {
-                // It may still be in their line, for the next one that starts.
+                // The lead may still be queued for the next worker that starts.
                 ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
             }
         }

@@ -4,31 +4,31 @@ using Weir.Dataflow.Sync;
 namespace Weir.Dataflow.Cores;
 
 /// <content>
-/// One worker, which reads the queue without the lock. Either it is active, and sees every message; or it is not, and whoever stores a message
-/// makes it so. In between stands the worker's heavy barrier: it says that it is not active, then looks at the queue once more, while the writer
-/// stores first and then asks whether it is active. One of them sees the other.
+/// One worker, which reads the queue without the lock. While it is active, it sees every message. While it is not, whoever stores a message activates
+/// it. Between the two states, the worker uses its heavy barrier: it says that it is not active, and then looks at the queue once more. The writer first
+/// stores, and then checks whether the worker is active. One of them sees the other.
 /// </content>
 internal abstract partial class ExecCore<T>
 {
-    /// <summary>How often a worker that finds nothing looks again before it rests, at most: about 1 us.</summary>
+    /// <summary>How often at most a worker that finds nothing looks again before it rests: about 1 us.</summary>
     private static readonly int MostPatience = Environment.ProcessorCount > 1 ? 8 : 0;
 
-    /// <summary>A worker of a dense stream that finds fewer messages waits a moment once, so that it reads what the writer is done with.</summary>
+    /// <summary>The worker of a dense stream that finds fewer messages waits a moment once, so that it reads memory that the writer has left.</summary>
     private const int FewMessages = 64;
 
-    /// <summary>With fewer after that moment, the stream is not dense, and it does not wait so often.</summary>
+    /// <summary>If it finds fewer than this after that moment, the stream is not dense, and the worker waits less often.</summary>
     private const int SparseMessages = 16;
     private const int LooksWithoutWait = 64;
 
     private InputQueue<T>? _queue;
 
-    /// <summary>1 while a worker is queued, at work, or waiting for its call.</summary>
+    /// <summary>1 while a worker is queued, running or waiting for its call.</summary>
     private int _active;
 
-    /// <summary>How often the worker looks again before it rests. Grows when that found a message, shrinks when it did not.</summary>
+    /// <summary>How often the worker looks again before it rests. It grows when a look found a message, and shrinks when none did.</summary>
     private int _patience;
 
-    /// <summary>Whether a message needs nothing but to be put into the queue: there is no capacity.</summary>
+    /// <summary>Whether a message only has to be put into the queue, because there is no capacity.</summary>
     private readonly bool _isPlain;
 
     public sealed override bool Post(T item)
@@ -73,9 +73,9 @@ internal abstract partial class ExecCore<T>
 
     /// <summary>Processes messages of the queue, which are taken one by one.</summary>
     /// <param name="queue">The queue.</param>
-    /// <param name="items">What lies at its head.</param>
+    /// <param name="items">The messages at its head.</param>
     /// <param name="budget">How many messages this work item may still process.</param>
-    /// <returns>Whether this worker goes on. Else it has been queued again, or a call is pending.</returns>
+    /// <returns>Whether this worker continues. Otherwise it has been queued again, or a call is pending.</returns>
     protected virtual bool ProcessAll(InputQueue<T> queue, ReadOnlySpan<T> items, ref int budget)
     {
         long id = queue.ReadCount;
@@ -103,7 +103,7 @@ internal abstract partial class ExecCore<T>
         return true;
     }
 
-    /// <summary>As the other one, for calls that are done when they return, and with nothing between two messages but what they need.</summary>
+    /// <summary>Like the other overload, for calls that are done when they return; between two messages it does only what is needed.</summary>
     protected bool ProcessAll<TCall>(TCall call, InputQueue<T> queue, ReadOnlySpan<T> items, ref int budget)
         where TCall : struct, IMessageCall<T>
     {
@@ -175,7 +175,7 @@ internal abstract partial class ExecCore<T>
 
     private void PendingDoneSerial()
     {
-        // The completer of a call is any thread of the user's: what is left to do is for one of the block's own.
+        // Any user thread may complete a call, so the remaining work is for a thread of the block.
         if ((!_queue!.IsEmpty && !_dropped) || !TryRest(_queue))
         {
             QueueWorker(again: false, here: true);
@@ -200,8 +200,8 @@ internal abstract partial class ExecCore<T>
                 }
                 else if (spins < _patience)
                 {
-                    // A writer that is just as fast would otherwise find the worker asleep at every message. It is left alone with the memory for a
-                    // moment, so that there is more than one message the next time.
+                    // A writer that is just as fast would otherwise find the worker asleep at every message. Let it write alone for a moment, so that
+                    // there is more than one message the next time.
                     spins++;
                     Thread.SpinWait(16);
                     continue;
@@ -234,7 +234,7 @@ internal abstract partial class ExecCore<T>
 
             waited = false;
 
-            // Not begun where messages come one at a time, or cannot pile up.
+            // Not started where messages come one at a time, or cannot pile up.
             if (spins > 0)
             {
                 _patience = Math.Min(_patience + 1, MostPatience);
@@ -257,7 +257,7 @@ internal abstract partial class ExecCore<T>
     {
         if (!StateLock.HasOtherOwner)
         {
-            // Those who write take turns at the lock, or are this very thread: one more turn is cheaper than the barrier.
+            // Writers take turns at the lock, or are this thread itself. One more turn is cheaper than the barrier.
             LockOwner? key = StateLock.Enter();
             bool rests = queue.IsEmpty;
             if (rests)

@@ -1,8 +1,8 @@
 namespace Weir.Dataflow.Cores;
 
 /// <summary>
-/// A block with one worker that leads where several might work, because its calls are short. What is called here runs on the watch's thread, which is that of
-/// all blocks and runs: so it calls nothing of the user's, whose scheduler may block.
+/// A block that may have several workers, but in which one leads, because its calls are short. These members run on the watch's thread, which all blocks and
+/// runs share. So they never call user code, whose scheduler may block.
 /// </summary>
 internal interface ILeaderBlock
 {
@@ -11,9 +11,9 @@ internal interface ILeaderBlock
     /// <summary>How many messages were claimed since the block began.</summary>
     long Claimed { get; }
 
-    /// <summary>The leader may be inside a call that lasts, and somebody else should look.</summary>
+    /// <summary>The leader may be inside a long call, so another worker should look.</summary>
     void AddStandby();
 
-    /// <summary>It does not get on, or has nothing to do: as many workers as there may be, again.</summary>
+    /// <summary>The leader makes no progress or has nothing to do: all workers may work again.</summary>
     void EndLead();
 }

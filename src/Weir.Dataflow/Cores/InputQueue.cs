@@ -14,13 +14,13 @@ internal sealed class InputQueue<T>
 {
     private const int FirstLength = 32;
 
-    /// <summary>So long that reader and writer of a dense stream are rarely in the same lines of memory.</summary>
+    /// <summary>Long enough that the reader and the writer of a dense stream rarely use the same cache lines.</summary>
     private const int DenseLength = 4096;
 
-    /// <summary>With so many waiting, a stream is dense.</summary>
+    /// <summary>A stream with this many waiting messages is dense.</summary>
     private const int DenseCount = 16;
 
-    // 64 KB, and a size that the pool has.
+    // 64 KB, which is a size of the pool.
     private static readonly int MaxLength = Math.Clamp(65_536 / (int)BitOperations.RoundUpToPowerOf2((uint)Unsafe.SizeOf<T>()), FirstLength, 16_384);
 
     private Padded _written;
@@ -28,7 +28,7 @@ internal sealed class InputQueue<T>
     private Segment _writing;
     private Segment _reading;
 
-    /// <summary>A segment that the reader is done with: the writer's next one.</summary>
+    /// <summary>A segment that the reader has finished, which the writer uses next.</summary>
     private Segment? _spare;
 
     public InputQueue() => _writing = _reading = NewSegment(FirstLength);
@@ -37,7 +37,7 @@ internal sealed class InputQueue<T>
 
     public long Count => Math.Max(0, Volatile.Read(ref _written.Value) - Volatile.Read(ref _read.Value));
 
-    /// <summary>How many messages were read, for the reader.</summary>
+    /// <summary>How many messages were read; for the reader.</summary>
     public long ReadCount => _read.Value;
 
     /// <summary>Adds a message, unless there is no memory for it.</summary>
@@ -64,7 +64,7 @@ internal sealed class InputQueue<T>
         return true;
     }
 
-    /// <summary>The messages that lie one after the other at the reader's position, without taking them.</summary>
+    /// <summary>The contiguous messages at the reader's position, without taking them.</summary>
     public ReadOnlySpan<T> Peek()
     {
         long read = _read.Value;
@@ -85,7 +85,7 @@ internal sealed class InputQueue<T>
         return segment.Items.AsSpan(index, (int)Math.Min(written - read, segment.Items.Length - index));
     }
 
-    /// <summary>Takes the first message of what <see cref="Peek"/> gave.</summary>
+    /// <summary>Takes the first message that <see cref="Peek"/> returned.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Take(ref readonly T item)
     {
@@ -97,7 +97,7 @@ internal sealed class InputQueue<T>
         Volatile.Write(ref _read.Value, _read.Value + 1);
     }
 
-    /// <summary>Takes the first message, where several take turns as the reader.</summary>
+    /// <summary>Takes the first message, when several threads take turns as the reader.</summary>
     /// <param name="item">The message.</param>
     /// <param name="id">Its number.</param>
     public bool TryTake([MaybeNullWhen(false)] out T item, out long id)
@@ -105,7 +105,7 @@ internal sealed class InputQueue<T>
         id = _read.Value;
         if (id >= _read.Known)
         {
-            // Looked at only now, because the writer writes it for every message.
+            // Read only now, because the writer writes it for every message.
             _read.Known = Volatile.Read(ref _written.Value);
             if (id >= _read.Known)
             {
@@ -128,7 +128,7 @@ internal sealed class InputQueue<T>
         return true;
     }
 
-    /// <summary>What there is, for whoever is not the reader. Throws nothing also when somebody reads and writes meanwhile: for debuggers.</summary>
+    /// <summary>The messages, for threads that are not the reader. For debuggers: does not throw even while other threads read and write.</summary>
     public T[] ToArray()
     {
         List<T> all = [];
@@ -146,7 +146,7 @@ internal sealed class InputQueue<T>
         return [.. all];
     }
 
-    /// <summary>Throws away what there is. For the reader.</summary>
+    /// <summary>Discards all messages. For the reader.</summary>
     public void Discard()
     {
         while (true)
@@ -193,7 +193,7 @@ internal sealed class InputQueue<T>
         _reading = next;
         if (done.Items.Length >= MaxLength)
         {
-            // Taken messages were cleared. What is one spare too many is another block's.
+            // Taken messages were cleared. A second spare segment goes to the pool for other blocks.
             if (Interlocked.Exchange(ref _spare, done) is { } tooMany && tooMany.Items.Length >= MaxLength)
             {
                 ArrayPool<T>.Shared.Return(tooMany.Items);
@@ -207,7 +207,7 @@ internal sealed class InputQueue<T>
         return next;
     }
 
-    /// <summary>Longer than the last one while messages wait, and beyond some KB only if the reader is a whole one behind: else they take turns.</summary>
+    /// <summary>Longer than the last one while messages wait, but longer than a few KB only if the reader is a whole segment behind.</summary>
     private Segment NewSegment(long written)
     {
         int length = _writing.Items.Length;

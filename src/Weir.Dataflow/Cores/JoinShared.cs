@@ -2,7 +2,7 @@ using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
-/// <summary>What the targets of a join share. As something to do after the locks it fetches messages, when it is not greedy, and ends targets.</summary>
+/// <summary>What the targets of a join share. After the locks are left, it fetches messages if the join is not greedy, and ends targets.</summary>
 internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLock
 {
     public BiasedLock StateLock;
@@ -11,10 +11,10 @@ internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLo
     private int _fetchWanted;
     private bool _ending;
 
-    /// <summary>On how many targets there is a message. Guarded by the lock.</summary>
+    /// <summary>How many targets have a message. Guarded by the lock.</summary>
     private int _withItems;
 
-    /// <summary>A target declines, so that a tuple may take the last of its messages.</summary>
+    /// <summary>A target declines, so a tuple may take its last message.</summary>
     private volatile bool _declines;
 
     public BlockOptions Options { get; } = options;

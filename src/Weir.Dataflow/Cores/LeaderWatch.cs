@@ -4,34 +4,34 @@ using Weir.Core.Threads;
 namespace Weir.Dataflow.Cores;
 
 /// <summary>
-/// Looks every millisecond at the blocks in which one worker leads: whether that one is inside a call that lasts, or that waits for a later one. On the
-/// watch's thread of the process, not on the pool's, which may all be inside such calls; so nothing of the user's may run here (see
+/// Checks every millisecond the blocks in which one worker leads: whether that worker is inside a long call, or a call that waits for a later one. This runs on
+/// the process's watch thread and not on the pool, whose threads may all be inside such calls. So no user code may run here (see
 /// <see cref="ILeaderBlock"/>).
 /// </summary>
 /// <remarks>
-/// A worker stores how far it is with plain stores, and the looks at that need no fence: what a look does not see yet, the next one does, and one help too
-/// many does no harm. Two things would not be made good by a later look, and are fenced. A worker that takes the lead asks whether its block is watched,
-/// while the watch drops the block and then asks who leads: both fence themselves (<see cref="ParallelState.TryLead(int)"/>, and here), so one sees the
-/// other. A writer stores a message and asks whether a worker is wanted, while somebody takes the lead away and then asks whether there are messages: the
-/// writer does so for every message and pays nothing, so the other one has all processors fence.
+/// A worker records its progress with plain stores, and reading them needs no fence: what one look does not see yet, the next one does, and one worker too
+/// many does no harm. A later look could not repair two things, so they are fenced. First, a worker that takes the lead checks whether its block is watched,
+/// while the watch drops the block and then checks who leads. Both fence (<see cref="ParallelState.TryLead(int)"/>, and here), so one sees the other. Second,
+/// a writer stores a message and checks whether a worker is needed, while another thread takes the lead away and then checks whether there are messages. The
+/// writer does so for every message and must not pay for it, so the other thread makes all processors fence.
 /// </remarks>
 internal static class LeaderWatch
 {
-    /// <summary>Fewer messages than this between two looks: then the calls are not short, or there is so little to do that it does not matter.</summary>
+    /// <summary>If fewer messages than this are claimed between two looks, the calls are not short, or there is too little to do for it to matter.</summary>
     public const int FewMessages = 256;
 
-    /// <summary>About 3 us: a leader that claims nothing for so long, though there is something, is inside a call that lasts.</summary>
+    /// <summary>About 3 us. A leader that claims nothing for this long, although there are messages, is inside a long call.</summary>
     private const int Moment = 100;
 
     private static readonly TimeSpan Period = TimeSpan.FromMilliseconds(1);
     private static readonly Lock WatchLock = new();
     private static readonly List<ILeaderBlock> Watched = [];
 
-    /// <summary>Set while there is anything to look at.</summary>
+    /// <summary>Set while there are blocks to check.</summary>
     private static readonly WatchTimer Timer = new(static _ => Tick(), null);
 
-    /// <summary>From now on one worker leads.</summary>
-    /// <returns>Whether the block is watched; false when there is no thread to be had.</returns>
+    /// <summary>One worker leads from now on.</summary>
+    /// <returns>Whether the block is watched; false if no thread could be started.</returns>
     public static bool Begin(ILeaderBlock block)
     {
         ParallelState state = block.Parallel;
@@ -67,7 +67,7 @@ internal static class LeaderWatch
         }
     }
 
-    /// <summary>One look at all of them.</summary>
+    /// <summary>Checks all of them once.</summary>
     public static void Tick()
     {
         List<ILeaderBlock>? over = null;

@@ -4,8 +4,8 @@ using Weir.Dataflow.Sync;
 namespace Weir.Dataflow.Cores;
 
 /// <summary>
-/// Puts results that are ready in any order back into the order of their messages. As many results wait here as there are calls ahead of the
-/// slowest one, so the block's capacity bounds them.
+/// Puts results, which become ready in any order, back into the order of their messages. As many results wait here as there are calls ahead of the
+/// slowest one, so the block's capacity bounds their number.
 /// </summary>
 internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
 {
@@ -67,7 +67,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
 
             if (!isBounded)
             {
-                // Nothing of the user's is called, and leaving the lock for each result would cost more than the result does.
+                // No user code is called here, and leaving the lock for each result would cost more than the result.
                 EmitNeedsLock(ref after);
                 return;
             }
@@ -86,7 +86,7 @@ internal sealed class OrderedOutput<T>(SourceCore<T> source, bool isBounded)
         }
     }
 
-    /// <summary>Takes the next result, if it is there. Else the caller emits no longer.</summary>
+    /// <summary>Takes the next result, if it is there. Otherwise the caller stops emitting.</summary>
     private bool TryTakeReady(out Slot ready)
     {
         LockOwner? key = _stateLock.Enter();

@@ -35,17 +35,17 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost<T
         PendingDone();
     }
 
-    /// <summary>An asynchronous call has ended, in whatever way.</summary>
+    /// <summary>An asynchronous call has ended in any way.</summary>
     protected abstract void CallDone(Task task, TIn item, long id);
 
-    /// <summary>Has <see cref="CallDone"/> called when the task is done.</summary>
+    /// <summary>Calls <see cref="CallDone"/> when the task is done.</summary>
     protected void Await(Task task, TIn item, long id)
     {
         PendingBegins();
         _handles.Take(this).Await(task, item, id);
     }
 
-    /// <summary>The message has this one output. Throws nothing: what cannot be stored fails the block.</summary>
+    /// <summary>The message has this one output. Does not throw: if it cannot be stored, the block fails.</summary>
     protected void Emit(TIn item, long id, TOut output)
     {
         try
@@ -67,7 +67,7 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost<T
 
     protected void AddOutput(TOut output) => (Options.Parallelism == 1 ? Source.AddInTurn(output) : Source.Add(output))?.AfterLock();
 
-    /// <summary>The message has no output: its place is free, and those after it need not wait. Throws nothing.</summary>
+    /// <summary>The message has no output: its place is free, and later messages need not wait. Does not throw.</summary>
     protected void EmitNothing(TIn item, long id, bool here)
     {
         try

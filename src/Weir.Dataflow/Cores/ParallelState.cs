@@ -6,27 +6,27 @@ namespace Weir.Dataflow.Cores;
 
 /// <summary>What the workers of one block share.</summary>
 /// <remarks>
-/// While calls are short, one worker claims all messages: the leader. One more may stand by and look whether it gets on; the others leave. Whoever finds the
-/// leader inside a call that lasts takes the lead, so a long call holds nothing up but itself.
+/// While calls are short, one worker, the leader, claims all messages. One more may stand by and check whether the leader makes progress; the others leave. A
+/// worker that finds the leader inside a long call takes the lead, so a long call delays only itself.
 /// </remarks>
 internal sealed class ParallelState(int parallelism)
 {
-    /// <summary>The lead of a worker that has made room for others and is queued again: for the next one that begins.</summary>
+    /// <summary>The lead of a worker that was queued again to make room for others. The next worker that starts takes it.</summary>
     public const int Requeued = -1;
 
     private const int Led = 1 << 30;
     private const int BusyMask = Led - 1;
 
-    /// <summary>A call that is shorter, waits for other workers included, is done sooner by one worker than by several that meet at each message.</summary>
+    /// <summary>For calls shorter than this, including waits for other workers, one worker is faster than several that meet at each message.</summary>
     public static long ShortTicks = Stopwatch.Frequency * 500 / 1_000_000_000;
 
-    /// <summary>A call that is longer, with nobody to wait for, is worth a second worker.</summary>
+    /// <summary>Calls longer than this, without waits, are worth a second worker.</summary>
     public static long LongTicks = Stopwatch.Frequency * 200 / 1_000_000_000;
 
-    /// <summary>A leader that claims nothing for so long, though there is something, is inside a call that lasts.</summary>
+    /// <summary>A leader that claims nothing for this long, although there are messages, is inside a long call.</summary>
     public static readonly long StuckTicks = Stopwatch.Frequency * 2 / 1_000_000;
 
-    /// <summary>A window of calls that took longer had one among them that lasts.</summary>
+    /// <summary>A window of calls that took longer than this contained a long call.</summary>
     public static readonly long LastingTicks = Stopwatch.Frequency * 20 / 1_000_000;
 
     private static readonly long FewStandbyTicks = Stopwatch.Frequency * 20 / 1_000_000;
@@ -35,7 +35,7 @@ internal sealed class ParallelState(int parallelism)
     private readonly int _parallelism = Math.Min(parallelism, BusyMask / 2);
     private int _lastWorker;
 
-    /// <summary>Whoever takes a message out of the queue.</summary>
+    /// <summary>Held by the worker that takes a message out of the queue.</summary>
     public BiasedLock Claims;
 
     public Counts Now = new() { StandbyTicks = FewStandbyTicks };
@@ -43,13 +43,13 @@ internal sealed class ParallelState(int parallelism)
     /// <summary>How many windows of calls in a row were short, while there is no leader.</summary>
     public int Short;
 
-    /// <summary>The same for long ones, while there is one.</summary>
+    /// <summary>How many windows in a row were long, while there is a leader.</summary>
     public int Long;
 
-    /// <summary>Whether calls were short when they were last judged: then whoever begins to work leads.</summary>
+    /// <summary>Whether calls were short when they were last measured. If so, the next worker that starts leads.</summary>
     public volatile bool IsShort;
 
-    /// <summary>Whether as many calls as there may be were pending when one was last looked at.</summary>
+    /// <summary>Whether the most calls allowed were pending when this was last checked.</summary>
     public bool AwaitsCalls;
 
     /// <summary>How often a leader looks again before it rests.</summary>
@@ -58,35 +58,35 @@ internal sealed class ParallelState(int parallelism)
     /// <summary>The worker that stands by, or 0.</summary>
     public int Standby;
 
-    /// <summary>How often in a row the lead was taken from a worker soon after the time before.</summary>
+    /// <summary>How often in a row the lead was taken soon after it had been taken before.</summary>
     public int Taken;
 
-    /// <summary>Belongs to the watch.</summary>
+    /// <summary>Used by the watch only.</summary>
     public volatile bool IsWatched;
 
-    /// <summary>Workers that are queued or at work, and calls that are not done.</summary>
+    /// <summary>The number of workers that are queued or running, plus the calls that have not ended.</summary>
     public int Busy => Volatile.Read(ref Now.Word) & BusyMask;
 
     public bool IsLed => (Volatile.Read(ref Now.Word) & Led) != 0;
 
     public int Leader => Volatile.Read(ref Now.Leader);
 
-    /// <summary>A call has lasted: to stand by is worth it.</summary>
+    /// <summary>A call was long, so standing by pays.</summary>
     public void RecordLongCall() => Now.StandbyTicks = MostStandbyTicks;
 
-    /// <summary>Nobody's call has lasted while one stood by.</summary>
+    /// <summary>No call was long while a worker stood by.</summary>
     public void RecordNoLongCall() => Now.StandbyTicks = Math.Max(FewStandbyTicks, Now.StandbyTicks / 2);
 
-    /// <summary>Whether one more would be welcome: there is no leader, and room.</summary>
+    /// <summary>Whether another worker may start: there is no leader, and the degree allows one more.</summary>
     public bool WantsWorker => Volatile.Read(ref Now.Word) < _parallelism;
 
-    /// <summary>Whether there are more than there may be, because calls are pending.</summary>
+    /// <summary>Whether there are more workers than the degree allows, because calls are pending.</summary>
     public bool IsCrowded => Busy > _parallelism;
 
     public int NewWorker() => (Interlocked.Increment(ref _lastWorker) & BusyMask) + 1;
 
-    /// <summary>One more worker, if there may be one.</summary>
-    /// <param name="led">Whether also beside a leader.</param>
+    /// <summary>Adds a worker, if the degree allows one more.</summary>
+    /// <param name="led">Whether to add one even beside a leader.</param>
     public bool TryJoin(bool led = false)
     {
         while (true)
@@ -104,19 +104,19 @@ internal sealed class ParallelState(int parallelism)
         }
     }
 
-    /// <summary>One worker less, if there are too many: those that stay look at the queue before they rest.</summary>
+    /// <summary>Removes a worker, if there are too many. Those that stay look at the queue before they rest.</summary>
     public bool TryLeave() => TryLeave(0, _parallelism);
 
-    /// <summary>One less, if there is a leader: it looks at the queue before it rests.</summary>
+    /// <summary>Removes a worker, if there is a leader, which looks at the queue before it rests.</summary>
     public bool TryLeaveToLeader() => TryLeave(Led, 0);
 
-    /// <summary>A call is pending, and counts besides its worker.</summary>
+    /// <summary>A call is pending, and counts in addition to its worker.</summary>
     public void Pending() => Interlocked.Increment(ref Now.Word);
 
-    /// <summary>One less, whoever stays.</summary>
+    /// <summary>Removes a worker or a call in any case.</summary>
     public void Rest() => Interlocked.Decrement(ref Now.Word);
 
-    /// <summary>Takes the lead, if nobody has it. A full fence, before whatever the new leader asks next.</summary>
+    /// <summary>Takes the lead, if no worker has it. This is a full fence before whatever the new leader reads next.</summary>
     public bool TryLead(int worker)
     {
         if ((Interlocked.Or(ref Now.Word, Led) & Led) != 0)
@@ -128,10 +128,10 @@ internal sealed class ParallelState(int parallelism)
         return true;
     }
 
-    /// <summary>Takes the lead from another, whose call lasts.</summary>
+    /// <summary>Takes the lead from another worker, which is inside a long call.</summary>
     public bool TryLead(int worker, int from) => Interlocked.CompareExchange(ref Now.Leader, worker, from) == from;
 
-    /// <summary>From now on nobody leads, if this one still did.</summary>
+    /// <summary>Gives up the lead, if this worker still has it.</summary>
     public bool TryEndLead(int leader)
     {
         if (leader == 0 || Interlocked.CompareExchange(ref Now.Leader, 0, leader) != leader)
@@ -161,29 +161,29 @@ internal sealed class ParallelState(int parallelism)
         }
     }
 
-    /// <summary>Read by whoever stores a message: hence apart from what the workers write for each.</summary>
+    /// <summary>Read by every thread that stores a message, so it is kept apart from what the workers write for each message.</summary>
     [StructLayout(LayoutKind.Explicit, Size = 128)]
     internal struct Counts
     {
-        /// <summary>How many are busy, and a flag for whether one of them leads: while it is set there is a worker that will look at the queue again.</summary>
+        /// <summary>How many are busy, and a flag that one of them leads. While the flag is set, a worker will look at the queue again.</summary>
         [FieldOffset(64)]
         public int Word;
 
-        /// <summary>The worker that leads, or 0. Whoever sets it to 0 takes the flag away.</summary>
+        /// <summary>The worker that leads, or 0. Whoever sets it to 0 clears the flag.</summary>
         [FieldOffset(68)]
         public int Leader;
 
-        // What follows is written too rarely to disturb anybody.
+        // The fields below are written too rarely to disturb other threads.
 
-        /// <summary>For how long one stands by while the leader gets on. Long once a call has lasted, shorter each time that none did.</summary>
+        /// <summary>For how long a worker stands by while the leader makes progress. Long after a long call, and shorter each time without one.</summary>
         [FieldOffset(72)]
         public long StandbyTicks;
 
-        /// <summary>How many messages had been claimed when the lead was last taken from a worker whose call lasts.</summary>
+        /// <summary>How many messages had been claimed when the lead was last taken from a worker in a long call.</summary>
         [FieldOffset(80)]
         public long TakenAt;
 
-        /// <summary>How many messages had been claimed at the watch's last look, and a moment ago. Both belong to the watch.</summary>
+        /// <summary>How many messages had been claimed at the watch's last look, and a moment ago. Both are used by the watch only.</summary>
         [FieldOffset(88)]
         public long Seen;
 

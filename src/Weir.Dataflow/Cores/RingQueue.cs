@@ -7,7 +7,7 @@ using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
-/// <summary>A queue in a growing ring, without an array until the first item. Not thread-safe.</summary>
+/// <summary>A queue in a growing ring, which has no array until the first item. Not thread-safe.</summary>
 internal struct RingQueue<T>
 {
     private const int FirstLength = 4;
@@ -102,7 +102,7 @@ internal struct RingQueue<T>
         return all;
     }
 
-    /// <summary>What there is. Throws nothing also when somebody changes the queue meanwhile: for debuggers.</summary>
+    /// <summary>The items. For debuggers: does not throw even while another thread changes the queue.</summary>
     public readonly T[] ToArray()
     {
         T[]? items = _items;
@@ -116,7 +116,7 @@ internal struct RingQueue<T>
         return all;
     }
 
-    // The pool's arrays have lengths that are powers of two, as the ring's must be; else it is not one of its buckets.
+    // The pool's arrays have lengths that are powers of two, as the ring needs; otherwise the array is not from one of its buckets.
     private static T[] New(int length)
     {
         if (length < FirstOfPool)

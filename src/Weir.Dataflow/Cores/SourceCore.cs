@@ -33,13 +33,13 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IThreadPoolWorkIt
     private ExecutionContext? _context;
     private List<Exception>? _exceptions;
 
-    /// <summary>The number of the message at the head; grows by one with each that leaves.</summary>
+    /// <summary>The number of the message at the head. It grows by one with each message that leaves.</summary>
     private long _headId = 1;
 
     /// <summary>All links have refused the head: it is offered again when something changes.</summary>
     private bool _refused;
 
-    /// <summary>The head is being offered by the holder of the monitor. Nobody else may take it.</summary>
+    /// <summary>The holder of the monitor is offering the head. No other thread may take it.</summary>
     private bool _offering;
 
     /// <summary>Targets were linked while the head was being offered.</summary>
@@ -50,7 +50,7 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IThreadPoolWorkIt
     private bool _completing;
     private bool _finishing;
 
-    /// <summary>What this source is called where it is at work only once at a time.</summary>
+    /// <summary>The identity of this source in places where it works only once at a time.</summary>
     private readonly int _id = BiasedLock.NewId();
 
     public SourceCore(ISourceBlock<T> owner, IOutputHost<T> host, BlockOptions options)
@@ -85,19 +85,19 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IThreadPoolWorkIt
     private bool IsHeadFree => _queue.Count > 0 && _reservedFor is null && !_offering && !_finishing;
 
     /// <summary>Adds an output. Callers keep their own order.</summary>
-    /// <returns>What has to be done after all locks are left.</returns>
+    /// <returns>The work to do after all locks are left.</returns>
     /// <remarks>The caller may hold the block's lock, so the block cannot be told from here that an output left.</remarks>
     public IAfterLock? Add(T item) => Add(item, ThreadId.Current);
 
-    /// <summary>Adds an output, for a block that never does so twice at the same time, on whichever threads.</summary>
+    /// <summary>Adds an output, for a block that never adds two at the same time, whatever the thread.</summary>
     public IAfterLock? AddInTurn(T item) => Add(item, _id);
 
     /// <summary>Adds outputs one right after the other.</summary>
     /// <param name="items">The outputs.</param>
-    /// <param name="after">What has to be done after all locks are left.</param>
+    /// <param name="after">The work to do after all locks are left.</param>
     public void Add(ReadOnlySpan<T> items, ref AfterLocks after) => Add(items, ThreadId.Current, ref after);
 
-    /// <summary>As the other one, for a block that never adds outputs twice at the same time, on whichever threads.</summary>
+    /// <summary>Like the other overload, for a block that never adds outputs twice at the same time, whatever the thread.</summary>
     public void AddInTurn(ReadOnlySpan<T> items, ref AfterLocks after) => Add(items, _id, ref after);
 
     private IAfterLock? Add(T item, int id)
@@ -176,7 +176,7 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IThreadPoolWorkIt
         }
     }
 
-    /// <summary>No more outputs come: completes when the last one has left, or at once after a fault or cancellation.</summary>
+    /// <summary>Ends the outputs: the block completes when the last one has left, or at once after a fault or cancellation.</summary>
     public void Complete(IEnumerable<Exception>? exceptions = null)
     {
         LockOwner? key = _stateLock.Enter();
@@ -194,11 +194,11 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IThreadPoolWorkIt
             _stateLock.Exit(key);
         }
 
-        // Whether that is the end is found out a moment later, as with Microsoft's blocks: until then a new link is offered the head.
+        // As with Microsoft's blocks, the end is detected a moment later; until then, a new link is offered the head.
         ThreadPool.UnsafeQueueUserWorkItem(static source => source.FinishIfDone(), this, preferLocal: false);
     }
 
-    /// <summary>Looks again whether the block is complete, after its token was cancelled.</summary>
+    /// <summary>Checks again whether the block is complete, after its token was cancelled.</summary>
     public void Reconsider()
     {
         LockOwner? key = _stateLock.Enter();
@@ -242,7 +242,7 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IThreadPoolWorkIt
         {
             while (_links.First is ReceiveWaiter<T> waiter)
             {
-                // Whoever is told that there is a message is told only once it cannot fail to be there.
+                // A receiver is told of a message only when the message is certain to be there.
                 if (!waiter.TakesMessage && !_queue.TryReserve())
                 {
                     return NoMemory.Instance;
@@ -268,7 +268,7 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IThreadPoolWorkIt
         return after is not null ? after : QueueOfferNeedsLock() ? this : null;
     }
 
-    /// <summary>Whether a work item that offers has to be queued, which this claims.</summary>
+    /// <summary>Claims the right to queue a work item that offers, if one is needed.</summary>
     private bool QueueOfferNeedsLock()
     {
         if (_offerQueued || _refused || _links.First is null || !MayOffer)
@@ -279,7 +279,7 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IThreadPoolWorkIt
         return _offerQueued = true;
     }
 
-    /// <summary>The head left the queue, whoever has it.</summary>
+    /// <summary>The head left the queue, whoever got it.</summary>
     private T TakeHeadNeedsLock()
     {
         T item = _queue.Dequeue();
@@ -321,7 +321,7 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IThreadPoolWorkIt
     {
         if (finish)
         {
-            // On its own work item: it completes targets, which complete theirs, and the caller may hold locks of the user's.
+            // In its own work item: it completes targets, which complete theirs, and the caller may hold locks of user code.
             ThreadPool.UnsafeQueueUserWorkItem(static source => source.Finish(), this, preferLocal: false);
         }
     }

@@ -102,7 +102,7 @@ internal sealed partial class SourceCore<T>
             long id;
             if (filter is not null)
             {
-                // The filter is the user's: it runs outside the locks, on what may no longer be the head when it returns.
+                // The filter is user code: it runs outside the locks, on a message that may no longer be the head when it returns.
                 LockOwner? peek = _stateLock.Enter();
                 bool any = _queue.Count > 0 && _reservedFor is null;
                 item = any ? _queue.Peek() : default;
@@ -119,7 +119,7 @@ internal sealed partial class SourceCore<T>
                 id = -1;
             }
 
-            // Inside the monitor nobody is in the middle of offering the head, unless it is this very thread.
+            // Inside the monitor, no other thread is offering the head; only this thread may be.
             lock (this)
             {
                 LockOwner? key = _stateLock.Enter();

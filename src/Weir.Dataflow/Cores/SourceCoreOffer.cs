@@ -48,7 +48,7 @@ internal sealed partial class SourceCore<T>
         OfferEnded(null);
     }
 
-    /// <summary>The work item is over: another one takes its place if there is more to offer.</summary>
+    /// <summary>The work item ends: another one takes its place if there is more to offer.</summary>
     private void OfferEnded(Exception? failure)
     {
         if (failure is not null)
@@ -78,12 +78,12 @@ internal sealed partial class SourceCore<T>
     }
 
     /// <summary>Offers the head to all links in turn, or to one. The caller holds the monitor.</summary>
-    /// <returns>Whether the head left, so that there may be another to offer.</returns>
+    /// <returns>Whether the head left, so there may be another one to offer.</returns>
     private bool OfferHead(TargetLink<T>? only, bool linking)
     {
         LockOwner? key = _stateLock.Enter();
         AssertInvariants();
-        // A new link is offered the head even by a block that is about to end, as long as it has not.
+        // Even a block that is about to end offers the head to a new link, as long as it has not ended.
         if (!(linking ? IsHeadFree : MayOffer) || (only is null && _refused))
         {
             _stateLock.Exit(key);
@@ -104,7 +104,7 @@ internal sealed partial class SourceCore<T>
             {
                 if (node is null)
                 {
-                    // Those that were linked while others were asked may stand before them.
+                    // Targets that were linked while others were asked may stand before them.
                     onward = false;
                     node = FindNewLinkNeedsLock();
                     if (node is null)
@@ -217,7 +217,7 @@ internal sealed partial class SourceCore<T>
         return Unlinker.Nothing;
     }
 
-    /// <summary>A link that was made while the head was being offered, and has not been asked.</summary>
+    /// <summary>A link that was added while the head was being offered, and has not been asked.</summary>
     private TargetLink<T>? FindNewLinkNeedsLock()
     {
         for (LinkNode<T>? node = _newcomers ? _links.First : null; node is not null; node = node.Next)
@@ -232,7 +232,7 @@ internal sealed partial class SourceCore<T>
         return null;
     }
 
-    /// <summary>Puts a target into the list, unless the block has ended.</summary>
+    /// <summary>Adds a target to the list, unless the block has ended.</summary>
     /// <param name="target">The target.</param>
     /// <param name="linkOptions">How it is linked.</param>
     /// <param name="only">The link, if all others have refused the head already.</param>
@@ -268,7 +268,7 @@ internal sealed partial class SourceCore<T>
         }
         catch (Exception)
         {
-            // It is the caller who learns of it. The target stays linked, and is asked again when something changes.
+            // The caller gets the exception. The target stays linked, and is asked again when something changes.
             LockOwner? key = _stateLock.Enter();
             _refused |= _links.First == link && link.Next is null;
             _stateLock.Exit(key);

@@ -9,30 +9,30 @@ using Weir.Dataflow.Waiters;
 namespace Weir.Dataflow.Cores;
 
 /// <summary>
-/// The input side of a block: what it accepts, postpones and declines, and when nothing more comes. What it does with a message is its heirs' part.
+/// The input side of a block: what it accepts, postpones and declines, and when its input ends. Derived classes decide what to do with a message.
 /// </summary>
 internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>, IViewable
 {
     protected BiasedLock StateLock;
     private readonly int _capacity;
 
-    /// <summary>Whether the block takes only so many messages in its life: then each is claimed before it is taken, or consumed.</summary>
+    /// <summary>Whether the block takes a limited number of messages in its life. If so, each is claimed before it is taken or consumed.</summary>
     private readonly bool _isLimited;
     private PostponedList<T>? _postponed;
     private List<Exception>? _exceptions;
 
-    /// <summary>What of the capacity is in use. Not kept by unbounded blocks.</summary>
+    /// <summary>How much of the capacity is in use. Unbounded blocks do not count it.</summary>
     private int _used;
 
     /// <summary>How many messages are being consumed from sources at this moment.</summary>
     private int _transfers;
 
-    /// <summary>Somebody is taking postponed messages, so nobody else may and nothing may overtake them.</summary>
+    /// <summary>A thread is taking postponed messages, so no other thread may, and no message may overtake them.</summary>
     private bool _pulling;
     private bool _declining;
     private bool _finishing;
 
-    /// <summary>Only where there is a token to listen to.</summary>
+    /// <summary>Set only if the block has a token.</summary>
     private StrongBox<CancellationTokenRegistration>? _registration;
 
     protected TargetCore(BlockOptions options, bool workerFrees = false)
@@ -69,10 +69,10 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
     /// <summary>Whether pending sends are taken by a pull only, which tells when nothing more can be taken.</summary>
     protected virtual bool TakesByPullNeedsLock => false;
 
-    /// <summary>Whether messages are taken when they are offered. Else they are postponed, and the heir fetches them.</summary>
+    /// <summary>Whether messages are taken when they are offered. Otherwise they are postponed, and the derived class fetches them.</summary>
     protected virtual bool TakesOffersNeedsLock => true;
 
-    /// <summary>Starts to listen to the token. The last thing that a block's constructor does.</summary>
+    /// <summary>Starts to listen to the token. A block's constructor does this last.</summary>
     public void ListenToToken()
     {
         if (Options.Token.CanBeCanceled)
@@ -130,7 +130,7 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
         {
             if (consumeToAccept)
             {
-                // The source's locks come before this lock, so it is left for the call; the place is taken and completion waits meanwhile.
+                // The source's locks come before this lock, so leave it for the call. Meanwhile, the place is taken and completion waits.
                 AddUsedNeedsLock(1);
                 _transfers++;
                 StateLock.Exit(key);
@@ -171,8 +171,8 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
 
     /// <summary>No more messages are accepted.</summary>
     /// <param name="exception">Why the block fails, or null.</param>
-    /// <param name="drop">Whether what was accepted and is not yet being processed is thrown away.</param>
-    /// <param name="always">Whether the exception counts even though the block was completing already: it came from inside.</param>
+    /// <param name="drop">Whether to discard messages that were accepted and are not yet being processed.</param>
+    /// <param name="always">Whether the exception counts even if the block was already completing, because it came from inside.</param>
     public void Complete(Exception? exception, bool drop, bool always = false)
     {
         bool finish;
@@ -222,7 +222,7 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
 
     public void StopListeningToToken() => StopListening();
 
-    /// <summary>Looks again whether the input side is over.</summary>
+    /// <summary>Checks again whether the input side has ended.</summary>
     public void Recheck()
     {
         LockOwner? key = StateLock.Enter();
@@ -230,16 +230,16 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
     }
 
     /// <summary>Stores a message. Throws nothing.</summary>
-    /// <returns>What has to be done once no lock is held; <see cref="NoMemory"/> if it could not be stored.</returns>
+    /// <returns>The work to do when no lock is held; <see cref="NoMemory"/> if it could not be stored.</returns>
     protected abstract IAfterLock? StoreNeedsLock(T item);
 
-    /// <summary>Throws away what is stored.</summary>
+    /// <summary>Discards what is stored.</summary>
     protected abstract void DropNeedsLock();
 
     /// <summary>Whether nothing is stored or being processed.</summary>
     protected abstract bool IsDrainedNeedsLock();
 
-    /// <summary>The input side is over: all is processed, and what was postponed has been declined.</summary>
+    /// <summary>The input side has ended: everything is processed, and postponed messages have been declined.</summary>
     protected abstract void Finished(List<Exception>? exceptions);
 
     /// <summary>The block's token was cancelled.</summary>
@@ -256,7 +256,7 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
     /// <summary>A message was postponed.</summary>
     protected virtual IAfterLock? OnPostponedNeedsLock() => null;
 
-    /// <summary>Room came free, and no postponed message is waiting for it.</summary>
+    /// <summary>Room became free, and no postponed message is waiting for it.</summary>
     protected virtual IAfterLock? OnRoomNeedsLock() => null;
 
     protected void AddUsedNeedsLock(int count)
@@ -286,7 +286,7 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
 
         if (EndReachesOthers || _postponed is { Count: > 0 })
         {
-            // On its own work item: other blocks are told, and the caller may hold locks of the user's.
+            // In its own work item, because other blocks are told, and the caller may hold locks of user code.
             ThreadPool.UnsafeQueueUserWorkItem(static target => target.Finish(), this, preferLocal: false);
         }
         else
@@ -296,7 +296,7 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
     }
 
     /// <summary>Stores and counts a message.</summary>
-    /// <returns>What has to be done once no lock is held; <see cref="NoMemory"/> if it was not stored.</returns>
+    /// <returns>The work to do when no lock is held; <see cref="NoMemory"/> if it was not stored.</returns>
     protected IAfterLock? TakeNeedsLock(T item)
     {
         IAfterLock? after = StoreNeedsLock(item);
@@ -315,7 +315,7 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
         return after;
     }
 
-    /// <summary>Leaves the lock and does what had to wait for that.</summary>
+    /// <summary>Leaves the lock, and then does the work that had to wait for this.</summary>
     protected void Leave(LockOwner? key, IAfterLock? after)
     {
         bool finish = _declining && TryFinishNeedsLock();
@@ -324,14 +324,14 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
         FinishIf(finish);
     }
 
-    /// <summary>One more of the messages that the block takes in its life.</summary>
-    /// <returns>Whether there is one to be had.</returns>
+    /// <summary>Claims one of the messages that the block takes in its life.</summary>
+    /// <returns>Whether there was one left.</returns>
     protected virtual bool ClaimNeedsLock() => true;
 
     /// <summary>A claimed message could not be consumed.</summary>
     protected virtual IAfterLock? ReleaseClaimNeedsLock() => null;
 
-    /// <summary>Whether a message may be taken now. If so it is claimed, and has to be taken.</summary>
+    /// <summary>Whether a message may be taken now. If so, it is claimed and must be taken.</summary>
     private bool HasRoomNeedsLock() =>
         TakesOffersNeedsLock
         && (_capacity == BlockOptions.Unbounded || (HasCapacityNeedsLock() && !_pulling && _transfers == 0 && (_postponed is null || _postponed.Count == 0)))

@@ -3,8 +3,8 @@ using Weir.Dataflow.Sync;
 namespace Weir.Dataflow.Cores;
 
 /// <content>
-/// Room that a worker gives back without the lock: it counts, then asks whether anybody waits. Who waits says so first, has all processors fence, and then
-/// looks at the count. One of them sees the other.
+/// Room that a worker frees without the lock: it counts, and then checks whether a sender waits. A sender that waits first announces this, makes all processors
+/// fence, and then looks at the count. One of the two sees the other.
 /// </content>
 internal abstract partial class TargetCore<T>
 {
@@ -12,7 +12,7 @@ internal abstract partial class TargetCore<T>
 
     protected bool WorkerFrees => _freedByWorker is not null;
 
-    /// <summary>One message more is done. For the one worker of a block that was made for it.</summary>
+    /// <summary>One more message is done. Called by the only worker of a block that counts in this way.</summary>
     protected void FreeByWorker()
     {
         FreedCount count = _freedByWorker!;
@@ -39,8 +39,8 @@ internal abstract partial class TargetCore<T>
         }
     }
 
-    /// <summary>Somebody has been put into the list of those who wait.</summary>
-    /// <returns>Whether there is room after all: then the pull is the caller's.</returns>
+    /// <summary>A sender was added to the list of waiters.</summary>
+    /// <returns>Whether there is room after all. If so, the caller owns the pull.</returns>
     private bool BeginWaitNeedsLock()
     {
         if (_freedByWorker is not { } count)

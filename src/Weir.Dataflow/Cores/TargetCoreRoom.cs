@@ -4,7 +4,7 @@ using Weir.Dataflow.Waiters;
 
 namespace Weir.Dataflow.Cores;
 
-/// <content>Waiting for room, and what happens when there is room again.</content>
+/// <content>Waiting for room, and using room that becomes free.</content>
 internal abstract partial class TargetCore<T>
 {
     private SendValueWaiter<T>? _spareSender;
@@ -55,9 +55,9 @@ internal abstract partial class TargetCore<T>
         return task;
     }
 
-    /// <summary>The part of a send that need not wait.</summary>
+    /// <summary>The part of a send that does not wait.</summary>
     /// <returns>
-    /// Whether the message was taken; null when it has to wait for room. Then the lock is still held, unless the token has to be listened to before.
+    /// Whether the message was taken; null if it must wait for room. In that case the lock is still held, unless the token must be registered first.
     /// </returns>
     private bool? TrySend(T item, CancellationToken cancellationToken, out LockOwner? key)
     {
@@ -84,7 +84,7 @@ internal abstract partial class TargetCore<T>
         return null;
     }
 
-    /// <summary>Goes on where <see cref="TrySend"/> found no room.</summary>
+    /// <summary>Continues where <see cref="TrySend"/> found no room.</summary>
     private void Wait(LockOwner? key, SendWaiter<T> waiter, CancellationToken cancellationToken)
     {
         if (!HoldsLock(cancellationToken))
@@ -138,9 +138,9 @@ internal abstract partial class TargetCore<T>
 
     public void Keep(SendValueWaiter<T> waiter) => Volatile.Write(ref _spareSender, waiter);
 
-    /// <summary>Room came free. Called under no lock.</summary>
+    /// <summary>Room became free. Called under no lock.</summary>
     /// <param name="count">How much.</param>
-    /// <param name="here">Whether this thread may call sources: it is a worker of the block and holds nothing.</param>
+    /// <param name="here">Whether this thread may call sources, because it is a worker of the block and holds no lock.</param>
     public void Free(int count, bool here)
     {
         if (!IsBounded)
@@ -167,7 +167,7 @@ internal abstract partial class TargetCore<T>
             after = TakeNeedsLock(first.Value!);
             if (ReferenceEquals(after, NoMemory.Instance))
             {
-                // Whoever made the room has his message, and is not the one to be told.
+                // The thread that made the room has its message and need not be told.
                 _pulling = true;
                 StateLock.Exit(key);
                 EndPull(NoMemory.Exception());
@@ -178,7 +178,7 @@ internal abstract partial class TargetCore<T>
             _postponed.Remove(first);
         }
 
-        // What the store leaves to be done may make room in turn. Then this call goes on with it, rather than one inside another.
+        // The work that the store leaves may make room in turn. Then this call continues with it, so that calls do not nest.
         bool pull = taken is not null && after is not null && !ReferenceEquals(after, this) ? _pulling = true : StartPullNeedsLock();
         if (!_pulling && taken is null)
         {
@@ -194,7 +194,7 @@ internal abstract partial class TargetCore<T>
         }
     }
 
-    /// <summary>Takes what was postponed, if that may be done now.</summary>
+    /// <summary>Takes postponed messages, if that is allowed now.</summary>
     protected void Retry()
     {
         LockOwner? key = StateLock.Enter();
@@ -216,7 +216,7 @@ internal abstract partial class TargetCore<T>
         return _pulling = true;
     }
 
-    /// <summary>Has a work item of the block's own call the sources. The pull is this caller's already.</summary>
+    /// <summary>Lets a work item of the block call the sources. The caller already owns the pull.</summary>
     protected void QueuePull()
     {
         try
@@ -236,7 +236,7 @@ internal abstract partial class TargetCore<T>
         }
     }
 
-    /// <summary>Takes postponed messages while there is room: pending sends anywhere, sources only where they may be called.</summary>
+    /// <summary>Takes postponed messages while there is room: pending sends on any thread, sources only on threads that may call them.</summary>
     protected void Pull(bool here)
     {
         while (true)

@@ -86,7 +86,7 @@ internal sealed class TransformCore<TIn, TOut> : OutputExecCore<TIn, TOut>
 
         public void Failed()
         {
-            // No output: nobody waits for it.
+            // There is no output, so nothing waits for it.
         }
     }
 }

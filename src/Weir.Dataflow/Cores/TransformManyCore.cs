@@ -67,7 +67,7 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
     {
         if (_streamTransform is not null)
         {
-            // Its outputs went out as they came. What is left is to say how it ended.
+            // Its outputs were sent as they came. Only its end has to be reported.
             TaskFailed(item, task);
         }
         else if (task.IsCompletedSuccessfully)
@@ -81,7 +81,7 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         }
     }
 
-    /// <summary>Sends out what the delegate returned: one by one when the order allows it, and one right after the other when all of it is there.</summary>
+    /// <summary>Sends what the delegate returned: one by one if the order allows it; otherwise all together when everything is there.</summary>
     private void EmitAll(TIn item, long id, Task<IEnumerable<TOut>>? task, bool here)
     {
         int count = 0;
@@ -91,7 +91,7 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
             IEnumerable<TOut>? outputs = task is null ? _transform!(item) : task.Result;
             if (outputs is not null && Ordered is not null)
             {
-                // What came before an exception is kept.
+                // Outputs before an exception are kept.
                 held = [];
                 held.AddRange(outputs);
             }
@@ -153,7 +153,7 @@ internal sealed class TransformManyCore<TIn, TOut> : OutputExecCore<TIn, TOut>
         }
     }
 
-    // Each output counts for the capacity; the first of a message takes the place that the message had.
+    // Each output counts towards the capacity. The first output of a message takes the place of the message.
     private void EmitOne(TOut output, ref int count)
     {
         if (++count > 1)

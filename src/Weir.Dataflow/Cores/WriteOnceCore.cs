@@ -4,7 +4,7 @@ using Weir.Dataflow.Waiters;
 
 namespace Weir.Dataflow.Cores;
 
-/// <summary>What a WriteOnceBlock does. It has one message, so a monitor (this object) for everything is enough.</summary>
+/// <summary>The core of a WriteOnceBlock. It has one message, so one monitor (this object) is enough for everything.</summary>
 internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>
 {
     private static readonly DataflowMessageHeader Header = new(1);
@@ -133,7 +133,7 @@ internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>
             throw Protocol.NotReserved();
         }
 
-        // There is always one for everybody: who gave it back is asked again.
+        // The message is available to every target, so the one that gave it back is asked again.
         Offer(target);
     }
 
