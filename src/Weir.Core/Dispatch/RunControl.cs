@@ -85,14 +85,14 @@ public sealed class RunControl
     /// <see cref="ItemStatus.NotRun"/> for items that did not begin, as far as their number is known. It also ends a paused run.
     /// </para>
     /// <para>
-    /// A source that waits for its next item has its enumerator's token cancelled, and what it throws then is dropped. A source that ignores its
-    /// token, or whose
+    /// A source that waits for its next item has its enumerator's token cancelled, and what it throws then is dropped. A source that ignores its token, or whose
     /// <c>MoveNext</c> blocks, keeps the run until that step ends.
     /// </para>
     /// </remarks>
     public void Stop() => Give(static (order, _) => order with { IsStopped = true, IsPaused = false }, null);
 
-    /// <summary>The state at one moment, over all runs that had or have this control.</summary>
+    /// <summary>Takes the state at one moment, over all runs that had or have this control.</summary>
+    /// <returns>A copy, which does not change afterwards.</returns>
     public RunControlSnapshot Snapshot()
     {
         using (_lock.Hold())

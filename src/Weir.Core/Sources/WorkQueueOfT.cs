@@ -116,6 +116,7 @@ public sealed partial class WorkQueue<T> : IAsyncEnumerable<T>
     }
 
     /// <summary>Adds an item.</summary>
+    /// <param name="item">The item.</param>
     /// <returns>Whether it was added: false if an item of its key was added before.</returns>
     /// <exception cref="InvalidOperationException">The queue is full, or has ended, or its key is <see langword="null"/>.</exception>
     public bool Add(T item) => Put(item) switch
@@ -129,6 +130,7 @@ public sealed partial class WorkQueue<T> : IAsyncEnumerable<T>
     };
 
     /// <summary>Adds items, one after the other.</summary>
+    /// <param name="items">The items.</param>
     /// <returns>How many were added, without those of a key that was added before.</returns>
     /// <exception cref="ArgumentNullException"><paramref name="items"/> is <see langword="null"/>.</exception>
     /// <exception cref="InvalidOperationException">The same as for <see cref="Add"/>. The items before that one have been added.</exception>
@@ -145,6 +147,7 @@ public sealed partial class WorkQueue<T> : IAsyncEnumerable<T>
     }
 
     /// <summary>Adds an item if it can be added.</summary>
+    /// <param name="item">The item.</param>
     /// <returns>False if the queue is full or has ended, or an item of its key was added before.</returns>
     public bool TryAdd(T item) => Put(item) == Answer.Added;
 
@@ -166,6 +169,8 @@ public sealed partial class WorkQueue<T> : IAsyncEnumerable<T>
     }
 
     /// <summary>Reads the queue by hand. Each item counts as running until the next step, or the end of the enumeration.</summary>
+    /// <param name="cancellationToken">Ends a step that waits for an item. What is queued stays for another reader.</param>
+    /// <returns>An enumerator, which ends when nothing is queued and nothing runs.</returns>
     /// <exception cref="InvalidOperationException">The queue is already being read. Thrown at the first step.</exception>
     public IAsyncEnumerator<T> GetAsyncEnumerator(CancellationToken cancellationToken = default) => ReadAsync(cancellationToken);
 
