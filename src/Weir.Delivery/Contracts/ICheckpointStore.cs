@@ -8,6 +8,7 @@ public interface ICheckpointStore
     /// <param name="name">The name of the stream.</param>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <returns>The position; <see langword="null"/> if none has been saved.</returns>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     ValueTask<string?> LoadAsync(string name, CancellationToken cancellationToken = default);
 
     /// <summary>Saves the position of a stream, in place of the previous one.</summary>
@@ -15,5 +16,6 @@ public interface ICheckpointStore
     /// <param name="position">Everything up to it has been processed.</param>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <returns>A task that completes when a crash can no longer undo it.</returns>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     ValueTask SaveAsync(string name, string position, CancellationToken cancellationToken = default);
 }

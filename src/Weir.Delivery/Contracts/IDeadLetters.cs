@@ -8,6 +8,7 @@ public interface IDeadLetters
     /// <param name="letters">The letters.</param>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <returns>A task that completes when they are stored durably.</returns>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     ValueTask AddAsync(IReadOnlyList<DeadLetter> letters, CancellationToken cancellationToken = default);
 
     /// <summary>Lists letters, the oldest first.</summary>
@@ -20,17 +21,20 @@ public interface IDeadLetters
     /// <param name="id">The identity of the item.</param>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <returns>The letter; <see langword="null"/> if there is none.</returns>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     ValueTask<DeadLetter?> FindAsync(string id, CancellationToken cancellationToken = default);
 
     /// <summary>Publishes items again, as attempt 1, and then removes their letters. After a crash in between, both exist.</summary>
     /// <param name="ids">The identities of the items.</param>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <returns>The number of letters that were found and published.</returns>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     ValueTask<int> ReplayAsync(IReadOnlyList<string> ids, CancellationToken cancellationToken = default);
 
     /// <summary>Removes letters for good.</summary>
     /// <param name="ids">The identities of the items.</param>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <returns>The number of letters that were found.</returns>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     ValueTask<int> RemoveAsync(IReadOnlyList<string> ids, CancellationToken cancellationToken = default);
 }

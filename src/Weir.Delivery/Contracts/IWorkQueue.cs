@@ -15,17 +15,20 @@ public interface IWorkQueue<T> : IAsyncDisposable
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <returns>A task that completes when the queue can be used.</returns>
     /// <exception cref="WorkSetupException">An existing object has the same name but does not match.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     Task SetupAsync(CancellationToken cancellationToken = default);
 
     /// <summary>Opens a publishing end.</summary>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <returns>A sink, which the caller disposes.</returns>
     /// <exception cref="WorkSetupException">The queue is not set up.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     ValueTask<IWorkSink<T>> OpenSinkAsync(CancellationToken cancellationToken = default);
 
     /// <summary>Opens a consuming end.</summary>
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <returns>A source, which the caller disposes. Batches that it has read but not acknowledged then go to other consumers.</returns>
     /// <exception cref="WorkSetupException">The queue is not set up.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     ValueTask<IWorkSource<T>> OpenSourceAsync(CancellationToken cancellationToken = default);
 }

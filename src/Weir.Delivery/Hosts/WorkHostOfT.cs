@@ -15,6 +15,7 @@ namespace Weir.Delivery;
 /// <para>
 /// While the server is unavailable, the host repeats its calls until they succeed or the host stops. Only a <see cref="WorkSetupException"/> ends the host.
 /// </para>
+/// <para>Thread-safe: any thread can abort the host and read its statistics while it runs.</para>
 /// </remarks>
 public sealed class WorkHost<T>
 {

@@ -7,9 +7,11 @@ namespace Weir.Delivery;
 public sealed record WorkHostOptions<T>
 {
     /// <summary>The store for items that cannot be processed, such as <see cref="IWorkQueue{T}.DeadLetters"/>.</summary>
+    /// <value>Required.</value>
     public required IDeadLetters DeadLetters { get; init; }
 
     /// <summary>Writes an item's value into its dead letter.</summary>
+    /// <value>Required.</value>
     public required IWorkSerializer<T> Serializer { get; init; }
 
     /// <summary>

@@ -11,6 +11,8 @@ public static partial class ParallelOperators
 {
     /// <inheritdoc cref="ForEachBatchParallelAsync{TSource}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask},
     ///     ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Synchronous + (2 * Priority.Rank))]
     public static Task ForEachBatchParallelAsync<TSource, TResult>(
         this IEnumerable<TSource> source,
@@ -24,6 +26,8 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachBatchParallelAsync{TSource}(IAsyncEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask},
     ///     ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Asynchronous + (2 * Priority.Rank))]
     public static Task ForEachBatchParallelAsync<TSource, TResult>(
         this IAsyncEnumerable<TSource> source,
@@ -37,6 +41,8 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachBatchParallelAsync{TSource}(ChannelReader{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask},
     ///     ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Synchronous + (2 * Priority.Rank))]
     public static Task ForEachBatchParallelAsync<TSource, TResult>(
         this ChannelReader<TSource> source,
@@ -50,6 +56,9 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachBatchParallelAsync{TSource, TKey}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask},
     ///     Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Synchronous + (2 * Priority.Rank))]
     public static Task ForEachBatchParallelAsync<TSource, TKey, TResult>(
         this IEnumerable<TSource> source,
@@ -65,6 +74,9 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachBatchParallelAsync{TSource, TKey}(IAsyncEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask},
     ///     Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Asynchronous + (2 * Priority.Rank))]
     public static Task ForEachBatchParallelAsync<TSource, TKey, TResult>(
         this IAsyncEnumerable<TSource> source,
@@ -80,6 +92,9 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachBatchParallelAsync{TSource, TKey}(ChannelReader{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask},
     ///     Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Synchronous + (2 * Priority.Rank))]
     public static Task ForEachBatchParallelAsync<TSource, TKey, TResult>(
         this ChannelReader<TSource> source,
@@ -95,6 +110,8 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachBatchParallelAsync{TSource}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask},
     ///     ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Synchronous + (5 * Priority.Rank))]
     public static Task ForEachBatchParallelAsync<TSource, TResult>(
         this IEnumerable<TSource> source,
@@ -108,6 +125,8 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachBatchParallelAsync{TSource}(IAsyncEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask},
     ///     ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Asynchronous + (5 * Priority.Rank))]
     public static Task ForEachBatchParallelAsync<TSource, TResult>(
         this IAsyncEnumerable<TSource> source,
@@ -121,6 +140,8 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachBatchParallelAsync{TSource}(ChannelReader{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask},
     ///     ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Synchronous + (5 * Priority.Rank))]
     public static Task ForEachBatchParallelAsync<TSource, TResult>(
         this ChannelReader<TSource> source,
@@ -134,6 +155,9 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachBatchParallelAsync{TSource, TKey}(IEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask},
     ///     Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Synchronous + (5 * Priority.Rank))]
     public static Task ForEachBatchParallelAsync<TSource, TKey, TResult>(
         this IEnumerable<TSource> source,
@@ -149,6 +173,9 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachBatchParallelAsync{TSource, TKey}(IAsyncEnumerable{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask},
     ///     Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Asynchronous + (5 * Priority.Rank))]
     public static Task ForEachBatchParallelAsync<TSource, TKey, TResult>(
         this IAsyncEnumerable<TSource> source,
@@ -164,6 +191,9 @@ public static partial class ParallelOperators
 
     /// <inheritdoc cref="ForEachBatchParallelAsync{TSource, TKey}(ChannelReader{TSource}, int, Func{IReadOnlyList{TSource}, CancellationToken, ValueTask},
     ///     Func{IReadOnlyList{TSource}, TKey}, ParallelRunOptions, TimeSpan?, CancellationToken)"/>
+    /// <typeparam name="TSource">The type of the items.</typeparam>
+    /// <typeparam name="TKey">The type of the keys.</typeparam>
+    /// <typeparam name="TResult">The type of the results, which are discarded.</typeparam>
     [OverloadResolutionPriority(Priority.Synchronous + (5 * Priority.Rank))]
     public static Task ForEachBatchParallelAsync<TSource, TKey, TResult>(
         this ChannelReader<TSource> source,

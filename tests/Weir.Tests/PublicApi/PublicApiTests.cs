@@ -9,11 +9,7 @@ namespace Weir.Tests.PublicApi;
 /// </summary>
 public class PublicApiTests
 {
-    public static TheoryData<string> Packages() =>
-    [
-        "Weir.Core", "Weir", "Weir.Resilience", "Weir.RateLimiting", "Weir.Dataflow", "Weir.Polly", "Weir.Http", "Weir.Delivery", "Weir.PostgreSql",
-        "Weir.Logging",
-    ];
+    public static TheoryData<string> Packages() => [.. PackageNames.All];
 
     [Theory]
     [MemberData(nameof(Packages))]

@@ -7,10 +7,7 @@ namespace Weir.Tests.PublicApi.Pages;
 /// <summary>The pages of docs/api: one for each public type of the packages, and an index.</summary>
 internal static class ApiPages
 {
-    private static readonly string[] Packages =
-        ["Weir", "Weir.Core", "Weir.Resilience", "Weir.RateLimiting", "Weir.Http", "Weir.Polly", "Weir.Dataflow"];
-
-    public static Assembly[] Assemblies() => [.. Packages.Select(static p => Assembly.Load(p))];
+    public static Assembly[] Assemblies() => [.. PackageNames.All.Select(static p => Assembly.Load(p))];
 
     public static IEnumerable<Type> Types(Assembly package) => package.GetExportedTypes().OrderBy(static t => t.FullName, StringComparer.Ordinal);
 
