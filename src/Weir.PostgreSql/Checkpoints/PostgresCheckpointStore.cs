@@ -43,10 +43,12 @@ public sealed class PostgresCheckpointStore : ICheckpointStore
     /// <param name="cancellationToken">Ends the wait.</param>
     /// <returns>A task that completes when the store can be used.</returns>
     /// <exception cref="WorkSetupException">Something is there that does not match, or the user may not create tables.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     public Task SetupAsync(CancellationToken cancellationToken = default) => _setup.CreateAsync(cancellationToken);
 
     /// <inheritdoc/>
     /// <exception cref="WorkSetupException">The table is not set up.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     public async ValueTask<string?> LoadAsync(string name, CancellationToken cancellationToken = default)
     {
         ArgumentException.ThrowIfNullOrEmpty(name);
@@ -60,6 +62,7 @@ public sealed class PostgresCheckpointStore : ICheckpointStore
     /// <param name="cancellationToken">Ends the wait. The transaction has failed then.</param>
     /// <returns>The position; <see langword="null"/> if none was ever saved. Then nothing is locked.</returns>
     /// <exception cref="WorkSetupException">The table is not set up.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     public async ValueTask<string?> LoadAsync(NpgsqlTransaction transaction, string name, CancellationToken cancellationToken = default)
     {
         ArgumentException.ThrowIfNullOrEmpty(name);
@@ -70,6 +73,7 @@ public sealed class PostgresCheckpointStore : ICheckpointStore
 
     /// <inheritdoc/>
     /// <exception cref="WorkSetupException">The table is not set up.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     public async ValueTask SaveAsync(string name, string position, CancellationToken cancellationToken = default)
     {
         ArgumentException.ThrowIfNullOrEmpty(name);
@@ -84,6 +88,7 @@ public sealed class PostgresCheckpointStore : ICheckpointStore
     /// <param name="cancellationToken">Ends the wait. The transaction has failed then.</param>
     /// <returns>A task that completes when the position is part of the transaction.</returns>
     /// <exception cref="WorkSetupException">The table is not set up.</exception>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     public async ValueTask SaveAsync(NpgsqlTransaction transaction, string name, string position, CancellationToken cancellationToken = default)
     {
         ArgumentException.ThrowIfNullOrEmpty(name);
