@@ -7,7 +7,8 @@ public partial class LinkTests
 {
     public static TheoryData<string> Pages() =>
         [.. DocPages.All().Concat(["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"])
-            .Concat(Directory.EnumerateFiles(Path.Combine(Repository.Root, "docs", "results"), "*.md").Select(static f => "docs/results/" + Path.GetFileName(f)))];
+            .Concat(Directory.EnumerateFiles(Path.Combine(Repository.Root, "docs", "results"), "*.md")
+                .Select(static f => "docs/results/" + Path.GetFileName(f)))];
 
     [Theory]
     [MemberData(nameof(Pages))]

@@ -76,9 +76,11 @@ internal static class ApiText
         IEnumerable<ApiMember> members = type.GetFields(Declared).Where(static f => f.IsPublic || f.IsFamily || f.IsFamilyOrAssembly)
             .Select(static f => new ApiMember(f, Field(f)))
             .Concat(type.GetConstructors(Declared).Where(IsVisible).Select(static c => new ApiMember(c, Constructor(c))))
-            .Concat(type.GetProperties(Declared).Where(static p => p.GetAccessors(nonPublic: true).Any(IsVisible)).Select(static p => new ApiMember(p, Property(p))))
+            .Concat(type.GetProperties(Declared).Where(static p => p.GetAccessors(nonPublic: true).Any(IsVisible))
+                .Select(static p => new ApiMember(p, Property(p))))
             .Concat(type.GetEvents(Declared).Where(static e => IsVisible(e.AddMethod!)).Select(static e => new ApiMember(e, Event(e))))
-            .Concat(type.GetMethods(Declared).Where(static m => IsVisible(m) && !m.IsSpecialName && !IsGenerated(m)).Select(static m => new ApiMember(m, Method(m))));
+            .Concat(type.GetMethods(Declared).Where(static m => IsVisible(m) && !m.IsSpecialName && !IsGenerated(m))
+                .Select(static m => new ApiMember(m, Method(m))));
         return [.. members.OrderBy(static m => m.Member.Name, StringComparer.Ordinal).ThenBy(static m => m.Line, StringComparer.Ordinal)];
     }
 

@@ -2,7 +2,8 @@ using Weir.TestKit;
 
 namespace Weir.Tests.PublicApi;
 
-/// <summary>The packages whose API is reviewed and has pages: each project under src, so that none is forgotten. (This project references all of them.)</summary>
+/// <summary>The packages whose API is reviewed and has pages: each project under src, so that none is forgotten.</summary>
+/// <remarks>This project references all of them.</remarks>
 internal static class PackageNames
 {
     /// <summary>What a reader looks for first.</summary>

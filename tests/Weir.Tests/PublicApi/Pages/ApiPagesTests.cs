@@ -31,7 +31,10 @@ public class ApiPagesTests
         }
 
         IEnumerable<string> there = Directory.EnumerateFiles(Folder).Select(static f => Path.GetFileName(f));
-        string[] stale = [.. pages.Where(static p => Read(p.Key) != p.Value).Select(static p => p.Key).Union(there.Except(pages.Keys)).Order(StringComparer.Ordinal)];
+        string[] stale =
+        [
+            .. pages.Where(static p => Read(p.Key) != p.Value).Select(static p => p.Key).Union(there.Except(pages.Keys)).Order(StringComparer.Ordinal),
+        ];
         Assert.True(stale.Length == 0, $"Not what the XML documentation says: {string.Join(", ", stale)}. Run eng/api, and put docs/api into the same commit.");
     }
 
