@@ -62,6 +62,25 @@ internal sealed class OrderedOutput<TResult>(int limit, int capacity, Func<Strea
         return count;
     }
 
+    protected override bool PassGapNeedsLock()
+    {
+        for (long i = _head; i <= _head + _mask; i++)
+        {
+            if (_slots[(int)(i & _mask)] == Result)
+            {
+                for (; _head < i; _head++)
+                {
+                    _slots[(int)(_head & _mask)] = Empty;
+                    ReleaseNeedsLock(1);
+                }
+
+                return true;
+            }
+        }
+
+        return false;
+    }
+
     protected override int TailNeedsLock(RunEnd end, (int Count, Func<long, TResult> Make) missing, ref TResult[] buffer)
     {
         buffer = buffer.Length == 0 ? Grow(buffer, 1, Window) : buffer;

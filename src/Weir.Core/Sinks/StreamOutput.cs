@@ -241,6 +241,10 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     /// <summary>Returns the next results, in exchange for an empty buffer.</summary>
     protected abstract int TakeNeedsLock(ref TResult[] buffer);
 
+    /// <summary>Passes items that never ran although later ones did, after the end of the run: those that a stopped run gave back.</summary>
+    /// <returns>Whether there are results behind them.</returns>
+    protected virtual bool PassGapNeedsLock() => false;
+
     /// <summary>Returns some of the items that never ran, after the end of the run.</summary>
     protected abstract int TailNeedsLock(RunEnd end, (int Count, Func<long, TResult> Make) missing, ref TResult[] buffer);
 
@@ -271,6 +275,10 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
                 {
                     _takenCount = TailNeedsLock(end.Value, missing, ref _taken);
                     _tailed = _takenCount == 0;
+                }
+                else if (end is not null && _takenCount == 0 && Missing is null && PassGapNeedsLock())
+                {
+                    _takenCount = TakeNeedsLock(ref _taken);
                 }
             }
 

@@ -33,6 +33,26 @@ public class StreamOutputTests
         Assert.Equal(2, output.Current);
     }
 
+    [Fact(Timeout = 90_000)]
+    public async Task OrderedOutput_ItemsThatNeverRan_AreLeftOutAtTheEnd()
+    {
+        StreamOutput<int> output = Create(ordered: true, 4, 8, new FakeRun());
+        ValueTask<bool> step = output.MoveNextAsync();
+        output.Add(0, 0);
+        Assert.True(await step);
+        output.Add(2, 2);
+        output.Skip(3);
+        output.Add(6, 6);
+        step = output.MoveNextAsync();
+        Assert.False(step.IsCompleted);
+        output.Complete(End(8));
+        Assert.True(await step);
+        Assert.Equal(2, output.Current);
+        Assert.True(await output.MoveNextAsync());
+        Assert.Equal(6, output.Current);
+        Assert.False(await output.MoveNextAsync());
+    }
+
     [Theory(Timeout = 90_000)]
     [InlineData(false)]
     [InlineData(true)]
