@@ -41,9 +41,8 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThr
     {
         Debug.Assert(settings.Limit >= 1, "Limits are validated by the public API.");
         Settings = settings;
-        IsControlled = settings.Control is not null;
+        Orders = settings is ControlledSettings controlled ? new PumpOrders(controlled) : null;
         _limit = settings.Limit;
-        _ownLimit = settings.Limit;
         IsGuarded = guarded || settings.Guarded || settings.PerItemTimeout is not null;
         Token = _stopped.Token;
         Context = ExecutionContext.Capture();
@@ -68,8 +67,8 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThr
     /// </summary>
     public bool SeesStarts;
 
-    /// <summary>Whether the run is paused, stopped and limited from outside. Then each item begins under the lock.</summary>
-    public readonly bool IsControlled;
+    /// <summary>What the run is told from outside; null if nothing can pause, stop or limit it. Otherwise each item begins under the lock.</summary>
+    public readonly PumpOrders? Orders;
 
     /// <summary>Whether workers take turns to read. Set by the constructor.</summary>
     public bool TakesTurns;
@@ -123,13 +122,13 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThr
     {
         PumpWorker first = CreateWorker();
         first.IsQueued = true;
-        Settings.Control?.Attach(this);
+        Orders?.Settings.Control.Attach(this);
         using (_lock.Hold())
         {
             // A deadline that was set earlier, or the end of a runtime, may have come first.
             if (_finished)
             {
-                Settings.Control?.Detach(this);
+                Orders?.Settings.Control.Detach(this);
                 return;
             }
 
@@ -138,7 +137,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThr
             _queued = 1;
         }
 
-        if ((_limit > 1 || IsGuarded || IsControlled || Settings.Adaptive is not null) && KnownCount != 1)
+        if ((_limit > 1 || IsGuarded || Orders is not null || Settings.Adaptive is not null) && KnownCount != 1)
         {
             SeesStarts |= Settings.TimeProvider == TimeProvider.System;
             IsWatched = true;
@@ -217,8 +216,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThr
         int more;
         using (_lock.Hold())
         {
-            _ownLimit = limit;
-            more = ApplyLimitNeedsLock();
+            more = SetOwnLimitNeedsLock(limit);
         }
 
         for (; more > 0; more--)

@@ -10,59 +10,53 @@ namespace Weir.Core.Dispatch;
 /// </content>
 internal abstract partial class Pump
 {
-    private RunOrder _order;
-    private CancellationTokenSource? _reading;
-    private volatile bool _stopsReading;
-    private long _begun;
-
-    // What the run itself, or what adapts it, sets as the limit.
-    private int _ownLimit;
-
-    private bool IsHeldNeedsLock => IsControlled && _order.IsPaused && !_order.IsStopped && !HasStash;
+    private bool IsHeldNeedsLock => Orders is { Order: { IsPaused: true, IsStopped: false } } && !HasStash;
 
     /// <summary>Begins an item that a worker has claimed.</summary>
+    /// <param name="orders">The run's own.</param>
     /// <param name="isNew">Whether it has not begun before. An item that comes back for another attempt goes on while the run is paused or stops.</param>
     /// <returns>False if it may not begin now, or at all.</returns>
-    public bool TryBegin(bool isNew)
+    public bool TryBegin(PumpOrders orders, bool isNew)
     {
         using (_lock.Hold())
         {
-            if (HasTooMany || (isNew && (_order.IsPaused || _order.IsStopped)))
+            if (HasTooMany || (isNew && (orders.Order.IsPaused || orders.Order.IsStopped)))
             {
                 return false;
             }
 
-            _begun += isNew ? 1 : 0;
+            orders.Begun += isNew ? 1 : 0;
             return true;
         }
     }
 
     void IControlledRun.Obey(RunOrder order)
     {
+        PumpOrders orders = Orders!;
         int more = 0;
         bool stops;
         bool finish = false;
         bool limits;
         using (_lock.Hold())
         {
-            RunOrder before = _order;
+            RunOrder before = orders.Order;
             if (_finished || order == before)
             {
                 return;
             }
 
-            _order = order;
+            orders.Order = order;
             limits = order.Limit != before.Limit;
             stops = order.IsStopped && !before.IsStopped;
             bool resumes = before.IsPaused && !order.IsPaused;
             if (order.IsStopped != before.IsStopped || order.IsPaused != before.IsPaused)
             {
-                _stopsReading = order.IsStopped;
+                orders.StopsReading = order.IsStopped;
                 HoldSource(order.IsStopped ? SourceHold.Stopped : order.IsPaused ? SourceHold.Paused : SourceHold.None);
                 finish = _created is not null && TryFinishNeedsLock();
             }
 
-            more = ApplyLimitNeedsLock();
+            more = ApplyLimitNeedsLock(orders);
             if (resumes)
             {
                 // As many as have a thread now. The others follow as items suspend or block, as at the start of a run.
@@ -72,13 +66,13 @@ internal abstract partial class Pump
             more = _created is null ? 0 : more;
         }
 
-        if (limits && order.Limit is { } limit && Settings.OnLimit is { } onLimit)
+        if (limits && order.Limit is { } limit && orders.Settings.OnLimit is { } onLimit)
         {
             onLimit(limit);
             Release();
         }
 
-        if (stops && _reading is { } reading)
+        if (stops && orders.Reading is { } reading)
         {
             // The source's own code reacts to it, and it may take long.
             SafeCancel.Later(reading);
@@ -97,27 +91,40 @@ internal abstract partial class Pump
     RunSample IControlledRun.Count()
     {
         // The ended items first, so that they have all begun.
-        RunSample sample = Settings.CountItems?.Invoke() ?? Sample();
+        RunSample sample = Orders!.Settings.CountItems?.Invoke() ?? Sample();
         using (_lock.Hold())
         {
-            sample.Begun = _begun;
+            sample.Begun = Orders.Begun;
             return sample;
         }
     }
 
     /// <summary>A token of the run that also ends when only its reading stops.</summary>
-    protected CancellationToken ReadingToken()
+    protected CancellationToken ReadingToken(PumpOrders orders)
     {
-        _reading = CancellationTokenSource.CreateLinkedTokenSource(Token);
-        return _reading.Token;
+        orders.Reading = CancellationTokenSource.CreateLinkedTokenSource(Token);
+        return orders.Reading.Token;
     }
 
     /// <returns>How many workers may start now because the limit is higher.</returns>
-    private int ApplyLimitNeedsLock()
+    private int SetOwnLimitNeedsLock(int limit)
     {
-        int limit = _order.Limit is not { } ordered ? _ownLimit
-            : Settings.Adaptive is not null || Settings.MovesLimit ? Math.Min(ordered, _ownLimit)
-            : ordered;
+        if (Orders is null)
+        {
+            return ApplyLimitNeedsLock(limit);
+        }
+
+        Orders.OwnLimit = limit;
+        return ApplyLimitNeedsLock(Orders);
+    }
+
+    private int ApplyLimitNeedsLock(PumpOrders orders) => ApplyLimitNeedsLock(
+        orders.Order.Limit is not { } ordered ? orders.OwnLimit
+            : Settings.Adaptive is not null || orders.Settings.MovesLimit ? Math.Min(ordered, orders.OwnLimit)
+            : ordered);
+
+    private int ApplyLimitNeedsLock(int limit)
+    {
         int more = Math.Min(limit - _live, limit - _limit);
         Volatile.Write(ref _limit, limit);
         return more;

@@ -35,7 +35,7 @@ internal abstract partial class Pump
     public void SourceFailed(Exception error)
     {
         // A worker that reads next, before the run stops, may get the same failure again.
-        if (_over || _stopsReading || Interlocked.Exchange(ref _sourceFailed, 1) != 0)
+        if (_over || Orders is { StopsReading: true } || Interlocked.Exchange(ref _sourceFailed, 1) != 0)
         {
             return;
         }
@@ -217,7 +217,7 @@ internal abstract partial class Pump
             }
             finally
             {
-                Settings.Control?.Detach(this);
+                Orders?.Settings.Control.Detach(this);
                 Settings.OnEnd?.Invoke();
             }
         }

@@ -29,12 +29,12 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         Recovery = recovery;
         Source = source;
         TakesTurns = source.TakesTurns;
-        Keepable = IsGuarded || recovery is not null || WatchesPauses || IsControlled || call.UsesInvokeInto ? null : source as OneByOneSource<TItem>;
-        Parks = default(TPending).CanBeTask && !IsControlled && recovery is null && !WatchesPauses && settings.Adaptive is null && settings.OnLook is null
+        Keepable = IsGuarded || recovery is not null || WatchesPauses || Orders is not null || call.UsesInvokeInto ? null : source as OneByOneSource<TItem>;
+        Parks = default(TPending).CanBeTask && Orders is null && recovery is null && !WatchesPauses && settings.Adaptive is null && settings.OnLook is null
             && source is IndexedSource<TItem> && source.KnownCount <= settings.Limit;
         Call = call;
         Sink = sink;
-        source.CancellationToken = IsControlled && TakesTurns ? ReadingToken() : Token;
+        source.CancellationToken = Orders is not null && TakesTurns ? ReadingToken(Orders) : Token;
     }
 
     protected override bool IsExhausted => Source.IsExhausted;

@@ -1,29 +1,16 @@
-using Weir.Core.Metering;
 using Weir.Core.Sinks;
 
 namespace Weir.Core.Dispatch;
 
 /// <summary>The settings of a run. Set when they are made, and never after that.</summary>
 /// <remarks>Fields, here and in the engine's other inner types: each accessor is one more method that the first run of a process compiles.</remarks>
-internal sealed record PumpSettings
+internal record PumpSettings
 {
     /// <summary>How many items may be in flight at once.</summary>
     public required int Limit;
 
     /// <summary>Moves the limit during the run, or null.</summary>
     public AdaptiveController? Adaptive;
-
-    /// <summary>What pauses, stops and limits the run from outside, or null.</summary>
-    public RunControl? Control;
-
-    /// <summary>Whether the limit of <see cref="Control"/> is only a ceiling, because something else moves the run's own limit.</summary>
-    public bool MovesLimit;
-
-    /// <summary>Called when <see cref="Control"/> sets another limit.</summary>
-    public Action<int>? OnLimit;
-
-    /// <summary>Counts the items of a run whose items are not those of its caller; otherwise null.</summary>
-    public Func<RunSample>? CountItems;
 
     public required ErrorMode ErrorMode;
 

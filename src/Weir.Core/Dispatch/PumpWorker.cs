@@ -169,7 +169,7 @@ internal abstract class PumpWorker : PumpWork
                     run.ConsiderHelp(_driveStarted, now, (double)took / _size);
                 }
 
-                if (run.IsControlled)
+                if (run.Orders is not null)
                 {
                     // One item at a time: what has been claimed begins.
                 }

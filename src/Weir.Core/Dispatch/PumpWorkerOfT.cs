@@ -194,7 +194,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         switch (result)
         {
             case ClaimResult.Claimed:
-                if (run.IsControlled && !run.TryBegin(isNew: _chunk.Repetition is null))
+                if (run.Orders is { } orders && !run.TryBegin(orders, isNew: _chunk.Repetition is null))
                 {
                     run.Source.GiveBack(_chunk.TakeRest(0));
                     return StepResult.Ready;

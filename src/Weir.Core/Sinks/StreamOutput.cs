@@ -14,7 +14,6 @@ namespace Weir.Core.Sinks;
 internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueTaskSource<bool>
 {
     private readonly int _publishEvery;
-    private readonly int _capacity;
     private int _window;
     private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private IRunHandle? _run;
@@ -41,8 +40,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     /// <param name="start">Starts the run, at the consumer's first step.</param>
     protected StreamOutput(int limit, int capacity, Func<StreamOutput<TResult>, IRunHandle> start)
     {
-        _capacity = capacity;
-        _window = WindowOf(limit);
+        _window = WindowOf(limit, capacity);
         _ceiling = _window;
         _publishEvery = Math.Max(1, Math.Min(capacity, _window) / 4);
         _start = start;
@@ -112,11 +110,13 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
     }
 
     /// <summary>Makes room for more items in flight. There is never less.</summary>
-    public void Widen(int limit)
+    /// <param name="limit">How many items are in flight at once.</param>
+    /// <param name="capacity">That of the constructor.</param>
+    public void Widen(int limit, int capacity)
     {
         using (Lock.Hold())
         {
-            _window = Math.Max(_window, WindowOf(limit));
+            _window = Math.Max(_window, WindowOf(limit, capacity));
             ReleaseNeedsLock(0);
         }
     }
@@ -350,7 +350,7 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         }
     }
 
-    private int WindowOf(int limit) => (int)Math.Min((long)limit + _capacity, 1 << 30);
+    private static int WindowOf(int limit, int capacity) => (int)Math.Min((long)limit + capacity, 1 << 30);
 
     private bool TakeWaiterNeedsLock()
     {

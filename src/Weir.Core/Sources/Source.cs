@@ -10,11 +10,8 @@ namespace Weir.Core.Sources;
 internal abstract class Source<T>
 {
     // Created by the first give-back: a run whose items all complete synchronously never has one.
-    private Stack<Chunk<T>>? _stash;
+    private GivenBack? _stash;
     private volatile bool _hasStash;
-
-    // While the source is held: items that were given back and have not begun. Guarded by the stash, and null when there are none.
-    private Stack<Chunk<T>>? _held;
     private volatile SourceHold _hold;
 
     // Created by the first claim that throws.
@@ -55,10 +52,12 @@ internal abstract class Source<T>
     protected virtual bool IsTurnTaken => false;
 
     /// <summary>Whether there is nothing to claim now. An item given back makes this false again.</summary>
-    public bool IsExhausted => !_hasStash && (IsHeld ? _hold == SourceHold.Stopped || (IsDrained && Volatile.Read(ref _held) is null) : IsDrained);
+    public bool IsExhausted => !_hasStash && (IsHeld ? _hold == SourceHold.Stopped || (IsDrained && !HasHeld) : IsDrained);
 
     /// <summary>Whether a claim may find something. More exact than <see cref="IsExhausted"/>, which some sources learn only from a final read.</summary>
     public bool MayHaveMore => _hasStash || !(IsDrained || (KnownCount >= 0 && NextIndex >= KnownCount));
+
+    private bool HasHeld => Volatile.Read(ref _stash) is { Held: not null };
 
     /// <summary>Whether nothing is read for now, or for good.</summary>
     protected bool IsHeld => _hold != SourceHold.None;
@@ -117,12 +116,12 @@ internal abstract class Source<T>
             return;
         }
 
-        Stack<Chunk<T>> stash = Stash();
+        GivenBack stash = Stash();
         using (LockHold.HoldMonitor(stash))
         {
             if (IsHeld && rest.Repetition is null)
             {
-                (_held ??= new()).Push(rest);
+                (stash.Held ??= new()).Push(rest);
             }
             else
             {
@@ -138,18 +137,18 @@ internal abstract class Source<T>
     /// <summary>Determines whether items that have not begun may be claimed. A worker that is reading now may still read one, and then gives it back.</summary>
     public virtual void Hold(SourceHold hold)
     {
-        Stack<Chunk<T>> stash = Stash();
+        GivenBack stash = Stash();
         using (LockHold.HoldMonitor(stash))
         {
             _hold = hold;
-            Chunk<T>[] all = [.. stash, .. _held ?? []];
+            Chunk<T>[] all = [.. stash, .. stash.Held ?? []];
             stash.Clear();
-            _held = null;
+            stash.Held = null;
             foreach (Chunk<T> chunk in all.OrderByDescending(static chunk => chunk.FirstIndex))
             {
                 if (IsHeld && chunk.Repetition is null)
                 {
-                    (_held ??= new()).Push(chunk);
+                    (stash.Held ??= new()).Push(chunk);
                 }
                 else
                 {
@@ -170,7 +169,7 @@ internal abstract class Source<T>
     /// The index ranges, in order, of the items that were claimed and given back, or lost by a claim that threw. For the end of a stopped run.
     /// </summary>
     /// <returns><see cref="NothingLeft.Ranges"/> itself at the end of nearly all runs.</returns>
-    public virtual IEnumerable<(long First, int Count)> LeftOver() => !_hasStash && _held is null && _lost is null ? NothingLeft.Ranges : StashedAndLost();
+    public virtual IEnumerable<(long First, int Count)> LeftOver() => !_hasStash && !HasHeld && _lost is null ? NothingLeft.Ranges : StashedAndLost();
 
     /// <summary>
     /// Removes the items that came back for another attempt and never got it. They were attempted, so they must not count as items that never ran. For the end
@@ -245,22 +244,22 @@ internal abstract class Source<T>
 
     // Separate, so that the first run of a process does not compile it.
     private IEnumerable<(long First, int Count)> StashedAndLost() =>
-        (_stash ?? []).Concat(_held ?? []).Select(static c => (c.FirstIndex, c.Count)).Concat(_lost ?? []).Order();
+        (_stash ?? []).Concat(_stash?.Held ?? []).Select(static c => (c.FirstIndex, c.Count)).Concat(_lost ?? []).Order();
 
-    private Stack<Chunk<T>> Stash()
+    private GivenBack Stash()
     {
         if (Volatile.Read(ref _stash) is { } stash)
         {
             return stash;
         }
 
-        Stack<Chunk<T>> made = new();
+        GivenBack made = new();
         return Interlocked.CompareExchange(ref _stash, made, null) ?? made;
     }
 
     private bool TryTakeStashed(ref Chunk<T> chunk)
     {
-        Stack<Chunk<T>> stash = _stash!;
+        GivenBack stash = _stash!;
         using (LockHold.HoldMonitor(stash))
         {
             if (!stash.TryPeek(out Chunk<T> rest))
@@ -280,5 +279,11 @@ internal abstract class Source<T>
             _hasStash = stash.Count > 0;
             return true;
         }
+    }
+
+    private sealed class GivenBack : Stack<Chunk<T>>
+    {
+        /// <summary>While the source is held: those that have not begun. Guarded by this object, and null when there are none.</summary>
+        public volatile Stack<Chunk<T>>? Held;
     }
 }

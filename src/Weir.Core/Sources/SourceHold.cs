@@ -1,7 +1,7 @@
 namespace Weir.Core.Sources;
 
 /// <summary>Whether items that have not begun may be claimed. Those that come back for another attempt always may.</summary>
-internal enum SourceHold
+internal enum SourceHold : byte
 {
     None = 0,
 

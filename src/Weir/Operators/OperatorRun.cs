@@ -289,13 +289,12 @@ internal static partial class OperatorRun
     private static PumpSettings StreamSettings<TResult>(ParallelRunOptions options, ErrorMode errorMode, StreamOutput<TResult> output, string operation)
     {
         PumpSettings settings = Settings(options, errorMode, operation);
-        if (options.Control is not null)
-        {
-            settings = settings with { OnLimit = output.Widen };
-        }
-
+        settings = settings is ControlledSettings controlled ? Widening(controlled, options, output) : settings;
         return RunObservation.IsMetered ? settings with { CountsPauses = true } : settings;
     }
+
+    private static ControlledSettings Widening<TResult>(ControlledSettings settings, ParallelRunOptions options, StreamOutput<TResult> output) =>
+        settings with { OnLimit = limit => output.Widen(limit, options.ChannelCapacity) };
 
     private static PumpSettings Settings(ParallelRunOptions options, ErrorMode errorMode, string operation) =>
         options.AdaptiveConcurrency is { } adaptive
@@ -310,6 +309,7 @@ internal static partial class OperatorRun
         }
 
         PumpSettings made = MakeSettings(options, errorMode, operation);
+        made = options.Control is { } control ? new ControlledSettings(made, control) : made;
         options.Settings.Keep(made);
         return made;
     }
@@ -317,7 +317,6 @@ internal static partial class OperatorRun
     private static PumpSettings MakeSettings(ParallelRunOptions options, ErrorMode errorMode, string operation) => new()
     {
         Limit = options.MaxDegreeOfParallelism,
-        Control = options.Control,
         ErrorMode = errorMode,
         PerItemTimeout = options.PerItemTimeout,
         TimeProvider = options.TimeProvider,

@@ -1,5 +1,4 @@
 using System.Diagnostics.CodeAnalysis;
-using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 using Weir.Core.Threads;
 
@@ -12,13 +11,14 @@ namespace Weir.Runtimes;
 /// </remarks>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
     Justification = "The source has no resources, and processors may hold its token for longer than the call.")]
-internal abstract partial class DirectCall : RuntimeCall, IControlledRun
+internal abstract class DirectCall : RuntimeCall
 {
     private readonly CancellationToken _caller;
     private readonly CancellationToken _otherCaller;
     private readonly CancellationTokenRegistration _callerLink;
     private readonly CancellationTokenRegistration _otherCallerLink;
     private readonly CancellationTokenSource _stop = new();
+    private readonly DirectCallControl? _control;
     private int _givenUp;
     private int _state;
     private bool _isShown;
@@ -35,7 +35,7 @@ internal abstract partial class DirectCall : RuntimeCall, IControlledRun
         CancellationToken otherCaller)
         : base(calls, operation, options)
     {
-        _control = control;
+        _control = control is null ? null : new DirectCallControl(control, this);
         _caller = caller;
         _otherCaller = otherCaller;
         Time = time;
@@ -47,7 +47,7 @@ internal abstract partial class DirectCall : RuntimeCall, IControlledRun
 
         _callerLink = Link(caller);
         _otherCallerLink = otherCaller == caller ? default : Link(otherCaller);
-        control?.Attach(this);
+        _control?.Attach();
     }
 
     private enum Place
@@ -85,6 +85,9 @@ internal abstract partial class DirectCall : RuntimeCall, IControlledRun
     /// <summary>The status of a running item after the call was given up; <see cref="ItemStatus.NotRun"/> before that.</summary>
     protected ItemStatus GivenUpAs => (ItemStatus)Volatile.Read(ref _givenUp);
 
+    /// <summary>What each item has to ask before it begins, or null.</summary>
+    protected DirectCallControl? Control => _control;
+
     protected bool IsCancelledByCaller => _caller.IsCancellationRequested || _otherCaller.IsCancellationRequested;
 
     public override RunSample Sample() => new()
@@ -96,7 +99,7 @@ internal abstract partial class DirectCall : RuntimeCall, IControlledRun
         TimedOut = TimedOut,
         Claimed = Succeeded + Unsuccessful + (Volatile.Read(ref _state) == (int)Place.Busy ? 1 : 0),
         Limit = 1,
-        InFlight = Volatile.Read(ref _state) == (int)Place.Busy && !_isPausing ? 1 : 0,
+        InFlight = Volatile.Read(ref _state) == (int)Place.Busy && _control is not { IsPausing: true } ? 1 : 0,
     };
 
     public override void GiveUp(ItemStatus status, TimeSpan limit = default)
@@ -162,7 +165,7 @@ internal abstract partial class DirectCall : RuntimeCall, IControlledRun
     {
         _callerLink.Unregister();
         _otherCallerLink.Unregister();
-        _control?.Detach(this);
+        _control?.Detach();
         Leave();
     }
 

@@ -4,22 +4,25 @@ using Weir.Core.Metering;
 
 namespace Weir.Runtimes;
 
-/// <content>Pauses and stops the call from outside, between two items.</content>
-internal abstract partial class DirectCall
+/// <summary>Pauses and stops a call of a <see cref="DirectRuntime"/> from outside, between two items. Only calls that have a control have one.</summary>
+internal sealed class DirectCallControl(RunControl control, DirectCall call) : IControlledRun
 {
-    private readonly RunControl? _control;
-    private readonly Lock _orders = new();
+    private readonly Lock _lock = new();
     private RunOrder _order;
     private TaskCompletionSource? _changed;
     private long _begun;
     private volatile bool _isPausing;
 
-    /// <summary>Whether each item has to ask before it begins.</summary>
-    protected bool IsControlled => _control is not null;
+    /// <summary>Whether the call waits between two items.</summary>
+    public bool IsPausing => _isPausing;
 
-    void IControlledRun.Obey(RunOrder order)
+    public void Attach() => control.Attach(this);
+
+    public void Detach() => control.Detach(this);
+
+    public void Obey(RunOrder order)
     {
-        using (_orders.Hold())
+        using (_lock.Hold())
         {
             _order = order;
         }
@@ -27,10 +30,10 @@ internal abstract partial class DirectCall
         EndWait();
     }
 
-    RunSample IControlledRun.Count()
+    public RunSample Count()
     {
-        RunSample sample = Sample();
-        using (_orders.Hold())
+        RunSample sample = call.Sample();
+        using (_lock.Hold())
         {
             sample.Begun = _begun;
             return sample;
@@ -38,10 +41,11 @@ internal abstract partial class DirectCall
     }
 
     /// <summary>Begins an item, after the pause if there is one.</summary>
+    /// <param name="token">The token of the call.</param>
     /// <returns>False if the call has stopped, for whatever reason.</returns>
-    protected ValueTask<bool> TryBeginItemAsync() => TryBeginItem() is { } begins ? new(begins) : BeginItemLaterAsync();
+    public ValueTask<bool> TryBeginItemAsync(CancellationToken token) => TryBeginItem(token) is { } begins ? new(begins) : BeginItemLaterAsync(token);
 
-    private async ValueTask<bool> BeginItemLaterAsync()
+    private async ValueTask<bool> BeginItemLaterAsync(CancellationToken token)
     {
         _isPausing = true;
         try
@@ -49,17 +53,17 @@ internal abstract partial class DirectCall
             while (true)
             {
                 Task changed;
-                using (_orders.Hold())
+                using (_lock.Hold())
                 {
                     changed = (_changed ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously)).Task;
                 }
 
-                if (TryBeginItem() is { } begins)
+                if (TryBeginItem(token) is { } begins)
                 {
                     return begins;
                 }
 
-                using (Token.UnsafeRegister(static call => ((DirectCall)call!).EndWait(), this))
+                using (token.UnsafeRegister(static control => ((DirectCallControl)control!).EndWait(), this))
                 {
                     await changed.ConfigureAwait(false);
                 }
@@ -72,11 +76,11 @@ internal abstract partial class DirectCall
     }
 
     /// <returns>Null while the call is paused.</returns>
-    private bool? TryBeginItem()
+    private bool? TryBeginItem(CancellationToken token)
     {
-        using (_orders.Hold())
+        using (_lock.Hold())
         {
-            if (_order.IsStopped || Token.IsCancellationRequested)
+            if (_order.IsStopped || token.IsCancellationRequested)
             {
                 return false;
             }
@@ -94,7 +98,7 @@ internal abstract partial class DirectCall
     private void EndWait()
     {
         TaskCompletionSource? changed;
-        using (_orders.Hold())
+        using (_lock.Hold())
         {
             changed = _changed;
             _changed = null;

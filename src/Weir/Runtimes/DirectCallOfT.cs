@@ -38,9 +38,9 @@ internal sealed class DirectCall<TItem, TResult>(
             {
                 // Ended before its first item.
             }
-            else if (IsControlled)
+            else if (Control is { } asked)
             {
-                for (; next < outcomes.Length && await TryBeginItemAsync().ConfigureAwait(false); next++)
+                for (; next < outcomes.Length && await asked.TryBeginItemAsync(Token).ConfigureAwait(false); next++)
                 {
                     ItemOutcome<TResult> outcome = Start(items[next], out bool waits);
                     outcomes[next] = waits ? await FinishAsync().ConfigureAwait(false) : outcome;
@@ -75,7 +75,7 @@ internal sealed class DirectCall<TItem, TResult>(
 
         try
         {
-            if (Token.IsCancellationRequested || (IsControlled && !await TryBeginItemAsync().ConfigureAwait(false)))
+            if (Token.IsCancellationRequested || (Control is { } asked && !await asked.TryBeginItemAsync(Token).ConfigureAwait(false)))
             {
                 ThrowIfCancelledByCaller();
                 return default;

@@ -136,7 +136,7 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
     {
         PumpCall call = new(_calls, nameof(ProcessManyStreamAsync), processOptions);
         PumpSettings settings = Settings(processOptions, call);
-        settings = settings.Control is null ? settings : settings with { OnLimit = output.Widen };
+        settings = settings is ControlledSettings controlled ? controlled with { OnLimit = limit => output.Widen(limit, StreamCapacity) } : settings;
         Pump run = MakeRun(source, processor, new OutcomeStreamSink<TResult>(output), settings);
         Start(run, call, count, processOptions, cancellationToken, enumeratorToken);
         return run;
@@ -147,7 +147,12 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         where TSink : struct, ISink<TResult> =>
         _policies is null ? PlainRun.Make(source, processor, sink, settings, null) : OperatorRun.Make(source, processor, sink, _policies, settings, null);
 
-    private PumpSettings Settings(ProcessManyOptions processOptions, PumpCall call) => new()
+    private PumpSettings Settings(ProcessManyOptions processOptions, PumpCall call) =>
+        (processOptions.Control ?? options.Control) is { } control
+            ? new ControlledSettings(PlainSettings(processOptions, call), control)
+            : PlainSettings(processOptions, call);
+
+    private PumpSettings PlainSettings(ProcessManyOptions processOptions, PumpCall call) => new()
     {
         Limit = limit,
         ErrorMode = ErrorMode.BestEffort,
@@ -155,7 +160,6 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         Guarded = true,
         TimeProvider = options.TimeProvider,
         Executor = executor,
-        Control = processOptions.Control ?? options.Control,
         OnEnd = call.End,
         Operation = call.Operation,
         About = call,

@@ -270,13 +270,15 @@ public sealed class AutoRuntime : IExecutionRuntime
             TimeProvider = _options.TimeProvider,
             Executor = call.Pilot.Executor,
             OnLook = call.OnWatch,
-            Control = processOptions.Control ?? _options.Control,
-            MovesLimit = true,
-            CountItems = call.Sample,
             Operation = call.Operation,
             About = call,
             CountsPauses = RunObservation.IsMetered,
         };
+        if ((processOptions.Control ?? _options.Control) is { } control)
+        {
+            settings = new ControlledSettings(settings, control) { MovesLimit = true, CountItems = call.Sample };
+        }
+
         Pump pump =
             new Pump<ItemRange<TItem, TResult>, ItemRange<TItem, TResult>, RangePending<TItem, TResult>, RangeCall<TItem, TResult>, RangeSink<TItem, TResult>>(
             source, default, new RangeSink<TItem, TResult>(call), settings);

@@ -33,7 +33,7 @@ public class AllocationTests
 
     [Fact(Timeout = Selectors.Timeout)]
     public async Task List_OneItem_IsOneSmallRun() =>
-        AssertAtMost(ListBytes(1) + 1_024, await BytesAsync(500, static () => new[] { 1 }.SelectParallelAsync(Twice, Eight)));
+        AssertAtMost(ListBytes(1) + 912, await BytesAsync(500, static () => new[] { 1 }.SelectParallelAsync(Twice, Eight)));
 
     [Fact(Timeout = Selectors.Timeout)]
     public async Task List_ThreeItemsAndALimitOfAThousand_PaysForThreeWorkers()

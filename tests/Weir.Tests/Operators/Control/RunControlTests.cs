@@ -220,6 +220,7 @@ public sealed class RunControlTests : IDisposable
     private sealed class Journal(RunControlTests test, Work work, int pausesAt = -1, RunControl? control = null, int stopsAt = -1) : IDisposable
     {
         private readonly ConcurrentQueue<int> _items = [];
+        private readonly TaskCompletionSource _ordered = new(TaskCreationOptions.RunContinuationsAsynchronously);
         private int _called;
         private int _cancelled;
 
@@ -241,6 +242,17 @@ public sealed class RunControlTests : IDisposable
             if (call == stopsAt)
             {
                 control!.Stop();
+            }
+
+            int orderedAt = Math.Max(pausesAt, stopsAt);
+            if (call == orderedAt)
+            {
+                _ordered.SetResult();
+            }
+            else if (call > orderedAt)
+            {
+                // The run must not end while the item that gives the order is held up before it.
+                await _ordered.Task;
             }
 
             if (work == Work.Suspending)
