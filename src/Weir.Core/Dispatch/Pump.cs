@@ -280,6 +280,9 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThr
 
     protected abstract void HoldSource(SourceHold hold);
 
+    /// <summary>Whether what was read still begins after a stop.</summary>
+    protected abstract bool BeginsWhatWasRead { get; }
+
     protected abstract PumpWorker CreateWorker();
 
     protected abstract ValueTask DisposeSourceAsync();

@@ -20,7 +20,7 @@ internal abstract partial class Pump
     {
         using (_lock.Hold())
         {
-            if (HasTooMany || (isNew && (orders.Order.IsPaused || orders.Order.IsStopped)))
+            if (HasTooMany || (isNew && (orders.Order.IsPaused || (orders.Order.IsStopped && !BeginsWhatWasRead))))
             {
                 return false;
             }

@@ -34,8 +34,9 @@ internal abstract partial class Pump
     /// <summary>The user's sequence threw: the run ends in every mode. An exception after a stop is a reaction to the cancelled token.</summary>
     public void SourceFailed(Exception error)
     {
-        // A worker that reads next, before the run stops, may get the same failure again.
-        if (_over || Orders is { StopsReading: true } || Interlocked.Exchange(ref _sourceFailed, 1) != 0)
+        // A worker that reads next, before the run stops, may get the same failure again. A source whose items still begin drops by itself what its sequence
+        // throws after a stop.
+        if (_over || (Orders is { StopsReading: true } && !BeginsWhatWasRead) || Interlocked.Exchange(ref _sourceFailed, 1) != 0)
         {
             return;
         }

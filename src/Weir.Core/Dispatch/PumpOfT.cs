@@ -64,6 +64,8 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
     protected override void HoldSource(SourceHold hold) => Source.Hold(hold);
 
+    protected override bool BeginsWhatWasRead => Source.BeginsWhatWasRead;
+
     protected override PumpWorker CreateWorker() => new PumpWorker<TItem, TResult, TPending, TCall, TSink>(this);
 
     protected override ValueTask DisposeSourceAsync() => Source.DisposeAsync();

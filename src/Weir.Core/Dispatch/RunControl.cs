@@ -85,8 +85,9 @@ public sealed class RunControl
     /// <see cref="ItemStatus.NotRun"/> for items that did not begin, as far as their number is known. It also ends a paused run.
     /// </para>
     /// <para>
-    /// A source that waits for its next item has its enumerator's token cancelled, and what it throws then is dropped. A source that ignores its token, or
-    /// whose <c>MoveNext</c> blocks, keeps the run until that step ends.
+    /// A source that waits for its next item has its enumerator's token cancelled, and what it throws then is dropped. A source that ignores its
+    /// token, or whose <c>MoveNext</c> blocks, keeps the run until that step ends. What was read of a batch that was not full yet becomes a last, smaller
+    /// batch, and is processed.
     /// </para>
     /// </remarks>
     public void Stop() => Give(static (order, _) => order with { IsStopped = true, IsPaused = false }, null);

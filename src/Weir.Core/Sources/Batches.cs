@@ -10,7 +10,7 @@ internal static class Batches
         // Read-only spans, because the array may be a covariant one (string[] as object[]), which no other span accepts.
         T[] array => new BatchSource<T>(array.Length, batchSize, (first, count) => new ReadOnlySpan<T>(array, first, count).ToArray()),
         List<T> list when list.GetType() == typeof(List<T>) => new BatchSource<T>(list.Count, batchSize, (first, count) => Slice(list, first, count)),
-        _ => new LazySource<IReadOnlyList<T>>(items.Chunk(batchSize)),
+        _ => new LazyBatchSource<T>(items, batchSize),
     };
 
     public static Source<IReadOnlyList<T>> AsyncEnumerable<T>(IAsyncEnumerable<T> items, int batchSize, TimeSpan? timeout, TimeProvider time) =>

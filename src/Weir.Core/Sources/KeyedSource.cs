@@ -69,6 +69,8 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
 
     protected override bool IsDrained => IsRead && Volatile.Read(ref _waiting) == 0;
 
+    public override bool BeginsWhatWasRead => _inner.BeginsWhatWasRead;
+
     private bool IsRead => _inner.IsExhausted && Volatile.Read(ref _restAt) == NoRest;
 
     private bool IsFull => Volatile.Read(ref _waiting) >= _mostWaiting;

@@ -52,15 +52,23 @@ internal abstract class Source<T>
     protected virtual bool IsTurnTaken => false;
 
     /// <summary>Whether there is nothing to claim now. An item given back makes this false again.</summary>
-    public bool IsExhausted => !_hasStash && (IsHeld ? _hold == SourceHold.Stopped || (IsDrained && !HasHeld) : IsDrained);
+    public bool IsExhausted => !_hasStash && (IsHeld ? IsStopped || (IsDrained && !HasHeld) : IsDrained);
 
     /// <summary>Whether a claim may find something. More exact than <see cref="IsExhausted"/>, which some sources learn only from a final read.</summary>
     public bool MayHaveMore => _hasStash || !(IsDrained || (KnownCount >= 0 && NextIndex >= KnownCount));
 
     private bool HasHeld => Volatile.Read(ref _stash) is { Held: not null };
 
+    /// <summary>Whether what was read still begins after a stop, because it is part of something. Then the stop is like an end of the sequence.</summary>
+    public virtual bool BeginsWhatWasRead => false;
+
     /// <summary>Whether nothing is read for now, or for good.</summary>
-    protected bool IsHeld => _hold != SourceHold.None;
+    protected bool IsHeld => HasOrder && !(IsStopped && BeginsWhatWasRead);
+
+    protected bool IsStopped => _hold == SourceHold.Stopped;
+
+    /// <summary>Whether the source was told to pause or to stop.</summary>
+    protected bool HasOrder => _hold != SourceHold.None;
 
     /// <summary>Whether the underlying sequence has no more items, apart from those given back.</summary>
     protected abstract bool IsDrained { get; }
@@ -78,7 +86,7 @@ internal abstract class Source<T>
 
             if (IsHeld)
             {
-                return _hold == SourceHold.Stopped ? ClaimResult.Empty : ClaimResult.Paused;
+                return IsStopped ? ClaimResult.Empty : ClaimResult.Paused;
             }
 
             ClaimResult result = TryClaimNext(ref chunk, max, ceiling);

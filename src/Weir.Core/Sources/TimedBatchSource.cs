@@ -12,11 +12,9 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
     private readonly Lock _lock = new();
     private IAsyncEnumerator<T>? _enumerator;
     private ITimer? _timer;
-    private T[] _batch = [];
-    private int _count;
-    private int _expected;
+    private BatchBuffer<T> _batch = new(batchSize);
     private ValueTask<bool> _moving;
-    private bool _isMoving;
+    private volatile bool _isMoving;
     private bool _ended;
 
     // Shared with the callbacks of the step and of the timer, under the lock.
@@ -26,6 +24,11 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
     private Action? _waiter;
 
     public override int KnownCount => -1;
+
+    public override bool BeginsWhatWasRead => true;
+
+    // A step that is in progress may still give an item.
+    protected override bool IsDrained => base.IsDrained || (IsStopped && _batch.Count == 0 && !_isMoving);
 
     public override void OnReady(Action continuation)
     {
@@ -71,10 +74,16 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
     protected override ClaimResult Advance(ref Chunk<IReadOnlyList<T>> chunk, int max, long index)
     {
+        if (IsStopped && _enumerator is null)
+        {
+            return ClaimResult.Empty;
+        }
+
         IAsyncEnumerator<T> enumerator = _enumerator ??= items.GetAsyncEnumerator(CancellationToken);
         while (!_ended)
         {
-            if (_count >= batchSize || TakeDue())
+            // After a stop there is only one more batch, which ends with the step that is in progress.
+            if (_batch.IsFull || (TakeDue() && !IsStopped))
             {
                 return Seal(ref chunk, index);
             }
@@ -87,10 +96,15 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
             if (!_isMoving)
             {
+                if (IsStopped)
+                {
+                    break;
+                }
+
                 ValueTask<bool> moving = enumerator.MoveNextAsync();
                 if (moving.IsCompleted)
                 {
-                    Take(moving.GetAwaiter().GetResult());
+                    Take(moving);
                     continue;
                 }
 
@@ -102,7 +116,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
             return ClaimResult.Pending;
         }
 
-        return _count > 0 ? Seal(ref chunk, index) : ClaimResult.Empty;
+        return _batch.Count > 0 ? Seal(ref chunk, index) : ClaimResult.Empty;
     }
 
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Taken out of the field, consumed once.")]
@@ -117,31 +131,41 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
 
         if (moved)
         {
-            _isMoving = false;
             ValueTask<bool> moving = _moving;
             _moving = default;
-            Take(moving.GetAwaiter().GetResult());
+            try
+            {
+                Take(moving);
+            }
+            finally
+            {
+                _isMoving = false;
+            }
         }
 
         return Advance(ref chunk, 1, index);
     }
 
-    private void Take(bool moved)
+    private void Take(ValueTask<bool> moving)
     {
-        if (!moved)
+        try
         {
+            if (!moving.GetAwaiter().GetResult())
+            {
+                _ended = true;
+                return;
+            }
+
+            _batch.Add(_enumerator!.Current);
+        }
+        catch (Exception) when (IsStopped)
+        {
+            // Dropped, as all that a source throws after a stop.
             _ended = true;
             return;
         }
 
-        if (_count == _batch.Length)
-        {
-            // As long as the previous batch, and then doubling: a batch size may be far larger than any batch that ever comes.
-            Array.Resize(ref _batch, (int)Math.Min(batchSize, Math.Max(Math.Max(4, _expected), 2L * _count)));
-        }
-
-        _batch[_count++] = _enumerator!.Current;
-        if (_count == 1 && timeout is { } limit)
+        if (_batch.Count == 1 && timeout is { } limit)
         {
             using (_lock.Hold())
             {
@@ -164,11 +188,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
         }
 
         _timer?.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
-        // A full batch goes out as it is.
-        chunk.SetSingle(_count == _batch.Length ? _batch : _batch[.._count], index);
-        _expected = _count;
-        _count = 0;
-        _batch = [];
+        chunk.SetSingle(_batch.Take(), index);
         return ClaimResult.Claimed;
     }
 
@@ -176,7 +196,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
     {
         using (_lock.Hold())
         {
-            bool due = _due && _count > 0;
+            bool due = _due && _batch.Count > 0;
             _due = false;
             return due;
         }

@@ -19,7 +19,7 @@ internal abstract class TurnSource<T> : Source<T>
 
     protected sealed override bool IsTurnTaken => _turn.IsTaken;
 
-    protected sealed override bool IsDrained => _drained;
+    protected override bool IsDrained => _drained;
 
     /// <summary>The turn, for sources in which a worker may keep it.</summary>
     protected ref Turn Turn => ref _turn;

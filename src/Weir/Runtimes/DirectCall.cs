@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 using Weir.Core.Threads;
 

@@ -1,0 +1,63 @@
+namespace Weir.Core.Sources;
+
+/// <summary>Batches of a sequence whose MoveNext may run user code or block.</summary>
+internal sealed class LazyBatchSource<T>(IEnumerable<T> items, int batchSize) : OneByOneSource<IReadOnlyList<T>>
+{
+    private IEnumerator<T>? _enumerator;
+    private BatchBuffer<T> _batch = new(batchSize);
+    private bool _ended;
+
+    public override bool BeginsWhatWasRead => true;
+
+    protected override bool IsDrained => base.IsDrained || (IsStopped && _batch.Count == 0);
+
+    public override ValueTask DisposeAsync()
+    {
+        _enumerator?.Dispose();
+        return default;
+    }
+
+    protected override ClaimResult Step(out IReadOnlyList<T>? item)
+    {
+        try
+        {
+            Fill();
+        }
+        catch (Exception) when (IsStopped)
+        {
+            // Dropped, as all that a source throws after a stop.
+            _ended = true;
+        }
+
+        item = null;
+        if (IsHeld && !_ended && !_batch.IsFull)
+        {
+            // The batch stays as it is.
+            return ClaimResult.Paused;
+        }
+
+        if (_batch.Count == 0)
+        {
+            return ClaimResult.Empty;
+        }
+
+        item = _batch.Take();
+        return ClaimResult.Claimed;
+    }
+
+    private void Fill()
+    {
+        while (!_ended && !_batch.IsFull && !HasOrder)
+        {
+            IEnumerator<T> enumerator = _enumerator ??= items.GetEnumerator();
+            if (enumerator.MoveNext())
+            {
+                _batch.Add(enumerator.Current);
+            }
+            else
+            {
+                _ended = true;
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+using System.Collections.Concurrent;
+using Weir.Tests.Operators.Support;
+
+namespace Weir.Tests.Operators.Control;
+
+/// <summary>What becomes of the items of batches when their run is paused and softly stopped.</summary>
+public sealed class RunControlBatchTests : IDisposable
+{
+    private readonly Gate _source = new();
+    private readonly Gate _items = new();
+    private readonly RunControl _control = new();
+    private readonly ConcurrentQueue<string> _batches = [];
+
+    public enum Form
+    {
+        List,
+
+        Stream,
+
+        KeyedList,
+
+        KeyedStream,
+    }
+
+    public static MatrixTheoryData<Form, SourceKind> Grid { get; } =
+        new([Form.List, Form.Stream, Form.KeyedList, Form.KeyedStream], [SourceKind.Lazy, SourceKind.AsyncImmediate, SourceKind.AsyncSuspending]);
+
+    public static MatrixTheoryData<Form, int> Limits { get; } = new([Form.List, Form.Stream, Form.KeyedList, Form.KeyedStream], [1, 4]);
+
+    public void Dispose()
+    {
+        _source.Dispose();
+        _items.Dispose();
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [MemberData(nameof(Limits))]
+    public async Task Stop_WhileABatchFills_MakesALastBatchOfWhatWasRead(Form form, int limit)
+    {
+        TestSource source = TestSource.Of(SourceKind.AsyncImmediate, new SourcePlan { Count = 20, WaitsAt = 6, Gate = _source });
+        Task run = RunAsync(form, source, limit);
+        await Guard.UntilAsync(() => source.Record.Reads == 7 && _control.Snapshot() is { Succeeded: 1 }, "the wait inside the second batch");
+        _control.Stop();
+        await run.WithinAsync();
+        Assert.Equal(["0 1 2 3", "4 5"], _batches.Order());
+        Assert.Equal((2, 0), (_control.Snapshot().Succeeded, _control.Snapshot().RunningRuns));
+        source.AssertUsedWell();
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [MemberData(nameof(Grid))]
+    public async Task Stop_WhileTheSourceGoesOnWithItsStep_PutsItsItemIntoTheLastBatch(Form form, SourceKind kind)
+    {
+        TestSource source = TestSource.Of(kind, new SourcePlan { Count = 20, WaitsAt = 6, Gate = _source, IgnoresToken = true });
+        Task run = RunAsync(form, source, limit: 4);
+        await Guard.UntilAsync(() => source.Record.Reads == 7 && _control.Snapshot() is { Succeeded: 1 }, "the wait inside the second batch");
+        _control.Stop();
+        await Guard.SettleAsync();
+        Assert.False(run.IsCompleted);
+        _source.Open();
+        await run.WithinAsync();
+        Assert.Equal(["0 1 2 3", "4 5 6"], _batches.Order());
+        Assert.Equal(7, source.Record.Reads);
+        source.AssertUsedWell();
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [MemberData(nameof(Grid))]
+    public async Task Stop_OfAPausedRun_BeginsWhatWasRead(Form form, SourceKind kind)
+    {
+        TestSource source = TestSource.Of(kind, new SourcePlan { Count = 20, WaitsAt = 6, Gate = _source, IgnoresToken = true });
+        Task run = RunAsync(form, source, limit: 4);
+        await Guard.UntilAsync(() => source.Record.Reads == 7 && _control.Snapshot() is { Succeeded: 1 }, "the wait inside the second batch");
+        _control.Pause();
+        _source.Open();
+        await Guard.SettleAsync();
+        Assert.Single(_batches);
+        Assert.Equal(7, source.Record.Reads);
+        _control.Stop();
+        await run.WithinAsync();
+        Assert.Equal(["0 1 2 3", "4 5 6"], _batches.Order());
+        Assert.Equal(7, source.Record.Reads);
+        source.AssertUsedWell();
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [MemberData(nameof(Grid))]
+    public async Task Stop_OfAPausedRunWithAFullBatch_BeginsIt(Form form, SourceKind kind)
+    {
+        TestSource source = TestSource.Of(kind, new SourcePlan { Count = 20, WaitsAt = 7, Gate = _source, IgnoresToken = true });
+        Task run = RunAsync(form, source, limit: 4);
+        await Guard.UntilAsync(() => source.Record.Reads == 8 && _control.Snapshot() is { Succeeded: 1 }, "the wait inside the second batch");
+        _control.Pause();
+        _source.Open();
+        await Guard.SettleAsync();
+        Assert.Single(_batches);
+        _control.Stop();
+        await run.WithinAsync();
+        Assert.Equal(["0 1 2 3", "4 5 6 7"], _batches.Order());
+        source.AssertUsedWell();
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [InlineData(Form.KeyedList)]
+    [InlineData(Form.KeyedStream)]
+    public async Task Stop_WhileBatchesWaitForTheirKey_BeginsThemInTheirTurn(Form form)
+    {
+        TestSource source = TestSource.Of(SourceKind.AsyncImmediate, new SourcePlan { Count = 40, WaitsAt = 10, Gate = _source });
+        Task run = RunAsync(form, source, limit: 4, waits: true, keyOf: static _ => 0);
+        await Guard.UntilAsync(() => source.Record.Reads == 11 && _batches.Count == 1, "the wait inside the third batch");
+        _control.Stop();
+        await Guard.SettleAsync();
+        _items.Open();
+        await run.WithinAsync();
+        Assert.Equal(["0 1 2 3", "4 5 6 7", "8 9"], _batches);
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [InlineData(Form.KeyedList)]
+    [InlineData(Form.KeyedStream)]
+    public async Task Stop_AndTheKeyOfTheLastBatchThrows_FailsTheRun(Form form)
+    {
+        TestSource source = TestSource.Of(SourceKind.AsyncImmediate, new SourcePlan { Count = 40, WaitsAt = 6, Gate = _source });
+        Task run = RunAsync(form, source, limit: 4, keyOf: static batch => batch[0] == 4 ? throw new TestException("key") : 0);
+        await Guard.UntilAsync(() => source.Record.Reads == 7 && _control.Snapshot() is { Succeeded: 1 }, "the wait inside the second batch");
+        _control.Stop();
+        await Assert.ThrowsAsync<TestException>(() => run.WithinAsync());
+    }
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [MemberData(nameof(Grid))]
+    public async Task Stop_AndTheSourceThrowsAfterIt_StillMakesTheLastBatch(Form form, SourceKind kind)
+    {
+        TestSource source = TestSource.Of(kind, new SourcePlan { Count = 20, WaitsAt = 6, ThrowsAt = 6, Gate = _source, IgnoresToken = true });
+        Task run = RunAsync(form, source, limit: 2);
+        await Guard.UntilAsync(() => source.Record.Reads == 7 && _control.Snapshot() is { Succeeded: 1 }, "the wait inside the second batch");
+        _control.Stop();
+        _source.Open();
+        await run.WithinAsync();
+        Assert.Equal(["0 1 2 3", "4 5"], _batches.Order());
+    }
+
+    private Task RunAsync(Form form, TestSource source, int limit, bool waits = false, Func<IReadOnlyList<int>, int>? keyOf = null)
+    {
+        ParallelRunOptions options = new() { MaxDegreeOfParallelism = limit, Control = _control };
+        keyOf ??= static batch => batch[0];
+        Func<IReadOnlyList<int>, CancellationToken, ValueTask<int>> selector = async (batch, token) =>
+        {
+            _batches.Enqueue(string.Join(' ', batch));
+            if (waits)
+            {
+                await _items.WaitAsync(token);
+            }
+
+            return batch.Count;
+        };
+        return form switch
+        {
+            Form.List => source.BatchListAsync(4, selector, options),
+            Form.Stream => OperatorRunner.GatherAsync(source.BatchStream(4, selector, options)),
+            Form.KeyedList => source.Sequence?.BatchParallelAsync(4, selector, keyOf, options)
+                ?? source.AsyncSequence!.BatchParallelAsync(4, selector, keyOf, options),
+            _ => OperatorRunner.GatherAsync(
+                source.Sequence?.BatchParallelStreamAsync(4, selector, keyOf, options)
+                ?? source.AsyncSequence!.BatchParallelStreamAsync(4, selector, keyOf, options)),
+        };
+    }
+}
