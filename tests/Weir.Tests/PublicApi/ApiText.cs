@@ -11,7 +11,8 @@ internal static class ApiText
     private const BindingFlags Declared =
         BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Instance | BindingFlags.Static | BindingFlags.DeclaredOnly;
 
-    private static readonly NullabilityInfoContext Nullability = new();
+    // One a call: it remembers what it has read, and is not thread-safe, while test classes run side by side.
+    private static NullabilityInfoContext Nullability => new();
 
     public static string Of(Assembly assembly)
     {
