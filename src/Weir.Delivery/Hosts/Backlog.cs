@@ -51,20 +51,19 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
             }
 
             from.Dequeue();
+            if (entry.Lane is { Running: > 0 } busy && busy.Call != call)
+            {
+                busy.Waiting.Enqueue(entry);
+                continue;
+            }
+
+            call ??= new HostCall<T, TResult>(alone);
             if (entry.Lane is { } lane)
             {
-                if (lane.Running > 0 && lane.Call != call)
-                {
-                    lane.Waiting.Enqueue(entry);
-                    continue;
-                }
-
-                call ??= new HostCall<T, TResult>(alone);
                 lane.Call = call;
                 lane.Running++;
             }
 
-            call ??= new HostCall<T, TResult>(alone);
             call.Entries.Add(entry);
         }
 
