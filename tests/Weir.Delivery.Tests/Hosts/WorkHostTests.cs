@@ -42,7 +42,21 @@ public sealed class WorkHostTests
         var source = new ListSource(order, Batch(0, 1), Batch(1, 2), Batch(2, 1));
         await using var runtime = new ConcurrentRuntime(4);
         var host = new WorkHost<int>(
-            source, runtime, async (item, token) => { if (item.Value == 0) { await gate.WaitAsync(token); } }, Options with { MaxItemsPerCall = 1 });
+            source,
+            runtime,
+            async (item, token) =>
+            {
+                if (item.Value == 0)
+                {
+                    await gate.WaitAsync(token);
+                }
+                else if (item.Value == 200 && order == AcknowledgementOrder.Any)
+                {
+                    // The batches run side by side: this one ends after the one before it.
+                    await Guard.UntilAsync(() => source.AcknowledgedSoFar().Contains("1"), "The acknowledgement of batch 1");
+                }
+            },
+            Options with { MaxItemsPerCall = 1 });
         Task run = host.RunAsync();
         await Guard.UntilAsync(() => host.Statistics.Succeeded == 3, "The others");
         if (order == AcknowledgementOrder.Any)
