@@ -19,21 +19,19 @@ internal sealed class LazyBatchSource<T>(IEnumerable<T> items, int batchSize) : 
 
     protected override ClaimResult Step(out IReadOnlyList<T>? item)
     {
+        item = null;
         try
         {
-            Fill();
+            if (!TryFill())
+            {
+                // The batch stays as it is.
+                return ClaimResult.Paused;
+            }
         }
         catch (Exception) when (IsStopped)
         {
             // Dropped, as all that a source throws after a stop.
             _ended = true;
-        }
-
-        item = null;
-        if (IsHeld && !_ended && !_batch.IsFull)
-        {
-            // The batch stays as it is.
-            return ClaimResult.Paused;
         }
 
         if (_batch.Count == 0)
@@ -45,10 +43,17 @@ internal sealed class LazyBatchSource<T>(IEnumerable<T> items, int batchSize) : 
         return ClaimResult.Claimed;
     }
 
-    private void Fill()
+    /// <summary>Reads until the batch is full, the sequence ends or the reading stops.</summary>
+    /// <returns>False if the reading pauses, even if the pause has ended since: the caller must not mistake it for the end of the sequence.</returns>
+    private bool TryFill()
     {
-        while (!_ended && !_batch.IsFull && !HasOrder)
+        while (!_ended && !_batch.IsFull)
         {
+            if (HasOrder)
+            {
+                return IsStopped;
+            }
+
             IEnumerator<T> enumerator = _enumerator ??= items.GetEnumerator();
             if (enumerator.MoveNext())
             {
@@ -59,5 +64,7 @@ internal sealed class LazyBatchSource<T>(IEnumerable<T> items, int batchSize) : 
                 _ended = true;
             }
         }
+
+        return true;
     }
 }
