@@ -276,7 +276,10 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThr
     /// <summary>Returns the reader's place.</summary>
     protected abstract void TakeBack();
 
-    protected abstract void TakeKeptTurnAway();
+    /// <summary>Tells the worker that keeps the turn, if any, that it must end that, and returns the number of its keeping.</summary>
+    protected abstract int EndKeeping();
+
+    protected abstract void GiveUpKept(int keptAs);
 
     protected abstract void HoldSource(SourceHold hold);
 

@@ -147,6 +147,26 @@ internal abstract partial class Pump
         }
     }
 
+    /// <summary>Takes the turn from a worker that keeps it while it is inside a long call.</summary>
+    private void TakeKeptTurnAway()
+    {
+        int keptAs = EndKeeping();
+        if (keptAs == 0)
+        {
+            return;
+        }
+
+        for (PumpWorker? worker = Volatile.Read(ref _created); worker is not null; worker = worker.NextCreated)
+        {
+            if (Volatile.Read(ref worker.Reads))
+            {
+                return;
+            }
+        }
+
+        GiveUpKept(keptAs);
+    }
+
     private int CountExecuting()
     {
         int executing = 0;

@@ -60,7 +60,9 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
     protected override void TakeBack() => Source.TakeBack();
 
-    protected override void TakeKeptTurnAway() => Source.TakeKeptTurnAway();
+    protected override int EndKeeping() => Source.EndKeeping();
+
+    protected override void GiveUpKept(int keptAs) => Source.GiveUpKept(keptAs);
 
     protected override void HoldSource(SourceHold hold) => Source.Hold(hold);
 
@@ -154,7 +156,6 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         // Workers claim from a source of known length by adding to its position, which may move it beyond the end.
         long claimed = Source.NextIndex;
         sample.Claimed = Source.KnownCount >= 0 ? Math.Min(claimed, Source.KnownCount) : claimed;
-        sample.InFlight -= Keepable is { IsReadingOn: true } ? 1 : 0;
         Call.AddTo(ref sample);
         if (Volatile.Read(ref _delays) is { } delays)
         {

@@ -21,6 +21,12 @@ internal abstract class PumpWorker : PumpWork
     /// <summary>Whether a thread is inside this worker. A hint for the stall watch, which reads it without a lock.</summary>
     public bool IsExecuting;
 
+    /// <summary>
+    /// Whether the worker is inside the sequence, so that it has no item. Where it keeps the turn, the stall watch decides by it, and is wrong only by seeing
+    /// a worker inside that no longer is; elsewhere it is a hint for statistics.
+    /// </summary>
+    public bool Reads;
+
     /// <summary>How often the worker claimed. Written by the worker alone.</summary>
     public abstract long Claims { get; }
 

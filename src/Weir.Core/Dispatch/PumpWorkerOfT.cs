@@ -25,9 +25,6 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     private long _unsuccessful;
     private bool _helper = true;
 
-    // A reading worker has no item. A hint for statistics.
-    private bool _reads;
-
     private enum Wait : byte
     {
         None = 0,
@@ -64,7 +61,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         sample.Unsuccessful += _unsuccessful;
         sample.Retries += _retries;
         sample.InFlight += _parked?.Untold ?? 0;
-        sample.InFlight += (_guard is null ? _wait == Wait.Call || (IsExecuting && !_reads && !_handlesFailure) : _guard.IsInFlight) ? 1 : 0;
+        sample.InFlight += (_guard is null ? _wait == Wait.Call || (IsExecuting && !Reads && !_handlesFailure) : _guard.IsInFlight) ? 1 : 0;
     }
 
     protected override bool Step()
@@ -172,9 +169,9 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
             try
             {
-                _reads = true;
+                Reads = true;
                 ClaimResult result = run.Source.TryClaim(ref _chunk, _pace.Left, run.Ceiling);
-                _reads = false;
+                Reads = false;
                 StepResult done = Claimed(result);
                 if (done != StepResult.Ready || !_chunk.IsEmpty)
                 {
@@ -183,7 +180,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             }
             catch (Exception e)
             {
-                _reads = false;
+                Reads = false;
                 run.SourceFailed(e);
             }
         }

@@ -98,7 +98,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         result = ClaimResult.Claimed;
         while (index < end && !pump.IsOver)
         {
-            result = source.ReadOn(keptAs, out TItem? item);
+            result = source.ReadOn(keptAs, ref Reads, out TItem? item);
             if (result != ClaimResult.Claimed)
             {
                 break;

@@ -8,24 +8,15 @@ namespace Weir.Core.Sources;
 /// </summary>
 /// <remarks>
 /// While items are tiny, taking and giving up the turn for each would cost more than the item itself. A worker may then keep the turn, and indicates by a plain
-/// store whether it is inside the sequence. If one of its items takes long after all, the stall watch takes the turn away from it, and pays for both with a
-/// process-wide barrier.
+/// store, to a flag of its own, whether it is inside the sequence. If one of its items takes long after all, the stall watch takes the turn away from it, and
+/// pays for both with a process-wide barrier. The worker finds out when it comes back, however many others have kept the turn meanwhile.
 /// </remarks>
 internal abstract class OneByOneSource<T> : TurnSource<T>
 {
-    // Written by the worker that keeps the turn.
-    private bool _isInside;
-
-    // The number of the keeping of the turn that must end. Written by the stall watch.
-    private int _toEnd;
-
     /// <summary>What the sequence threw at a worker that kept the turn.</summary>
     public Exception? Failure { get; private set; }
 
     public sealed override int KnownCount => -1;
-
-    /// <summary>Whether a worker that keeps the turn is inside the sequence.</summary>
-    public bool IsReadingOn => Volatile.Read(ref _isInside);
 
     /// <summary>Takes the turn for more than one item.</summary>
     /// <returns>The number of this keeping of the turn, for the other calls; 0 if there is nothing to read now, or another worker is reading.</returns>
@@ -46,13 +37,16 @@ internal abstract class OneByOneSource<T> : TurnSource<T>
     }
 
     /// <summary>Reads the next item with a kept turn. With any result other than Claimed, the turn is no longer kept.</summary>
+    /// <param name="keptAs">The number of this keeping of the turn.</param>
+    /// <param name="reads">The worker's own flag, which is set while it is inside the sequence.</param>
+    /// <param name="item">The item.</param>
     /// <returns>Claimed, Empty (also after a <see cref="Failure"/>), Pending, or Busy if the turn was taken away.</returns>
-    public ClaimResult ReadOn(int keptAs, out T? item)
+    public ClaimResult ReadOn(int keptAs, ref bool reads, out T? item)
     {
-        Volatile.Write(ref _isInside, true);
-        if (Volatile.Read(ref _toEnd) == keptAs)
+        Volatile.Write(ref reads, true);
+        if (!Turn.IsKept(keptAs))
         {
-            Volatile.Write(ref _isInside, false);
+            Volatile.Write(ref reads, false);
             GiveUpKept(keptAs);
             item = default;
             return ClaimResult.Busy;
@@ -73,12 +67,12 @@ internal abstract class OneByOneSource<T> : TurnSource<T>
         if (result == ClaimResult.Claimed)
         {
             CountRead();
-            Volatile.Write(ref _isInside, false);
+            Volatile.Write(ref reads, false);
             return result;
         }
 
         Turn.StopKeeping();
-        Volatile.Write(ref _isInside, false);
+        Volatile.Write(ref reads, false);
         if (result == ClaimResult.Pending)
         {
             Turn.Wait();
@@ -91,23 +85,18 @@ internal abstract class OneByOneSource<T> : TurnSource<T>
         return result;
     }
 
-    public void GiveUpKept(int keptAs) => Turn.TryTakeAway(keptAs);
+    public sealed override void GiveUpKept(int keptAs) => Turn.TakeAway(keptAs);
 
-    public sealed override void TakeKeptTurnAway()
+    public sealed override int EndKeeping()
     {
-        int keptAs = Turn.KeptAs;
-        if (keptAs == 0)
+        int keptAs = Turn.EndKeeping();
+        if (keptAs != 0)
         {
-            return;
+            // After the barrier, either the worker sees this before it continues to read, or its flag shows that it is inside the sequence.
+            Interlocked.MemoryBarrierProcessWide();
         }
 
-        // After the barrier, either the worker sees this before it continues to read, or it is seen here to be inside the sequence.
-        Volatile.Write(ref _toEnd, keptAs);
-        Interlocked.MemoryBarrierProcessWide();
-        if (!Volatile.Read(ref _isInside))
-        {
-            Turn.TryTakeAway(keptAs);
-        }
+        return keptAs;
     }
 
     protected sealed override ClaimResult Advance(ref Chunk<T> chunk, int max, long index) => Set(ref chunk, Step(out T? item), item, index);

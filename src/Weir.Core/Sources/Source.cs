@@ -105,8 +105,12 @@ internal abstract class Source<T>
     {
     }
 
-    /// <summary>Takes the turn from a worker that keeps it while it is inside a long call. Only for the stall watch.</summary>
-    public virtual void TakeKeptTurnAway()
+    /// <summary>Tells the worker that keeps the turn, if any, that it must not continue to read. Only for the stall watch.</summary>
+    /// <returns>The number of its keeping, which may be taken away if no worker's flag shows that it is inside the sequence; 0 if there is none.</returns>
+    public virtual int EndKeeping() => 0;
+
+    /// <summary>Ends a keeping of the turn, unless it has already ended.</summary>
+    public virtual void GiveUpKept(int keptAs)
     {
     }
 

@@ -23,7 +23,10 @@ internal struct Turn
 
     /// <summary>The reader keeps the turn over many items. The higher bits are the number of this keeping.</summary>
     private const int Kept = 8;
-    private const int FirstTime = 16;
+
+    /// <summary>The reader has to end its keeping.</summary>
+    private const int Ending = 16;
+    private const int FirstTime = 32;
 
     private int _state;
     private int _time;
@@ -35,9 +38,6 @@ internal struct Turn
 
     /// <summary>Whether the reader's place is lent.</summary>
     public readonly bool IsLent => (Volatile.Read(in _state) & Lent) != 0;
-
-    /// <summary>The word of a turn that is kept, for <see cref="TryTakeAway"/>; otherwise 0.</summary>
-    public readonly int KeptAs => Volatile.Read(in _state) is var state && (state & Kept) != 0 ? state : 0;
 
     public bool TryTake() => Interlocked.CompareExchange(ref _state, Taken, Free) == Free;
 
@@ -60,9 +60,36 @@ internal struct Turn
     /// <summary>A kept turn becomes an ordinary one. Only while it cannot be taken away.</summary>
     public void StopKeeping() => Interlocked.Exchange(ref _state, Taken);
 
-    /// <summary>Ends a keeping of the turn, whether for its reader or against it.</summary>
-    /// <returns>Whether the turn was still kept.</returns>
-    public bool TryTakeAway(int keptAs) => Interlocked.CompareExchange(ref _state, Free, keptAs) == keptAs;
+    /// <summary>Whether the reader still keeps the turn, and nobody has told it to end.</summary>
+    public readonly bool IsKept(int keptAs) => Volatile.Read(in _state) == keptAs;
+
+    /// <summary>Tells the reader that keeps the turn, if any, to end that.</summary>
+    /// <returns>The word of its keeping; 0 if the turn is not kept.</returns>
+    public int EndKeeping()
+    {
+        int state = Volatile.Read(ref _state);
+        while ((state & (Kept | Ending)) == Kept)
+        {
+            int seen = Interlocked.CompareExchange(ref _state, state | Ending, state);
+            if (seen == state)
+            {
+                return state;
+            }
+
+            state = seen;
+        }
+
+        return (state & Kept) != 0 ? state & ~Ending : 0;
+    }
+
+    /// <summary>Ends a keeping of the turn, whether for its reader or against it. Nothing happens if it has already ended.</summary>
+    public void TakeAway(int keptAs)
+    {
+        if (Interlocked.CompareExchange(ref _state, Free, keptAs) == (keptAs | Ending))
+        {
+            Interlocked.CompareExchange(ref _state, Free, keptAs | Ending);
+        }
+    }
 
     /// <summary>Lends the reader's place, if there is a reader. A place is lent only once.</summary>
     public bool TryLend()
