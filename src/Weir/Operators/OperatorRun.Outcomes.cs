@@ -17,8 +17,7 @@ internal static partial class OperatorRun
         CancellationToken cancellationToken,
         [CallerMemberName] string operation = "")
     {
-        Fallback.Check<TResult>(options.OnFallback);
-        CheckItems<TItem, TResult>(options);
+        CheckTypes<TItem, TResult>(options);
         if (cancellationToken.IsCancellationRequested && !options.ReturnOutcomesOnCancellation)
         {
             return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);

@@ -17,8 +17,7 @@ internal static partial class OperatorRun
         CancellationToken cancellationToken,
         [CallerMemberName] string operation = "")
     {
-        Fallback.Check<TResult>(options.OnFallback);
-        CheckItems<TItem, TResult>(options);
+        CheckTypes<TItem, TResult>(options);
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled<List<TResult>>(cancellationToken);
@@ -179,8 +178,7 @@ internal static partial class OperatorRun
     private static PumpStream<TOutput> StreamOf<TItem, TResult, TOutput>(
         ParallelRunOptions options, Func<StreamOutput<TOutput>, CancellationToken, Pump> start, CancellationToken cancellationToken)
     {
-        Fallback.Check<TResult>(options.OnFallback);
-        CheckItems<TItem, TResult>(options);
+        CheckTypes<TItem, TResult>(options);
         return new PumpStream<TOutput>(
             options.AdaptiveConcurrency?.MaxConcurrency ?? options.MaxDegreeOfParallelism,
             options.ChannelCapacity,
@@ -264,6 +262,23 @@ internal static partial class OperatorRun
             ? OperatorPump.Make(source, selector, new LaneSink<TResult, TSink>(sink, lanes), options, settings, trace, records)
             : OperatorPump.Make(source, selector, sink, options, settings, trace, records);
 
+    /// <summary>Checks that the options are those of the items and the results.</summary>
+    /// <exception cref="ArgumentException">They are not.</exception>
+    public static void CheckTypes<TItem, TResult>(ParallelRunOptions options)
+    {
+        Fallback.Check<TResult>(options.OnFallback);
+        CheckItems<TItem, TResult>(options);
+    }
+
+    /// <summary>The settings with the hooks that the engine calls.</summary>
+    public static PumpSettings WithHooks(PumpSettings settings, ParallelRunOptions options) =>
+        options.OnErrorAsync is null && options.OnThrottleAsync is null && options.OnDrainAsync is null ? settings : settings with
+        {
+            OnError = options.OnErrorAsync is { } onError ? ErrorHook(onError) : null,
+            OnThrottle = options.OnThrottleAsync is { } onThrottle ? PauseHook(onThrottle) : null,
+            OnDrain = options.OnDrainAsync is { } onDrain ? PauseHook(onDrain) : null,
+        };
+
     // What checks keys and hooks is loaded only where there are some.
     private static void CheckItems<TItem, TResult>(ParallelRunOptions options)
     {
@@ -314,18 +329,17 @@ internal static partial class OperatorRun
         return made;
     }
 
-    private static PumpSettings MakeSettings(ParallelRunOptions options, ErrorMode errorMode, string operation) => new()
-    {
-        Limit = options.MaxDegreeOfParallelism,
-        ErrorMode = errorMode,
-        PerItemTimeout = options.PerItemTimeout,
-        TimeProvider = options.TimeProvider,
-        Operation = operation,
-        About = options,
-        OnError = options.OnErrorAsync is { } onError ? ErrorHook(onError) : null,
-        OnThrottle = options.OnThrottleAsync is { } onThrottle ? PauseHook(onThrottle) : null,
-        OnDrain = options.OnDrainAsync is { } onDrain ? PauseHook(onDrain) : null,
-    };
+    private static PumpSettings MakeSettings(ParallelRunOptions options, ErrorMode errorMode, string operation) => WithHooks(
+        new PumpSettings
+        {
+            Limit = options.MaxDegreeOfParallelism,
+            ErrorMode = errorMode,
+            PerItemTimeout = options.PerItemTimeout,
+            TimeProvider = options.TimeProvider,
+            Operation = operation,
+            About = options,
+        },
+        options);
 
     // Separate methods: a lambda above would allocate its closure in every run, with or without hooks.
     private static Func<long, Exception, ValueTask<bool>> ErrorHook(Func<int, Exception, ValueTask<bool>> hook) =>

@@ -7,14 +7,11 @@ internal sealed class PumpStream<TResult>(
     int limit, int capacity, bool ordered, Func<StreamOutput<TResult>, CancellationToken, IRunHandle> start, CancellationToken callToken)
     : IAsyncEnumerable<TResult>
 {
-    /// <summary>See <see cref="StreamOutput{TResult}.Missing"/>.</summary>
-    public (int Count, Func<long, TResult> Make)? Missing { get; init; }
-
     public IAsyncEnumerator<TResult> GetAsyncEnumerator(CancellationToken cancellationToken = default)
     {
         Func<StreamOutput<TResult>, IRunHandle> startRun = output => start(output, cancellationToken);
         return ordered
-            ? new OrderedOutput<TResult>(limit, capacity, startRun) { Missing = Missing, CallToken = callToken, EnumerationToken = cancellationToken }
-            : new UnorderedOutput<TResult>(limit, capacity, startRun) { Missing = Missing, CallToken = callToken, EnumerationToken = cancellationToken };
+            ? new OrderedOutput<TResult>(limit, capacity, startRun) { CallToken = callToken, EnumerationToken = cancellationToken }
+            : new UnorderedOutput<TResult>(limit, capacity, startRun) { CallToken = callToken, EnumerationToken = cancellationToken };
     }
 }

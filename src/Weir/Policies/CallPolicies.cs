@@ -30,10 +30,8 @@ internal sealed class CallPolicies
         Starting = options.OnStartItemAsync;
         Completed = options.OnCompleteItemAsync;
         Adaptive = adaptive;
-        CircuitBreaker? breaker = options.SharedCircuitBreaker
-            ?? (options.CircuitBreaker is { } own ? new CircuitBreaker(own with { TimeProvider = ClockOf(own.TimeProvider, options) }) : null);
-        IRateLimit? rateLimit = options.SharedRateLimit
-            ?? (options.RateLimit is { } limit ? new TokenBucket(limit with { TimeProvider = ClockOf(limit.TimeProvider, options) }) : null);
+        CircuitBreaker? breaker = BreakerOf(options);
+        IRateLimit? rateLimit = RateLimitOf(options);
         // Places that the run's workers cannot use would lie idle.
         PlaceUser? places = options.SharedConcurrencyLimit is { } shared ? new PlaceUser(shared, () => RunLimit) : null;
         Places = places is not null || options.ConcurrencyLimitByKey is not null ? new RunPlaces(guarded) : null;
@@ -91,6 +89,14 @@ internal sealed class CallPolicies
 
     /// <summary>Whether it is one of the run's own circuits, by key or not.</summary>
     public bool IsOwn(CircuitBreaker breaker) => breaker == Guard.Breaker || (_breakersByKey is not null && breaker.Group == _breakersByKey.Group);
+
+    /// <summary>The circuit breaker of the options: the shared one, or a new one.</summary>
+    public static CircuitBreaker? BreakerOf(ParallelRunOptions options) => options.SharedCircuitBreaker
+        ?? (options.CircuitBreaker is { } own ? new CircuitBreaker(own with { TimeProvider = ClockOf(own.TimeProvider, options) }) : null);
+
+    /// <summary>The rate limit of the options: the shared one, or a new one.</summary>
+    public static IRateLimit? RateLimitOf(ParallelRunOptions options) => options.SharedRateLimit
+        ?? (options.RateLimit is { } limit ? new TokenBucket(limit with { TimeProvider = ClockOf(limit.TimeProvider, options) }) : null);
 
     /// <summary>Whether the options have policies that wrap an attempt.</summary>
     public static bool AreSet(ParallelRunOptions options) =>

@@ -10,6 +10,7 @@ namespace Weir.Runtimes;
 /// </remarks>
 public sealed class ConcurrentRuntime : IExecutionRuntime
 {
+    private readonly RuntimeCalls _calls;
     private readonly PumpRuntime _runtime;
 
     /// <summary>Creates the runtime.</summary>
@@ -22,7 +23,9 @@ public sealed class ConcurrentRuntime : IExecutionRuntime
         options ??= RuntimeOptions.Default;
         options.Validate();
         ConcurrencyPerCall = concurrencyPerCall;
-        _runtime = new PumpRuntime(this, PoolExecutor.Instance, concurrencyPerCall, eager: false, options);
+        _calls = new RuntimeCalls(this);
+        _runtime = new PumpRuntime(
+            _calls, PoolExecutor.Instance, concurrencyPerCall, eager: false, options, new RuntimePolicies(options));
     }
 
     /// <summary>How many items of a single call may be in flight at once. <see cref="RuntimeOptions.TotalConcurrency"/> limits all calls together.</summary>
@@ -32,11 +35,11 @@ public sealed class ConcurrentRuntime : IExecutionRuntime
     public string Name => "concurrent";
 
     /// <inheritdoc/>
-    public RuntimeStatistics Statistics => _runtime.Statistics;
+    public RuntimeStatistics Statistics => _calls.Statistics;
 
     /// <inheritdoc/>
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default) =>
@@ -44,7 +47,7 @@ public sealed class ConcurrentRuntime : IExecutionRuntime
 
     /// <inheritdoc/>
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         Func<TItem, TKey> partitionBy,
         ProcessManyOptions? options = null,
@@ -54,7 +57,7 @@ public sealed class ConcurrentRuntime : IExecutionRuntime
 
     /// <inheritdoc/>
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         bool orderedOutput = false,
         ProcessManyOptions? options = null,
@@ -63,7 +66,7 @@ public sealed class ConcurrentRuntime : IExecutionRuntime
 
     /// <inheritdoc/>
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         Func<TItem, TKey> partitionBy,
         bool orderedOutput = false,

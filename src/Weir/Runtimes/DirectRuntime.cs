@@ -1,4 +1,4 @@
-using Weir.Resilience;
+using Weir.Core.Dispatch;
 
 namespace Weir.Runtimes;
 
@@ -15,13 +15,18 @@ namespace Weir.Runtimes;
 /// A call has one item in flight. Ten callers have ten: <see cref="RuntimeOptions.TotalConcurrency"/> limits them together. An item waits for its place inside
 /// its call, so the wait counts towards <see cref="ProcessManyOptions.PerItemTimeout"/>.
 /// </para>
+/// <para>
+/// A call with <see cref="ProcessManyOptions.Policies"/>, or whose items are no list, uses the engine: still one item at a time, on the caller's thread until
+/// one waits, and on the thread pool from then on. The items of such a stream run on the thread pool.
+/// </para>
 /// <para>See <see cref="IExecutionRuntime"/> for the contract that all runtimes share.</para>
 /// </remarks>
 public sealed class DirectRuntime : IExecutionRuntime
 {
     private readonly RuntimeOptions _options;
     private readonly RuntimeCalls _calls;
-    private readonly SharedConcurrencyLimit? _limit;
+    private readonly RuntimePolicies _policies;
+    private readonly PumpRuntime _pumps;
 
     /// <summary>Creates the runtime.</summary>
     /// <param name="options">The grace period and the clock; <see langword="null"/> for the defaults.</param>
@@ -31,7 +36,12 @@ public sealed class DirectRuntime : IExecutionRuntime
         _options = options ?? RuntimeOptions.Default;
         _options.Validate();
         _calls = new RuntimeCalls(this);
-        _limit = _options.MakeLimit();
+        _policies = new RuntimePolicies(_options);
+        _pumps = new PumpRuntime(_calls, CallerExecutor.Instance, limit: 1, eager: false, _options, _policies)
+        {
+            StreamExecutor = PoolExecutor.Instance,
+            HasFixedLimit = true,
+        };
     }
 
     /// <inheritdoc/>
@@ -42,27 +52,32 @@ public sealed class DirectRuntime : IExecutionRuntime
 
     /// <inheritdoc/>
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
     {
         options = _calls.Check(items, processor, options);
+        if (ListOf(items, options) is not { } list)
+        {
+            return _pumps.StartMany(items, processor, null, options, cancellationToken);
+        }
+
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
         }
 
-        ItemOutcome<TResult>[] outcomes = items.Count == 0 ? [] : new ItemOutcome<TResult>[items.Count];
-        Func<TItem, CancellationToken, ValueTask<TResult>> limited = LimitedProcessor<TItem, TResult>.Of(processor, _limit);
+        ItemOutcome<TResult>[] outcomes = list.Count == 0 ? [] : new ItemOutcome<TResult>[list.Count];
+        Func<TItem, CancellationToken, ValueTask<TResult>> limited = LimitedProcessor<TItem, TResult>.Of(processor, _policies.Limit);
         DirectCall<TItem, TResult> call = new(
-            items, limited, options, _options.TimeProvider, _calls, nameof(ProcessManyAsync), _options.Control, cancellationToken);
+            list, limited, options, _options.TimeProvider, _calls, nameof(ProcessManyAsync), _options.Control, cancellationToken);
         return call.RunAsync(outcomes);
     }
 
     /// <inheritdoc/>
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         Func<TItem, TKey> partitionBy,
         ProcessManyOptions? options = null,
@@ -70,11 +85,15 @@ public sealed class DirectRuntime : IExecutionRuntime
         where TKey : notnull
     {
         ArgumentNullException.ThrowIfNull(partitionBy);
-        _calls.Check(items, processor, options);
+        options = _calls.Check(items, processor, options);
+        if (ListOf(items, options) is not { } list)
+        {
+            return _pumps.ProcessManyAsync(items, processor, partitionBy, options, cancellationToken);
+        }
 
         try
         {
-            CheckKeys(items, partitionBy, cancellationToken);
+            CheckKeys(list, partitionBy, cancellationToken);
         }
         catch (Exception e)
         {
@@ -86,20 +105,25 @@ public sealed class DirectRuntime : IExecutionRuntime
 
     /// <inheritdoc/>
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         bool orderedOutput = false,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
     {
         options = _calls.Check(items, processor, options);
-        processor = LimitedProcessor<TItem, TResult>.Of(processor, _limit);
-        return new DirectStream<TItem, TResult>(items, processor, options, _options.TimeProvider, _calls, _options.Control, cancellationToken);
+        if (ListOf(items, options) is not { } list)
+        {
+            return _pumps.Stream(items, processor, null, orderedOutput, options, cancellationToken);
+        }
+
+        processor = LimitedProcessor<TItem, TResult>.Of(processor, _policies.Limit);
+        return new DirectStream<TItem, TResult>(list, processor, options, _options.TimeProvider, _calls, _options.Control, cancellationToken);
     }
 
     /// <inheritdoc/>
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         Func<TItem, TKey> partitionBy,
         bool orderedOutput = false,
@@ -109,15 +133,24 @@ public sealed class DirectRuntime : IExecutionRuntime
     {
         ArgumentNullException.ThrowIfNull(partitionBy);
         options = _calls.Check(items, processor, options);
-        processor = LimitedProcessor<TItem, TResult>.Of(processor, _limit);
-        return new DirectStream<TItem, TResult>(items, processor, options, _options.TimeProvider, _calls, _options.Control, cancellationToken)
+        if (ListOf(items, options) is not { } list)
         {
-            BeforeFirst = token => CheckKeys(items, partitionBy, token),
+            return _pumps.ProcessManyStreamAsync(items, processor, partitionBy, orderedOutput, options, cancellationToken);
+        }
+
+        processor = LimitedProcessor<TItem, TResult>.Of(processor, _policies.Limit);
+        return new DirectStream<TItem, TResult>(list, processor, options, _options.TimeProvider, _calls, _options.Control, cancellationToken)
+        {
+            BeforeFirst = token => CheckKeys(list, partitionBy, token),
         };
     }
 
     /// <inheritdoc/>
     public ValueTask DisposeAsync() => new(_calls.CloseAsync(_options.GracePeriod, _options.TimeProvider));
+
+    /// <summary>The items as a list for a loop over them; null if the call needs the engine.</summary>
+    private IReadOnlyList<TItem>? ListOf<TItem>(IEnumerable<TItem> items, ProcessManyOptions options) =>
+        _policies.AreSet(options) ? null : items as IReadOnlyList<TItem>;
 
     // One item runs at a time and in order, whatever its key. But the contract of all runtimes demands that every item has a key.
     private static void CheckKeys<TItem, TKey>(IReadOnlyList<TItem> items, Func<TItem, TKey> partitionBy, CancellationToken cancellationToken)

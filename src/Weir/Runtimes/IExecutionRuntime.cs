@@ -20,11 +20,13 @@ public interface IExecutionRuntime : IAsyncDisposable
     /// <summary>Runs all items and returns one outcome per item, in input order.</summary>
     /// <typeparam name="TItem">The type of the items.</typeparam>
     /// <typeparam name="TResult">The type of the results.</typeparam>
-    /// <param name="items">The items, which must not change during the call.</param>
+    /// <param name="items">
+    /// The items. A list must not change during the call; any other sequence is read while the call goes on, one step at a time.
+    /// </param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none.</param>
     /// <param name="cancellationToken">Cancels the call.</param>
-    /// <returns>Exactly one outcome per item. An item's failure is never thrown.</returns>
+    /// <returns>Exactly one outcome per item. An item's failure is never thrown, but one of the sequence is, and ends the call.</returns>
     /// <exception cref="ArgumentNullException">
     /// <paramref name="items"/> or <paramref name="processor"/> is <see langword="null"/>. Thrown at the call.
     /// </exception>
@@ -32,7 +34,7 @@ public interface IExecutionRuntime : IAsyncDisposable
     /// <exception cref="ObjectDisposedException">The runtime has been disposed. Thrown at the call.</exception>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default);
@@ -43,7 +45,9 @@ public interface IExecutionRuntime : IAsyncDisposable
     /// <typeparam name="TItem">The type of the items.</typeparam>
     /// <typeparam name="TResult">The type of the results.</typeparam>
     /// <typeparam name="TKey">The type of the keys.</typeparam>
-    /// <param name="items">The items, which must not change during the call.</param>
+    /// <param name="items">
+    /// The items. A list must not change during the call; any other sequence is read while the call goes on, one step at a time.
+    /// </param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="partitionBy">
     /// Returns the key of an item. It is called once per item, for one item at a time. Items with the same key run one at a time, in input order (or
@@ -63,7 +67,7 @@ public interface IExecutionRuntime : IAsyncDisposable
     /// <exception cref="InvalidOperationException">A key is <see langword="null"/>.</exception>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         Func<TItem, TKey> partitionBy,
         ProcessManyOptions? options = null,
@@ -73,7 +77,9 @@ public interface IExecutionRuntime : IAsyncDisposable
     /// <summary>Runs all items and yields each one's outcome, with its index, as soon as it is known.</summary>
     /// <typeparam name="TItem">The type of the items.</typeparam>
     /// <typeparam name="TResult">The type of the results.</typeparam>
-    /// <param name="items">The items, which must not change during the enumeration.</param>
+    /// <param name="items">
+    /// The items. A list must not change during the enumeration; any other sequence is read while it goes on, one step at a time.
+    /// </param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="orderedOutput">Whether the outcomes come in input order rather than in completion order.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none. The batch timeout counts from the first step.</param>
@@ -89,7 +95,7 @@ public interface IExecutionRuntime : IAsyncDisposable
     /// <exception cref="ObjectDisposedException">The runtime has been disposed. Thrown at the first step.</exception>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         bool orderedOutput = false,
         ProcessManyOptions? options = null,
@@ -99,7 +105,9 @@ public interface IExecutionRuntime : IAsyncDisposable
     /// <typeparam name="TItem">The type of the items.</typeparam>
     /// <typeparam name="TResult">The type of the results.</typeparam>
     /// <typeparam name="TKey">The type of the keys.</typeparam>
-    /// <param name="items">The items, which must not change during the enumeration.</param>
+    /// <param name="items">
+    /// The items. A list must not change during the enumeration; any other sequence is read while it goes on, one step at a time.
+    /// </param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="partitionBy">
     /// Returns the key of an item. It is called once per item, for one item at a time. Items with the same key run one at a time, in input order (or
@@ -121,7 +129,7 @@ public interface IExecutionRuntime : IAsyncDisposable
     /// <exception cref="InvalidOperationException">A key is <see langword="null"/>.</exception>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         Func<TItem, TKey> partitionBy,
         bool orderedOutput = false,

@@ -16,6 +16,7 @@ namespace Weir.Runtimes;
 /// </remarks>
 public sealed class ParallelRuntime : IExecutionRuntime
 {
+    private readonly RuntimeCalls _calls;
     private readonly PumpRuntime _runtime;
     private readonly ThreadTeam _team;
 
@@ -32,7 +33,8 @@ public sealed class ParallelRuntime : IExecutionRuntime
         options.Validate();
         Workers = workers ?? Environment.ProcessorCount;
         _team = new ThreadTeam(Workers, "Weir parallel");
-        _runtime = new PumpRuntime(this, _team, Workers, eager: true, options);
+        _calls = new RuntimeCalls(this);
+        _runtime = new PumpRuntime(_calls, _team, Workers, eager: true, options, new RuntimePolicies(options));
     }
 
     /// <summary>The number of threads.</summary>
@@ -42,11 +44,11 @@ public sealed class ParallelRuntime : IExecutionRuntime
     public string Name => "parallel";
 
     /// <inheritdoc/>
-    public RuntimeStatistics Statistics => _runtime.Statistics with { ReplacedThreads = _team.Replaced };
+    public RuntimeStatistics Statistics => _calls.Statistics with { ReplacedThreads = _team.Replaced };
 
     /// <inheritdoc/>
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default) =>
@@ -54,7 +56,7 @@ public sealed class ParallelRuntime : IExecutionRuntime
 
     /// <inheritdoc/>
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         Func<TItem, TKey> partitionBy,
         ProcessManyOptions? options = null,
@@ -64,7 +66,7 @@ public sealed class ParallelRuntime : IExecutionRuntime
 
     /// <inheritdoc/>
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         bool orderedOutput = false,
         ProcessManyOptions? options = null,
@@ -73,7 +75,7 @@ public sealed class ParallelRuntime : IExecutionRuntime
 
     /// <inheritdoc/>
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         Func<TItem, TKey> partitionBy,
         bool orderedOutput = false,

@@ -32,6 +32,18 @@ public sealed record ProcessManyOptions
     /// <value><see langword="null"/>, the default, for the runtime's own, if it has one. One control may be given to several calls.</value>
     public RunControl? Control { get; init; }
 
+    /// <summary>The policies around each item: the options of an operator, such as retries, a circuit breaker and a rate limit.</summary>
+    /// <value>
+    /// <see langword="null"/>, the default, for <see cref="RuntimeOptions.Policies"/>. A circuit breaker and a rate limit that are not shared are those of
+    /// the call.
+    /// </value>
+    /// <remarks>
+    /// What concerns an item is used: the policies, the hooks, and <see cref="ParallelRunOptions.PerItemTimeout"/> where <see cref="PerItemTimeout"/> is null.
+    /// The limit, the clock, the name and the order of the output are the runtime's and the call's. <see cref="ParallelRunOptions.AdaptiveConcurrency"/>,
+    /// <see cref="ParallelRunOptions.Control"/> and the reports must be null. See docs/runtimes.md.
+    /// </remarks>
+    public ParallelRunOptions? Policies { get; init; }
+
     /// <summary>Your own name for what the call does, such as <c>import.orders</c>: it tells the call apart from others of the same runtime.</summary>
     /// <value>Any text but an empty one; <see langword="null"/>, the default, for none.</value>
     /// <remarks>See <see cref="ParallelRunOptions.OperationName"/>.</remarks>
@@ -46,6 +58,7 @@ public sealed record ProcessManyOptions
         Require.AtLeastOne(MaxPerPartition, nameof(MaxPerPartition));
         Require.Timeout(PerItemTimeout, nameof(PerItemTimeout));
         Require.Timeout(BatchTimeout, nameof(BatchTimeout));
+        RuntimePolicies.Validate(Policies);
         Require.NotEmpty(OperationName, nameof(OperationName));
         Require.Keys(Tags, nameof(Tags));
     }

@@ -1,4 +1,3 @@
-using System.Collections.Immutable;
 using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
@@ -7,47 +6,37 @@ using Weir.Operators;
 
 namespace Weir.Runtimes;
 
-/// <summary>The common part of the runtimes that use the engine. They differ in their threads and their limit.</summary>
-internal sealed class PumpRuntime(object owner, Executor executor, int limit, bool eager, RuntimeOptions options)
+/// <summary>
+/// The common part of the runtimes that use the engine for each item. They differ in their threads and their limit. The other runtimes use it for calls that
+/// need more than they have themselves.
+/// </summary>
+/// <param name="calls">The running calls of the runtime.</param>
+/// <param name="executor">The threads.</param>
+/// <param name="limit">How many items of a call may be in flight.</param>
+/// <param name="eager">Whether a call starts with as many workers as it may have.</param>
+/// <param name="options">The options of the runtime.</param>
+/// <param name="policies">Its policies.</param>
+internal sealed class PumpRuntime(
+    RuntimeCalls calls, Executor executor, int limit, bool eager, RuntimeOptions options, RuntimePolicies policies)
 {
     /// <summary>How many outcomes of a stream may be ready for its consumer.</summary>
     private const int StreamCapacity = 1024;
 
-    private readonly RuntimeCalls _calls = new(owner);
+    /// <summary>The threads of streams, if they are others.</summary>
+    public Executor? StreamExecutor { get; init; }
 
-    // The policies around an item, as those of an operator; null if there are none.
-    private readonly ParallelRunOptions? _policies =
-        options.MakeLimit() is { } shared ? new ParallelRunOptions { SharedConcurrencyLimit = shared, TimeProvider = options.TimeProvider } : null;
-
-    public RuntimeStatistics Statistics => _calls.Statistics;
+    /// <summary>Whether no control can raise the limit.</summary>
+    public bool HasFixedLimit { get; init; }
 
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? processOptions,
-        CancellationToken cancellationToken)
-    {
-        processOptions = _calls.Check(items, processor, processOptions);
-        if (cancellationToken.IsCancellationRequested)
-        {
-            return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
-        }
-
-        int count = items.Count;
-        if (count == 0)
-        {
-            return Task.FromResult<ItemOutcome<TResult>[]>([]);
-        }
-
-        OutcomeCompletion<TResult> completion = new(count);
-        PumpCall call = new(_calls, nameof(ProcessManyAsync), processOptions);
-        Pump run = MakeRun(RuntimeSource.Of(items, count), processor, new OutcomeSink<TResult>(completion), Settings(processOptions, call));
-        Start(run, call, count, processOptions, cancellationToken, default);
-        return completion.Task;
-    }
+        CancellationToken cancellationToken) =>
+        StartMany(items, processor, null, calls.Check(items, processor, processOptions), cancellationToken);
 
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         Func<TItem, TKey> partitionBy,
         ProcessManyOptions? processOptions,
@@ -55,49 +44,20 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         where TKey : notnull
     {
         ArgumentNullException.ThrowIfNull(partitionBy);
-        processOptions = _calls.Check(items, processor, processOptions);
-        if (cancellationToken.IsCancellationRequested)
-        {
-            return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
-        }
-
-        int count = items.Count;
-        if (count == 0)
-        {
-            return Task.FromResult<ItemOutcome<TResult>[]>([]);
-        }
-
-        KeyedSource<TItem, TKey> source = RuntimeSource.WithKeys(RuntimeSource.Of(items, count), partitionBy, processOptions);
-        OutcomeCompletion<TResult> completion = new(count);
-        PumpCall call = new(_calls, nameof(ProcessManyAsync), processOptions);
-        Pump run = MakeRun(source, processor, new OutcomeSink<TResult>(completion), Settings(processOptions, call));
-        Start(run, call, count, processOptions, cancellationToken, default);
-        return completion.Task;
+        processOptions = calls.Check(items, processor, processOptions);
+        return StartMany(items, processor, source => RuntimeSource.WithKeys(source, partitionBy, processOptions), processOptions, cancellationToken);
     }
 
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         bool orderedOutput,
         ProcessManyOptions? processOptions,
-        CancellationToken cancellationToken)
-    {
-        processOptions = _calls.Check(items, processor, processOptions);
-        int count = items.Count;
-        return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
-            limit,
-            StreamCapacity,
-            orderedOutput,
-            (output, enumeratorToken) => StartStream(
-                RuntimeSource.Of(items, count), count, processor, output, processOptions, cancellationToken, enumeratorToken),
-            cancellationToken)
-        {
-            Missing = (count, static index => ((int)index, default)),
-        };
-    }
+        CancellationToken cancellationToken) =>
+        Stream(items, processor, null, orderedOutput, calls.Check(items, processor, processOptions), cancellationToken);
 
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         Func<TItem, TKey> partitionBy,
         bool orderedOutput,
@@ -106,60 +66,115 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         where TKey : notnull
     {
         ArgumentNullException.ThrowIfNull(partitionBy);
-        processOptions = _calls.Check(items, processor, processOptions);
-        int count = items.Count;
+        processOptions = calls.Check(items, processor, processOptions);
+        return Stream(
+            items, processor, source => RuntimeSource.WithKeys(source, partitionBy, processOptions), orderedOutput, processOptions, cancellationToken);
+    }
+
+    /// <summary>Runs the items of a call whose arguments have been checked.</summary>
+    public Task<ItemOutcome<TResult>[]> StartMany<TItem, TResult>(
+        IEnumerable<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        Func<Source<TItem>, Source<TItem>>? keys,
+        ProcessManyOptions processOptions,
+        CancellationToken cancellationToken)
+    {
+        ParallelRunOptions? around = policies.Of<TItem, TResult>(processOptions);
+        if (cancellationToken.IsCancellationRequested)
+        {
+            return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
+        }
+
+        Source<TItem> source = RuntimeSource.Of(items, out int count);
+        if (count == 0)
+        {
+            return Task.FromResult<ItemOutcome<TResult>[]>([]);
+        }
+
+        OutcomeCompletion<TResult> completion = new(Math.Max(0, count));
+        PumpCall call = new(calls, nameof(ProcessManyAsync), processOptions);
+        source = keys is null ? source : keys(source);
+        PumpSettings settings = Settings(processOptions, around, call, executor);
+        Pump run = count > 0
+            ? MakeRun(source, processor, new OutcomeSink<TResult>(completion), around, settings)
+            : MakeGrowing(source, processor, completion, around, settings);
+        Start(run, call, count, processOptions, cancellationToken, default);
+        return completion.Task;
+    }
+
+    /// <summary>The outcomes of a call whose arguments have been checked.</summary>
+    public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> Stream<TItem, TResult>(
+        IEnumerable<TItem> items,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        Func<Source<TItem>, Source<TItem>>? keys,
+        bool orderedOutput,
+        ProcessManyOptions processOptions,
+        CancellationToken cancellationToken)
+    {
+        ParallelRunOptions? around = policies.Of<TItem, TResult>(processOptions);
         return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
             limit,
             StreamCapacity,
             orderedOutput,
             (output, enumeratorToken) =>
             {
-                KeyedSource<TItem, TKey> source = RuntimeSource.WithKeys(RuntimeSource.Of(items, count), partitionBy, processOptions);
-                return StartStream(source, count, processor, output, processOptions, cancellationToken, enumeratorToken);
+                Source<TItem> source = RuntimeSource.Of(items, out int count);
+                output.Missing = (count, static index => (Indices.ToInt(index), default));
+                return StartStream(
+                    keys is null ? source : keys(source), count, processor, output, around, processOptions, cancellationToken, enumeratorToken);
             },
-            cancellationToken)
-        {
-            Missing = (count, static index => ((int)index, default)),
-        };
+            cancellationToken);
     }
 
-    public Task CloseAsync() => _calls.CloseAsync(options.GracePeriod, options.TimeProvider);
+    public Task CloseAsync() => calls.CloseAsync(options.GracePeriod, options.TimeProvider);
 
     private Pump StartStream<TItem, TResult>(
         Source<TItem> source,
         int count,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         StreamOutput<(int Index, ItemOutcome<TResult> Outcome)> output,
+        ParallelRunOptions? around,
         ProcessManyOptions processOptions,
         CancellationToken cancellationToken,
         CancellationToken enumeratorToken)
     {
-        PumpCall call = new(_calls, nameof(ProcessManyStreamAsync), processOptions);
-        PumpSettings settings = Settings(processOptions, call);
+        PumpCall call = new(calls, nameof(ProcessManyStreamAsync), processOptions);
+        PumpSettings settings = Settings(processOptions, around, call, StreamExecutor ?? executor);
         settings = settings is ControlledSettings controlled ? controlled with { OnLimit = limit => output.Widen(limit, StreamCapacity) } : settings;
-        Pump run = MakeRun(source, processor, new OutcomeStreamSink<TResult>(output), settings);
+        Pump run = MakeRun(source, processor, new OutcomeStreamSink<TResult>(output), around, settings);
         Start(run, call, count, processOptions, cancellationToken, enumeratorToken);
         return run;
     }
 
-    private Pump MakeRun<TItem, TResult, TSink>(
-        Source<TItem> source, Func<TItem, CancellationToken, ValueTask<TResult>> processor, TSink sink, PumpSettings settings)
+    // Separate, so that the first call of a process does not load what only a sequence needs.
+    private static Pump MakeGrowing<TItem, TResult>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        OutcomeCompletion<TResult> completion,
+        ParallelRunOptions? around,
+        PumpSettings settings) =>
+        MakeRun(source, processor, new GrowingOutcomeSink<TResult>(completion), around, settings);
+
+    private static Pump MakeRun<TItem, TResult, TSink>(
+        Source<TItem> source, Func<TItem, CancellationToken, ValueTask<TResult>> processor, TSink sink, ParallelRunOptions? around, PumpSettings settings)
         where TSink : struct, ISink<TResult> =>
-        _policies is null ? PlainRun.Make(source, processor, sink, settings, null) : OperatorRun.Make(source, processor, sink, _policies, settings, null);
+        around is null
+            ? PlainRun.Make(source, processor, sink, settings, null)
+            : OperatorRun.Make(source, processor, sink, around, OperatorRun.WithHooks(settings, around), null);
 
-    private PumpSettings Settings(ProcessManyOptions processOptions, PumpCall call) =>
+    private PumpSettings Settings(ProcessManyOptions processOptions, ParallelRunOptions? around, PumpCall call, Executor threads) =>
         (processOptions.Control ?? options.Control) is { } control
-            ? new ControlledSettings(PlainSettings(processOptions, call), control)
-            : PlainSettings(processOptions, call);
+            ? new ControlledSettings(PlainSettings(processOptions, around, call, threads), control) { MovesLimit = HasFixedLimit }
+            : PlainSettings(processOptions, around, call, threads);
 
-    private PumpSettings PlainSettings(ProcessManyOptions processOptions, PumpCall call) => new()
+    private PumpSettings PlainSettings(ProcessManyOptions processOptions, ParallelRunOptions? around, PumpCall call, Executor threads) => new()
     {
         Limit = limit,
         ErrorMode = ErrorMode.BestEffort,
-        PerItemTimeout = processOptions.PerItemTimeout,
+        PerItemTimeout = processOptions.PerItemTimeout ?? around?.PerItemTimeout,
         Guarded = true,
         TimeProvider = options.TimeProvider,
-        Executor = executor,
+        Executor = threads,
         OnEnd = call.End,
         Operation = call.Operation,
         About = call,
@@ -170,6 +185,6 @@ internal sealed class PumpRuntime(object owner, Executor executor, int limit, bo
         Pump run, PumpCall call, int count, ProcessManyOptions processOptions, CancellationToken cancellationToken, CancellationToken otherToken)
     {
         call.Begin(run, processOptions.BatchTimeout, options.TimeProvider);
-        run.Start(eager ? Math.Min(limit, count) : 1, cancellationToken, otherToken);
+        run.Start(eager ? Math.Clamp(count, 1, limit) : 1, cancellationToken, otherToken);
     }
 }

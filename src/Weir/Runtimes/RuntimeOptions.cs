@@ -27,6 +27,13 @@ public sealed record RuntimeOptions
     /// <value><see langword="null"/>, the default, for none. See docs/control.md.</value>
     public RunControl? Control { get; init; }
 
+    /// <summary>The policies around each item of the calls that have no <see cref="ProcessManyOptions.Policies"/> of their own.</summary>
+    /// <value>
+    /// <see langword="null"/>, the default, for none. All calls share the circuit breaker and the rate limit. Without a concurrency limit if the runtime has
+    /// one.
+    /// </value>
+    public ParallelRunOptions? Policies { get; init; }
+
     /// <summary>The clock for time limits and the grace period.</summary>
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
@@ -38,6 +45,8 @@ public sealed record RuntimeOptions
     {
         Require.AtLeastOne(TotalConcurrency ?? 1, nameof(TotalConcurrency));
         Require.NotBoth(TotalConcurrency, SharedConcurrencyLimit, nameof(TotalConcurrency), nameof(SharedConcurrencyLimit));
+        RuntimePolicies.Validate(Policies);
+        RuntimePolicies.RefuseTwoLimits(Policies, (object?)TotalConcurrency ?? SharedConcurrencyLimit);
         Require.GracePeriod(GracePeriod, nameof(GracePeriod));
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
     }

@@ -2,13 +2,28 @@ using Weir.Core.Sources;
 
 namespace Weir.Runtimes;
 
-/// <summary>Reads a call's list in place, by index, whatever kind of list it is.</summary>
+/// <summary>Reads the items of a call: a list in place, by index, whatever kind of list it is, and any other sequence while the call goes on.</summary>
 internal static class RuntimeSource
 {
     // The items are already in memory, so any number of them may wait for their key, and no key ever stops another.
     private const int MostWaiting = int.MaxValue;
 
-    public static Source<T> Of<T>(IReadOnlyList<T> items, int count)
+    /// <param name="items">The items.</param>
+    /// <param name="count">How many there are; negative if that is not known before the end.</param>
+    public static Source<T> Of<T>(IEnumerable<T> items, out int count)
+    {
+        if (items is IReadOnlyList<T> list)
+        {
+            count = list.Count;
+            return count == 0 ? SourceOf.Enumerable(items) : Of(list, count);
+        }
+
+        Source<T> source = SourceOf.Enumerable(items);
+        count = source.KnownCount;
+        return source;
+    }
+
+    private static Source<T> Of<T>(IReadOnlyList<T> items, int count)
     {
         Source<T> source = SourceOf.Enumerable(items);
         return source.KnownCount == count ? source : new LazySource<T>(Indexed(items, count));

@@ -24,7 +24,7 @@ internal sealed class RecordingRuntime : IExecutionRuntime
     public RuntimeStatistics Statistics => _inner.Statistics;
 
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
@@ -34,7 +34,7 @@ internal sealed class RecordingRuntime : IExecutionRuntime
     }
 
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         Func<TItem, TKey> partitionBy,
         ProcessManyOptions? options = null,
@@ -43,7 +43,7 @@ internal sealed class RecordingRuntime : IExecutionRuntime
         throw new NotSupportedException("The command gives no keys.");
 
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         Func<TItem, TKey> partitionBy,
         bool orderedOutput = false,
@@ -53,7 +53,7 @@ internal sealed class RecordingRuntime : IExecutionRuntime
         throw new NotSupportedException("The command gives no keys.");
 
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         bool orderedOutput = false,
         ProcessManyOptions? options = null,
@@ -67,9 +67,9 @@ internal sealed class RecordingRuntime : IExecutionRuntime
 
     public ValueTask DisposeAsync() => _inner.DisposeAsync();
 
-    private void Record<TItem>(IReadOnlyList<TItem> items, ProcessManyOptions? options)
+    private void Record<TItem>(IEnumerable<TItem> items, ProcessManyOptions? options)
     {
-        Batches.Add(items.Count);
+        Batches.Add(items.Count());
         Lists.Add(items);
         Options.Add(options);
     }

@@ -13,7 +13,7 @@ internal sealed class StoppingRuntime(CancellationTokenSource stop, int call) : 
     public RuntimeStatistics Statistics => _inner.Statistics;
 
     public async Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
@@ -29,7 +29,7 @@ internal sealed class StoppingRuntime(CancellationTokenSource stop, int call) : 
     }
 
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         Func<TItem, TKey> partitionBy,
         ProcessManyOptions? options = null,
@@ -38,7 +38,7 @@ internal sealed class StoppingRuntime(CancellationTokenSource stop, int call) : 
         throw new NotSupportedException("The command gives no keys.");
 
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         Func<TItem, TKey> partitionBy,
         bool orderedOutput = false,
@@ -48,7 +48,7 @@ internal sealed class StoppingRuntime(CancellationTokenSource stop, int call) : 
         throw new NotSupportedException("The command gives no keys.");
 
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         bool orderedOutput = false,
         ProcessManyOptions? options = null,

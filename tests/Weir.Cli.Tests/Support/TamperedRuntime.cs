@@ -32,7 +32,7 @@ internal sealed class TamperedRuntime(Fault fault, int victim) : IExecutionRunti
     public RuntimeStatistics Statistics => _inner.Statistics;
 
     public async Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
@@ -68,7 +68,7 @@ internal sealed class TamperedRuntime(Fault fault, int victim) : IExecutionRunti
     }
 
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         Func<TItem, TKey> partitionBy,
         ProcessManyOptions? options = null,
@@ -77,7 +77,7 @@ internal sealed class TamperedRuntime(Fault fault, int victim) : IExecutionRunti
         throw new NotSupportedException("The command gives no keys.");
 
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         Func<TItem, TKey> partitionBy,
         bool orderedOutput = false,
@@ -87,7 +87,7 @@ internal sealed class TamperedRuntime(Fault fault, int victim) : IExecutionRunti
         throw new NotSupportedException("The command gives no keys.");
 
     public async IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         bool orderedOutput = false,
         ProcessManyOptions? options = null,

@@ -3,7 +3,6 @@ using Weir.Core.Sinks;
 using Weir.Core.Sources;
 using Weir.Observability;
 using Weir.Operators;
-using Weir.Resilience;
 
 namespace Weir.Runtimes;
 
@@ -19,6 +18,10 @@ namespace Weir.Runtimes;
 /// <see cref="MaxConcurrencyPerCall"/> limits each call. Ten callers can have ten times as many items in flight: <see cref="RuntimeOptions.TotalConcurrency"/>
 /// limits them together. An item waits for its place inside its call, so the wait counts towards <see cref="ProcessManyOptions.PerItemTimeout"/>.
 /// </para>
+/// <para>
+/// A call with <see cref="ProcessManyOptions.Policies"/> is not measured, because its items wait outside their calls: it runs as in a
+/// <see cref="ConcurrentRuntime"/> with <see cref="MaxConcurrencyPerCall"/>, and makes no decisions.
+/// </para>
 /// <para>User code never runs on the caller's thread. See <see cref="IExecutionRuntime"/> for the contract that all runtimes share.</para>
 /// </remarks>
 public sealed class AutoRuntime : IExecutionRuntime
@@ -32,7 +35,8 @@ public sealed class AutoRuntime : IExecutionRuntime
     private readonly AutoProfiles _profiles = new();
     private readonly Action<AutoCall> _ended;
     private readonly AutoBudget _budget;
-    private readonly SharedConcurrencyLimit? _limit;
+    private readonly RuntimePolicies _policies;
+    private readonly PumpRuntime _pumps;
     private volatile AutoPilot? _last;
 
     /// <summary>Creates the runtime. It starts threads only when it needs them.</summary>
@@ -56,7 +60,8 @@ public sealed class AutoRuntime : IExecutionRuntime
         _calls = new RuntimeCalls(this);
         _team = new ThreadTeam(Math.Max(maxConcurrencyPerCall, MaxThreads), "Weir auto", keeps: false);
         _budget = new AutoBudget(MaxThreads, maxConcurrencyPerCall);
-        _limit = _options.MakeLimit();
+        _policies = new RuntimePolicies(_options);
+        _pumps = new PumpRuntime(_calls, PoolExecutor.Instance, maxConcurrencyPerCall, eager: false, _options, _policies);
         _ended = call =>
         {
             _budget.Leave();
@@ -83,7 +88,7 @@ public sealed class AutoRuntime : IExecutionRuntime
 
     /// <inheritdoc/>
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
@@ -94,7 +99,7 @@ public sealed class AutoRuntime : IExecutionRuntime
 
     /// <inheritdoc/>
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         Func<TItem, TKey> partitionBy,
         ProcessManyOptions? options = null,
@@ -109,7 +114,9 @@ public sealed class AutoRuntime : IExecutionRuntime
     /// <summary>Runs all items and returns one outcome per item, together with the decisions of the call.</summary>
     /// <typeparam name="TItem">The type of the items.</typeparam>
     /// <typeparam name="TResult">The type of the results.</typeparam>
-    /// <param name="items">The items, which must not change during the call.</param>
+    /// <param name="items">
+    /// The items. A list must not change during the call; any other sequence is read while the call goes on, one step at a time.
+    /// </param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none.</param>
     /// <param name="cancellationToken">Cancels the call.</param>
@@ -121,7 +128,7 @@ public sealed class AutoRuntime : IExecutionRuntime
     /// <exception cref="ObjectDisposedException">The runtime has been disposed. Thrown at the call.</exception>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     public Task<AutoResult<TResult>> ProcessManyWithDecisionsAsync<TItem, TResult>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
@@ -132,7 +139,7 @@ public sealed class AutoRuntime : IExecutionRuntime
 
     /// <inheritdoc/>
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         bool orderedOutput = false,
         ProcessManyOptions? options = null,
@@ -144,7 +151,7 @@ public sealed class AutoRuntime : IExecutionRuntime
 
     /// <inheritdoc/>
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         Func<TItem, TKey> partitionBy,
         bool orderedOutput = false,
@@ -168,7 +175,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         new(await outcomes.ConfigureAwait(false), pilot?.Decisions ?? []);
 
     private Task<ItemOutcome<TResult>[]> StartMany<TItem, TResult>(
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions options,
         Func<Source<TItem>, Source<TItem>>? keys,
@@ -176,52 +183,56 @@ public sealed class AutoRuntime : IExecutionRuntime
         CancellationToken cancellationToken)
     {
         pilot = null;
+        if (_policies.AreSet(options))
+        {
+            return _pumps.StartMany(items, processor, keys, options, cancellationToken);
+        }
+
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
         }
 
-        int count = items.Count;
+        Source<TItem> source = RuntimeSource.Of(items, out int count);
         if (count == 0)
         {
             return Task.FromResult<ItemOutcome<TResult>[]>([]);
         }
 
-        processor = LimitedProcessor<TItem, TResult>.Of(processor, _limit);
-        OutcomeCompletion<TResult> completion = new(count);
-        AutoCall<TItem, TResult> call =
-            new AutoArrayCall<TItem, TResult>(
-                completion,
-                _calls,
-                nameof(ProcessManyAsync),
-                options,
-                PilotOf(processor, count, options, keys is not null),
-                processor,
-                _profiles,
-                _ended);
-        pilot = call.Pilot;
-        Source<TItem> source = RuntimeSource.Of(items, count);
+        processor = LimitedProcessor<TItem, TResult>.Of(processor, _policies.Limit);
+        OutcomeCompletion<TResult> completion = new(Math.Max(0, count));
+        pilot = PilotOf(processor, count, options, keys is not null);
+        const string Operation = nameof(ProcessManyAsync);
+        AutoCall<TItem, TResult> call = count > 0
+            ? new AutoArrayCall<TItem, TResult>(completion, _calls, Operation, options, pilot, processor, _profiles, _ended)
+            : new AutoSinkCall<TItem, TResult, GrowingOutcomeSink<TResult>>(
+                new GrowingOutcomeSink<TResult>(completion), _calls, Operation, options, pilot, processor, _profiles, _ended);
         Start(keys is null ? source : keys(source), call, options, cancellationToken, default);
         return completion.Task;
     }
 
-    private PumpStream<(int Index, ItemOutcome<TResult> Outcome)> Stream<TItem, TResult>(
-        IReadOnlyList<TItem> items,
+    private IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> Stream<TItem, TResult>(
+        IEnumerable<TItem> items,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         bool orderedOutput,
         ProcessManyOptions options,
         Func<Source<TItem>, Source<TItem>>? keys,
         CancellationToken cancellationToken)
     {
-        int count = items.Count;
-        processor = LimitedProcessor<TItem, TResult>.Of(processor, _limit);
+        if (_policies.AreSet(options))
+        {
+            return _pumps.Stream(items, processor, keys, orderedOutput, options, cancellationToken);
+        }
+
+        processor = LimitedProcessor<TItem, TResult>.Of(processor, _policies.Limit);
         return new PumpStream<(int Index, ItemOutcome<TResult> Outcome)>(
             MaxConcurrencyPerCall,
             StreamCapacity,
             orderedOutput,
             (output, enumeratorToken) =>
             {
-                Source<TItem> source = RuntimeSource.Of(items, count);
+                Source<TItem> source = RuntimeSource.Of(items, out int count);
+                output.Missing = (count, static index => (Indices.ToInt(index), default));
                 return Start(
                     keys is null ? source : keys(source),
                     new AutoSinkCall<TItem, TResult, OutcomeStreamSink<TResult>>(
@@ -237,10 +248,7 @@ public sealed class AutoRuntime : IExecutionRuntime
                     cancellationToken,
                     enumeratorToken);
             },
-            cancellationToken)
-        {
-            Missing = (count, static index => ((int)index, default)),
-        };
+            cancellationToken);
     }
 
     private AutoPilot PilotOf(Delegate processor, int count, ProcessManyOptions options, bool hasKeys)
@@ -248,7 +256,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         // One item at a time if each has its own clock or lane, or may have to wait before it begins.
         bool oneByOne = hasKeys || options.PerItemTimeout is not null || (options.Control ?? _options.Control) is not null;
         AutoExecutor executor = new(_team, MaxThreads);
-        return new AutoPilot(executor, _budget, count, _profiles.Find(processor), oneByOne);
+        return new AutoPilot(executor, _budget, count < 0 ? int.MaxValue : count, _profiles.Find(processor), oneByOne);
     }
 
     private Pump Start<TItem, TResult>(

@@ -8,10 +8,12 @@ namespace Weir.Runtimes;
 /// <content>Overloads for calls that return no task.</content>
 public static partial class ExecutionRuntimeExtensions
 {
-    /// <inheritdoc cref="IExecutionRuntime.ProcessManyAsync{TItem, TResult}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}},
+    /// <inheritdoc cref="IExecutionRuntime.ProcessManyAsync{TItem, TResult}(IEnumerable{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}},
     ///     ProcessManyOptions, CancellationToken)"/>
     /// <param name="runtime">The runtime.</param>
-    /// <param name="items">The items, which must not change during the call.</param>
+    /// <param name="items">
+    /// The items. A list must not change during the call; any other sequence is read while the call goes on, one step at a time.
+    /// </param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none.</param>
     /// <param name="cancellationToken">Cancels the call.</param>
@@ -19,7 +21,7 @@ public static partial class ExecutionRuntimeExtensions
     [OverloadResolutionPriority(6 * Priority.Rank)]
     public static Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult>(
         this IExecutionRuntime runtime,
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, TResult> processor,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default,
@@ -29,10 +31,12 @@ public static partial class ExecutionRuntimeExtensions
         return runtime.ProcessManyAsync(items, TaskCalls.Synchronous(processor), options, cancellationToken);
     }
 
-    /// <inheritdoc cref="IExecutionRuntime.ProcessManyAsync{TItem, TResult, TKey}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}},
+    /// <inheritdoc cref="IExecutionRuntime.ProcessManyAsync{TItem, TResult, TKey}(IEnumerable{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}},
     ///     Func{TItem, TKey}, ProcessManyOptions, CancellationToken)"/>
     /// <param name="runtime">The runtime.</param>
-    /// <param name="items">The items, which must not change during the call.</param>
+    /// <param name="items">
+    /// The items. A list must not change during the call; any other sequence is read while the call goes on, one step at a time.
+    /// </param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="partitionBy">
     /// Returns the key of an item. It is called once per item, for one item at a time. Items with the same key run one at a time, in input order (or
@@ -45,7 +49,7 @@ public static partial class ExecutionRuntimeExtensions
     [OverloadResolutionPriority(6 * Priority.Rank)]
     public static Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
         this IExecutionRuntime runtime,
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, TResult> processor,
         Func<TItem, TKey> partitionBy,
         ProcessManyOptions? options = null,
@@ -57,10 +61,12 @@ public static partial class ExecutionRuntimeExtensions
         return runtime.ProcessManyAsync(items, TaskCalls.Synchronous(processor), partitionBy, options, cancellationToken);
     }
 
-    /// <inheritdoc cref="IExecutionRuntime.ProcessManyStreamAsync{TItem, TResult}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}},
-    ///     bool, ProcessManyOptions, CancellationToken)"/>
+    /// <inheritdoc cref="IExecutionRuntime.ProcessManyStreamAsync{TItem, TResult}(IEnumerable{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}}, bool,
+    ///     ProcessManyOptions, CancellationToken)"/>
     /// <param name="runtime">The runtime.</param>
-    /// <param name="items">The items, which must not change during the enumeration.</param>
+    /// <param name="items">
+    /// The items. A list must not change during the enumeration; any other sequence is read while it goes on, one step at a time.
+    /// </param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="orderedOutput">Whether the outcomes come in input order rather than in completion order.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none. The batch timeout counts from the first step.</param>
@@ -69,7 +75,7 @@ public static partial class ExecutionRuntimeExtensions
     [OverloadResolutionPriority(6 * Priority.Rank)]
     public static IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult>(
         this IExecutionRuntime runtime,
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, TResult> processor,
         bool orderedOutput = false,
         ProcessManyOptions? options = null,
@@ -80,10 +86,12 @@ public static partial class ExecutionRuntimeExtensions
         return runtime.ProcessManyStreamAsync(items, TaskCalls.Synchronous(processor), orderedOutput, options, cancellationToken);
     }
 
-    /// <inheritdoc cref="IExecutionRuntime.ProcessManyStreamAsync{TItem, TResult, TKey}(IReadOnlyList{TItem}, Func{TItem, CancellationToken,
-    ///     ValueTask{TResult}}, Func{TItem, TKey}, bool, ProcessManyOptions, CancellationToken)"/>
+    /// <inheritdoc cref="IExecutionRuntime.ProcessManyStreamAsync{TItem, TResult, TKey}(IEnumerable{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}},
+    ///     Func{TItem, TKey}, bool, ProcessManyOptions, CancellationToken)"/>
     /// <param name="runtime">The runtime.</param>
-    /// <param name="items">The items, which must not change during the enumeration.</param>
+    /// <param name="items">
+    /// The items. A list must not change during the enumeration; any other sequence is read while it goes on, one step at a time.
+    /// </param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="partitionBy">
     /// Returns the key of an item. It is called once per item, for one item at a time. Items with the same key run one at a time, in input order (or
@@ -97,7 +105,7 @@ public static partial class ExecutionRuntimeExtensions
     [OverloadResolutionPriority(6 * Priority.Rank)]
     public static IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
         this IExecutionRuntime runtime,
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, TResult> processor,
         Func<TItem, TKey> partitionBy,
         bool orderedOutput = false,
@@ -110,10 +118,12 @@ public static partial class ExecutionRuntimeExtensions
         return runtime.ProcessManyStreamAsync(items, TaskCalls.Synchronous(processor), partitionBy, orderedOutput, options, cancellationToken);
     }
 
-    /// <inheritdoc cref="AutoRuntime.ProcessManyWithDecisionsAsync{TItem, TResult}(IReadOnlyList{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}},
+    /// <inheritdoc cref="AutoRuntime.ProcessManyWithDecisionsAsync{TItem, TResult}(IEnumerable{TItem}, Func{TItem, CancellationToken, ValueTask{TResult}},
     ///     ProcessManyOptions, CancellationToken)"/>
     /// <param name="runtime">The runtime.</param>
-    /// <param name="items">The items, which must not change during the call.</param>
+    /// <param name="items">
+    /// The items. A list must not change during the call; any other sequence is read while the call goes on, one step at a time.
+    /// </param>
     /// <param name="processor">The call for an item. Its token is cancelled when the time limit of the item or of the call passes.</param>
     /// <param name="options">The time limits; <see langword="null"/> for none.</param>
     /// <param name="cancellationToken">Cancels the call.</param>
@@ -121,7 +131,7 @@ public static partial class ExecutionRuntimeExtensions
     [OverloadResolutionPriority(6 * Priority.Rank)]
     public static Task<AutoResult<TResult>> ProcessManyWithDecisionsAsync<TItem, TResult>(
         this AutoRuntime runtime,
-        IReadOnlyList<TItem> items,
+        IEnumerable<TItem> items,
         Func<TItem, TResult> processor,
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default,

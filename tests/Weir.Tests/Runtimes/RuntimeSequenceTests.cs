@@ -1,0 +1,200 @@
+using Weir.Runtimes;
+
+namespace Weir.Tests.Runtimes;
+
+/// <summary>Every runtime takes a sequence that is no list: it is read while the call goes on, and ends the call with what it throws.</summary>
+public class RuntimeSequenceTests
+{
+    public static TheoryData<string, RunForm> Cases => RuntimeCases.EveryForm();
+
+    [Theory(Timeout = 90_000)]
+    [MemberData(nameof(Cases))]
+    public async Task Sequence_OfAnyLength_GivesAnOutcomeForEachItemOnce(string name, RunForm form)
+    {
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name);
+        foreach (int count in new[] { 0, 1, 300, 3000 })
+        {
+            int[] calls = new int[count];
+            async ValueTask<int> TwiceAsync(int x, CancellationToken token)
+            {
+                Interlocked.Increment(ref calls[x]);
+                if (x % 5 == 3)
+                {
+                    await Task.Yield();
+                }
+
+                return x % 7 == 6 ? throw new TestException("item") : 2 * x;
+            }
+
+            foreach (bool keyed in new[] { false, true })
+            {
+                Array.Clear(calls);
+                ItemOutcome<int>[] outcomes = await AllAsync(form, runtime, Lazy(count), TwiceAsync, keyed).WithinAsync($"{count} items");
+                Assert.Equal(Enumerable.Range(0, count).Select(static x => x % 7 == 6 ? 0 : 2 * x), outcomes.Select(static o => o.IsSuccess ? o.Value : 0));
+                Assert.All(outcomes, static (o, x) => Assert.Equal(x % 7 == 6 ? ItemStatus.Failed : ItemStatus.Succeeded, o.Status));
+                Assert.All(calls, static made => Assert.Equal(1, made));
+            }
+        }
+
+        Assert.Equal(0, runtime.Statistics.ActiveCalls);
+    }
+
+    [Theory(Timeout = 90_000)]
+    [MemberData(nameof(Cases))]
+    public async Task Sequence_ThatThrows_EndsTheCallWithItsException(string name, RunForm form)
+    {
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name);
+        bool disposed = false;
+        IEnumerable<int> Breaking()
+        {
+            try
+            {
+                yield return 0;
+                yield return 1;
+                throw new TestException("sequence");
+            }
+            finally
+            {
+                disposed = true;
+            }
+        }
+
+        TestException thrown = await Assert.ThrowsAsync<TestException>(
+            () => AllAsync(form, runtime, Breaking(), static (x, _) => new ValueTask<int>(x), keyed: false).WithinAsync("the call"));
+        Assert.Equal("sequence", thrown.Message);
+        Assert.True(disposed);
+        Assert.Equal(0, runtime.Statistics.ActiveCalls);
+    }
+
+    [Theory(Timeout = 90_000)]
+    [MemberData(nameof(Cases))]
+    public async Task Cancellation_OfAnEndlessSequence_EndsTheCallAndTheSequence(string name, RunForm form)
+    {
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name);
+        using CancellationTokenSource cancellation = new();
+        TaskCompletionSource ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        IEnumerable<int> Endless()
+        {
+            try
+            {
+                for (int x = 0; ; x++)
+                {
+                    yield return x;
+                }
+            }
+            finally
+            {
+                ended.SetResult();
+            }
+        }
+
+        OperationCanceledException thrown = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => AllAsync(
+            form,
+            runtime,
+            Endless(),
+            async (x, token) =>
+            {
+                if (x == 40)
+                {
+                    await cancellation.CancelAsync();
+                }
+
+                await Task.Yield();
+                return x;
+            },
+            keyed: false,
+            cancellationToken: cancellation.Token).WithinAsync("the call"));
+        Assert.Equal(cancellation.Token, thrown.CancellationToken);
+        await ended.Task.WithinAsync("the end of the sequence");
+    }
+
+    [Theory(Timeout = 90_000)]
+    [MemberData(nameof(Cases))]
+    public async Task Stop_OfAnEndlessSequence_GivesWhatHasBegun(string name, RunForm form)
+    {
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name);
+        RunControl control = new();
+        IEnumerable<int> Endless()
+        {
+            for (int x = 0; ; x++)
+            {
+                yield return x;
+            }
+        }
+
+        ItemOutcome<int>[] outcomes = await AllAsync(
+            form,
+            runtime,
+            Endless(),
+            async (x, _) =>
+            {
+                if (x == 20)
+                {
+                    control.Stop();
+                }
+
+                await Task.Yield();
+                return x;
+            },
+            keyed: false,
+            new ProcessManyOptions { Control = control }).WithinAsync("the call");
+        Assert.InRange(outcomes.Length, 21, int.MaxValue);
+        Assert.All(outcomes.Take(21), static (o, x) => Assert.Equal((ItemStatus.Succeeded, x), (o.Status, o.Value)));
+        Assert.All(outcomes, static o => Assert.True(o.Status is ItemStatus.Succeeded or ItemStatus.NotRun));
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task DirectRuntime_ItemsThatDoNotWait_RunOnTheCallersThread()
+    {
+        await using DirectRuntime runtime = new();
+        int caller = Environment.CurrentManagedThreadId;
+        Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(Lazy(20), static (_, _) => new ValueTask<int>(Environment.CurrentManagedThreadId));
+        ItemOutcome<int>[] outcomes = await call;
+        Assert.Equal(20, outcomes.Length);
+        Assert.All(outcomes, o => Assert.Equal(caller, o.Value));
+    }
+
+    private static IEnumerable<int> Lazy(int count)
+    {
+        for (int x = 0; x < count; x++)
+        {
+            yield return x;
+        }
+    }
+
+    private static Task<ItemOutcome<int>[]> AllAsync(
+        RunForm form,
+        IExecutionRuntime runtime,
+        IEnumerable<int> items,
+        Func<int, CancellationToken, ValueTask<int>> processor,
+        bool keyed,
+        ProcessManyOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        Task.Run(
+            async () =>
+            {
+                static int KeyOf(int x) => x % 3;
+                if (form == RunForm.Array)
+                {
+                    return keyed
+                        ? await runtime.ProcessManyAsync(items, processor, KeyOf, options, cancellationToken)
+                        : await runtime.ProcessManyAsync(items, processor, options, cancellationToken);
+                }
+
+                bool ordered = form == RunForm.OrderedStream;
+                SortedDictionary<int, ItemOutcome<int>> outcomes = [];
+                int last = -1;
+                await foreach ((int index, ItemOutcome<int> outcome) in keyed
+                    ? runtime.ProcessManyStreamAsync(items, processor, KeyOf, ordered, options, cancellationToken)
+                    : runtime.ProcessManyStreamAsync(items, processor, ordered, options, cancellationToken))
+                {
+                    Assert.True(outcomes.TryAdd(index, outcome), $"Index {index} came twice.");
+                    Assert.True(!ordered || index == last + 1, $"Index {index} came after {last}.");
+                    last = index;
+                }
+
+                Assert.Equal(Enumerable.Range(0, outcomes.Count), outcomes.Keys);
+                return outcomes.Values.ToArray();
+            },
+            CancellationToken.None);
+}
