@@ -126,7 +126,8 @@ public sealed class RuntimePolicyTests : IDisposable
         Assert.IsType<TestException>((await runtime.ProcessManyAsync<int, int>([0], Fail).WithinAsync())[0].Error);
         Assert.IsType<CircuitBreakerOpenException>((await runtime.ProcessManyAsync<int, int>([0], Fail).WithinAsync())[0].Error);
         Assert.Equal(1, calls);
-        Assert.IsType<TestException>((await runtime.ProcessManyAsync<int, int>([0], Fail, new ProcessManyOptions { Policies = Retries }).WithinAsync())[0].Error);
+        ProcessManyOptions own = new() { Policies = Retries };
+        Assert.IsType<TestException>((await runtime.ProcessManyAsync<int, int>([0], Fail, own).WithinAsync())[0].Error);
         Assert.Equal(5, calls);
     }
 
