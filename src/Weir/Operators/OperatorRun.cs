@@ -266,7 +266,11 @@ internal static partial class OperatorRun
     /// <exception cref="ArgumentException">They are not.</exception>
     public static void CheckTypes<TItem, TResult>(ParallelRunOptions options)
     {
-        Fallback.Check<TResult>(options.OnFallback);
+        if (options.OnFallback is { } fallback)
+        {
+            Fallback.Check<TItem, TResult>(fallback);
+        }
+
         CheckItems<TItem, TResult>(options);
     }
 

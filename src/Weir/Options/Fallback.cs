@@ -3,7 +3,8 @@ using System.Diagnostics.CodeAnalysis;
 namespace Weir;
 
 /// <summary>
-/// Supplies a result for an item that failed. Create it with <see cref="Of{TResult}(Func{int, Exception, TResult})"/>, for operators with results of that type.
+/// Supplies a result for an item that failed. Create it with <see cref="Of{TResult}(Func{int, Exception, TResult})"/>, for operators with results of that type,
+/// or with <see cref="Of{TItem, TResult}(Func{ItemAttempt{TItem}, TResult})"/>, for operators over such items too.
 /// </summary>
 [SuppressMessage("Usage", "CA2208:Instantiate argument exceptions correctly", Justification = "Wrong options are named after their property.")]
 public abstract class Fallback
@@ -15,6 +16,9 @@ public abstract class Fallback
     /// <summary>The type of the results, for messages.</summary>
     internal abstract Type ResultType { get; }
 
+    /// <summary>The type of the items; null if the fallback does not look at them.</summary>
+    internal abstract Type? ItemType { get; }
+
     /// <summary>Creates a synchronous fallback.</summary>
     /// <typeparam name="TResult">The type of the operator's results.</typeparam>
     /// <param name="result">
@@ -25,7 +29,37 @@ public abstract class Fallback
     public static Fallback Of<TResult>(Func<int, Exception, TResult> result)
     {
         ArgumentNullException.ThrowIfNull(result);
-        return new TypedFallback<TResult>((index, error) => new ValueTask<TResult>(result(index, error)));
+        return new IndexFallback<TResult>((index, error) => new ValueTask<TResult>(result(index, error)));
+    }
+
+    /// <summary>Creates a synchronous fallback that gets the item.</summary>
+    /// <typeparam name="TItem">The type of the operator's items.</typeparam>
+    /// <typeparam name="TResult">The type of the operator's results.</typeparam>
+    /// <param name="result">
+    /// Returns the result for an item, its index, its last attempt and the exception. An exception from it is the item's failure. Called from several threads
+    /// at once.
+    /// </param>
+    /// <returns>The fallback. With it, the run remembers its items while they are under way, as with <see cref="ParallelRunOptions.Hooks"/>.</returns>
+    /// <exception cref="ArgumentNullException"><paramref name="result"/> is <see langword="null"/>.</exception>
+    public static Fallback Of<TItem, TResult>(Func<ItemAttempt<TItem>, TResult> result)
+    {
+        ArgumentNullException.ThrowIfNull(result);
+        return new ItemFallback<TItem, TResult>(attempt => new ValueTask<TResult>(result(attempt)));
+    }
+
+    /// <summary>Creates an asynchronous fallback that gets the item.</summary>
+    /// <typeparam name="TItem">The type of the operator's items.</typeparam>
+    /// <typeparam name="TResult">The type of the operator's results.</typeparam>
+    /// <param name="result">
+    /// Returns the result for an item, its index, its last attempt and the exception. An exception from it is the item's failure. Called from several threads
+    /// at once.
+    /// </param>
+    /// <returns>The fallback. With it, the run remembers its items while they are under way, as with <see cref="ParallelRunOptions.Hooks"/>.</returns>
+    /// <exception cref="ArgumentNullException"><paramref name="result"/> is <see langword="null"/>.</exception>
+    public static Fallback OfAsync<TItem, TResult>(Func<ItemAttempt<TItem>, ValueTask<TResult>> result)
+    {
+        ArgumentNullException.ThrowIfNull(result);
+        return new ItemFallback<TItem, TResult>(result);
     }
 
     /// <summary>Creates an asynchronous fallback.</summary>
@@ -38,28 +72,26 @@ public abstract class Fallback
     public static Fallback OfAsync<TResult>(Func<int, Exception, ValueTask<TResult>> result)
     {
         ArgumentNullException.ThrowIfNull(result);
-        return new TypedFallback<TResult>(result);
+        return new IndexFallback<TResult>(result);
+    }
+
+    /// <summary>Refuses a fallback of another type of items or results.</summary>
+    internal static void Check<TItem, TResult>(Fallback fallback)
+    {
+        For<TResult>(fallback);
+        if (fallback.ItemType is { } items && items != typeof(TItem))
+        {
+            throw new ArgumentException(
+                $"OnFallback is about items of type {items.Name}, but the items here are of type {typeof(TItem).Name}.",
+                nameof(ParallelRunOptions.OnFallback));
+        }
     }
 
     /// <summary>The fallback for results of a given type.</summary>
     /// <exception cref="ArgumentException">The fallback returns results of another type.</exception>
-    /// <summary>Refuses a fallback of another type of results.</summary>
-    internal static void Check<TResult>(Fallback? fallback)
-    {
-        if (fallback is not null)
-        {
-            For<TResult>(fallback);
-        }
-    }
-
-    internal static TypedFallback<TResult>? For<TResult>(Fallback? fallback) => fallback switch
-    {
-        null => null,
-        TypedFallback<TResult> typed => typed,
-        _ => throw new ArgumentException(
-            $"OnFallback gives a {fallback.ResultType.Name}, but the results of this operator are of type {typeof(TResult).Name}.",
-            nameof(ParallelRunOptions.OnFallback)),
-    };
+    internal static TypedFallback<TResult> For<TResult>(Fallback fallback) => fallback as TypedFallback<TResult> ?? throw new ArgumentException(
+        $"OnFallback gives a {fallback.ResultType.Name}, but the results of this operator are of type {typeof(TResult).Name}.",
+        nameof(ParallelRunOptions.OnFallback));
 
     /// <exception cref="ArgumentException">A fallback is set, but there are no results.</exception>
     internal static void ThrowIfSet(Fallback? fallback, string what)

@@ -172,8 +172,11 @@ public sealed record ParallelRunOptions
     /// </value>
     public TimeSpan? AttemptTimeout { get; init => field = Require.NoneIfInfinite(value); }
 
-    /// <summary>Supplies a result after the last attempt has failed. See <see cref="Fallback.Of{TResult}(Func{int, Exception, TResult})"/>.</summary>
-    /// <value><see langword="null"/>, the default, for none. The result type must be the operator's.</value>
+    /// <summary>
+    /// Supplies a result after the last attempt has failed: <see cref="Fallback.Of{TResult}(Func{int, Exception, TResult})"/> from the item's index and
+    /// exception, <see cref="Fallback.Of{TItem, TResult}(Func{ItemAttempt{TItem}, TResult})"/> from the item itself too.
+    /// </summary>
+    /// <value><see langword="null"/>, the default, for none. The types of the items and the results must be the operator's.</value>
     public Fallback? OnFallback { get; init; }
 
     /// <summary>A circuit breaker for this run only.</summary>
@@ -260,7 +263,7 @@ public sealed record ParallelRunOptions
     internal bool HasItemHooks => OnStartItemAsync is not null || OnCompleteItemAsync is not null;
 
     /// <summary>Whether the run has to remember its items while they are under way.</summary>
-    internal bool NeedsRecords => IncludeDetails || Hooks is not null || ShouldRetry is not null;
+    internal bool NeedsRecords => IncludeDetails || Hooks is not null || ShouldRetry is not null || OnFallback is { ItemType: not null };
 
     /// <summary>What tells a log of the run, or null.</summary>
     internal RunEvents? Events { get; init; }

@@ -79,9 +79,14 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
             }
         }
 
-        return _fallback is null
-            ? Recovery<TResult>.None
-            : Recovery<TResult>.Succeed(await _fallback.GetAsync(index, call.Error).ConfigureAwait(false));
+        if (_fallback is null)
+        {
+            return Recovery<TResult>.None;
+        }
+
+        ItemRecord? record = _fallback.ItemType is null ? null : _policies!.Records!.Find(call.Index);
+        int attempt = record?.Attempt ?? call.Attempt;
+        return Recovery<TResult>.Succeed(await _fallback.GetAsync(record, call.Index, attempt, call.Error).ConfigureAwait(false));
     }
 
     /// <summary>The delay before another attempt; null if there is none.</summary>
