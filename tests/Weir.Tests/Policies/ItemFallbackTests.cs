@@ -61,6 +61,7 @@ public sealed class ItemFallbackTests : IDisposable
     public async Task Item_ThatWasGivenUpOrRefused_ComesToTheFallbackToo()
     {
         Fallback fallback = Fallback.Of<string, string>(static attempt => $"{attempt.Item}: {attempt.Error!.InnerException?.GetType().Name}");
+        ParallelRunOptions options = new() { MaxDegreeOfParallelism = 2, PerItemTimeout = TimeSpan.FromMilliseconds(50), OnFallback = fallback };
         List<string> late = await new[] { "blocks", "waits" }.SelectParallelAsync(
             async (item, _) =>
             {
@@ -72,7 +73,7 @@ public sealed class ItemFallbackTests : IDisposable
                 await _gate.WaitAsync(CancellationToken.None);
                 return item;
             },
-            new ParallelRunOptions { MaxDegreeOfParallelism = 2, PerItemTimeout = TimeSpan.FromMilliseconds(50), OnFallback = fallback }).WithinAsync("the run");
+            options).WithinAsync("the run");
         Assert.Equal(["blocks: ItemTimeoutException", "waits: ItemTimeoutException"], late);
         _gate.Open();
 
