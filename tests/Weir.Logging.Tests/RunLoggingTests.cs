@@ -1,6 +1,7 @@
 using System.Text.RegularExpressions;
 using Microsoft.Extensions.Logging;
 using Weir.Resilience;
+using Weir.Runtimes;
 
 namespace Weir.Logging.Tests;
 
@@ -65,6 +66,41 @@ public sealed partial class RunLoggingTests : IDisposable
         Assert.Equal([1, 2], _lines.All.Where(static l => l.Id == 4).Select(static l => l.Fields["Attempt"]));
         Assert.Equal([1.0, 2.0], _lines.All.Where(static l => l.Id == 4).Select(static l => l.Fields["DelaySeconds"]));
         Assert.Equal(2L, _lines.All.Last().Fields["Retries"]);
+    }
+
+    [Theory(Timeout = 90_000)]
+    [InlineData("direct")]
+    [InlineData("concurrent")]
+    [InlineData("parallel")]
+    [InlineData("auto")]
+    public async Task Lines_OfARuntimesCall_TellWhatThoseOfARunDo(string name)
+    {
+        using ILoggerFactory factory = Factory(_lines);
+        RuntimeOptions options = new()
+        {
+            Policies = new ParallelRunOptions { MaxRetries = 1, BaseDelay = TimeSpan.Zero, IsTransient = static _ => true }.WithLogging(factory),
+        };
+        IExecutionRuntime runtime = name switch
+        {
+            "direct" => new DirectRuntime(options),
+            "concurrent" => new ConcurrentRuntime(options: options),
+            "parallel" => new ParallelRuntime(options: options),
+            _ => new AutoRuntime(options: options),
+        };
+        await using (runtime)
+        {
+            await runtime.ProcessManyAsync(
+                [1, 2],
+                static (x, _) => x == 2 ? throw new FormatException("two") : new ValueTask<int>(x),
+                new ProcessManyOptions { OperationName = "import", Tags = [new("tenant", 7)] });
+        }
+
+        Assert.Equal([1, 4, 5, 2], _lines.All.Select(static l => l.Id));
+        Assert.All(
+            _lines.All,
+            static l => Assert.Equal(("ProcessManyAsync", "import", 7), (l.Fields["Operation"], l.Fields["OperationName"], l.Fields["tenant"])));
+        KeptLine end = _lines.All.Last();
+        Assert.Equal(("completed", 1L, 1L, 1L), (end.Fields["Outcome"], end.Fields["Succeeded"], end.Fields["FailedOrCancelled"], end.Fields["Retries"]));
     }
 
     [Fact(Timeout = 90_000)]

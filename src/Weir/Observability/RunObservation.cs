@@ -19,9 +19,9 @@ internal sealed class RunObservation
     private Pump? _pump;
     private long _started;
 
-    private RunObservation(ParallelRunOptions options, string operation, int total)
+    private RunObservation(ParallelRunOptions options, RunLabel label, int total)
     {
-        Label = RunLabel.Of(operation, options);
+        Label = label;
         _time = options.TimeProvider;
         _total = total >= 0 ? total : null;
         _events = options.Events;
@@ -61,11 +61,11 @@ internal sealed class RunObservation
 
     /// <summary>Begins to observe. Between this and <see cref="Started"/>, the run's span is the current one.</summary>
     /// <param name="options">The options of the run.</param>
-    /// <param name="operation">The name of the operator.</param>
+    /// <param name="label">What tells it apart from others.</param>
     /// <param name="total">The number of items, or -1 if it is not known.</param>
-    public static RunObservation Begin(ParallelRunOptions options, string operation, int total)
+    public static RunObservation Begin(ParallelRunOptions options, RunLabel label, int total)
     {
-        RunObservation observation = new(options, operation, total);
+        RunObservation observation = new(options, label, total);
         if (ListenerDetector.Shared.IsPossible)
         {
             observation.BeginTrace(options, total);
@@ -107,7 +107,7 @@ internal sealed class RunObservation
     /// <summary>The run has ended. It completes after the last reports.</summary>
     public void End(RunEnd end, Action<RunEnd> complete) => _ = EndAsync(end, complete);
 
-    public static string OutcomeOf(RunEnd end) => end.Result switch
+    private static string OutcomeOf(RunEnd end) => end.Result switch
     {
         RunResult.Cancelled => "cancelled",
         RunResult.Completed => "completed",
@@ -147,9 +147,10 @@ internal sealed class RunObservation
         try
         {
             RunSample sample = Sample();
-            InvokeSafely(() => Trace?.End(sample, end));
+            string outcome = _pump!.StoppedAs == ItemStatus.TimedOut ? "timedout" : OutcomeOf(end);
+            InvokeSafely(() => Trace?.End(sample, outcome, end.FirstError));
             _events?.Ended(
-                OutcomeOf(end), sample.Succeeded, sample.Unsuccessful, sample.Retries, _time.GetElapsedTime(_started), end.FirstError);
+                outcome, sample.Succeeded, sample.Unsuccessful, sample.Retries, _time.GetElapsedTime(_started), end.FirstError);
             await Task.WhenAll(_progress?.EndAsync() ?? Task.CompletedTask, _metrics?.EndAsync() ?? Task.CompletedTask).ConfigureAwait(false);
         }
         catch (Exception)

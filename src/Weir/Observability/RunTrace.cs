@@ -82,7 +82,7 @@ internal sealed class RunTrace
         }
     }
 
-    public void End(in RunSample sample, RunEnd end)
+    public void End(in RunSample sample, string outcome, Exception? firstError)
     {
         foreach (long index in _open.Keys)
         {
@@ -93,8 +93,8 @@ internal sealed class RunTrace
         _run.SetTag("weir.items.succeeded", sample.Succeeded);
         _run.SetTag("weir.items.failed_or_cancelled", sample.Unsuccessful);
         _run.SetTag("weir.retries", sample.Retries);
-        _run.SetTag("weir.outcome", RunObservation.OutcomeOf(end));
-        if (end.FirstError is { } error)
+        _run.SetTag("weir.outcome", outcome);
+        if (firstError is { } error)
         {
             _run.SetStatus(ActivityStatusCode.Error, MessageOf(error));
             _run.SetTag("error.type", error.GetType().FullName);

@@ -209,7 +209,7 @@ internal static partial class OperatorRun
         return pump;
     }
 
-    /// <summary>Starts a run that somebody observes.</summary>
+    // Separate, so that the start of other runs makes no closure.
     private static Pump StartObserved<TItem, TResult, TSink>(
         Source<TItem> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
@@ -220,14 +220,43 @@ internal static partial class OperatorRun
         string operation,
         CancellationToken cancellationToken,
         CancellationToken otherToken)
+        where TSink : struct, ISink<TResult> =>
+        StartObserved(
+            source,
+            selector,
+            sink,
+            options,
+            settings,
+            records,
+            RunLabel.Of(operation, options),
+            pump => pump.Start(1, cancellationToken, otherToken));
+
+    /// <summary>Starts a run that somebody observes.</summary>
+    /// <param name="source">The items.</param>
+    /// <param name="selector">The call.</param>
+    /// <param name="sink">What becomes of the results.</param>
+    /// <param name="options">The policies, and who observes.</param>
+    /// <param name="settings">The settings of the engine.</param>
+    /// <param name="records">The records of the items, if the sink uses them too.</param>
+    /// <param name="label">What tells the run apart from others.</param>
+    /// <param name="start">Starts the run.</param>
+    public static Pump StartObserved<TItem, TResult, TSink>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        TSink sink,
+        ParallelRunOptions options,
+        PumpSettings settings,
+        ItemRecords? records,
+        RunLabel label,
+        Action<Pump> start)
         where TSink : struct, ISink<TResult>
     {
         if (options.Events is { } events)
         {
-            options = options with { Events = events.ForRun(options, operation) };
+            options = options with { Events = events.ForRun(options, label.Operation) };
         }
 
-        RunObservation observation = RunObservation.Begin(options, operation, source.KnownCount);
+        RunObservation observation = RunObservation.Begin(options, label, source.KnownCount);
         try
         {
             Pump pump = Make(
@@ -239,8 +268,14 @@ internal static partial class OperatorRun
                 observation.Trace,
                 records);
             observation.Attach(pump);
-            pump.Start(1, cancellationToken, otherToken);
+            start(pump);
             return pump;
+        }
+        catch (Exception e)
+        {
+            // A runtime that has been disposed starts nothing.
+            observation.End(RunEnd.Broken(e), static _ => { });
+            throw;
         }
         finally
         {

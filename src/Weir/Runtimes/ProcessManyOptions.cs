@@ -38,9 +38,9 @@ public sealed record ProcessManyOptions
     /// the call.
     /// </value>
     /// <remarks>
-    /// What concerns an item is used: the policies, the hooks, and <see cref="ParallelRunOptions.PerItemTimeout"/> where <see cref="PerItemTimeout"/> is null.
-    /// The limit, the clock, the name and the order of the output are the runtime's and the call's. <see cref="ParallelRunOptions.AdaptiveConcurrency"/>,
-    /// <see cref="ParallelRunOptions.Control"/> and the reports must be null. See docs/runtimes.md.
+    /// What concerns an item is used: the policies, the hooks, the reports, and <see cref="ParallelRunOptions.PerItemTimeout"/> where
+    /// <see cref="PerItemTimeout"/> is null. The limit, the clock, the name and the order of the output are the runtime's and the call's.
+    /// <see cref="ParallelRunOptions.AdaptiveConcurrency"/> and <see cref="ParallelRunOptions.Control"/> must be null. See docs/runtimes.md.
     /// </remarks>
     public ParallelRunOptions? Policies { get; init; }
 

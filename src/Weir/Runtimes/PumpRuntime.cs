@@ -95,10 +95,15 @@ internal sealed class PumpRuntime(
         PumpCall call = new(calls, nameof(ProcessManyAsync), processOptions);
         source = keys is null ? source : keys(source);
         PumpSettings settings = Settings(processOptions, around, call, executor);
-        Pump run = count > 0
-            ? MakeRun(source, processor, new OutcomeSink<TResult>(completion), around, settings)
-            : MakeGrowing(source, processor, completion, around, settings);
-        Start(run, call, count, processOptions, cancellationToken, default);
+        if (count > 0)
+        {
+            Start(source, processor, new OutcomeSink<TResult>(completion), around, settings, call, processOptions, cancellationToken, default);
+        }
+        else
+        {
+            StartGrowing(source, processor, completion, around, settings, call, processOptions, cancellationToken);
+        }
+
         return completion.Task;
     }
 
@@ -120,8 +125,7 @@ internal sealed class PumpRuntime(
             {
                 Source<TItem> source = RuntimeSource.Of(items, out int count);
                 output.Missing = (count, static index => (Indices.ToInt(index), default));
-                return StartStream(
-                    keys is null ? source : keys(source), count, processor, output, around, processOptions, cancellationToken, enumeratorToken);
+                return StartStream(keys is null ? source : keys(source), processor, output, around, processOptions, cancellationToken, enumeratorToken);
             },
             cancellationToken);
     }
@@ -130,7 +134,6 @@ internal sealed class PumpRuntime(
 
     private Pump StartStream<TItem, TResult>(
         Source<TItem> source,
-        int count,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         StreamOutput<(int Index, ItemOutcome<TResult> Outcome)> output,
         ParallelRunOptions? around,
@@ -141,26 +144,75 @@ internal sealed class PumpRuntime(
         PumpCall call = new(calls, nameof(ProcessManyStreamAsync), processOptions);
         PumpSettings settings = Settings(processOptions, around, call, StreamExecutor ?? executor);
         settings = settings is ControlledSettings controlled ? controlled with { OnLimit = limit => output.Widen(limit, StreamCapacity) } : settings;
-        Pump run = MakeRun(source, processor, new OutcomeStreamSink<TResult>(output), around, settings);
-        Start(run, call, count, processOptions, cancellationToken, enumeratorToken);
-        return run;
+        return Start(
+            source, processor, new OutcomeStreamSink<TResult>(output), around, settings, call, processOptions, cancellationToken, enumeratorToken);
     }
 
     // Separate, so that the first call of a process does not load what only a sequence needs.
-    private static Pump MakeGrowing<TItem, TResult>(
+    private void StartGrowing<TItem, TResult>(
         Source<TItem> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         OutcomeCompletion<TResult> completion,
         ParallelRunOptions? around,
-        PumpSettings settings) =>
-        MakeRun(source, processor, new GrowingOutcomeSink<TResult>(completion), around, settings);
+        PumpSettings settings,
+        PumpCall call,
+        ProcessManyOptions processOptions,
+        CancellationToken cancellationToken) =>
+        Start(source, processor, new GrowingOutcomeSink<TResult>(completion), around, settings, call, processOptions, cancellationToken, default);
 
-    private static Pump MakeRun<TItem, TResult, TSink>(
-        Source<TItem> source, Func<TItem, CancellationToken, ValueTask<TResult>> processor, TSink sink, ParallelRunOptions? around, PumpSettings settings)
-        where TSink : struct, ISink<TResult> =>
-        around is null
+    private Pump Start<TItem, TResult, TSink>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        TSink sink,
+        ParallelRunOptions? around,
+        PumpSettings settings,
+        PumpCall call,
+        ProcessManyOptions processOptions,
+        CancellationToken cancellationToken,
+        CancellationToken otherToken)
+        where TSink : struct, ISink<TResult>
+    {
+        if (RunObservation.IsWanted(around ?? ParallelRunOptions.Default))
+        {
+            return StartObserved(source, processor, sink, around, settings, call, processOptions, cancellationToken, otherToken);
+        }
+
+        Pump run = around is null
             ? PlainRun.Make(source, processor, sink, settings, null)
             : OperatorRun.Make(source, processor, sink, around, OperatorRun.WithHooks(settings, around), null);
+        Start(run, call, source.KnownCount, processOptions, cancellationToken, otherToken);
+        return run;
+    }
+
+    private Pump StartObserved<TItem, TResult, TSink>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> processor,
+        TSink sink,
+        ParallelRunOptions? around,
+        PumpSettings settings,
+        PumpCall call,
+        ProcessManyOptions processOptions,
+        CancellationToken cancellationToken,
+        CancellationToken otherToken)
+        where TSink : struct, ISink<TResult>
+    {
+        ParallelRunOptions observed = (around ?? ParallelRunOptions.Default) with
+        {
+            MaxDegreeOfParallelism = limit,
+            OperationName = processOptions.OperationName,
+            Tags = processOptions.Tags,
+            TimeProvider = options.TimeProvider,
+        };
+        return OperatorRun.StartObserved(
+            source,
+            processor,
+            sink,
+            observed,
+            OperatorRun.WithHooks(settings, observed),
+            null,
+            call.Label,
+            run => Start(run, call, source.KnownCount, processOptions, cancellationToken, otherToken));
+    }
 
     private PumpSettings Settings(ProcessManyOptions processOptions, ParallelRunOptions? around, PumpCall call, Executor threads) =>
         (processOptions.Control ?? options.Control) is { } control

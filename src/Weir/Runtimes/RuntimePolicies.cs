@@ -68,8 +68,6 @@ internal sealed class RuntimePolicies
         policies.Validate();
         Refuse(policies.AdaptiveConcurrency, nameof(policies.AdaptiveConcurrency));
         Refuse(policies.Control, nameof(policies.Control));
-        Refuse(policies.Progress, nameof(policies.Progress));
-        Refuse(policies.Metrics, nameof(policies.Metrics));
     }
 
     /// <exception cref="ArgumentException">The runtime has a limit over all calls, and the policies have another.</exception>

@@ -241,8 +241,6 @@ public sealed class RuntimePolicyTests : IDisposable
         await using IExecutionRuntime runtime = RuntimeCases.Create(name);
         Refused<ArgumentException>("AdaptiveConcurrency", new() { AdaptiveConcurrency = new AdaptiveConcurrencyOptions() });
         Refused<ArgumentException>("Control", new() { Control = new RunControl() });
-        Refused<ArgumentException>("Progress", new() { Progress = new ProgressOptions { OnProgress = static _ => default } });
-        Refused<ArgumentException>("Metrics", new() { Metrics = new MetricsOptions { OnMetricsSample = static _ => default } });
         Refused<ArgumentOutOfRangeException>("MaxRetries", new() { MaxRetries = -1 });
         Refused<ArgumentException>("OnFallback", new() { OnFallback = Fallback.Of(static (_, _) => "text") });
         Refused<ArgumentException>("Hooks", new() { Hooks = new ItemHooks<string>() });
