@@ -1,4 +1,5 @@
 using System.Globalization;
+using System.Net;
 using System.Text.RegularExpressions;
 
 namespace Weir.Samples.Tests;
@@ -137,6 +138,36 @@ public class SampleTests
         program.Signal(SampleProgram.Interrupt);
         (string output, string errors, int code) = await program.EndAsync();
         Assert.True(code == 0, output + errors);
+    }
+
+    [Fact(Timeout = Patience)]
+    public async Task WorkerService_Orders_AreEnteredOrDeadLettersAndItStopsGracefully()
+    {
+        Assert.SkipWhen(OperatingSystem.IsWindows(), "Signals of this kind are not sent between processes on Windows.");
+        CancellationToken token = TestContext.Current.CancellationToken;
+        await using SampleProgram program = SampleProgram.Start("WorkerService");
+        using HttpClient client = new() { BaseAddress = new Uri((await program.LineAsync("listening on ")).Split(' ')[^1]) };
+        foreach (string order in Enumerable.Range(1, 20).Select(static n => n == 7 ? "bad-7" : $"{n}"))
+        {
+            using HttpResponseMessage accepted = await client.PostAsync($"/orders/{order}", null, token);
+            Assert.Equal(HttpStatusCode.Accepted, accepted.StatusCode);
+        }
+
+        string metrics = "";
+        while (!metrics.Contains("weir.work.items{weir.work.source=orders,weir.outcome=dead_lettered} 1\n", StringComparison.Ordinal)
+            || !metrics.Contains("weir.work.items{weir.work.source=orders,weir.outcome=succeeded} 19\n", StringComparison.Ordinal))
+        {
+            metrics = await client.GetStringAsync("/metrics", token);
+        }
+
+        Assert.Equal("Healthy", await client.GetStringAsync("/health/live", token));
+        Assert.Equal("Healthy", await client.GetStringAsync("/health/ready", token));
+        Assert.Equal("Healthy", await client.GetStringAsync("/health/lag", token));
+        Assert.Contains("\"attempts\":2", await client.GetStringAsync("/dead", token), StringComparison.Ordinal);
+        program.Signal(SampleProgram.Terminate);
+        (string output, string errors, int code) = await program.EndAsync();
+        Assert.True(code == 0, output + errors);
+        Assert.EndsWith("19 orders entered, 1 dead letters, 0 returned", output, StringComparison.Ordinal);
     }
 
     [Fact(Timeout = Patience)]

@@ -10,6 +10,9 @@ internal sealed class BatchWindow<T, TResult>(AcknowledgementOrder order)
     /// <summary>The items of all batches here; an empty batch counts as one.</summary>
     public long Items { get; private set; }
 
+    /// <summary>When the oldest batch here was read; null if there is none.</summary>
+    public long? OldestReadAt => _batches.First?.Value.ReadAt;
+
     public static int SizeOf(WorkBatch<T> batch) => Math.Max(1, batch.Items.Count);
 
     public void Add(TrackedBatch<T, TResult> batch)

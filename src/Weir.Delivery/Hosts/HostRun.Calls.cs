@@ -58,11 +58,12 @@ internal sealed partial class HostRun<T, TResult>
         }
 
         var hasEnded = new bool[indices.Length];
+        Func<(HostCall<T, TResult> Call, int Index), CancellationToken, ValueTask<TResult>> process = HostTrace.HasListeners ? _processTraced : _process;
         try
         {
             if (_options.PartitionBy is null)
             {
-                ItemOutcome<TResult>[] outcomes = await _runtime.ProcessManyAsync(indices, _process, _callOptions, _running.Token).ConfigureAwait(false);
+                ItemOutcome<TResult>[] outcomes = await _runtime.ProcessManyAsync(indices, process, _callOptions, _running.Token).ConfigureAwait(false);
                 for (int i = 0; i < outcomes.Length; i++)
                 {
                     hasEnded[i] = true;
@@ -74,7 +75,7 @@ internal sealed partial class HostRun<T, TResult>
 
             // One by one, so that the next item of a key does not wait for items of other keys. An item without a key is a lane of its own.
             IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> stream = _runtime.ProcessManyStreamAsync(
-                indices, _process, static at => at.Call.Entries[at.Index].Lane ?? new object(), orderedOutput: false, _callOptions, _running.Token);
+                indices, process, static at => at.Call.Entries[at.Index].Lane ?? new object(), orderedOutput: false, _callOptions, _running.Token);
             await foreach ((int index, ItemOutcome<TResult> outcome) in stream.ConfigureAwait(false))
             {
                 hasEnded[index] = true;

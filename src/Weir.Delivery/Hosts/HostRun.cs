@@ -22,6 +22,7 @@ internal sealed partial class HostRun<T, TResult> : IHostRun
     private readonly ProcessManyOptions _callOptions;
     private readonly int _maxCalls;
     private readonly Func<(HostCall<T, TResult> Call, int Index), CancellationToken, ValueTask<TResult>> _process;
+    private readonly Func<(HostCall<T, TResult> Call, int Index), CancellationToken, ValueTask<TResult>> _processTraced;
     private readonly Repeater _repeater;
     private readonly BatchWindow<T, TResult> _window;
     private readonly Backlog<T, TResult> _backlog;
@@ -64,10 +65,12 @@ internal sealed partial class HostRun<T, TResult> : IHostRun
         PolicyChain<TResult>? retry = options.Retry is null
             ? null
             : new PolicyChain<TResult>(new PolicyChainOptions<TResult> { Retry = options.Retry, TimeProvider = options.TimeProvider });
-        _process = retry is null
-            ? (at, token) => ProcessAsync(at.Call, at.Index, processor(at.Call.Entries[at.Index].Item, token))
-            : (at, token) => ProcessAsync(
-                at.Call, at.Index, retry.ExecuteAsync(inner => processor(at.Call.Entries[at.Index].Item, inner), token));
+        Func<WorkItem<T>, CancellationToken, ValueTask<TResult>> call = retry is null
+            ? processor
+            : (item, token) => retry.ExecuteAsync(inner => processor(item, inner), token);
+        _process = (at, token) => ProcessAsync(at.Call, at.Index, call(at.Call.Entries[at.Index].Item, token));
+        _processTraced = (at, token) => ProcessAsync(
+            at.Call, at.Index, HostTrace.RunAsync(source.Name, at.Call.Entries[at.Index].Item, call, token));
     }
 
     public WorkHostStatistics Statistics
@@ -87,6 +90,7 @@ internal sealed partial class HostRun<T, TResult> : IHostRun
                     Returned = _returned,
                     AcknowledgedBatches = _acknowledged,
                     InFlight = _window.Items,
+                    Lag = _window.OldestReadAt is { } readAt ? _options.TimeProvider.GetElapsedTime(readAt) : TimeSpan.Zero,
                     Faults = _repeater.Faults,
                     LastFault = _repeater.Last,
                 };
@@ -109,6 +113,7 @@ internal sealed partial class HostRun<T, TResult> : IHostRun
             _state = WorkHostState.Running;
         }
 
+        HostMeter.Begin(this, _source.Name);
         using ITimer grace = _options.TimeProvider.CreateTimer(_ => _running.Cancel(), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
         using CancellationTokenRegistration atReadingEnd = _reading.Token.Register(() => grace.Change(_options.GracePeriod, Timeout.InfiniteTimeSpan));
         using CancellationTokenRegistration atStop = stop.Register(_reading.Cancel);
@@ -123,6 +128,7 @@ internal sealed partial class HostRun<T, TResult> : IHostRun
             _state = _failure is null ? WorkHostState.Stopped : WorkHostState.Failed;
         }
 
+        HostMeter.End(this);
         if (_failure is not null)
         {
             ExceptionDispatchInfo.Throw(_failure);
@@ -201,7 +207,11 @@ internal sealed partial class HostRun<T, TResult> : IHostRun
     private void Add(WorkBatch<T> batch, bool isAcknowledged)
     {
         string?[]? keys = _options.PartitionBy is { } partitionBy ? [.. batch.Items.Select(partitionBy)] : null;
-        var tracked = new TrackedBatch<T, TResult>(batch, _sink is not null) { IsAcknowledged = isAcknowledged };
+        var tracked = new TrackedBatch<T, TResult>(batch, _sink is not null)
+        {
+            IsAcknowledged = isAcknowledged,
+            ReadAt = _options.TimeProvider.GetTimestamp(),
+        };
         lock (_lock)
         {
             _read += batch.Items.Count;

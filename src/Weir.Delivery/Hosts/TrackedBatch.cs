@@ -15,6 +15,9 @@ internal sealed class TrackedBatch<T, TResult>(WorkBatch<T> batch, bool keepsRes
     /// <summary>Whether the batch was acknowledged before its items ran.</summary>
     public bool IsAcknowledged { get; init; }
 
+    /// <summary>When it was read, as the clock of the host counts.</summary>
+    public long ReadAt { get; init; }
+
     /// <summary>Marks an item as done because it was processed.</summary>
     public void SetResult(int index, TResult result)
     {

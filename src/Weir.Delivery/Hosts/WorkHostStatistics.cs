@@ -30,6 +30,9 @@ public readonly record struct WorkHostStatistics
     /// <summary>Items that were read but are not acknowledged yet.</summary>
     public long InFlight { get; init; }
 
+    /// <summary>How long ago the oldest batch was read that is not acknowledged; zero if there is none. It says nothing about what nobody has read.</summary>
+    public TimeSpan Lag { get; init; }
+
     /// <summary>Failed calls to read, acknowledge or store, which were repeated.</summary>
     public long Faults { get; init; }
 

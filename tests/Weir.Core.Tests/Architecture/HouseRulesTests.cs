@@ -22,6 +22,7 @@ public partial class HouseRulesTests
         ["Weir.Http"] = ["Weir.Resilience"],
         ["Weir.Delivery"] = ["Weir"],
         ["Weir.PostgreSql"] = ["Weir.Delivery"],
+        ["Weir.Hosting"] = ["Weir.Delivery"],
         ["Weir.Lab"] = [],
         ["Weir.Lab.BenchmarkDotNet"] = ["Weir.Lab"],
         ["Weir.Lab.ColdStart"] = ["Weir", "Weir.Dataflow"],
@@ -45,6 +46,7 @@ public partial class HouseRulesTests
         ["Weir.Http"] = ["Responses", "Download"],
         ["Weir.Delivery"] = ["Contracts", "Memory", "Hosts"],
         ["Weir.PostgreSql"] = ["Setup", "Checkpoints", "Queues"],
+        ["Weir.Hosting"] = ["Processors", "Options", "Workers", "Health", "Registration"],
         ["Weir.Lab"] =
         [
             "Work", "Latency", "Processes", "Resources", "Statistics", "Formatting", "Scaling", "Workers", "Trials", "Workloads", "Results",

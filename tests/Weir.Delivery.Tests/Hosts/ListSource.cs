@@ -6,7 +6,7 @@ internal sealed class ListSource(AcknowledgementOrder order, params IEnumerable<
     private readonly Queue<WorkBatch<int>> _batches = new(batches);
     private readonly TaskCompletionSource _end = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
-    public string Name => "list";
+    public string Name { get; init; } = "list";
 
     public AcknowledgementOrder Order => order;
 

@@ -1,0 +1,132 @@
+using System.Diagnostics.Metrics;
+using Weir.Observability;
+
+namespace Weir.Delivery;
+
+/// <summary>The instruments of the hosts. They read the hosts' own counts when a listener asks, so a host that nobody observes does nothing for them.</summary>
+internal static class HostMeter
+{
+    /// <summary>The hosts of further sources that have ended are counted together: a name may be made up for each run.</summary>
+    private const int MostNames = 1000;
+    private const string Overflow = "overflow";
+    private const string Source = "weir.work.source";
+    private const string Outcome = "weir.outcome";
+
+    private static readonly Lock Lock = new();
+    private static readonly Dictionary<IHostRun, string> Running = [];
+    private static readonly Dictionary<string, WorkHostStatistics> Ended = new(StringComparer.Ordinal);
+
+    private static readonly Meter Meter = new(WeirDiagnostics.MeterName, typeof(HostMeter).Assembly.GetName().Version?.ToString(3));
+
+    // Null if a listener threw when it was notified of the instrument.
+    private static readonly Instrument?[] Instruments =
+    [
+        Make(static () => Meter.CreateObservableCounter("weir.work.items", MeasureItems, "{item}", "What became of the items of work hosts.")),
+        Make(static () => Meter.CreateObservableCounter("weir.work.read", static () => Measure(static s => s.Read), "{item}", "Items that were read.")),
+        Make(static () => Meter.CreateObservableCounter(
+            "weir.work.batches", static () => Measure(static s => s.AcknowledgedBatches), "{batch}", "Batches that were acknowledged.")),
+        Make(static () => Meter.CreateObservableCounter(
+            "weir.work.faults", static () => Measure(static s => s.Faults), "{call}", "Failed calls to read, acknowledge or store, which were repeated.")),
+        Make(static () => Meter.CreateObservableUpDownCounter(
+            "weir.work.in_flight", static () => Measure(static s => s.InFlight, onlyRunning: true), "{item}", "Items that were read but not acknowledged.")),
+        Make(static () => Meter.CreateObservableGauge(
+            "weir.work.lag", MeasureLag, "s", "How long ago the oldest batch was read that is not acknowledged.")),
+    ];
+
+    public static void Begin(IHostRun run, string source)
+    {
+        lock (Lock)
+        {
+            // The first use of this class creates the instruments.
+            _ = Instruments;
+            Running[run] = source;
+        }
+    }
+
+    public static void End(IHostRun run)
+    {
+        lock (Lock)
+        {
+            if (Running.Remove(run, out string? source))
+            {
+                string name = Ended.Count < MostNames || Ended.ContainsKey(source) ? source : Overflow;
+                Ended[name] = Sum(Ended.GetValueOrDefault(name), run.Statistics);
+            }
+        }
+    }
+
+    private static List<Measurement<long>> MeasureItems() =>
+    [
+        .. Measure(static s => s.Succeeded, outcome: "succeeded"),
+        .. Measure(static s => s.Failed, outcome: "failed"),
+        .. Measure(static s => s.Redelivered, outcome: "redelivered"),
+        .. Measure(static s => s.DeadLettered, outcome: "dead_lettered"),
+        .. Measure(static s => s.Returned, outcome: "returned"),
+    ];
+
+    private static List<Measurement<double>> MeasureLag()
+    {
+        Dictionary<string, double> lags = new(StringComparer.Ordinal);
+        lock (Lock)
+        {
+            foreach ((IHostRun run, string source) in Running)
+            {
+                lags[source] = Math.Max(lags.GetValueOrDefault(source), run.Statistics.Lag.TotalSeconds);
+            }
+        }
+
+        return [.. lags.Select(static lag => new Measurement<double>(lag.Value, Tag(lag.Key)))];
+    }
+
+    private static List<Measurement<long>> Measure(Func<WorkHostStatistics, long> read, bool onlyRunning = false, string? outcome = null)
+    {
+        Dictionary<string, long> sums = new(StringComparer.Ordinal);
+        lock (Lock)
+        {
+            foreach ((string source, WorkHostStatistics ended) in Ended)
+            {
+                // Up-down counters end at zero rather than disappear.
+                sums[source] = onlyRunning ? 0 : read(ended);
+            }
+
+            foreach ((IHostRun run, string source) in Running)
+            {
+                sums[source] = sums.GetValueOrDefault(source) + read(run.Statistics);
+            }
+        }
+
+        return
+        [
+            .. sums.Select(sum => outcome is null
+                ? new Measurement<long>(sum.Value, Tag(sum.Key))
+                : new Measurement<long>(sum.Value, Tag(sum.Key), new KeyValuePair<string, object?>(Outcome, outcome))),
+        ];
+    }
+
+    private static KeyValuePair<string, object?> Tag(string source) => new(Source, source);
+
+    private static WorkHostStatistics Sum(WorkHostStatistics a, WorkHostStatistics b) => new()
+    {
+        Read = a.Read + b.Read,
+        Succeeded = a.Succeeded + b.Succeeded,
+        Failed = a.Failed + b.Failed,
+        Redelivered = a.Redelivered + b.Redelivered,
+        DeadLettered = a.DeadLettered + b.DeadLettered,
+        Returned = a.Returned + b.Returned,
+        AcknowledgedBatches = a.AcknowledgedBatches + b.AcknowledgedBatches,
+        Faults = a.Faults + b.Faults,
+    };
+
+    private static Instrument? Make(Func<Instrument> create)
+    {
+        try
+        {
+            return create();
+        }
+        catch (Exception)
+        {
+            // A listener that throws must not keep a host from running.
+            return null;
+        }
+    }
+}

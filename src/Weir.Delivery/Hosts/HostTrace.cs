@@ -1,0 +1,88 @@
+using System.Diagnostics;
+using Weir.Observability;
+
+namespace Weir.Delivery;
+
+/// <summary>The span of an item: what the processor does for it, with all immediate attempts.</summary>
+internal static class HostTrace
+{
+    private const string Outcome = "weir.outcome";
+
+    private static readonly ActivitySource? Source = Try(
+        static () => new ActivitySource(WeirDiagnostics.ActivitySourceName, typeof(HostTrace).Assembly.GetName().Version?.ToString(3)));
+
+    public static bool HasListeners => Source?.HasListeners() == true;
+
+    /// <summary>Runs a call inside the span of its item.</summary>
+    public static async ValueTask<TResult> RunAsync<T, TResult>(
+        string source, WorkItem<T> item, Func<WorkItem<T>, CancellationToken, ValueTask<TResult>> call, CancellationToken cancellationToken)
+    {
+        Activity? span = Start(source, item);
+        if (span is null)
+        {
+            return await call(item, cancellationToken).ConfigureAwait(false);
+        }
+
+        // A call that ignores its token may never end, but its span does.
+        using CancellationTokenRegistration atCancellation = cancellationToken.UnsafeRegister(static span => End((Activity)span!, "cancelled", null), span);
+        try
+        {
+            TResult result = await call(item, cancellationToken).ConfigureAwait(false);
+            End(span, "succeeded", null);
+            return result;
+        }
+        catch (Exception error)
+        {
+            bool isCancelled = error is OperationCanceledException && cancellationToken.IsCancellationRequested;
+            End(span, isCancelled ? "cancelled" : "failed", isCancelled ? null : error);
+            throw;
+        }
+    }
+
+    private static Activity? Start<T>(string source, WorkItem<T> item) => Try(() =>
+    {
+        // The publisher's context, if the item brings one; otherwise the current span is the parent.
+        string? parent = item.Headers?.GetValueOrDefault("traceparent");
+        ActivityContext context = default;
+        if (parent is not null)
+        {
+            ActivityContext.TryParse(parent, item.Headers!.GetValueOrDefault("tracestate"), isRemote: true, out context);
+        }
+
+        Activity? span = Source?.StartActivity($"process {source}", ActivityKind.Consumer, context);
+        span?.SetTag("weir.work.source", source).SetTag("weir.work.id", item.Id.ToString()).SetTag("weir.work.attempt", item.Attempt);
+        return span;
+    });
+
+    private static void End(Activity span, string outcome, Exception? error) => Try(() =>
+    {
+        if (span.IsStopped)
+        {
+            return span;
+        }
+
+        span.SetTag(Outcome, outcome);
+        if (error is not null)
+        {
+            span.SetTag("error.type", error.GetType().FullName);
+            span.SetStatus(ActivityStatusCode.Error, error.Message);
+        }
+
+        span.Stop();
+        return span;
+    });
+
+    // Listeners are other people's code, and must not change what becomes of an item.
+    private static TValue? Try<TValue>(Func<TValue?> call)
+        where TValue : class
+    {
+        try
+        {
+            return call();
+        }
+        catch (Exception)
+        {
+            return null;
+        }
+    }
+}

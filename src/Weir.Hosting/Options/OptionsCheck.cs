@@ -1,0 +1,65 @@
+using System.Globalization;
+using Microsoft.Extensions.Hosting;
+using Microsoft.Extensions.Options;
+
+namespace Weir.Hosting;
+
+/// <summary>Checks the options of a worker when the host starts.</summary>
+internal sealed class OptionsCheck(string worker, HostOptions host) : IValidateOptions<WeirWorkerOptions>
+{
+    /// <summary>The longest time that a timer of the platform takes.</summary>
+    private static readonly TimeSpan Longest = TimeSpan.FromMilliseconds(uint.MaxValue - 1);
+
+    public ValidateOptionsResult Validate(string? name, WeirWorkerOptions options)
+    {
+        if (name != worker)
+        {
+            return ValidateOptionsResult.Skip;
+        }
+
+        string[] problems =
+        [
+            .. new[]
+            {
+                In(Enum.IsDefined(options.Runtime), nameof(options.Runtime), "Concurrent, Parallel, Auto or Direct", options.Runtime),
+                AtLeast(1, options.MaxConcurrency ?? 1, nameof(options.MaxConcurrency)),
+                AtLeast(0, options.MaxRetries, nameof(options.MaxRetries)),
+                In(
+                    options.PerItemTimeout is not { } limit || (limit > TimeSpan.Zero && limit <= Longest),
+                    nameof(options.PerItemTimeout),
+                    "more than zero and at most 49 days",
+                    options.PerItemTimeout),
+                AtLeast(1, options.MaxAttempts, nameof(options.MaxAttempts)),
+                In(
+                    options.RedeliveryDelays is { Count: > 0 } delays && delays.All(static d => d >= TimeSpan.Zero && d <= Longest),
+                    nameof(options.RedeliveryDelays),
+                    "at least one time, none negative or longer than 49 days",
+                    options.RedeliveryDelays is { } all ? string.Join(", ", all) : null),
+                AtLeast(1, options.MaxItemsInFlight, nameof(options.MaxItemsInFlight)),
+                AtLeast(1, options.MaxItemsPerCall, nameof(options.MaxItemsPerCall)),
+                AtLeast(1, options.MaxConcurrentCalls ?? 1, nameof(options.MaxConcurrentCalls)),
+                AtLeast(1, options.MaxCrashes, nameof(options.MaxCrashes)),
+                In(Enum.IsDefined(options.Acknowledge), nameof(options.Acknowledge), "AfterProcessing or OnReceipt", options.Acknowledge),
+                In(
+                    options.GracePeriod is not { } grace || (grace >= TimeSpan.Zero && (grace < host.ShutdownTimeout || IsEndless(host))),
+                    nameof(options.GracePeriod),
+                    $"zero or more, and less than the host's ShutdownTimeout ({host.ShutdownTimeout:c})",
+                    options.GracePeriod),
+                In(options.MaxLag > TimeSpan.Zero, nameof(options.MaxLag), "more than zero", options.MaxLag),
+            }.OfType<string>(),
+        ];
+        return problems.Length == 0 ? ValidateOptionsResult.Success : ValidateOptionsResult.Fail(problems);
+    }
+
+    /// <summary>The grace period of a worker: what its options say, or what leaves time to return items within the host's own limit.</summary>
+    public static TimeSpan GracePeriod(WeirWorkerOptions options, HostOptions host) =>
+        options.GracePeriod ?? (IsEndless(host) ? Timeout.InfiniteTimeSpan : host.ShutdownTimeout * 0.75);
+
+    private static bool IsEndless(HostOptions host) => host.ShutdownTimeout == Timeout.InfiniteTimeSpan;
+
+    private string? AtLeast(int least, int value, string property) =>
+        In(value >= least, property, string.Create(CultureInfo.InvariantCulture, $"at least {least}"), value);
+
+    private string? In(bool isAllowed, string property, string allowed, object? value) =>
+        isAllowed ? null : string.Create(CultureInfo.InvariantCulture, $"{ConfiguredOptions.SectionOf(worker)}:{property} must be {allowed}; it is {value}.");
+}

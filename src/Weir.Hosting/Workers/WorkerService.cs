@@ -1,0 +1,237 @@
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Hosting;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Options;
+using Weir.Resilience;
+using Weir.Runtimes;
+
+namespace Weir.Hosting;
+
+/// <summary>Runs a work host from the start of the application to its end.</summary>
+internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider services) : BackgroundService, IWeirWorker
+    where TProcessor : class
+{
+    private const int UsualConcurrency = 16;
+
+    /// <summary>How long items of a worker that was aborted have to be returned. A processor that ignores its token must not hold up the end for longer.</summary>
+    private static readonly TimeSpan ReturnLimit = TimeSpan.FromSeconds(5);
+
+    private readonly ILogger _logger = services.GetRequiredService<ILoggerFactory>().CreateLogger("Weir.Worker");
+    private readonly TimeProvider _clock = services.GetService<TimeProvider>() ?? TimeProvider.System;
+    private readonly IHostApplicationLifetime _lifetime = services.GetRequiredService<IHostApplicationLifetime>();
+    private readonly IServiceScopeFactory _scopes = services.GetRequiredService<IServiceScopeFactory>();
+    private readonly HostOptions _hostOptions = services.GetRequiredService<IOptions<HostOptions>>().Value;
+
+    // Cancelled by an abort. Never disposed: anybody may abort at any time, and without a timer it holds nothing.
+    private readonly CancellationTokenSource _abort = new();
+    private IWorkQueue<T> _queue = null!;
+    private IWorkSerializer<T> _serializer = null!;
+    private WeirWorkerOptions _options = null!;
+    private volatile WorkHost<T>? _host;
+    private volatile Exception? _openFault;
+    private volatile bool _hasFailed;
+    private long _openFaults;
+    private int _stops;
+
+    public string Name => name;
+
+    public WorkHostStatistics Statistics => _host is { } host && !_hasFailed
+        ? host.Statistics
+        : (_host?.Statistics ?? default) with
+        {
+            State = _hasFailed ? WorkHostState.Failed : WorkHostState.Created,
+            Faults = Volatile.Read(ref _openFaults),
+            LastFault = _openFault,
+        };
+
+    public void Abort()
+    {
+        if (!_abort.IsCancellationRequested)
+        {
+            WorkerLog.Aborted(_logger, name);
+        }
+
+        _abort.Cancel();
+        _host?.Abort();
+    }
+
+    public override Task StartAsync(CancellationToken cancellationToken)
+    {
+        // Whatever is wrong with the registrations fails the start, and not the first item.
+        _options = services.GetRequiredService<IOptionsMonitor<WeirWorkerOptions>>().Get(name);
+        _queue = WorkerServices.Queue<T>(services, name);
+        _serializer = WorkerServices.Serializer<T>(services, name);
+        return StartCheckedAsync(cancellationToken);
+    }
+
+    public override async Task StopAsync(CancellationToken cancellationToken)
+    {
+        if (Interlocked.Increment(ref _stops) > 1)
+        {
+            Abort();
+        }
+
+        // The token is cancelled when the host's own limit has passed.
+        using (cancellationToken.UnsafeRegister(static worker => ((WorkerService<TProcessor, T>)worker!).Abort(), this))
+        {
+            await base.StopAsync(cancellationToken).ConfigureAwait(false);
+        }
+
+        // What the wait ended for may have come before what was registered for it.
+        if (cancellationToken.IsCancellationRequested)
+        {
+            Abort();
+        }
+
+        if (ExecuteTask is { IsCompleted: false } running)
+        {
+            await running.WaitAsync(ReturnLimit, _clock, CancellationToken.None).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        }
+    }
+
+    protected override async Task ExecuteAsync(CancellationToken stoppingToken)
+    {
+        // Not only this service's own stop: the services stop one after the other, and all workers have the same time.
+        using var stop = CancellationTokenSource.CreateLinkedTokenSource(stoppingToken, _lifetime.ApplicationStopping, _abort.Token);
+        using SecondSignal? second = _options.AbortAtSecondSignal ? new SecondSignal(Abort) : null;
+        try
+        {
+            await RunAsync(stop.Token).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException) when (stop.IsCancellationRequested)
+        {
+            // Stopped before the source was open.
+        }
+        catch (Exception e)
+        {
+            _openFault = e;
+            _hasFailed = true;
+            throw;
+        }
+    }
+
+    private async Task RunAsync(CancellationToken stop)
+    {
+        IWorkSource<T> source = await OpenAsync(stop).ConfigureAwait(false);
+        await using (source.ConfigureAwait(false))
+        {
+            IExecutionRuntime runtime = MakeRuntime();
+            await using (runtime.ConfigureAwait(false))
+            {
+                var host = new WorkHost<T>(source, runtime, ProcessAsync, MakeHostOptions());
+                _host = host;
+                if (_abort.IsCancellationRequested)
+                {
+                    host.Abort();
+                }
+
+                WorkerLog.Started(_logger, name, source.Name);
+                await host.RunAsync(stop).ConfigureAwait(false);
+            }
+        }
+
+        WorkHostStatistics end = Statistics;
+        WorkerLog.Stopped(_logger, name, end.Succeeded, end.Redelivered, end.DeadLettered, end.Returned);
+        if (_options.StopAtEnd)
+        {
+            _lifetime.StopApplication();
+        }
+    }
+
+    private async Task StartCheckedAsync(CancellationToken cancellationToken)
+    {
+        AsyncServiceScope scope = _scopes.CreateAsyncScope();
+        await using (scope.ConfigureAwait(false))
+        {
+            _ = scope.ServiceProvider.GetRequiredService<TProcessor>();
+        }
+
+        await base.StartAsync(cancellationToken).ConfigureAwait(false);
+    }
+
+    private async ValueTask ProcessAsync(WorkItem<T> item, CancellationToken cancellationToken)
+    {
+        AsyncServiceScope scope = _scopes.CreateAsyncScope();
+        await using (scope.ConfigureAwait(false))
+        {
+            var processor = (IWorkProcessor<T>)(object)scope.ServiceProvider.GetRequiredService<TProcessor>();
+            await processor.ProcessAsync(item, cancellationToken).ConfigureAwait(false);
+        }
+    }
+
+    /// <summary>Opens the source, and tries again for as long as the server is unavailable.</summary>
+    private async ValueTask<IWorkSource<T>> OpenAsync(CancellationToken cancellationToken)
+    {
+        var policy = new PolicyChain<IWorkSource<T>>(new PolicyChainOptions<IWorkSource<T>>
+        {
+            Retry = new RetryOptions
+            {
+                MaxRetries = int.MaxValue,
+                BaseDelay = TimeSpan.FromMilliseconds(100),
+                MaxDelay = TimeSpan.FromSeconds(5),
+                IsTransient = e => e is not (WorkSetupException or ArgumentException or InvalidOperationException or NotSupportedException)
+                    && !cancellationToken.IsCancellationRequested,
+            },
+            TimeProvider = _clock,
+        });
+        IWorkSource<T> source = await policy.ExecuteAsync(OpenOnceAsync, cancellationToken).ConfigureAwait(false);
+        _openFault = null;
+        return source;
+    }
+
+    private async ValueTask<IWorkSource<T>> OpenOnceAsync(CancellationToken cancellationToken)
+    {
+        try
+        {
+            if (_options.SetupAtStart)
+            {
+                await _queue.SetupAsync(cancellationToken).ConfigureAwait(false);
+            }
+
+            return await _queue.OpenSourceAsync(cancellationToken).ConfigureAwait(false);
+        }
+        catch (Exception e) when (e is not OperationCanceledException)
+        {
+            Interlocked.Increment(ref _openFaults);
+            _openFault = e;
+            WorkerLog.Fault(_logger, name, e);
+            throw;
+        }
+    }
+
+    private IExecutionRuntime MakeRuntime()
+    {
+        // What still runs when the host has ended ignores its token.
+        var options = new RuntimeOptions { GracePeriod = TimeSpan.Zero, TimeProvider = _clock };
+        int? most = _options.MaxConcurrency;
+        return _options.Runtime switch
+        {
+            WorkerRuntime.Parallel => new ParallelRuntime(most, options),
+            WorkerRuntime.Auto => new AutoRuntime(most ?? 200, options: options with { TotalConcurrency = most }),
+            WorkerRuntime.Direct => new DirectRuntime(options),
+            _ => new ConcurrentRuntime(most ?? UsualConcurrency, options with { TotalConcurrency = most ?? UsualConcurrency }),
+        };
+    }
+
+    private WorkHostOptions<T> MakeHostOptions() => new()
+    {
+        DeadLetters = new LoggedDeadLetters(_queue.DeadLetters, _logger, name),
+        Serializer = _serializer,
+        PartitionBy = _options.KeepKeyOrder ? static item => item.Key : null,
+        Retry = _options.MaxRetries == 0
+            ? null
+            : new RetryOptions { MaxRetries = _options.MaxRetries, IsTransient = _options.IsTransient ?? (static _ => true) },
+        PerItemTimeout = _options.PerItemTimeout,
+        MaxAttempts = _options.MaxAttempts,
+        RedeliveryDelays = _options.RedeliveryDelays,
+        IsTransient = _options.IsTransient,
+        MaxItemsInFlight = _options.MaxItemsInFlight,
+        MaxItemsPerCall = _options.MaxItemsPerCall,
+        MaxConcurrentCalls = _options.MaxConcurrentCalls,
+        MaxCrashes = _options.MaxCrashes,
+        GracePeriod = OptionsCheck.GracePeriod(_options, _hostOptions),
+        Acknowledge = _options.Acknowledge,
+        OnFault = fault => WorkerLog.Fault(_logger, name, fault),
+        TimeProvider = _clock,
+    };
+}

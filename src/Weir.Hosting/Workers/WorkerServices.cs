@@ -1,0 +1,24 @@
+using Microsoft.Extensions.DependencyInjection;
+
+namespace Weir.Hosting;
+
+/// <summary>What a worker needs from the services of the application. A service with the name of the worker as its key comes before one without a key.</summary>
+internal static class WorkerServices
+{
+    public static IWorkQueue<T> Queue<T>(IServiceProvider services, string worker) =>
+        Find<IWorkQueue<T>>(services, worker) ?? throw Missing<T>(
+            worker, "a queue", $"services.AddSingleton<IWorkQueue<{typeof(T).Name}>>(...), with AddKeyedSingleton and \"{worker}\" for a queue of its own");
+
+    public static IWorkSerializer<T> Serializer<T>(IServiceProvider services, string worker) =>
+        Find<IWorkSerializer<T>>(services, worker) ?? Usual<T>() ?? throw Missing<T>(
+            worker, "a serializer", $"services.AddSingleton<IWorkSerializer<{typeof(T).Name}>>(WorkSerializer.Json(...))");
+
+    private static TService? Find<TService>(IServiceProvider services, string worker)
+        where TService : class =>
+        services.GetKeyedService<TService>(worker) ?? services.GetService<TService>();
+
+    private static IWorkSerializer<T>? Usual<T>() => WorkSerializer.Text as IWorkSerializer<T> ?? WorkSerializer.Bytes as IWorkSerializer<T>;
+
+    private static InvalidOperationException Missing<T>(string worker, string what, string how) =>
+        new($"The worker '{worker}' needs {what} of {typeof(T).Name} items: {how}.");
+}
