@@ -18,6 +18,7 @@ public class ExampleTests
     private static readonly Dictionary<string, string[]> Written = new()
     {
         ["docs/migrating-from-dataflow.md"] = ["42\n"],
+        ["docs/hosting.md"] = ["2 sent"],
         ["docs/resilience.md"] = ["page /prices"],
         ["docs/measuring-from-code.md"] = ["weir run   split", "split with 2 workers: ", "\n8 rounds"],
         ["docs/operators/select-parallel-stream.md"] = ["http://localhost/a\nhttp://localhost/b\n"],

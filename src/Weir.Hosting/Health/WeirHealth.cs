@@ -6,7 +6,9 @@ public static class WeirHealth
     /// <summary>Whether every worker runs, or has ended as it should. Tag <see cref="LiveTag"/>. If not, restart the process.</summary>
     public const string Live = "weir-live";
 
-    /// <summary>Whether every worker reads, and reaches its server. Tag <see cref="ReadyTag"/>. It is not ready before it has started, and while it stops.</summary>
+    /// <summary>
+    /// Whether every worker reads, and reaches its server. Tag <see cref="ReadyTag"/>. A worker is not ready before it has started, and while it stops.
+    /// </summary>
     public const string Ready = "weir-ready";
 
     /// <summary>Whether no worker has a batch that is older than its <see cref="WeirWorkerOptions.MaxLag"/>. Tag <see cref="LagTag"/>.</summary>

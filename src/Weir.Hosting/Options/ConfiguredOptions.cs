@@ -57,7 +57,10 @@ internal sealed class ConfiguredOptions(string worker, IConfiguration? configura
     }
 
     private static Func<WeirWorkerOptions, IConfigurationSection, string?> Whole(Action<WeirWorkerOptions, int> set) =>
-        Read((string? text, out int value) => int.TryParse(text, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out value), set, "a whole number");
+        Read(
+            (string? text, out int value) => int.TryParse(text, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out value),
+            set,
+            "a whole number");
 
     private static Func<WeirWorkerOptions, IConfigurationSection, string?> Time(Action<WeirWorkerOptions, TimeSpan> set) =>
         Read<TimeSpan>(TryTime, set, "a time such as 00:00:30");

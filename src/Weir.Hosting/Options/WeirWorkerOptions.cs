@@ -2,8 +2,8 @@ namespace Weir.Hosting;
 
 /// <summary>The options of a worker. They are read once, when the host starts; a value out of range ends the start with one sentence.</summary>
 /// <remarks>
-/// Set them in code, or in the configuration section <c>Weir:Workers:NAME</c>, which wins. Keys of the section that are no option are refused. The properties
-/// without a default here are those of <see cref="WorkHostOptions{T}"/>.
+/// Set them in code, or in the configuration section <c>Weir:Workers:NAME</c>, which wins. Keys of the section that are no option are refused. Not
+/// thread-safe: set them before the host starts.
 /// </remarks>
 public sealed class WeirWorkerOptions
 {

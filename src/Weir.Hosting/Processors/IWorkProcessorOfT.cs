@@ -11,7 +11,10 @@ public interface IWorkProcessor<T> : IWorkProcessor
     /// <summary>Processes an item. When it returns, the item is done, so its effects must be durable by then.</summary>
     /// <param name="item">The item. It may come again, with the same identity, if the process dies before it is acknowledged.</param>
     /// <param name="cancellationToken">Cancelled when the item exceeds its time limit, or when the host stops and the grace period ends.</param>
-    /// <returns>A task that completes when the item is done.</returns>
+    /// <returns>
+    /// A task that completes when the item is done. If it is cancelled because the host stops, the item is returned to the queue and counts as no attempt.
+    /// </returns>
+    /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
     ValueTask ProcessAsync(WorkItem<T> item, CancellationToken cancellationToken);
 
     static void IWorkProcessor.Accept(IItemTypeVisitor visitor) => visitor.Visit<T>();

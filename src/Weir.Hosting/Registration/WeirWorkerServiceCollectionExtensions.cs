@@ -12,14 +12,14 @@ public static class WeirWorkerServiceCollectionExtensions
     /// </typeparam>
     /// <param name="services">The services of the application.</param>
     /// <param name="name">
-    /// The name of the worker in the configuration (section <c>Weir:Workers:NAME</c>), in health checks and in log lines; <see langword="null"/> for the name of
-    /// the type.
+    /// The name of the worker in the configuration (section <c>Weir:Workers:NAME</c>), in health checks and in log lines; <see langword="null"/> for the name
+    /// of the type.
     /// </param>
     /// <param name="configure">Sets options, before the configuration does; <see langword="null"/> for none.</param>
     /// <returns>The services.</returns>
     /// <remarks>
-    /// The worker takes its <see cref="IWorkQueue{T}"/> from the services, with its name as the key or without a key, and its <see cref="IWorkSerializer{T}"/> in
-    /// the same way; text and bytes need none. It reads when the application starts, and tries again for as long as the server is unavailable. A
+    /// The worker takes its <see cref="IWorkQueue{T}"/> from the services, with its name as the key or without a key, and its
+    /// <see cref="IWorkSerializer{T}"/> in the same way; text and bytes need none. It reads when the application starts, and tries again for as long as the server is unavailable. A
     /// <see cref="WorkSetupException"/> ends the worker, and the application unless its <c>BackgroundServiceExceptionBehavior</c> says otherwise.
     /// </remarks>
     /// <exception cref="ArgumentNullException"><paramref name="services"/> is <see langword="null"/>.</exception>

@@ -13,7 +13,7 @@ internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider
 {
     private const int UsualConcurrency = 16;
 
-    /// <summary>How long items of a worker that was aborted have to be returned. A processor that ignores its token must not hold up the end for longer.</summary>
+    /// <summary>How long a worker that was aborted has to return items. A processor that ignores its token must not hold up the end for longer.</summary>
     private static readonly TimeSpan ReturnLimit = TimeSpan.FromSeconds(5);
 
     private readonly ILogger _logger = services.GetRequiredService<ILoggerFactory>().CreateLogger("Weir.Worker");

@@ -2,7 +2,9 @@ using Microsoft.Extensions.DependencyInjection;
 
 namespace Weir.Hosting;
 
-/// <summary>What a worker needs from the services of the application. A service with the name of the worker as its key comes before one without a key.</summary>
+/// <summary>
+/// What a worker needs from the services of the application. A service with the name of the worker as its key comes before one without a key.
+/// </summary>
 internal static class WorkerServices
 {
     public static IWorkQueue<T> Queue<T>(IServiceProvider services, string worker) =>

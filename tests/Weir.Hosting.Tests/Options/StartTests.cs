@@ -47,7 +47,8 @@ public class StartTests
     {
         IHost host = App.Create(await App.QueueAsync(), static (_, _) => default, ("MaxAtempts", "3")).Build();
         OptionsValidationException error = await Assert.ThrowsAsync<OptionsValidationException>(() => host.StartAsync().WithinAsync());
-        Assert.StartsWith("Weir:Workers:mails:MaxAtempts is no option of a worker; these are: Runtime, MaxConcurrency, ", error.Message, StringComparison.Ordinal);
+        Assert.StartsWith(
+            "Weir:Workers:mails:MaxAtempts is no option of a worker; these are: Runtime, MaxConcurrency, ", error.Message, StringComparison.Ordinal);
         await ((IAsyncDisposable)host).DisposeAsync();
     }
 
@@ -82,7 +83,8 @@ public class StartTests
         builder.Services.AddWeirWorker<DelegateProcessor>(App.Worker);
         using IHost host = builder.Build();
         InvalidOperationException error = await Assert.ThrowsAsync<InvalidOperationException>(() => host.StartAsync().WithinAsync());
-        Assert.StartsWith("The worker 'mails' needs a queue of String items: services.AddSingleton<IWorkQueue<String>>", error.Message, StringComparison.Ordinal);
+        Assert.StartsWith(
+            "The worker 'mails' needs a queue of String items: services.AddSingleton<IWorkQueue<String>>", error.Message, StringComparison.Ordinal);
     }
 
     [Fact(Timeout = Limit)]
@@ -104,7 +106,8 @@ public class StartTests
     {
         ServiceCollection services = new();
         services.AddWeirWorker<DelegateProcessor>();
-        Assert.Contains("DelegateProcessor", Assert.Throws<ArgumentException>(() => services.AddWeirWorker<DelegateProcessor>()).Message, StringComparison.Ordinal);
+        ArgumentException twice = Assert.Throws<ArgumentException>("name", () => services.AddWeirWorker<DelegateProcessor>());
+        Assert.Contains("DelegateProcessor", twice.Message, StringComparison.Ordinal);
         Assert.Throws<ArgumentException>("name", () => services.AddWeirWorker<DelegateProcessor>(""));
         Assert.Throws<ArgumentException>("name", () => services.AddWeirWorker<DelegateProcessor>("a:b"));
         Assert.Throws<ArgumentNullException>("services", () => WeirWorkerServiceCollectionExtensions.AddWeirWorker<DelegateProcessor>(null!));
