@@ -19,8 +19,9 @@ public static class WeirWorkerServiceCollectionExtensions
     /// <returns>The services.</returns>
     /// <remarks>
     /// The worker takes its <see cref="IWorkQueue{T}"/> from the services, with its name as the key or without a key, and its
-    /// <see cref="IWorkSerializer{T}"/> in the same way; text and bytes need none. It reads when the application starts, and tries again for as long as the server is unavailable. A
-    /// <see cref="WorkSetupException"/> ends the worker, and the application unless its <c>BackgroundServiceExceptionBehavior</c> says otherwise.
+    /// <see cref="IWorkSerializer{T}"/> in the same way; text and bytes need none. It reads when the application starts, and tries again for as long as the
+    /// server is unavailable. A <see cref="WorkSetupException"/> ends the worker, and the application unless its <c>BackgroundServiceExceptionBehavior</c> says
+    /// otherwise.
     /// </remarks>
     /// <exception cref="ArgumentNullException"><paramref name="services"/> is <see langword="null"/>.</exception>
     /// <exception cref="ArgumentException"><paramref name="name"/> is empty, has a colon, or is the name of another worker.</exception>
