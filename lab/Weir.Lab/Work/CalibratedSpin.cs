@@ -71,7 +71,7 @@ internal sealed class CalibratedSpin
     /// <returns>A number from 0 to <see cref="int.MaxValue"/>.</returns>
     public int Run(int seed) => Run(seed, Steps);
 
-    /// <summary>The result of <see cref="Run"/>, without the work.</summary>
+    /// <summary>The result of <see cref="Run(int)"/>, without the work.</summary>
     /// <param name="seed">The start.</param>
     /// <returns>The same number.</returns>
     public int Expect(int seed) => (int)(((((uint)seed) * _factor) + _increment) >> 33);

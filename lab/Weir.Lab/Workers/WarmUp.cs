@@ -39,6 +39,7 @@ internal sealed record WarmUp
     /// <summary>Runs it.</summary>
     /// <param name="window">Runs a window; <see langword="null"/> for one that was given up, after which there is another.</param>
     /// <param name="isOver">Whether it ends whatever the windows say.</param>
+    /// <param name="cancellationToken">Ends it after the window that is being measured.</param>
     /// <returns>Whether the rate was steady.</returns>
     public async Task<bool> RunAsync(Func<Task<WindowOutcome?>> window, Func<bool> isOver, CancellationToken cancellationToken)
     {

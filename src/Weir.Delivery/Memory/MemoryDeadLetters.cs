@@ -7,7 +7,8 @@ namespace Weir.Delivery;
 public sealed class MemoryDeadLetters : IDeadLetters
 {
     private readonly Lock _lock = new();
-    private readonly OrderedDictionary<string, DeadLetter> _letters = new(StringComparer.Ordinal);
+    private readonly LinkedList<DeadLetter> _letters = new();
+    private readonly Dictionary<string, LinkedListNode<DeadLetter>> _places = new(StringComparer.Ordinal);
     private readonly int _capacity;
     private readonly Func<DeadLetter, CancellationToken, ValueTask>? _publish;
     private long _dropped;
@@ -55,13 +56,19 @@ public sealed class MemoryDeadLetters : IDeadLetters
         {
             foreach (DeadLetter letter in letters)
             {
-                if (!_letters.ContainsKey(letter.Id) && _letters.Count == _capacity)
+                if (_places.TryGetValue(letter.Id, out LinkedListNode<DeadLetter>? place))
                 {
-                    _letters.RemoveAt(0);
+                    place.Value = letter;
+                    continue;
+                }
+
+                if (_letters.Count == _capacity)
+                {
+                    Forget(_letters.First!.Value.Id);
                     _dropped++;
                 }
 
-                _letters[letter.Id] = letter;
+                _places.Add(letter.Id, _letters.AddLast(letter));
             }
         }
 
@@ -75,7 +82,7 @@ public sealed class MemoryDeadLetters : IDeadLetters
         DeadLetter[] letters;
         lock (_lock)
         {
-            letters = [.. _letters.Values.Take(limit)];
+            letters = [.. _letters.Take(limit)];
         }
 
         await Task.CompletedTask.ConfigureAwait(false);
@@ -91,7 +98,7 @@ public sealed class MemoryDeadLetters : IDeadLetters
     {
         lock (_lock)
         {
-            return new ValueTask<DeadLetter?>(_letters.GetValueOrDefault(id));
+            return new ValueTask<DeadLetter?>(_places.GetValueOrDefault(id)?.Value);
         }
     }
 
@@ -124,7 +131,18 @@ public sealed class MemoryDeadLetters : IDeadLetters
         ArgumentNullException.ThrowIfNull(ids);
         lock (_lock)
         {
-            return new ValueTask<int>(ids.Count(_letters.Remove));
+            return new ValueTask<int>(ids.Count(Forget));
         }
+    }
+
+    private bool Forget(string id)
+    {
+        if (!_places.Remove(id, out LinkedListNode<DeadLetter>? place))
+        {
+            return false;
+        }
+
+        _letters.Remove(place);
+        return true;
     }
 }

@@ -15,6 +15,7 @@ internal static class WeirMeter
     private const string CircuitState = "weir.circuit_breaker.state";
     private const string WaitFor = "weir.wait.for";
 
+#if NET9_0_OR_GREATER
     // From a microsecond to five minutes, three a decade: the platform's own buckets begin at 5 ms.
     private static readonly InstrumentAdvice<double> Buckets = new()
     {
@@ -23,6 +24,7 @@ internal static class WeirMeter
             1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300,
         ],
     };
+#endif
 
     private static readonly RunTotals Totals = new(mostLabels: 1000);
 
@@ -53,14 +55,14 @@ internal static class WeirMeter
     ];
 
     private static readonly Histogram<double>? RunDuration =
-        Make(static () => Meter.CreateHistogram("weir.run.duration", "s", "The duration of runs.", advice: Buckets));
+        MakeDurations("weir.run.duration", "The duration of runs.");
 
     /// <summary>The duration of the user's calls: of each attempt by itself, without hooks and waits.</summary>
     private static readonly Histogram<double>? CallDuration =
-        Make(static () => Meter.CreateHistogram("weir.call.duration", "s", "The duration of the calls for single items, for each attempt.", advice: Buckets));
+        MakeDurations("weir.call.duration", "The duration of the calls for single items, for each attempt.");
 
     private static readonly Histogram<double>? WaitDuration =
-        Make(static () => Meter.CreateHistogram("weir.wait.duration", "s", "How long items waited outside their call, for each wait.", advice: Buckets));
+        MakeDurations("weir.wait.duration", "How long items waited outside their call, for each wait.");
 
     // Last, when there is something to tell.
     private static readonly RunObserver Observer = RunObserver.Current = new MeterObserver();
@@ -155,6 +157,13 @@ internal static class WeirMeter
     private static TInstrument? Make<TInstrument>(Func<TInstrument> create)
         where TInstrument : Instrument =>
         SafeCall.Invoke(static create => create(), create);
+
+    private static Histogram<double>? MakeDurations(string name, string description) =>
+#if NET9_0_OR_GREATER
+        Make(() => Meter.CreateHistogram(name, "s", description, advice: Buckets));
+#else
+        Make(() => Meter.CreateHistogram<double>(name, "s", description));
+#endif
 
     private static List<Measurement<long>> MeasureItems() =>
     [

@@ -1,0 +1,29 @@
+#if WEIR_NET8_RESILIENCE
+namespace Weir.Resilience;
+#else
+namespace Weir.Core;
+#endif
+
+/// <summary>
+/// What <c>Lock</c> is on .NET 8, which has none: the part of System.Threading.Lock that the libraries use, over the object's own monitor. A <c>lock</c>
+/// statement takes the same monitor. Each library that others see into has one in a namespace of its own: neither may use the other.
+/// </summary>
+internal sealed class MonitorLock
+{
+    public bool IsHeldByCurrentThread => Monitor.IsEntered(this);
+
+    public Scope EnterScope()
+    {
+        Monitor.Enter(this);
+        return new Scope(this);
+    }
+
+    public readonly ref struct Scope
+    {
+        private readonly MonitorLock _entered;
+
+        internal Scope(MonitorLock entered) => _entered = entered;
+
+        public void Dispose() => Monitor.Exit(_entered);
+    }
+}
