@@ -1,0 +1,123 @@
+using System.Buffers.Binary;
+using System.IO.Compression;
+using System.Reflection.Metadata;
+using System.Reflection.PortableExecutable;
+using System.Xml.Linq;
+using Weir.Packages.Tests.Support;
+
+namespace Weir.Packages.Tests;
+
+/// <summary>What is in the packages.</summary>
+public class ContentTests(Feed feed)
+{
+    private static readonly string[] LabPackages = ["Weir.Cli", "Weir.Lab", "Weir.Lab.BenchmarkDotNet"];
+
+    private static string[] Libraries =>
+        [.. Directory.EnumerateDirectories(Path.Combine(Repository.Root, "src"))
+            .Select(static p => Path.GetFileName(p)).Where(static n => n != "Weir.Analyzers")];
+
+    public static TheoryData<string> AllPackages() => [.. Libraries, .. LabPackages, "Weir.Analyzers"];
+
+    public static TheoryData<string> LibraryPackages() => [.. Libraries];
+
+    [Fact]
+    public void Packages_OfARun_AreOneForEachLibraryAndTheLabs() => Assert.Equal(
+        AllPackages().Select(static p => $"{p.Data}.{Feed.Version}.nupkg").Order(StringComparer.Ordinal),
+        Directory.EnumerateFiles(feed.Packages, "*.nupkg").Select(static p => Path.GetFileName(p)).Order(StringComparer.Ordinal));
+
+    [Theory]
+    [MemberData(nameof(AllPackages))]
+    public void Package_HasReadmeIconAndLicence(string package)
+    {
+        using ZipArchive archive = Open(package, "nupkg");
+        XElement metadata = XDocument.Parse(Text(archive, package + ".nuspec")).Root!.Elements().Single();
+        Assert.Equal(["README.md", "icon.png", "MIT"], new[] { "readme", "icon", "license" }.Select(name => Value(metadata, name)));
+        Assert.NotEmpty(Value(metadata, "description"));
+        Assert.Contains(Readme.First, Text(archive, "README.md"), StringComparison.Ordinal);
+
+        // The width and height stand in a PNG after its signature and the head of its first chunk.
+        byte[] icon = Bytes(archive, "icon.png");
+        Assert.Equal((128, 128), (BinaryPrimitives.ReadInt32BigEndian(icon.AsSpan(16)), BinaryPrimitives.ReadInt32BigEndian(icon.AsSpan(20))));
+    }
+
+    [Theory]
+    [MemberData(nameof(LibraryPackages))]
+    public void Library_ForBothFrameworks_HasDocumentationAndSymbols(string package)
+    {
+        using ZipArchive archive = Open(package, "nupkg");
+        using ZipArchive symbols = Open(package, "snupkg");
+        foreach (string framework in new[] { "net8.0", "net10.0" })
+        {
+            string folder = $"lib/{framework}/";
+            XDocument documentation = XDocument.Parse(Text(archive, $"{folder}{package}.xml"));
+            Assert.NotEmpty(documentation.Descendants("summary"));
+            using PEReader assembly = new(new MemoryStream(Bytes(archive, $"{folder}{package}.dll")));
+            Assert.Contains("IsTrimmable", Metadata(assembly), StringComparer.Ordinal);
+            Assert.Contains("IsAotCompatible", Metadata(assembly), StringComparer.Ordinal);
+            using MetadataReaderProvider provider = MetadataReaderProvider.FromPortablePdbStream(new MemoryStream(Bytes(symbols, $"{folder}{package}.pdb")));
+            MetadataReader reader = provider.GetMetadataReader();
+            string[] sources = [.. reader.Documents.Select(document => reader.GetString(reader.GetDocument(document).Name))];
+            Assert.Contains(sources, source => source.Contains($"/src/{package}/", StringComparison.Ordinal));
+            if (Path.Exists(Path.Combine(Repository.Root, ".git")))
+            {
+                Assert.All(sources, static source => Assert.StartsWith("/_/", source, StringComparison.Ordinal));
+            }
+        }
+    }
+
+    [Fact]
+    public void Weir_NeedsItsOwnPartsAndNothingElse()
+    {
+        using ZipArchive archive = Open("Weir", "nupkg");
+        XElement[] groups = [.. XDocument.Parse(Text(archive, "Weir.nuspec")).Descendants().Where(static e => e.Name.LocalName == "group")];
+        Assert.Equal(["net10.0", "net8.0"], groups.Select(static g => g.Attribute("targetFramework")!.Value).Order(StringComparer.Ordinal));
+        Assert.All(groups, static group => Assert.Equal(
+            [("Weir.Core", Feed.Version), ("Weir.Resilience", Feed.Version)],
+            group.Elements().Select(static d => (d.Attribute("id")!.Value, d.Attribute("version")!.Value))));
+    }
+
+    [Fact]
+    public void Analyzers_AreWhereTheCompilerLooks()
+    {
+        using ZipArchive archive = Open("Weir.Analyzers", "nupkg");
+        Assert.NotNull(archive.GetEntry("analyzers/dotnet/cs/Weir.Analyzers.dll"));
+        Assert.DoesNotContain(archive.Entries, static entry => entry.FullName.StartsWith("lib/", StringComparison.Ordinal));
+    }
+
+    private ZipArchive Open(string package, string kind) => ZipFile.OpenRead(Path.Combine(feed.Packages, $"{package}.{Feed.Version}.{kind}"));
+
+    private static string Value(XElement metadata, string name) => metadata.Elements().Single(e => e.Name.LocalName == name).Value;
+
+    private static string Text(ZipArchive archive, string name)
+    {
+        using StreamReader reader = new(new MemoryStream(Bytes(archive, name)));
+        return reader.ReadToEnd();
+    }
+
+    private static byte[] Bytes(ZipArchive archive, string name)
+    {
+        ZipArchiveEntry entry = archive.GetEntry(name) ?? throw new FileNotFoundException($"There is no {name} in the package.");
+        using Stream stream = entry.Open();
+        using MemoryStream copy = new();
+        stream.CopyTo(copy);
+        return copy.ToArray();
+    }
+
+    // The names and values of its AssemblyMetadata attributes: all texts of attributes with two of them.
+    private static IEnumerable<string> Metadata(PEReader assembly)
+    {
+        MetadataReader reader = assembly.GetMetadataReader();
+        foreach (CustomAttributeHandle handle in reader.GetAssemblyDefinition().GetCustomAttributes())
+        {
+            CustomAttribute attribute = reader.GetCustomAttribute(handle);
+            if (attribute.Constructor.Kind == HandleKind.MemberReference
+                && reader.GetMemberReference((MemberReferenceHandle)attribute.Constructor).Parent is { Kind: HandleKind.TypeReference } parent
+                && reader.GetString(reader.GetTypeReference((TypeReferenceHandle)parent).Name) == "AssemblyMetadataAttribute")
+            {
+                BlobReader value = reader.GetBlobReader(attribute.Value);
+                value.ReadUInt16();
+                yield return value.ReadSerializedString()!;
+            }
+        }
+    }
+}

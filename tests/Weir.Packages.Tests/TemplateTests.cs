@@ -1,0 +1,122 @@
+using Weir.Packages.Tests.Support;
+
+namespace Weir.Packages.Tests;
+
+/// <summary>Projects made from the templates of the SDK, with the packages added, and the first example of the README inside where it has a place.</summary>
+public class TemplateTests(Feed feed)
+{
+    // The example's statements as a method, for projects whose own program stays.
+    private static string Example =>
+        Readme.First
+            .Replace("using Weir;", "using Weir;\n\npublic static class Example\n{\npublic static async Task<string> RunAsync()\n{", StringComparison.Ordinal)
+            .Replace("Console.WriteLine(", "return (", StringComparison.Ordinal)
+        + "}\n}\n";
+
+    [Fact(Timeout = 900_000)]
+    public async Task Worker_WithLoggingAndDelivery_BuildsAndRuns()
+    {
+        string folder = await NewAsync("worker", [], "Weir", "Weir.Delivery", "Weir.Logging", "Weir.RateLimiting", "Weir.PostgreSql");
+        Write(folder, "Worker.cs", """
+            namespace App;
+
+            public class Worker(IHostApplicationLifetime lifetime) : BackgroundService
+            {
+                protected override async Task ExecuteAsync(CancellationToken stoppingToken)
+                {
+                    Console.WriteLine(await Example.RunAsync());
+                    lifetime.StopApplication();
+                }
+            }
+            """);
+        Assert.Contains(Readme.Output, await BuildAndRunAsync(folder), StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = 900_000)]
+    public async Task WebApi_WithHttpAndPolly_BuildsAndAnswers()
+    {
+        string folder = await NewAsync("webapi", ["--no-openapi", "--no-https"], "Weir", "Weir.Http", "Weir.Polly", "Weir.Analyzers");
+        Write(folder, "Program.cs", """
+            WebApplication app = WebApplication.CreateBuilder(args).Build();
+            app.Urls.Add("http://127.0.0.1:0");
+            app.MapGet("/example", () => Example.RunAsync());
+            await app.StartAsync();
+            using HttpClient client = new() { BaseAddress = new Uri(app.Urls.Single()) };
+            Console.WriteLine(await client.GetStringAsync("/example"));
+            await app.StopAsync();
+            """);
+        Assert.Contains(Readme.Output, await BuildAndRunAsync(folder), StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = 900_000)]
+    public async Task XUnit_WithDataflow_BuildsAndPasses()
+    {
+        string folder = await NewAsync("xunit", [], "Weir", "Weir.Dataflow");
+        Write(folder, "UnitTest1.cs", $$"""
+            using Weir.Dataflow;
+
+            public class UnitTest1
+            {
+                [Fact]
+                public async Task Example_Prints() => Assert.Equal("{{Readme.Output}}", await Example.RunAsync());
+
+                [Fact]
+                public async Task Block_Ends()
+                {
+                    ActionBlock<int> block = new(static _ => { });
+                    block.Complete();
+                    await block.Completion;
+                }
+            }
+            """);
+        // The template asks for a version that not every source has.
+        await feed.DotNetAsync(folder, "add", "package", "xunit.runner.visualstudio");
+        await feed.DotNetAsync(folder, "build", "--no-restore", "-warnaserror");
+        Assert.Matches("Passed: +2", await feed.DotNetAsync(folder, "test", "--no-build"));
+    }
+
+    [Fact(Timeout = 900_000)]
+    public async Task Benchmark_WithWorkers_BuildsAndMeasures()
+    {
+        string folder = await NewAsync("console", [], "Weir", "Weir.Lab", "Weir.Lab.BenchmarkDotNet");
+        Write(folder, "Program.cs", """
+            using BenchmarkDotNet.Attributes;
+            using BenchmarkDotNet.Running;
+            using Weir.Lab.Benchmarks;
+
+            LabBenchmarks.Run(typeof(Counting).Assembly, args);
+
+            public class Counting
+            {
+                private int _count;
+
+                [Benchmark, Workers(2)]
+                public int Add() => Interlocked.Increment(ref _count);
+            }
+            """);
+        await feed.DotNetAsync(folder, "build", "-c", "Release", "--no-restore", "-warnaserror", "-o", "out");
+        string output = await feed.DotNetAsync(folder, Path.Combine("out", "App.dll"), "--filter", "*", "--job", "dry");
+        Assert.Matches(@"\| Add +\|.* 2 ", output);
+    }
+
+    private static void Write(string folder, string file, string text) => File.WriteAllText(Path.Combine(folder, file), text);
+
+    private async Task<string> NewAsync(string template, string[] options, params string[] packages)
+    {
+        Assert.SkipUnless(Feed.IsAll, "eng/outside runs it: it downloads what the template uses.");
+        string folder = Path.Combine(feed.NewFolder($"{template}-{packages.Length}", alone: false), "App");
+        await feed.DotNetAsync(Path.GetDirectoryName(folder)!, ["new", template, "-o", "App", "--no-restore", .. options]);
+        foreach (string package in packages)
+        {
+            await feed.DotNetAsync(folder, "add", "package", package);
+        }
+
+        Write(folder, "Example.cs", Example);
+        return folder;
+    }
+
+    private async Task<string> BuildAndRunAsync(string folder)
+    {
+        await feed.DotNetAsync(folder, "build", "--no-restore", "-warnaserror", "-o", "../out");
+        return await feed.DotNetAsync(folder, Path.Combine("..", "out", "App.dll"));
+    }
+}
