@@ -1,5 +1,7 @@
 using System.CommandLine;
 using System.CommandLine.Help;
+using Weir.Cli.Commands.Audit;
+using Weir.Cli.Commands.Audit.Parts;
 using Weir.Cli.Commands.Baseline;
 using Weir.Cli.Commands.Bench;
 using Weir.Cli.Commands.Compare;
@@ -86,7 +88,9 @@ internal static class WeirApp
             ReportCommand.Create(host),
             NewCommand.Create(host),
             DoctorCommand.Create(host),
+            AuditCommand.Create(host),
             MeasureCommand.Create(host),
+            PartCommand.Create(),
         };
         foreach (Command command in SuiteCommands.Create(host.Out, host.Error, typeof(WeirApp).Assembly))
         {

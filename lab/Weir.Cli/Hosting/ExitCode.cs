@@ -11,6 +11,9 @@ internal static class ExitCode
     /// <summary>Slower than allowed.</summary>
     public const int Regression = 2;
 
+    /// <summary>An audit found a broken promise.</summary>
+    public const int Broken = 2;
+
     /// <summary>The measurement is invalid: a count or a checksum was wrong, or the requested conditions were not met.</summary>
     public const int Invalid = 3;
 

@@ -27,7 +27,7 @@ public partial class HouseRulesTests
         ["Weir.Lab.BenchmarkDotNet"] = ["Weir.Lab"],
         ["Weir.Lab.ColdStart"] = ["Weir", "Weir.Dataflow"],
         ["Weir.Lab.Suites"] = ["Weir.Lab", "Weir.Lab.BenchmarkDotNet", "Weir.Lab.ColdStart", "Weir", "Weir.Dataflow"],
-        ["Weir.Cli"] = ["Weir", "Weir.Dataflow", "Weir.Lab", "Weir.Lab.Suites"],
+        ["Weir.Cli"] = ["Weir", "Weir.Dataflow", "Weir.PostgreSql", "Weir.Lab", "Weir.Lab.Suites"],
     };
 
     /// <summary>Packages that only analyse or build, and are no part of what a project references.</summary>
@@ -49,7 +49,7 @@ public partial class HouseRulesTests
         ["Weir.Hosting"] = ["Processors", "Options", "Workers", "Health", "Registration"],
         ["Weir.Lab"] =
         [
-            "Work", "Latency", "Processes", "Resources", "Statistics", "Formatting", "Scaling", "Workers", "Trials", "Workloads", "Results",
+            "Work", "Network", "Latency", "Processes", "Resources", "Statistics", "Formatting", "Scaling", "Workers", "Trials", "Workloads", "Results",
             "Report/Tables", "Report/Writing", "Report/Page/Plotting", "Report/Page/Figures", "Report/Page", "Report", "Measuring",
         ],
         ["Weir.Lab.Suites"] =
@@ -63,6 +63,8 @@ public partial class HouseRulesTests
             "Commands/Load",
             "Commands/Hash", "Commands/Run", "Commands/Scale", "Commands/Compare", "Commands/Baseline", "Commands/History", "Commands/Bench", "Commands/Report",
             "Commands/New", "Commands/Doctor", "Commands/Measure",
+            "Commands/Audit/Plan", "Commands/Audit/Engines", "Commands/Audit/Parts", "Commands/Audit/Servers", "Commands/Audit/Checks",
+            "Commands/Audit/Report", "Commands/Audit",
             "App", "",
         ],
     };

@@ -1,0 +1,26 @@
+using Npgsql;
+using Weir.Delivery;
+
+namespace Weir.Cli.Commands.Audit.Engines;
+
+/// <summary>A queue that can be audited. This is the one place where an engine plugs in; <see cref="AuditEngines"/> has a row for each.</summary>
+internal interface IAuditEngine : IAsyncDisposable
+{
+    /// <summary>The queue, as publishers, workers and the audit itself open it.</summary>
+    IWorkQueue<string> Queue { get; }
+
+    /// <summary>Publishes changes. It may be repeated with the same identities, if the transaction fails.</summary>
+    /// <param name="transaction">The transaction that records that they were published, for engines that can be part of it.</param>
+    /// <param name="items">The changes.</param>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    /// <returns>A task that completes when the changes are published, or are part of the transaction.</returns>
+    ValueTask PublishAsync(NpgsqlTransaction transaction, IReadOnlyList<WorkItem<string>> items, CancellationToken cancellationToken);
+
+    /// <summary>Counts the messages that are not acknowledged, whether somebody has them or not.</summary>
+    ValueTask<long> CountWaitingAsync(CancellationToken cancellationToken);
+
+    /// <summary>Lists what stays behind although nobody needs it, such as leases of those who died.</summary>
+    /// <param name="workers">How many workers are there.</param>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    ValueTask<IReadOnlyList<string>> FindLeftoversAsync(int workers, CancellationToken cancellationToken);
+}

@@ -1,0 +1,66 @@
+using Npgsql;
+using Weir.Cli.Commands.Audit.Checks;
+using Weir.Cli.Commands.Audit.Engines;
+using Weir.Cli.Commands.Audit.Servers;
+using Weir.Delivery;
+
+namespace Weir.Cli.Tests.Commands.Audit;
+
+/// <summary>The checks of the audit, on tables in which each promise is broken once.</summary>
+public sealed class AuditChecksTests(AuditPostgres server) : IClassFixture<AuditPostgres>
+{
+    [Fact(Timeout = 300_000)]
+    public async Task Count_EachPromiseBrokenOnce_CountsEachAlone()
+    {
+        await using AuditServer given = AuditServer.Given(server.Connection);
+        await using AuditDatabase database = await AuditDatabase.CreateAsync(given, CancellationToken.None);
+        await using PostgresAuditEngine engine = new(database.Source, SeededFault.None);
+        await engine.Queue.SetupAsync();
+        await ExecuteAsync("INSERT INTO changes SELECT n, 'key ' || n % 2 FROM generate_series(1, 10) n");
+        await ExecuteAsync("INSERT INTO effects (number, key) SELECT number, key FROM changes ORDER BY number");
+        AuditCounts kept = await CountAsync();
+        Assert.Equal(new AuditCounts { Published = 10, Applied = 10 }, kept);
+        Assert.Empty(kept.FindBroken());
+
+        await ExecuteAsync("DELETE FROM effects WHERE number = 10");
+        Assert.Equal(["1 lost"], (await CountAsync()).FindBroken());
+        await ExecuteAsync("INSERT INTO effects (number, key) VALUES (10, 'key 0')");
+        Assert.Empty((await CountAsync()).FindBroken());
+
+        // What is applied once more is not out of order as well.
+        await ExecuteAsync("INSERT INTO effects (number, key) VALUES (3, 'key 1')");
+        Assert.Equal(["1 applied twice"], (await CountAsync()).FindBroken());
+        await ExecuteAsync("DELETE FROM effects WHERE sequence = (SELECT max(sequence) FROM effects)");
+
+        // 4 after 6, 8 and 10.
+        await ExecuteAsync("UPDATE effects SET sequence = DEFAULT WHERE number = 4");
+        Assert.Equal(["1 out of order"], (await CountAsync()).FindBroken());
+        await ExecuteAsync("DELETE FROM effects; INSERT INTO effects (number, key) SELECT number, key FROM changes ORDER BY number");
+
+        await ExecuteAsync("INSERT INTO effects (number, key) VALUES (11, 'key 1')");
+        Assert.Equal(["1 applied but never published"], (await CountAsync()).FindBroken());
+        await ExecuteAsync("DELETE FROM effects WHERE number = 11; INSERT INTO repeats (number) VALUES (5)");
+        Assert.Equal(kept with { DeliveredAgain = 1 }, await CountAsync());
+
+        await engine.Queue.DeadLetters.AddAsync(
+            [new DeadLetter { Id = "change/1", Source = "changes", Reason = DeadLetterReason.Failed, Time = DateTimeOffset.UnixEpoch, Payload = new byte[1] }]);
+        Assert.Equal(["1 dead letters"], (await CountAsync()).FindBroken());
+
+        // Somebody who died, and left its lease.
+        Assert.Empty(await engine.FindLeftoversAsync(workers: 0, CancellationToken.None));
+        await ExecuteAsync("INSERT INTO weir.consumers (queue, host, lease_until) VALUES ('changes', 'x', now())");
+        Assert.Equal(["1 leases of 0 workers"], await engine.FindLeftoversAsync(workers: 0, CancellationToken.None));
+        Assert.Empty(await engine.FindLeftoversAsync(workers: 1, CancellationToken.None));
+        Assert.Equal(["the database"], await database.FindLeftoversAsync());
+        await database.DropAsync();
+        Assert.Empty(await database.FindLeftoversAsync());
+
+        async Task ExecuteAsync(string statement)
+        {
+            await using NpgsqlCommand command = database.Source.CreateCommand(statement);
+            await command.ExecuteNonQueryAsync();
+        }
+
+        Task<AuditCounts> CountAsync() => database.RetryAsync(c => AuditChecks.CountAsync(c, engine, CancellationToken.None), CancellationToken.None);
+    }
+}
