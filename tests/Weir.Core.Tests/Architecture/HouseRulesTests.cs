@@ -21,6 +21,7 @@ public partial class HouseRulesTests
         ["Weir.Analyzers"] = [],
         ["Weir.Http"] = ["Weir.Resilience"],
         ["Weir.Delivery"] = ["Weir"],
+        ["Weir.RabbitMQ"] = ["Weir.Delivery"],
         ["Weir.PostgreSql"] = ["Weir.Delivery"],
         ["Weir.Hosting"] = ["Weir.Delivery"],
         ["Weir.Lab"] = [],
@@ -45,6 +46,7 @@ public partial class HouseRulesTests
         ["Weir.Dataflow"] = ["Sync", "Debugging", "Links", "Waiters", "Cores", "Blocks"],
         ["Weir.Http"] = ["Responses", "Download"],
         ["Weir.Delivery"] = ["Contracts", "Memory", "Hosts"],
+        ["Weir.RabbitMQ"] = ["Messages", "Connections", "Setup", "Publishing", "Queues"],
         ["Weir.PostgreSql"] = ["Setup", "Checkpoints", "Queues"],
         ["Weir.Hosting"] = ["Processors", "Options", "Workers", "Health", "Registration"],
         ["Weir.Lab"] =

@@ -1,0 +1,222 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Threading.Channels;
+using RabbitMQ.Client;
+using RabbitMQ.Client.Events;
+
+namespace Weir.RabbitMQ;
+
+/// <summary>One connection that consumes. The tags of its deliveries mean something only here, and nothing after its end.</summary>
+[SuppressMessage("Design", "CA1001", Justification = "A semaphore whose handle nobody asked for holds nothing.")]
+internal sealed class ConsumerLink
+{
+    private readonly IConnection _connection;
+    private readonly IChannel _channel;
+    private readonly Channel<Delivery?> _incoming = Channel.CreateUnbounded<Delivery?>(new UnboundedChannelOptions { SingleReader = true });
+    private readonly SemaphoreSlim _acknowledging = new(1, 1);
+    private readonly Acknowledgements _acknowledgements = new();
+    private readonly List<string> _consumers = [];
+    private volatile bool _isClosed;
+    private volatile bool _isStopping;
+    private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private int _cancelled;
+    private int _isNudged;
+
+    private ConsumerLink(IConnection connection, IChannel channel)
+    {
+        _connection = connection;
+        _channel = channel;
+    }
+
+    public bool IsOpen => !_isClosed;
+
+    public static async ValueTask<ConsumerLink> OpenAsync(
+        Broker broker, Topology topology, IReadOnlyList<string> queues, int prefetch, CancellationToken cancellationToken)
+    {
+        IConnection connection = await broker.ConnectAsync("consumer", cancellationToken).ConfigureAwait(false);
+        try
+        {
+            await topology.CheckAsync(connection, cancellationToken).ConfigureAwait(false);
+            return await broker.GuardAsync(async () =>
+            {
+                IChannel channel = await connection.CreateChannelAsync(cancellationToken: cancellationToken).ConfigureAwait(false);
+                var link = new ConsumerLink(connection, channel);
+                channel.ChannelShutdownAsync += link.OnShutdownAsync;
+                int share = Math.Max(1, prefetch / queues.Count);
+
+                // For each consumer from here on, so at most so many messages wait in the memory of this process.
+                await channel.BasicQosAsync(0, (ushort)share, global: false, cancellationToken).ConfigureAwait(false);
+                foreach (string queue in queues)
+                {
+                    var consumer = new AsyncEventingBasicConsumer(channel);
+                    consumer.ReceivedAsync += link.OnReceivedAsync;
+                    consumer.UnregisteredAsync += link.OnCancelledAsync;
+                    link._consumers.Add(await channel.BasicConsumeAsync(queue, autoAck: false, consumer, cancellationToken).ConfigureAwait(false));
+                }
+
+                return link;
+            }).ConfigureAwait(false);
+        }
+        catch
+        {
+            await Broker.CloseAsync(connection).ConfigureAwait(false);
+            throw;
+        }
+    }
+
+    /// <summary>Moves what has arrived to the end of a queue, whose length RabbitMQ bounds by the prefetch.</summary>
+    public void Drain(Queue<Delivery> into)
+    {
+        while (_incoming.Reader.TryRead(out Delivery? delivery))
+        {
+            if (delivery is null)
+            {
+                Volatile.Write(ref _isNudged, 0);
+            }
+            else
+            {
+                into.Enqueue(delivery);
+            }
+        }
+    }
+
+    /// <summary>Waits until there is something to drain, or the link has ended, or somebody nudges it.</summary>
+    public async ValueTask WaitAsync(CancellationToken cancellationToken) => await _incoming.Reader.WaitToReadAsync(cancellationToken).ConfigureAwait(false);
+
+    /// <summary>Lets the reader look again.</summary>
+    public void Nudge()
+    {
+        if (Interlocked.Exchange(ref _isNudged, 1) == 0)
+        {
+            _incoming.Writer.TryWrite(null);
+        }
+    }
+
+    /// <summary>Acknowledges tags. They mean nothing if the link has ended, and then RabbitMQ delivers their messages again.</summary>
+    public async ValueTask AcknowledgeAsync(List<ulong> tags)
+    {
+        await _acknowledging.WaitAsync(CancellationToken.None).ConfigureAwait(false);
+        try
+        {
+            if (_isClosed)
+            {
+                return;
+            }
+
+            (ulong upTo, int covered) = _acknowledgements.Settle(tags);
+            if (upTo > 0)
+            {
+                await _channel.BasicAckAsync(upTo, multiple: true, CancellationToken.None).ConfigureAwait(false);
+            }
+
+            for (int i = covered; i < tags.Count; i++)
+            {
+                await _channel.BasicAckAsync(tags[i], multiple: false, CancellationToken.None).ConfigureAwait(false);
+            }
+        }
+        catch (Exception e) when (e is not OutOfMemoryException)
+        {
+            // Whatever it was, nobody knows what RabbitMQ has heard: all that is not acknowledged comes again.
+            Close();
+        }
+        finally
+        {
+            _acknowledging.Release();
+        }
+    }
+
+    public async ValueTask<uint> CountAsync(string queue, CancellationToken cancellationToken) =>
+        (await _channel.QueueDeclarePassiveAsync(queue, cancellationToken).ConfigureAwait(false)).MessageCount;
+
+    public async ValueTask<Delivery?> GetAsync(string queue, CancellationToken cancellationToken)
+    {
+        BasicGetResult? result = await _channel.BasicGetAsync(queue, autoAck: false, cancellationToken).ConfigureAwait(false);
+        return result is null ? null : Delivery.Of(result);
+    }
+
+    /// <summary>Gives up a message: RabbitMQ moves it to the dead letters as it is.</summary>
+    public async ValueTask RejectAsync(ulong tag)
+    {
+        await _acknowledging.WaitAsync(CancellationToken.None).ConfigureAwait(false);
+        try
+        {
+            if (!_isClosed)
+            {
+                _acknowledgements.Settle([tag]);
+                await _channel.BasicRejectAsync(tag, requeue: false, CancellationToken.None).ConfigureAwait(false);
+            }
+        }
+        catch (Exception e) when (e is not OutOfMemoryException)
+        {
+            Close();
+        }
+        finally
+        {
+            _acknowledging.Release();
+        }
+    }
+
+    /// <summary>Ends the deliveries, so that nothing comes any more that would have to be given back.</summary>
+    public async ValueTask StopAsync(CancellationToken cancellationToken)
+    {
+        _isStopping = true;
+        foreach (string consumer in _consumers)
+        {
+            await _channel.BasicCancelAsync(consumer, noWait: false, cancellationToken).ConfigureAwait(false);
+        }
+
+        // The client tells each consumer after it has handed over what came before.
+        await _stopped.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
+    }
+
+    public void Close()
+    {
+        _isClosed = true;
+        _incoming.Writer.TryComplete();
+        _ = Broker.CloseAsync(_connection).AsTask();
+    }
+
+    /// <summary>Ends the link after everything that was sent on it has arrived.</summary>
+    public async ValueTask CloseAsync()
+    {
+        _isClosed = true;
+        _incoming.Writer.TryComplete();
+        try
+        {
+            await _channel.CloseAsync(Constants.ReplySuccess, "Done", abort: true, CancellationToken.None).ConfigureAwait(false);
+        }
+        catch (Exception e) when (e is not OutOfMemoryException)
+        {
+            // It has ended otherwise.
+        }
+
+        await Broker.CloseAsync(_connection).ConfigureAwait(false);
+    }
+
+    // Hands over and nothing else: the connection waits for this.
+    private Task OnReceivedAsync(object sender, BasicDeliverEventArgs e)
+    {
+        _incoming.Writer.TryWrite(Delivery.Of(e));
+        return Task.CompletedTask;
+    }
+
+    private Task OnCancelledAsync(object sender, ConsumerEventArgs e)
+    {
+        // By RabbitMQ, because the queue is gone or moves to another node; or by this side, which is about to close.
+        if (!_isStopping)
+        {
+            Close();
+        }
+        else if (Interlocked.Increment(ref _cancelled) == _consumers.Count)
+        {
+            _stopped.TrySetResult();
+        }
+
+        return Task.CompletedTask;
+    }
+
+    private Task OnShutdownAsync(object sender, ShutdownEventArgs e)
+    {
+        Close();
+        return Task.CompletedTask;
+    }
+}

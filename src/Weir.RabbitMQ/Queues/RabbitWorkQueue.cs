@@ -1,0 +1,143 @@
+namespace Weir.RabbitMQ;
+
+/// <summary>
+/// A queue in RabbitMQ: several items travel in a message, publishing waits for the broker's confirm, and workers that compete, or that each have partitions,
+/// acknowledge what is durably done.
+/// </summary>
+/// <typeparam name="T">The type of the items' values.</typeparam>
+/// <remarks>
+/// Thread-safe. Durable as the broker is: all queues are quorum queues. The object has one connection that publishes, and each source has one that consumes.
+/// Neither messages of exceptions nor names contain credentials.
+/// </remarks>
+public sealed class RabbitWorkQueue<T> : IWorkQueue<T>
+{
+    private readonly Lock _lock = new();
+    private readonly HashSet<RabbitWorkSource<T>> _sources = [];
+    private bool _isDisposed;
+
+    /// <summary>Creates an object for a queue. It asks nothing of the broker.</summary>
+    /// <param name="broker">Where the broker is, with user and password: <c>amqp://user:password@host:5672/vhost</c>, or <c>amqps</c> for TLS.</param>
+    /// <param name="name">
+    /// The name of the queue. Its exchange has the same name, and its other queues begin with it. At most 120 bytes of UTF-8, not beginning with <c>amq.</c>.
+    /// </param>
+    /// <param name="serializer">Turns values into bytes and back.</param>
+    /// <param name="options">The options; <see langword="null"/> for the defaults.</param>
+    /// <exception cref="ArgumentNullException">An argument is <see langword="null"/>.</exception>
+    /// <exception cref="ArgumentException">
+    /// <paramref name="broker"/> is not such an address, the name is empty or too long, or a value of <paramref name="options"/> is out of range.
+    /// </exception>
+    public RabbitWorkQueue(Uri broker, string name, IWorkSerializer<T> serializer, RabbitWorkQueueOptions? options = null)
+    {
+        ArgumentNullException.ThrowIfNull(broker);
+        ArgumentNullException.ThrowIfNull(serializer);
+        if (!broker.IsAbsoluteUri || broker.Scheme is not ("amqp" or "amqps"))
+        {
+            // The address itself may have a password in it.
+            throw new ArgumentException("broker must be an absolute address that begins with amqp:// or amqps://.", nameof(broker));
+        }
+
+        Options = options ?? new RabbitWorkQueueOptions();
+        Options.Validate();
+        Names = new QueueNames(name, Options);
+        Name = name;
+        Serializer = serializer;
+        Broker = new Broker(broker, $"the queue '{name}'", Options.ConfigureConnection);
+        Topology = new Topology(Broker, Names, Options);
+        Publisher = new Publisher(Broker, Names.Exchange, Options);
+        DeadLetters = new RabbitDeadLetters(Broker, Publisher, Names, Options);
+    }
+
+    /// <inheritdoc/>
+    public string Name { get; }
+
+    /// <inheritdoc/>
+    /// <remarks>
+    /// In a queue of their own, where they stay until somebody removes or replays them: their number has no bound. Each call but adding looks through all of
+    /// them, and only one such call runs at a time, in all processes.
+    /// </remarks>
+    public IDeadLetters DeadLetters { get; }
+
+    internal RabbitWorkQueueOptions Options { get; }
+
+    internal IWorkSerializer<T> Serializer { get; }
+
+    internal QueueNames Names { get; }
+
+    internal Broker Broker { get; }
+
+    internal Topology Topology { get; }
+
+    internal Publisher Publisher { get; }
+
+    /// <inheritdoc/>
+    /// <remarks>The user has to be allowed to configure, read and write what begins with the name.</remarks>
+    public Task SetupAsync(CancellationToken cancellationToken = default) => Topology.SetupAsync(cancellationToken);
+
+    /// <inheritdoc/>
+    /// <remarks>
+    /// The sink may be called by several threads at once. A call publishes again, with the same message identities, what was not confirmed when a connection
+    /// was lost. It ends with a <see cref="RabbitRefusedException"/> if the broker refuses messages. It is not atomic: some items may be published then.
+    /// </remarks>
+    public async ValueTask<IWorkSink<T>> OpenSinkAsync(CancellationToken cancellationToken = default)
+    {
+        await Publisher.UseAsync(connection => Topology.CheckAsync(connection, cancellationToken), cancellationToken).ConfigureAwait(false);
+        return new RabbitWorkSink<T>(this);
+    }
+
+    /// <inheritdoc/>
+    public async ValueTask<IWorkSource<T>> OpenSourceAsync(CancellationToken cancellationToken = default)
+    {
+        var source = new RabbitWorkSource<T>(this);
+        lock (_lock)
+        {
+            ObjectDisposedException.ThrowIf(_isDisposed, this);
+            _sources.Add(source);
+        }
+
+        try
+        {
+            await source.StartAsync(cancellationToken).ConfigureAwait(false);
+            return source;
+        }
+        catch
+        {
+            await source.DisposeAsync().ConfigureAwait(false);
+            throw;
+        }
+    }
+
+    /// <summary>Ends all sources, and the connection that publishes. Calls that wait for confirms fail.</summary>
+    /// <returns>A task that completes when the connections are closed.</returns>
+    public async ValueTask DisposeAsync()
+    {
+        RabbitWorkSource<T>[] sources;
+        lock (_lock)
+        {
+            _isDisposed = true;
+            sources = [.. _sources];
+        }
+
+        foreach (RabbitWorkSource<T> source in sources)
+        {
+            await source.DisposeAsync().ConfigureAwait(false);
+        }
+
+        await Publisher.DisposeAsync().ConfigureAwait(false);
+    }
+
+    internal async ValueTask PublishAsync(IReadOnlyList<WorkItem<T>> items, CancellationToken cancellationToken)
+    {
+        ArgumentNullException.ThrowIfNull(items);
+        var messages = new ItemMessages<T>(Serializer, Options);
+        await Publisher.PublishAsync(
+            messages.Split(items, item => Names.PartitionOf(item.Key, item.Id), TraceContext.Current()), cancellationToken).ConfigureAwait(false);
+    }
+
+    internal void Forget(RabbitWorkSource<T> source)
+    {
+        lock (_lock)
+        {
+            _sources.Remove(source);
+        }
+    }
+}

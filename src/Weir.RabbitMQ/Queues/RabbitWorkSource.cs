@@ -1,0 +1,312 @@
+namespace Weir.RabbitMQ;
+
+/// <summary>
+/// A consuming end of a queue. Messages that were delivered before go to a queue of suspects, in halves; of that queue, this takes one message at a time, while
+/// it has nothing else, so that the next death of a process is known to be its fault. With partitions, such messages stay where they are, for the order.
+/// </summary>
+internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<T>
+{
+    private static readonly TimeSpan SuspectInterval = TimeSpan.FromSeconds(5);
+    private static readonly TimeSpan ReleaseLimit = TimeSpan.FromSeconds(10);
+
+    private readonly RabbitWorkQueue<T> _queue;
+    private readonly bool _isKeyed;
+    private readonly CancellationTokenSource _stop = new();
+    private readonly Lock _lock = new();
+    private readonly HashSet<RabbitBatch<T>> _open = [];
+
+    // With partitions, a batch that is returned is not given away: nobody else could get it as long as this source is there.
+    private readonly Queue<RabbitBatch<T>> _returned = new();
+    private readonly Queue<Delivery> _ready = new();
+    private ConsumerLink? _link;
+    private ITimer? _timer;
+    private Task<RabbitBatch<T>?>? _taking;
+    private Delivery? _suspect;
+    private long _lastBatch;
+    private int _openSuspects;
+    private bool _isDisposed;
+
+    // Whether to ask for suspects, whether there are some, and whether the next batch is one of the others all the same: they take turns.
+    private volatile bool _asksForSuspects;
+    private volatile bool _hasSuspects;
+    private bool _othersFirst;
+
+    public RabbitWorkSource(RabbitWorkQueue<T> queue)
+    {
+        _queue = queue;
+        _isKeyed = queue.Options.Partitions > 0;
+        _asksForSuspects = !_isKeyed;
+    }
+
+    public string Name => _queue.Name;
+
+    public AcknowledgementOrder Order => AcknowledgementOrder.Any;
+
+    public IRedelivery<T>? Redelivery => _isKeyed ? null : this;
+
+    public async ValueTask StartAsync(CancellationToken cancellationToken)
+    {
+        await LinkAsync(cancellationToken).ConfigureAwait(false);
+        if (!_isKeyed)
+        {
+            _timer = _queue.Options.TimeProvider.CreateTimer(_ => AskForSuspects(), null, SuspectInterval, SuspectInterval);
+        }
+    }
+
+    public async ValueTask<WorkBatch<T>?> ReadAsync(CancellationToken cancellationToken)
+    {
+        cancellationToken.ThrowIfCancellationRequested();
+        ObjectDisposedException.ThrowIf(_isDisposed, this);
+        if (_taking is null && TryTake() is { } ready)
+        {
+            return ready;
+        }
+
+        // Whoever stops waiting does not stop what is under way: the next call gets what it takes.
+        _taking ??= TakeAsync(_stop.Token);
+        try
+        {
+            await _taking.WaitAsync(cancellationToken).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
+        {
+            throw;
+        }
+        catch (Exception e)
+        {
+            _taking = null;
+            ObjectDisposedException.ThrowIf(e is OperationCanceledException, this);
+            throw;
+        }
+
+        RabbitBatch<T>? batch = await _taking.ConfigureAwait(false);
+        _taking = null;
+        return batch;
+    }
+
+    public async ValueTask AcknowledgeAsync(IReadOnlyList<WorkBatch<T>> batches, CancellationToken cancellationToken)
+    {
+        ArgumentNullException.ThrowIfNull(batches);
+        Task acknowledging = AcknowledgeAsync(batches);
+        await acknowledging.WaitAsync(cancellationToken).ConfigureAwait(false);
+    }
+
+    public async ValueTask ReturnAsync(IReadOnlyList<WorkBatch<T>> batches, CancellationToken cancellationToken)
+    {
+        ArgumentNullException.ThrowIfNull(batches);
+        List<RabbitBatch<T>> open = Open(batches);
+        if (_isKeyed)
+        {
+            lock (_lock)
+            {
+                foreach (RabbitBatch<T> batch in open)
+                {
+                    if (RemoveOpenNeedsLock(batch))
+                    {
+                        _returned.Enqueue(batch);
+                    }
+                }
+            }
+
+            Link()?.Nudge();
+            return;
+        }
+
+        await _queue.Publisher.PublishAsync(open.SelectMany(Again), cancellationToken).ConfigureAwait(false);
+        await AcknowledgeAsync(open).ConfigureAwait(false);
+    }
+
+    public async ValueTask RedeliverAsync(WorkBatch<T> batch, IReadOnlyList<WorkItem<T>> items, TimeSpan delay, CancellationToken cancellationToken)
+    {
+        ArgumentNullException.ThrowIfNull(batch);
+        ArgumentNullException.ThrowIfNull(items);
+
+        // The message of a connection that was lost comes again as a whole.
+        if (Open([batch]).Count > 0)
+        {
+            string route = _queue.Names.RetryOf(delay);
+            await _queue.Publisher.PublishAsync(Messages().Split(items, _ => route, headers: null), cancellationToken).ConfigureAwait(false);
+        }
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        lock (_lock)
+        {
+            if (_isDisposed)
+            {
+                return;
+            }
+
+            _isDisposed = true;
+        }
+
+        _queue.Forget(this);
+        await _stop.CancelAsync().ConfigureAwait(false);
+        await (_taking ?? Task.CompletedTask).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        if (_timer is not null)
+        {
+            await _timer.DisposeAsync().ConfigureAwait(false);
+        }
+
+        if (Link() is { } link)
+        {
+            try
+            {
+                using var limit = new CancellationTokenSource(ReleaseLimit, _queue.Options.TimeProvider);
+                if (link.IsOpen && !_isKeyed)
+                {
+                    await GiveBackAsync(link, limit.Token).ConfigureAwait(false);
+                }
+            }
+            catch (Exception e) when (e is not OutOfMemoryException)
+            {
+                // RabbitMQ takes back what a connection had when it ends, and counts that.
+            }
+
+            await link.CloseAsync().ConfigureAwait(false);
+        }
+
+        _stop.Dispose();
+    }
+
+    /// <summary>Publishes what nobody here processes again, so that it does not count as delivered and lost.</summary>
+    private async ValueTask GiveBackAsync(ConsumerLink link, CancellationToken cancellationToken)
+    {
+        await link.StopAsync(cancellationToken).ConfigureAwait(false);
+        link.Drain(_ready);
+        RabbitBatch<T>[] open;
+        lock (_lock)
+        {
+            open = [.. _open.Where(b => b.Link == link)];
+        }
+
+        List<Outgoing> messages = [.. open.SelectMany(Again)];
+        List<ulong> tags = [];
+        while (_ready.TryDequeue(out Delivery? delivery))
+        {
+            if (delivery.Deliveries == 0)
+            {
+                messages.Add(delivery.Again(_queue.Names.Work[0], delivery.MessageId ?? ""));
+                tags.Add(delivery.Tag);
+            }
+        }
+
+        if (_suspect is { } suspect)
+        {
+            Outgoing message = suspect.Again(_queue.Names.Suspects, suspect.MessageId ?? "");
+            AddCrashes(message, Crashes(suspect));
+            messages.Add(message);
+            tags.Add(suspect.Tag);
+        }
+
+        await _queue.Publisher.PublishAsync(messages, cancellationToken).ConfigureAwait(false);
+        await AcknowledgeAsync(open).ConfigureAwait(false);
+        await link.AcknowledgeAsync(tags).ConfigureAwait(false);
+    }
+
+    private static void AddCrashes(Outgoing message, int crashes)
+    {
+        if (crashes > 0)
+        {
+            (message.Properties.Headers ??= new Dictionary<string, object?>(StringComparer.Ordinal))[Delivery.CrashesHeader] = crashes;
+        }
+    }
+
+    private static int Crashes(Delivery suspect) => suspect.PastCrashes + (int)Math.Min(suspect.Deliveries, int.MaxValue / 2);
+
+    private ItemMessages<T> Messages() => new(_queue.Serializer, _queue.Options);
+
+    // A suspect stays one.
+    private IEnumerable<Outgoing> Again(RabbitBatch<T> batch)
+    {
+        string route = batch.IsSuspect ? _queue.Names.Suspects : _queue.Names.Work[0];
+        foreach (Outgoing message in Messages().Split(batch.Items, _ => route, headers: null))
+        {
+            AddCrashes(message, batch.Crashes);
+            yield return message;
+        }
+    }
+
+    private async Task AcknowledgeAsync(IReadOnlyList<WorkBatch<T>> batches)
+    {
+        Dictionary<ConsumerLink, List<ulong>> tags = [];
+        bool hasSuspect = false;
+        lock (_lock)
+        {
+            foreach (WorkBatch<T> item in batches)
+            {
+                if (item is RabbitBatch<T> batch && RemoveOpenNeedsLock(batch))
+                {
+                    hasSuspect |= batch.IsSuspect;
+                    if (!tags.TryGetValue(batch.Link, out List<ulong>? ofLink))
+                    {
+                        tags.Add(batch.Link, ofLink = new List<ulong>(batches.Count));
+                    }
+
+                    ofLink.Add(batch.Tag);
+                }
+            }
+        }
+
+        foreach ((ConsumerLink link, List<ulong> ofLink) in tags)
+        {
+            await link.AcknowledgeAsync(ofLink).ConfigureAwait(false);
+        }
+
+        if (hasSuspect || _hasSuspects)
+        {
+            Link()?.Nudge();
+        }
+    }
+
+    /// <summary>Those of the batches that are open, and whose tags still mean something.</summary>
+    private List<RabbitBatch<T>> Open(IReadOnlyList<WorkBatch<T>> batches)
+    {
+        lock (_lock)
+        {
+            List<RabbitBatch<T>> open = [];
+            foreach (WorkBatch<T> item in batches)
+            {
+                if (item is not RabbitBatch<T> batch || !_open.Contains(batch))
+                {
+                    continue;
+                }
+
+                if (batch.Link.IsOpen)
+                {
+                    open.Add(batch);
+                }
+            }
+
+            return open;
+        }
+    }
+
+    private void AddOpenNeedsLock(RabbitBatch<T> batch)
+    {
+        _open.Add(batch);
+        _openSuspects += batch.IsSuspect ? 1 : 0;
+    }
+
+    private bool RemoveOpenNeedsLock(RabbitBatch<T> batch)
+    {
+        bool isRemoved = _open.Remove(batch);
+        _openSuspects -= isRemoved && batch.IsSuspect ? 1 : 0;
+        return isRemoved;
+    }
+
+    internal ConsumerLink? Link()
+    {
+        lock (_lock)
+        {
+            return _link;
+        }
+    }
+
+    private void AskForSuspects()
+    {
+        _asksForSuspects = true;
+        Link()?.Nudge();
+    }
+}

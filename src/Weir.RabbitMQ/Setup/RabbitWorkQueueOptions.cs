@@ -1,0 +1,105 @@
+using RabbitMQ.Client;
+
+namespace Weir.RabbitMQ;
+
+/// <summary>The options of a <see cref="RabbitWorkQueue{T}"/>. Immutable: a <c>with</c> expression makes a changed copy.</summary>
+/// <remarks>
+/// <see cref="Partitions"/>, <see cref="DeliveryLimit"/>, <see cref="RetryDelays"/> and <see cref="MaxMessages"/> are part of the queue: all who open it must
+/// say the same.
+/// </remarks>
+public sealed record RabbitWorkQueueOptions
+{
+    /// <summary>The maximum number of items in a message.</summary>
+    /// <value>From 1 to 10,000. The default is 256.</value>
+    public int MaxItemsPerMessage { get; init; } = 256;
+
+    /// <summary>The number of bytes at which a message is full. An item that is longer than that gets a message of its own.</summary>
+    /// <value>From 1 KiB to 16 MiB. The default is 128 KiB.</value>
+    public int MaxMessageBytes { get; init; } = 128 * 1024;
+
+    /// <summary>The maximum number of bytes of an item, with its identity, key and headers. A longer one that is delivered becomes a dead letter.</summary>
+    /// <value>From 1 to 64 MiB. The default is 1 MiB.</value>
+    public int MaxItemBytes { get; init; } = 1 << 20;
+
+    /// <summary>The maximum number of messages that were published and not yet confirmed, for the whole queue object. Publishing waits beyond it.</summary>
+    /// <value>From 1 to 65,535. The default is 512. They need up to this times <see cref="MaxMessageBytes"/> of memory.</value>
+    public int ConfirmWindow { get; init; } = 512;
+
+    /// <summary>The maximum number of messages that a source has and did not acknowledge; in each partition, its share of that.</summary>
+    /// <value>
+    /// From 1 to 2,000. The default is 32: 2 to 4 messages for each call that the host makes at once. For messages of one small item, about 200 is faster.
+    /// </value>
+    public int Prefetch { get; init; } = 32;
+
+    /// <summary>
+    /// The number of queues among which the items are distributed by their keys. Each has one active consumer at a time, so the items of a key are delivered
+    /// in the order in which they were published.
+    /// </summary>
+    /// <value>From 0 to 256. The default, 0, is one queue without order, with any number of active consumers.</value>
+    /// <remarks>A host of such a queue also needs <see cref="WorkHostOptions{T}.PartitionBy"/>. Items are not redelivered with a delay.</remarks>
+    public int Partitions { get; init; }
+
+    /// <summary>
+    /// How often a message can be delivered again without being acknowledged until RabbitMQ itself makes it a dead letter. It is the last resort for messages
+    /// that kill a process before they can be examined.
+    /// </summary>
+    /// <value>From 5 to 1,000, and more than <see cref="WorkHostOptions{T}.MaxCrashes"/>. The default is 20.</value>
+    public int DeliveryLimit { get; init; } = 20;
+
+    /// <summary>The delays that there are between attempts: a queue for each. A redelivery waits for the next longer one, or for the longest.</summary>
+    /// <value>From 1 to 10, rising, each from 1 millisecond to 1 day. The default is 1, 10 and 60 seconds.</value>
+    public IReadOnlyList<TimeSpan> RetryDelays { get; init; } = [TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(10), TimeSpan.FromSeconds(60)];
+
+    /// <summary>How many messages the queue, or each of its partitions, holds until RabbitMQ refuses more.</summary>
+    /// <value>At least 1; <see langword="null"/>, the default, for as many as the disk of the broker has room for.</value>
+    public int? MaxMessages { get; init; }
+
+    /// <summary>How long a call that publishes keeps trying to get a connection. Each success starts this time anew.</summary>
+    /// <value>More than zero. The default is 30 seconds. The call's cancellation token ends it before.</value>
+    public TimeSpan ReconnectTimeout { get; init; } = TimeSpan.FromSeconds(30);
+
+    /// <summary>Changes the settings of each connection before it is opened: TLS, heartbeat, limits. It can be called by several threads at once.</summary>
+    /// <value><see langword="null"/>, the default, for none. Automatic recovery is always off: the queue opens a new connection itself.</value>
+    public Action<ConnectionFactory>? ConfigureConnection { get; init; }
+
+    /// <summary>The clock for pauses between attempts to connect, and for looking for suspect messages.</summary>
+    /// <value>The default is <see cref="TimeProvider.System"/>. The delays between attempts of items are kept by RabbitMQ.</value>
+    public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
+
+    /// <summary>The most bytes that a message of this queue has.</summary>
+    internal int LargestMessage => Math.Max(MaxMessageBytes, EnvelopeFormat.HeaderLength + MaxItemBytes);
+
+    internal void Validate()
+    {
+        InRange(MaxItemsPerMessage is >= 1 and <= 10_000, MaxItemsPerMessage, nameof(MaxItemsPerMessage), "from 1 to 10,000");
+        InRange(MaxMessageBytes is >= 1024 and <= 16 << 20, MaxMessageBytes, nameof(MaxMessageBytes), "from 1,024 to 16,777,216");
+        InRange(MaxItemBytes is >= 1 and <= 64 << 20, MaxItemBytes, nameof(MaxItemBytes), "from 1 to 67,108,864");
+        InRange(ConfirmWindow is >= 1 and <= 65_535, ConfirmWindow, nameof(ConfirmWindow), "from 1 to 65,535");
+        InRange(Prefetch is >= 1 and <= 2000, Prefetch, nameof(Prefetch), "from 1 to 2,000");
+        InRange(Partitions is >= 0 and <= 256, Partitions, nameof(Partitions), "from 0 to 256");
+        InRange(DeliveryLimit is >= 5 and <= 1000, DeliveryLimit, nameof(DeliveryLimit), "from 5 to 1,000");
+        InRange(MaxMessages is null or >= 1, MaxMessages, nameof(MaxMessages), "at least 1, or null for no limit");
+        Require.Positive(ReconnectTimeout, nameof(ReconnectTimeout));
+        ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
+        ArgumentNullException.ThrowIfNull(RetryDelays, nameof(RetryDelays));
+        InRange(RetryDelays.Count is >= 1 and <= 10, RetryDelays.Count, nameof(RetryDelays), "a list of 1 to 10 delays");
+        for (int i = 0; i < RetryDelays.Count; i++)
+        {
+            TimeSpan delay = RetryDelays[i];
+            TimeSpan least = (i == 0 ? TimeSpan.Zero : RetryDelays[i - 1]) + TimeSpan.FromMilliseconds(1);
+            InRange(
+                delay >= least && delay <= TimeSpan.FromDays(1),
+                delay,
+                nameof(RetryDelays),
+                "from 1 millisecond to 1 day, each longer than the one before");
+        }
+    }
+
+    private static void InRange<T>(bool isInRange, T value, string name, string range)
+    {
+        if (!isInRange)
+        {
+            throw new ArgumentOutOfRangeException(name, value, $"{name} must be {range}.");
+        }
+    }
+}

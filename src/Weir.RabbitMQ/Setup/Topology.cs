@@ -1,0 +1,130 @@
+using RabbitMQ.Client;
+
+namespace Weir.RabbitMQ;
+
+/// <summary>Declares the exchange and the queues of a work queue, and checks that they are there and are those that are meant.</summary>
+internal sealed class Topology(Broker broker, QueueNames names, RabbitWorkQueueOptions options)
+{
+    public async Task SetupAsync(CancellationToken cancellationToken)
+    {
+        IConnection connection = await broker.ConnectAsync("setup", cancellationToken).ConfigureAwait(false);
+        try
+        {
+            await broker.GuardAsync(async () =>
+            {
+                IChannel channel = await connection.CreateChannelAsync(cancellationToken: cancellationToken).ConfigureAwait(false);
+                await DeclareAsync(channel, cancellationToken).ConfigureAwait(false);
+                return true;
+            }).ConfigureAwait(false);
+        }
+        finally
+        {
+            await Broker.CloseAsync(connection).ConfigureAwait(false);
+        }
+    }
+
+    /// <summary>Asks for names only, so it needs no rights to declare.</summary>
+    public async ValueTask CheckAsync(IConnection connection, CancellationToken cancellationToken) =>
+        await broker.GuardAsync(async () =>
+        {
+            IChannel channel = await connection.CreateChannelAsync(cancellationToken: cancellationToken).ConfigureAwait(false);
+            await channel.ExchangeDeclarePassiveAsync(names.Exchange, cancellationToken).ConfigureAwait(false);
+            try
+            {
+                await channel.ExchangeDeclarePassiveAsync(names.Options, cancellationToken).ConfigureAwait(false);
+            }
+            catch (global::RabbitMQ.Client.Exceptions.OperationInterruptedException e) when (e.ShutdownReason?.ReplyCode == Constants.NotFound)
+            {
+                throw new WorkSetupException($"{broker.What} was set up with other options than {names.Described}: use the same options, or another name.", e);
+            }
+
+            foreach (string queue in Queues())
+            {
+                await channel.QueueDeclarePassiveAsync(queue, cancellationToken).ConfigureAwait(false);
+            }
+
+            await channel.CloseAsync(cancellationToken).ConfigureAwait(false);
+            await channel.DisposeAsync().ConfigureAwait(false);
+            return true;
+        }).ConfigureAwait(false);
+
+    public IEnumerable<string> Queues() =>
+        [.. names.Work, .. names.Retries.Select(static r => r.Queue), .. options.Partitions == 0 ? [names.Suspects] : Array.Empty<string>(), names.Dead];
+
+    private async Task DeclareAsync(IChannel channel, CancellationToken cancellationToken)
+    {
+        // A message that no queue takes goes to the other exchange, which has no queues, and so comes back. What counts is that RabbitMQ compares the name when
+        // somebody declares the exchange again.
+        try
+        {
+            await channel.ExchangeDeclareAsync(
+                names.Exchange,
+                ExchangeType.Direct,
+                durable: true,
+                autoDelete: false,
+                new Dictionary<string, object?> { ["alternate-exchange"] = names.Options },
+                cancellationToken: cancellationToken).ConfigureAwait(false);
+        }
+        catch (global::RabbitMQ.Client.Exceptions.OperationInterruptedException e) when (e.ShutdownReason?.ReplyCode == Constants.PreconditionFailed)
+        {
+            throw new WorkSetupException(
+                $"{broker.What} was set up with other options than {names.Described}: use the same options, or another name. ({e.ShutdownReason.ReplyText})",
+                e);
+        }
+
+        foreach (string work in names.Work)
+        {
+            Dictionary<string, object?> arguments = Durable(names.Dead);
+            arguments["x-delivery-limit"] = options.DeliveryLimit;
+            if (options.Partitions > 0)
+            {
+                arguments["x-single-active-consumer"] = true;
+            }
+
+            if (options.MaxMessages is { } most)
+            {
+                arguments["x-max-length"] = most;
+            }
+
+            await DeclareQueueAsync(channel, work, arguments, cancellationToken).ConfigureAwait(false);
+        }
+
+        foreach ((string queue, TimeSpan delay) in names.Retries)
+        {
+            Dictionary<string, object?> arguments = Durable(names.Work[0]);
+            arguments["x-message-ttl"] = (long)delay.TotalMilliseconds;
+            await DeclareQueueAsync(channel, queue, arguments, cancellationToken).ConfigureAwait(false);
+        }
+
+        if (options.Partitions == 0)
+        {
+            Dictionary<string, object?> arguments = Durable(names.Dead);
+            arguments["x-delivery-limit"] = options.DeliveryLimit;
+            await DeclareQueueAsync(channel, names.Suspects, arguments, cancellationToken).ConfigureAwait(false);
+        }
+
+        await DeclareQueueAsync(channel, names.Dead, new Dictionary<string, object?> { ["x-queue-type"] = "quorum" }, cancellationToken)
+            .ConfigureAwait(false);
+
+        // The last: where it is, all is.
+        await channel.ExchangeDeclareAsync(names.Options, ExchangeType.Fanout, durable: true, autoDelete: false, cancellationToken: cancellationToken)
+            .ConfigureAwait(false);
+    }
+
+    private async Task DeclareQueueAsync(IChannel channel, string queue, Dictionary<string, object?> arguments, CancellationToken cancellationToken)
+    {
+        await channel.QueueDeclareAsync(queue, durable: true, exclusive: false, autoDelete: false, arguments, cancellationToken: cancellationToken)
+            .ConfigureAwait(false);
+        await channel.QueueBindAsync(queue, names.Exchange, queue, cancellationToken: cancellationToken).ConfigureAwait(false);
+    }
+
+    /// <summary>The arguments of a queue that hands over to another one without losing anything on the way.</summary>
+    private Dictionary<string, object?> Durable(string next) => new()
+    {
+        ["x-queue-type"] = "quorum",
+        ["x-overflow"] = "reject-publish",
+        ["x-dead-letter-strategy"] = "at-least-once",
+        ["x-dead-letter-exchange"] = names.Exchange,
+        ["x-dead-letter-routing-key"] = next,
+    };
+}
