@@ -5,7 +5,10 @@ namespace Weir.PostgreSql;
 /// <summary>A data source, and the exceptions of its calls: what no repetition can mend is a <see cref="WorkSetupException"/>.</summary>
 /// <param name="source">Where connections come from. It stays the caller's.</param>
 /// <param name="what">What the calls are for, such as the queue 'mails', for messages.</param>
-internal sealed class Database(NpgsqlDataSource source, string what)
+/// <param name="page">The page that lists the rights.</param>
+/// <param name="explainOthers">Explains what only these calls can run into; null where it cannot.</param>
+internal sealed class Database(
+    NpgsqlDataSource source, string what, string page = "docs/postgresql.md", Func<PostgresException, string?>? explainOthers = null)
 {
     public string What => what;
 
@@ -81,6 +84,18 @@ internal sealed class Database(NpgsqlDataSource source, string what)
         }
     }
 
+    /// <summary>What is wrong and what to do, if no repetition mends it; otherwise, null.</summary>
+    public string? Explanation(PostgresException e) => e.SqlState switch
+    {
+        PostgresErrorCodes.UndefinedTable or PostgresErrorCodes.InvalidSchemaName or PostgresErrorCodes.UndefinedColumn =>
+            $"What {what} needs is not there: call SetupAsync once, as a user who may create tables. ({e.MessageText})",
+        PostgresErrorCodes.InsufficientPrivilege =>
+            $"The user of the connection lacks a right that {what} needs: {e.MessageText}. {page} lists the rights.",
+        PostgresErrorCodes.InvalidPassword or PostgresErrorCodes.InvalidAuthorizationSpecification or PostgresErrorCodes.InvalidCatalogName =>
+            $"PostgreSQL lets nobody in for {what}: {e.MessageText}.",
+        _ => explainOthers?.Invoke(e),
+    };
+
     private static async ValueTask<List<T>> ReadAllAsync<T>(
         NpgsqlConnection connection, string statement, Func<NpgsqlDataReader, T> read, NpgsqlParameter[] parameters, CancellationToken token)
     {
@@ -111,15 +126,4 @@ internal sealed class Database(NpgsqlDataSource source, string what)
 
         return command;
     }
-
-    private string? Explanation(PostgresException e) => e.SqlState switch
-    {
-        PostgresErrorCodes.UndefinedTable or PostgresErrorCodes.InvalidSchemaName or PostgresErrorCodes.UndefinedColumn =>
-            $"What {what} needs is not there: call SetupAsync once, as a user who may create tables. ({e.MessageText})",
-        PostgresErrorCodes.InsufficientPrivilege =>
-            $"The user of the connection lacks a right that {what} needs: {e.MessageText}. docs/postgresql.md lists the rights.",
-        PostgresErrorCodes.InvalidPassword or PostgresErrorCodes.InvalidAuthorizationSpecification or PostgresErrorCodes.InvalidCatalogName =>
-            $"PostgreSQL lets nobody in for {what}: {e.MessageText}.",
-        _ => null,
-    };
 }

@@ -1,0 +1,29 @@
+namespace Weir.PostgreSql;
+
+/// <summary>Changes that are delivered and acknowledged together: some transactions, a part of one, or no change but a position.</summary>
+/// <param name="items">The changes.</param>
+/// <param name="end">Where the stream is when they are done.</param>
+/// <param name="waits">Whether everything before has to be acknowledged first.</param>
+internal sealed class ChangeBatch<T>(IReadOnlyList<WorkItem<T>> items, ChangePosition end, bool waits) : WorkBatch<T>(items, end.ToString())
+{
+    private volatile bool _isAcknowledged;
+
+    public ChangePosition End => end;
+
+    public bool Waits => waits;
+
+    /// <summary>Where the stream was before; known when it is delivered.</summary>
+    public ChangePosition Start { get; set; }
+
+    /// <summary>Its number among those that the source has delivered, from 1.</summary>
+    public long Number { get; set; }
+
+    /// <summary>The source that has delivered it and waits for its end; null before and after.</summary>
+    public object? Owner { get; set; }
+
+    public bool IsAcknowledged
+    {
+        get => _isAcknowledged;
+        set => _isAcknowledged = value;
+    }
+}

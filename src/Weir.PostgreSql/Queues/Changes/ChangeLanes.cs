@@ -1,0 +1,87 @@
+using System.Buffers.Binary;
+using System.Globalization;
+using System.Security.Cryptography;
+using System.Text;
+
+namespace Weir.PostgreSql;
+
+/// <summary>Which changes are processed one after another, and which alone.</summary>
+internal sealed class ChangeLanes(PostgresChangeOrder order)
+{
+    private const int MaxText = 200;
+
+    /// <summary>Whether everything before a change has to be done when it begins, and everything after waits for it.</summary>
+    public bool IsAlone(PostgresChange change, bool isFirstOfVersion) => order switch
+    {
+        PostgresChangeOrder.Key => isFirstOfVersion || change.Kind == PostgresChangeKind.Truncate || HasOtherKey(change),
+        PostgresChangeOrder.Relation => isFirstOfVersion,
+        _ => false,
+    };
+
+    /// <summary>The name that changes of the same lane share; null for none.</summary>
+    public string? NameOf(PostgresChange change) => order switch
+    {
+        PostgresChangeOrder.Key => KeyOf(change),
+        PostgresChangeOrder.Relation => change.Relation.Lane,
+        PostgresChangeOrder.Transaction => change.Id.Origin,
+        PostgresChangeOrder.Global => "",
+        _ => null,
+    };
+
+    private static bool HasOtherKey(PostgresChange change)
+    {
+        if (change is not { Kind: PostgresChangeKind.Update, Old: { } before, New: { } after })
+        {
+            return false;
+        }
+
+        foreach (int place in change.Relation.KeyOrdinals)
+        {
+            if (after.GetState(place) != PostgresValueState.Unchanged && !before.RawBytes(place).SequenceEqual(after.RawBytes(place)))
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    private static string KeyOf(PostgresChange change)
+    {
+        PostgresRelation relation = change.Relation;
+        if (relation.KeyOrdinals.Count == 0 || change.Kind == PostgresChangeKind.Truncate)
+        {
+            return relation.Lane;
+        }
+
+        if (relation.KeyOrdinals.Count == 1)
+        {
+            return $"{relation.Lane}:{TextOf(change, relation.KeyOrdinals[0])}";
+        }
+
+        var text = new StringBuilder(relation.Lane);
+        char separator = ':';
+        foreach (int place in relation.KeyOrdinals)
+        {
+            text.Append(separator).Append(TextOf(change, place));
+            separator = ',';
+        }
+
+        return text.ToString();
+    }
+
+    // Two keys may have the same text: then they share a lane, which costs nothing but some concurrency.
+    private static string TextOf(PostgresChange change, int place)
+    {
+        PostgresRow row = change.New is { } after && after.GetState(place) != PostgresValueState.Unchanged ? after : change.Old ?? change.New!;
+        ReadOnlySpan<byte> bytes = row.RawBytes(place);
+        return change.Relation.Columns[place].BaseOid switch
+        {
+            TypeOid.Int4 when bytes.Length == 4 => BinaryPrimitives.ReadInt32BigEndian(bytes).ToString(CultureInfo.InvariantCulture),
+            TypeOid.Int8 when bytes.Length == 8 => BinaryPrimitives.ReadInt64BigEndian(bytes).ToString(CultureInfo.InvariantCulture),
+            _ when bytes.Length > MaxText => Convert.ToHexStringLower(SHA256.HashData(bytes)),
+            TypeOid.Text or TypeOid.Varchar or TypeOid.Bpchar or TypeOid.Name => Encoding.UTF8.GetString(bytes),
+            _ => Convert.ToHexStringLower(bytes),
+        };
+    }
+}

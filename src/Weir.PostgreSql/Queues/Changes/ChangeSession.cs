@@ -1,0 +1,306 @@
+using System.Globalization;
+using System.Threading.Channels;
+using Npgsql;
+using Npgsql.Replication;
+using Npgsql.Replication.Internal;
+using Npgsql.Replication.PgOutput;
+using NpgsqlTypes;
+
+namespace Weir.PostgreSql;
+
+/// <summary>
+/// A connection that streams from a position, until it breaks. It reads some batches ahead. While nobody takes them, the server waits, and hears every now and
+/// then that somebody is here.
+/// </summary>
+internal sealed class ChangeSession<T> : IAsyncDisposable
+{
+    private static readonly TimeSpan LongestSilence = TimeSpan.FromSeconds(10);
+
+    private readonly PostgresChangeSource _source;
+    private readonly LogicalReplicationConnection _connection;
+    private readonly RelationCache _relations;
+    private readonly ServerState _server;
+    private readonly BatchBuilder<T> _builder;
+    private readonly Channel<ChangeBatch<T>> _batches;
+    private readonly CancellationTokenSource _stop = new();
+    private readonly SemaphoreSlim _sending = new(1);
+    private ChangePosition _start;
+    private ChangePosition _sent;
+    private ChangeBatch<T>? _heartbeat;
+    private ulong _confirmed;
+    private Task _run = Task.CompletedTask;
+    private Task _reading = Task.CompletedTask;
+    private Task _nextHeartbeat = Task.CompletedTask;
+    private bool _isDisposed;
+
+    private ChangeSession(PostgresChangeSource source, RelationCache relations, Func<PostgresChange, T> map, ServerState server, ChangePosition start)
+    {
+        _source = source;
+        _relations = relations;
+        _server = server;
+        _start = _sent = start;
+        _builder = new BatchBuilder<T>(source, map, start);
+        _batches = Channel.CreateBounded<ChangeBatch<T>>(new BoundedChannelOptions(source.Options.MaxBufferedBatches)
+        {
+            SingleReader = true,
+            SingleWriter = true,
+        });
+        var settings = new NpgsqlConnectionStringBuilder(source.ConnectionString);
+        settings.ReadBufferSize = Math.Max(settings.ReadBufferSize, 1 << 16);
+        TimeSpan third = server.SenderTimeout / 3;
+        _connection = new LogicalReplicationConnection(settings.ToString())
+        {
+            WalReceiverStatusInterval = third > TimeSpan.Zero && third < LongestSilence ? third : LongestSilence,
+        };
+    }
+
+    public ChannelReader<ChangeBatch<T>> Batches => _batches.Reader;
+
+    public static async Task<ChangeSession<T>> OpenAsync(
+        PostgresChangeSource source,
+        RelationCache relations,
+        Func<PostgresChange, T> map,
+        ServerState server,
+        ChangePosition start,
+        CancellationToken cancellationToken)
+    {
+        var session = new ChangeSession<T>(source, relations, map, server, start);
+        try
+        {
+            await session._connection.Open(cancellationToken).ConfigureAwait(false);
+            session._run = Task.Run(session.RunAsync, CancellationToken.None);
+            return session;
+        }
+        catch (Exception e)
+        {
+            await session.DisposeAsync().ConfigureAwait(false);
+            throw session.Explained(e);
+        }
+    }
+
+    /// <summary>Tells the server that everything up to a position is done for good. A connection that is broken says so where it is read.</summary>
+    public async ValueTask AdvanceAsync(ulong lsn)
+    {
+        await _sending.WaitAsync(CancellationToken.None).ConfigureAwait(false);
+        try
+        {
+            if (lsn <= _confirmed || _isDisposed)
+            {
+                return;
+            }
+
+            _confirmed = lsn;
+            _connection.SetReplicationStatus(new NpgsqlLogSequenceNumber(lsn));
+
+            // Before the server has said anything, it may not be streaming yet. It hears of it at its next sign of life.
+            if ((ulong)_connection.LastReceivedLsn > 0)
+            {
+                await _connection.SendStatusUpdate(_stop.Token).ConfigureAwait(false);
+            }
+        }
+        catch (Exception e) when (e is not OutOfMemoryException)
+        {
+            // The reading end hears of it.
+        }
+        finally
+        {
+            _sending.Release();
+        }
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        await _stop.CancelAsync().ConfigureAwait(false);
+        await _run.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        await _sending.WaitAsync(CancellationToken.None).ConfigureAwait(false);
+        try
+        {
+            if (!_isDisposed)
+            {
+                _isDisposed = true;
+                await _connection.DisposeAsync().ConfigureAwait(false);
+                _stop.Dispose();
+            }
+        }
+        finally
+        {
+            _sending.Release();
+        }
+    }
+
+    private async Task RunAsync()
+    {
+        try
+        {
+            if (_start.IsSnapshot)
+            {
+                await ReadSnapshotAsync(_stop.Token).ConfigureAwait(false);
+            }
+
+            await ReadStreamAsync(_stop.Token).ConfigureAwait(false);
+            _batches.Writer.TryComplete(new NpgsqlException("The server has ended the replication stream."));
+        }
+        catch (Exception e)
+        {
+            _batches.Writer.TryComplete(Explained(e));
+        }
+    }
+
+    /// <summary>Creates the slot, and reads the tables as they were at that moment.</summary>
+    private async Task ReadSnapshotAsync(CancellationToken cancellationToken)
+    {
+        // That of a snapshot that was not finished.
+        await _source.DropSlotAsync(cancellationToken).ConfigureAwait(false);
+        PgOutputReplicationSlot slot = await _connection.CreatePgOutputReplicationSlot(
+            _source.Slot, slotSnapshotInitMode: LogicalSlotSnapshotInitMode.Export, cancellationToken: cancellationToken).ConfigureAwait(false);
+        ulong lsn = (ulong)slot.ConsistentPoint;
+        var decoder = new ChangeDecoder<T>(_source, _relations, _builder, _start);
+        SnapshotReader reader = await SnapshotReader.OpenAsync(_source, slot.SnapshotName!, cancellationToken).ConfigureAwait(false);
+        await using (reader.ConfigureAwait(false))
+        {
+            foreach (SnapshotTable table in await reader.TablesAsync(cancellationToken).ConfigureAwait(false))
+            {
+                await _relations.DefineAsync(table.Oid, table.Schema, table.Name, hasKey: true, table.Columns, cancellationToken).ConfigureAwait(false);
+                PostgresRelation relation = _relations[table.Oid];
+                var origin = new ChangeTransaction(
+                    0, lsn, _source.Options.TimeProvider.GetUtcNow(), $"{_source.Slot}:{slot.ConsistentPoint}:{relation.Lane}");
+                int index = 0;
+                await foreach (byte[] row in reader.ReadAsync(table, cancellationToken).ConfigureAwait(false))
+                {
+                    while (decoder.ReadSnapshotRow(origin, relation, row, index) is { } batch)
+                    {
+                        await SendAsync(batch, cancellationToken).ConfigureAwait(false);
+                    }
+
+                    index = checked(index + 1);
+                }
+
+                _builder.EndTransaction();
+            }
+        }
+
+        if (_builder.HasChanges)
+        {
+            await SendAsync(_builder.Take(), cancellationToken).ConfigureAwait(false);
+        }
+
+        // Nobody holds the slot until now.
+        if (await _source.FindSlotAsync(_server, cancellationToken).ConfigureAwait(false) is not { } found || found.Confirmed != lsn)
+        {
+            throw new WorkSetupException(
+                $"Slot '{_source.Slot}' was created anew by somebody else while its snapshot was read: a stream has one reader at a time.");
+        }
+
+        // When this is acknowledged, the snapshot is complete, and not taken again.
+        _start = new ChangePosition(lsn);
+        _builder.Position = _start;
+        await SendAsync(_builder.Take(), cancellationToken).ConfigureAwait(false);
+        _builder.WaitForAll();
+    }
+
+    private async Task ReadStreamAsync(CancellationToken cancellationToken)
+    {
+        var decoder = new ChangeDecoder<T>(_source, _relations, _builder, _start);
+        KeyValuePair<string, string?>[] options =
+        [
+            new("proto_version", _server.ProtocolVersion.ToString(CultureInfo.InvariantCulture)),
+            new("publication_names", SqlName.Quote(_source.Publication).Replace("'", "''", StringComparison.Ordinal)),
+            new("binary", "true"),
+        ];
+        IAsyncEnumerator<XLogDataMessage> messages = _connection.StartLogicalReplication(
+            new PgOutputReplicationSlot(_source.Slot), cancellationToken, new NpgsqlLogSequenceNumber(_start.Lsn), options)
+            .GetAsyncEnumerator(cancellationToken);
+        _nextHeartbeat = NextHeartbeat(cancellationToken);
+        try
+        {
+            while (await MoveNextAsync(messages, decoder, cancellationToken).ConfigureAwait(false))
+            {
+                await ReadMessageAsync(messages.Current, decoder, cancellationToken).ConfigureAwait(false);
+            }
+        }
+        finally
+        {
+            // Nothing can be disposed of that still reads.
+            await _stop.CancelAsync().ConfigureAwait(false);
+            await _reading.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+            await messages.DisposeAsync().AsTask().ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        }
+    }
+
+    private ValueTask<bool> MoveNextAsync(IAsyncEnumerator<XLogDataMessage> messages, ChangeDecoder<T> decoder, CancellationToken cancellationToken)
+    {
+        ValueTask<bool> next = messages.MoveNextAsync();
+        return next.IsCompleted || decoder.IsInTransaction ? next : WaitAsync(next.AsTask(), decoder, cancellationToken);
+    }
+
+    /// <summary>Waits for the next transaction. What is there goes on meanwhile, and so does the position.</summary>
+    private async ValueTask<bool> WaitAsync(Task<bool> next, ChangeDecoder<T> decoder, CancellationToken cancellationToken)
+    {
+        _reading = next;
+        if (_builder.HasChanges)
+        {
+            await SendAsync(_builder.Take(), cancellationToken).ConfigureAwait(false);
+        }
+
+        while (await Task.WhenAny(next, _nextHeartbeat).ConfigureAwait(false) == _nextHeartbeat)
+        {
+            await _nextHeartbeat.ConfigureAwait(false);
+            _nextHeartbeat = NextHeartbeat(cancellationToken);
+
+            // Asked first: if nothing has come after that, this is not the middle of a transaction.
+            ulong received = (ulong)_connection.LastReceivedLsn;
+            if (!next.IsCompleted && !decoder.IsBeforePart)
+            {
+                await MoveOnAsync(received, cancellationToken).ConfigureAwait(false);
+            }
+        }
+
+        return await next.ConfigureAwait(false);
+    }
+
+    private async ValueTask ReadMessageAsync(XLogDataMessage message, ChangeDecoder<T> decoder, CancellationToken cancellationToken)
+    {
+        // Rows keep the bytes of their message, and decode them when somebody asks.
+        byte[] bytes = GC.AllocateUninitializedArray<byte>(checked((int)message.Data.Length));
+        await message.Data.ReadExactlyAsync(bytes, cancellationToken).ConfigureAwait(false);
+        if (bytes[0] == (byte)'R')
+        {
+            await _relations.DefineAsync(bytes, cancellationToken).ConfigureAwait(false);
+            return;
+        }
+
+        while (decoder.Read(bytes) is { } batch)
+        {
+            await SendAsync(batch, cancellationToken).ConfigureAwait(false);
+        }
+    }
+
+    /// <summary>
+    /// Moves the position on while nothing comes. What the server has said that it has read holds no transaction that is still to come: it sends each when it
+    /// reads the end of it, and says what it has read after that.
+    /// </summary>
+    private async ValueTask MoveOnAsync(ulong received, CancellationToken cancellationToken)
+    {
+        ulong position = Math.Max(received, _builder.Position.Lsn);
+        if (position <= _sent.Lsn || _heartbeat is { IsAcknowledged: false })
+        {
+            return;
+        }
+
+        _builder.Position = new ChangePosition(position);
+        _heartbeat = _builder.Take();
+        await SendAsync(_heartbeat, cancellationToken).ConfigureAwait(false);
+    }
+
+    private ValueTask SendAsync(ChangeBatch<T> batch, CancellationToken cancellationToken)
+    {
+        _sent = batch.End;
+        return _batches.Writer.WriteAsync(batch, cancellationToken);
+    }
+
+    private Task NextHeartbeat(CancellationToken cancellationToken) =>
+        Task.Delay(_source.Options.HeartbeatInterval, _source.Options.TimeProvider, cancellationToken);
+
+    private Exception Explained(Exception e) =>
+        e is PostgresException postgres && _source.Database.Explanation(postgres) is { } explanation ? new WorkSetupException(explanation, e) : e;
+}

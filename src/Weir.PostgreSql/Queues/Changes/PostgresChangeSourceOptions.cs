@@ -1,0 +1,68 @@
+namespace Weir.PostgreSql;
+
+/// <summary>The options of a <see cref="PostgresChangeSource"/>. Immutable: a <c>with</c> expression makes a changed copy.</summary>
+public sealed record PostgresChangeSourceOptions
+{
+    /// <summary>Which changes are processed one after another. The host needs <see cref="WorkHostOptions{T}.PartitionBy"/><c> = item => item.Key</c>.</summary>
+    /// <value>The default is <see cref="PostgresChangeOrder.Key"/>.</value>
+    public PostgresChangeOrder Order { get; init; }
+
+    /// <summary>
+    /// Whether a new stream begins with the rows that the tables have, as changes of the kind <see cref="PostgresChangeKind.Snapshot"/>. It has an effect only
+    /// when <see cref="PostgresChangeSource.SetupAsync"/> creates the stream.
+    /// </summary>
+    /// <value>The default is <see langword="false"/>: only what changes from then on.</value>
+    public bool InitialSnapshot { get; init; }
+
+    /// <summary>The name of the stream's position in the store of checkpoints.</summary>
+    /// <value><see langword="null"/>, the default, for the name of the slot.</value>
+    public string? CheckpointName { get; init; }
+
+    /// <summary>How many changes a batch has at most. A batch has several small transactions, or a part of a large one.</summary>
+    /// <value>From 1 to 100,000. The default is 500.</value>
+    public int MaxChangesPerBatch { get; init; } = 500;
+
+    /// <summary>How many bytes of rows a batch has at most, apart from the last row.</summary>
+    /// <value>At least 1. The default is 1 MiB.</value>
+    public int MaxBytesPerBatch { get; init; } = 1 << 20;
+
+    /// <summary>How many batches are read ahead of the host. They and the host's items in flight bound the memory, however large a transaction is.</summary>
+    /// <value>From 1 to 1,000. The default is 4.</value>
+    public int MaxBufferedBatches { get; init; } = 4;
+
+    /// <summary>
+    /// How often the position moves on while no published table changes, but others do. Otherwise, the server would keep their write-ahead log.
+    /// </summary>
+    /// <value>From 10 milliseconds to 1 hour. The default is 10 seconds.</value>
+    public TimeSpan HeartbeatInterval { get; init; } = TimeSpan.FromSeconds(10);
+
+    /// <summary>
+    /// How long opening waits for a slot that another process uses. The server notices after its <c>wal_sender_timeout</c> at the latest that a process has
+    /// disappeared.
+    /// </summary>
+    /// <value>From 0 to 1 hour. The default is 10 seconds.</value>
+    public TimeSpan SlotWait { get; init; } = TimeSpan.FromSeconds(10);
+
+    /// <summary>The clock for heartbeats and waits.</summary>
+    /// <value>The default is <see cref="TimeProvider.System"/>.</value>
+    public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
+
+    internal void Validate()
+    {
+        OptionRange.Check(Enum.IsDefined(Order), Order, nameof(Order), "Key, None, Relation, Transaction or Global");
+        OptionRange.Check(MaxChangesPerBatch is >= 1 and <= 100_000, MaxChangesPerBatch, nameof(MaxChangesPerBatch), "from 1 to 100,000");
+        OptionRange.Check(MaxBytesPerBatch >= 1, MaxBytesPerBatch, nameof(MaxBytesPerBatch), "at least 1");
+        OptionRange.Check(MaxBufferedBatches is >= 1 and <= 1000, MaxBufferedBatches, nameof(MaxBufferedBatches), "from 1 to 1,000");
+        OptionRange.Check(
+            HeartbeatInterval >= TimeSpan.FromMilliseconds(10) && HeartbeatInterval <= TimeSpan.FromHours(1),
+            HeartbeatInterval,
+            nameof(HeartbeatInterval),
+            "from 10 milliseconds to 1 hour");
+        OptionRange.Check(SlotWait >= TimeSpan.Zero && SlotWait <= TimeSpan.FromHours(1), SlotWait, nameof(SlotWait), "from 0 to 1 hour");
+        ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
+        if (CheckpointName is { Length: 0 })
+        {
+            throw new ArgumentException($"{nameof(CheckpointName)} must be null or a text that is not empty.", nameof(CheckpointName));
+        }
+    }
+}

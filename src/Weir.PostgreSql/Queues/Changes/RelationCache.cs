@@ -1,0 +1,114 @@
+namespace Weir.PostgreSql;
+
+/// <summary>
+/// The tables that a source has seen, in the definition that holds for the next change. The server sends a definition before the first change of a table, and
+/// again when it may have changed.
+/// </summary>
+internal sealed class RelationCache(Database database)
+{
+    private const string TypesQuery = """
+        WITH RECURSIVE t AS (
+            SELECT oid AS asked, oid, typtype, typname, typbasetype, typelem, typcategory FROM pg_catalog.pg_type WHERE oid = ANY($1::bigint[]::oid[])
+            UNION ALL
+            SELECT t.asked, b.oid, b.typtype, b.typname, b.typbasetype, b.typelem, b.typcategory
+            FROM t JOIN pg_catalog.pg_type b ON b.oid = t.typbasetype WHERE t.typtype = 'd')
+        SELECT t.asked::bigint, CASE
+            WHEN t.typtype = 'e' OR t.typname = 'citext' THEN 25
+            WHEN t.typcategory = 'A' AND (SELECT e.typtype FROM pg_catalog.pg_type e WHERE e.oid = t.typelem) = 'e' THEN 1009
+            WHEN t.oid < 16384 THEN t.oid::bigint ELSE 0 END
+        FROM t WHERE t.typtype <> 'd'
+        """;
+
+    private const string PrimaryKeyQuery = """
+        SELECT a.attname FROM pg_catalog.pg_index i
+        JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey)
+        WHERE i.indrelid = $1::bigint::oid AND i.indisprimary
+        """;
+
+    private readonly Dictionary<uint, PostgresRelation> _relations = [];
+    private readonly Dictionary<uint, uint> _types = [];
+    private readonly HashSet<uint> _changed = [];
+
+    public PostgresRelation this[uint oid] => _relations.TryGetValue(oid, out PostgresRelation? relation)
+        ? relation
+        : throw new InvalidDataException($"The replication stream has a change of table {oid}, which it has not described.");
+
+    /// <summary>Whether a change is the first since its table was described anew, otherwise than before.</summary>
+    public bool IsNewVersion(uint oid) => _changed.Count > 0 && _changed.Contains(oid);
+
+    public void KnowVersion(uint oid)
+    {
+        if (_changed.Count > 0)
+        {
+            _changed.Remove(oid);
+        }
+    }
+
+    /// <summary>Reads a message that describes a table.</summary>
+    public ValueTask DefineAsync(byte[] message, CancellationToken cancellationToken)
+    {
+        var reader = new ByteReader(message);
+        reader.Byte();
+        uint oid = reader.UInt32();
+        string schema = reader.Text();
+        string name = reader.Text();
+        bool hasKey = reader.Byte() is (byte)'d' or (byte)'i';
+        var columns = new (string, uint, int, bool)[reader.Int16()];
+        for (int i = 0; i < columns.Length; i++)
+        {
+            // The whole row is no key: that of the table is looked up then.
+            bool isKey = (reader.Byte() & 1) != 0 && hasKey;
+            columns[i] = (reader.Text(), reader.UInt32(), reader.Int32(), isKey);
+        }
+
+        return DefineAsync(oid, schema.Length == 0 ? "pg_catalog" : schema, name, hasKey, columns, cancellationToken);
+    }
+
+    public async ValueTask DefineAsync(
+        uint oid,
+        string schema,
+        string name,
+        bool hasKey,
+        IReadOnlyList<(string Name, uint Type, int Modifier, bool IsKey)> columns,
+        CancellationToken cancellationToken)
+    {
+        HashSet<string> keys = hasKey
+            ? [.. columns.Where(static c => c.IsKey).Select(static c => c.Name)]
+            : [.. await database.QueryAsync(PrimaryKeyQuery, static r => r.GetString(0), cancellationToken, Parameter.Of((long)oid)).ConfigureAwait(false)];
+        await FindTypesAsync(columns.Select(static c => c.Type), cancellationToken).ConfigureAwait(false);
+        PostgresRelation? before = _relations.GetValueOrDefault(oid);
+        var relation = new PostgresRelation(
+            oid,
+            schema,
+            name,
+            (before?.Version ?? 0) + 1,
+            [.. columns.Select(c => new PostgresColumn(c.Name, c.Type, c.Modifier, keys.Contains(c.Name), BaseOf(c.Type)))]);
+        if (before is not null && relation.IsSameAs(before))
+        {
+            return;
+        }
+
+        _relations[oid] = relation;
+        if (before is not null)
+        {
+            _changed.Add(oid);
+        }
+    }
+
+    private uint BaseOf(uint type) => type < TypeOid.FirstOfDatabase ? type : _types.GetValueOrDefault(type);
+
+    private async ValueTask FindTypesAsync(IEnumerable<uint> types, CancellationToken cancellationToken)
+    {
+        long[] unknown = [.. types.Where(t => t >= TypeOid.FirstOfDatabase && !_types.ContainsKey(t)).Distinct().Select(static t => (long)t)];
+        if (unknown.Length == 0)
+        {
+            return;
+        }
+
+        foreach ((long type, long like) in await database.QueryAsync(
+            TypesQuery, static r => (r.GetInt64(0), r.GetInt64(1)), cancellationToken, Parameter.Of(unknown)).ConfigureAwait(false))
+        {
+            _types[(uint)type] = (uint)like;
+        }
+    }
+}

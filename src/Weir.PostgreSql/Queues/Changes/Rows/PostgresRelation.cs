@@ -1,0 +1,73 @@
+namespace Weir.PostgreSql;
+
+/// <summary>A table whose changes are read, as it was when they happened. Immutable and thread-safe.</summary>
+public sealed class PostgresRelation
+{
+    private readonly Dictionary<string, int> _places = new(StringComparer.Ordinal);
+
+    internal PostgresRelation(uint oid, string schema, string name, int version, IReadOnlyList<PostgresColumn> columns)
+    {
+        Oid = oid;
+        Schema = schema;
+        Name = name;
+        Version = version;
+        Columns = columns;
+        Lane = $"{schema}.{name}";
+        for (int i = 0; i < columns.Count; i++)
+        {
+            _places[columns[i].Name] = i;
+        }
+
+        KeyOrdinals = [.. Enumerable.Range(0, columns.Count).Where(i => columns[i].IsKey)];
+    }
+
+    /// <summary>The identity of the table in the catalog of the database. It stays the same when the table is renamed.</summary>
+    public uint Oid { get; }
+
+    /// <summary>The name of its schema.</summary>
+    public string Schema { get; }
+
+    /// <summary>Its name.</summary>
+    public string Name { get; }
+
+    /// <summary>
+    /// Counts the definitions of the table that a source has seen, from 1. Changes before and after <c>ALTER TABLE</c> have different versions, each with the
+    /// columns of its time. The numbers begin anew with each source.
+    /// </summary>
+    public int Version { get; }
+
+    /// <summary>The columns that are published, in the order of the table. Generated columns are not sent.</summary>
+    public IReadOnlyList<PostgresColumn> Columns { get; }
+
+    /// <summary>The places of the key's columns in <see cref="Columns"/>. Empty if the table has no key.</summary>
+    public IReadOnlyList<int> KeyOrdinals { get; }
+
+    /// <summary>The name of the lane of the table.</summary>
+    internal string Lane { get; }
+
+    /// <summary>Returns the place of a column.</summary>
+    /// <param name="name">The name of the column, exactly as in the database.</param>
+    /// <returns>The place in <see cref="Columns"/>, from 0.</returns>
+    /// <exception cref="ArgumentException">The table has no such column, or it is not published.</exception>
+    public int OrdinalOf(string name)
+    {
+        ArgumentNullException.ThrowIfNull(name);
+        return _places.TryGetValue(name, out int place)
+            ? place
+            : throw new ArgumentException($"{Lane} has no published column '{name}'. It has {string.Join(", ", _places.Keys)}.", nameof(name));
+    }
+
+    /// <summary>Returns whether there is a column.</summary>
+    /// <param name="name">The name of the column, exactly as in the database.</param>
+    /// <returns><see langword="true"/> if the table has the column and it is published; otherwise, <see langword="false"/>.</returns>
+    public bool HasColumn(string name) => _places.ContainsKey(name);
+
+    /// <summary>The schema, a dot and the name, not quoted.</summary>
+    /// <returns>The text.</returns>
+    public override string ToString() => Lane;
+
+    internal bool IsSameAs(PostgresRelation other) =>
+        Schema == other.Schema && Name == other.Name && Columns.Count == other.Columns.Count
+        && Columns.Zip(other.Columns).All(static c => c.First.Name == c.Second.Name && c.First.TypeOid == c.Second.TypeOid
+            && c.First.TypeModifier == c.Second.TypeModifier && c.First.IsKey == c.Second.IsKey && c.First.BaseOid == c.Second.BaseOid);
+}

@@ -1,0 +1,8 @@
+namespace Weir.PostgreSql;
+
+/// <summary>What a stream has to know of the server.</summary>
+/// <param name="Database">The database of the connection.</param>
+/// <param name="WalEnd">Where the write-ahead log ends.</param>
+/// <param name="SenderTimeout">How long the server waits for a sign of life; zero for ever.</param>
+/// <param name="ProtocolVersion">The highest version of the replication protocol that both sides have.</param>
+internal sealed record ServerState(string Database, ulong WalEnd, TimeSpan SenderTimeout, int ProtocolVersion);
