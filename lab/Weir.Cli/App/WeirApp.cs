@@ -14,6 +14,7 @@ using Weir.Cli.Commands.New;
 using Weir.Cli.Commands.Report;
 using Weir.Cli.Commands.Run;
 using Weir.Cli.Commands.Scale;
+using Weir.Cli.Commands.Work;
 using Weir.Cli.Hosting;
 using Weir.Lab.Suites;
 using Weir.Lab.Trials;
@@ -89,6 +90,7 @@ internal static class WeirApp
             NewCommand.Create(host),
             DoctorCommand.Create(host),
             AuditCommand.Create(host),
+            WorkCommand.Create(host),
             MeasureCommand.Create(host),
             PartCommand.Create(),
         };
@@ -104,7 +106,7 @@ internal static class WeirApp
     private static int Fail(CliHost host, Exception error, int code)
     {
         string line = string.Join(' ', error.Message.Split((char[])['\r', '\n'], StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries));
-        host.Error.WriteLine($"weir: {line}");
+        host.Error.WriteLine($"weir: {Credentials.Hide(line)}");
         return code;
     }
 }

@@ -36,6 +36,9 @@ internal sealed record CliHost
     /// <summary>The dependencies of the measuring commands besides their options.</summary>
     public MeasureHost Measure { get; init; } = new();
 
+    /// <summary>The dependencies of the commands over queues besides their options.</summary>
+    public WorkCommandHost Work { get; init; } = new();
+
     public static CliHost OfProcess(CancellationToken stop) => new()
     {
         Out = Console.Out,
@@ -45,6 +48,7 @@ internal sealed record CliHost
         ErrorIsTerminal = !Console.IsErrorRedirected,
         Variable = Environment.GetEnvironmentVariable,
         Stop = stop,
+        Work = new WorkCommandHost { In = Console.In },
     };
 
     // If the terminal does not report its width, the usual width is assumed.

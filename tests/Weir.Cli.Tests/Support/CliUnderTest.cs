@@ -18,10 +18,16 @@ internal sealed class CliUnderTest
     /// <summary>A text in whose progress line someone presses Ctrl-C; <see langword="null"/> for nobody.</summary>
     public string? StopsAt { get; set; }
 
+    /// <summary>After how many lines of the output someone presses Ctrl-C; <see langword="null"/> for nobody.</summary>
+    public int? StopsAfterLines { get; set; }
+
     public bool IsTerminal { get; set; }
 
     /// <summary>Whether measuring commands may start processes; without, they measure in this one.</summary>
     public bool UseProcesses { get; set; }
+
+    /// <summary>What comes from the input.</summary>
+    public string Input { get; set; } = "";
 
     public TimeSpan Window { get; set; } = TimeSpan.Zero;
 
@@ -32,8 +38,8 @@ internal sealed class CliUnderTest
     /// <summary>Runs a command whose arguments have spaces in them.</summary>
     public async Task<LoadResult> RunAsync(IReadOnlyList<string> arguments)
     {
-        using StringWriter output = new();
         using CancellationTokenSource interrupt = CancellationTokenSource.CreateLinkedTokenSource(Stop);
+        using CountingWriter output = new(StopsAfterLines, interrupt);
         using StoppingWriter error = new(StopsAt, interrupt);
         LoadHost settings = new()
         {
@@ -48,6 +54,7 @@ internal sealed class CliUnderTest
             Variable = name => Variables.GetValueOrDefault(name),
             Stop = interrupt.Token,
             Measure = new MeasureHost { UseProcesses = UseProcesses, LongestWarmUp = TimeSpan.Zero, MostRepeats = 0 },
+            Work = new WorkCommandHost { In = new StringReader(Input) },
             Load = CreateRuntime is null ? settings : settings with { CreateRuntime = CreateRuntime },
         };
         int exitCode = await WeirApp.RunAsync(arguments, host);

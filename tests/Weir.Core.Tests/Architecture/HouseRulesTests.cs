@@ -67,6 +67,7 @@ public partial class HouseRulesTests
             "Commands/New", "Commands/Doctor", "Commands/Measure",
             "Commands/Audit/Plan", "Commands/Audit/Engines", "Commands/Audit/Parts", "Commands/Audit/Servers", "Commands/Audit/Checks",
             "Commands/Audit/Report", "Commands/Audit",
+            "Commands/Work/Engines", "Commands/Work/Execution", "Commands/Work",
             "App", "",
         ],
     };

@@ -1,0 +1,144 @@
+using System.Globalization;
+using System.Text.Json;
+using System.Text.RegularExpressions;
+using Npgsql;
+using Weir.Cli.Tests.Support;
+using Weir.TestKit;
+
+namespace Weir.Cli.Tests.Commands.Work;
+
+/// <summary>The commands over a queue in PostgreSQL: what one publishes, another runs, and a third replays.</summary>
+public sealed partial class WorkQueueTests : IAsyncDisposable
+{
+    private const int Limit = 120_000;
+
+    private readonly string _schema = string.Create(CultureInfo.InvariantCulture, $"cli {Environment.ProcessId} {Guid.NewGuid():N}");
+    private readonly string _address = Address() ?? "";
+
+    [Fact(Timeout = Limit)]
+    public async Task Queue_FromPublishToReplay_LosesNothing()
+    {
+        await Succeeds("setup");
+        Assert.Equal("12 items published to work\n", (await Succeeds("publish", "--key-separator", "=", "--origin", "file", "-")).Out.ReplaceLineEndings("\n"));
+
+        // Those that fail are dead letters, with what the command wrote.
+        LoadResult ran = await Succeeds(
+            12, "run", "--attempts", "1", "--quiet", "--shell", "--exec", "read -r x; echo \"$x\"; [ \"$x\" != bad ] || { echo oh no >&2; exit 4; }");
+        Assert.Equal(12, ran.Lines.Count(static l => l.Length > 0));
+        Assert.StartsWith("11 processed, 0 repeated, 1 dead letters, 0 returned", ran.Error, StringComparison.Ordinal);
+        JsonElement letter = (await Succeeds("dead", "list", "--json")).Json;
+        Assert.Equal(
+            ("file/11", "Failed", "k", "bad"),
+            (letter.GetProperty("id").GetString(), letter.GetProperty("reason").GetString(), letter.GetProperty("key").GetString(),
+                letter.GetProperty("value").GetString()));
+        string shown = (await Succeeds("dead", "show", "file/11")).Out;
+        Assert.Contains("'sh' ended with exit code 4: oh no", shown, StringComparison.Ordinal);
+        Assert.Contains("file/11", (await Succeeds("dead", "list")).Out, StringComparison.Ordinal);
+
+        Assert.Equal(1, (await Succeeds("dead", "replay", "--all", "--json")).Json.GetProperty("replayed").GetInt32());
+        LoadResult missing = await RunAsync("dead", "replay", "file/11");
+        Assert.Equal(1, missing.ExitCode);
+        Assert.StartsWith("weir: Only 0 of 1 items were dead letters of the queue work", missing.Error, StringComparison.Ordinal);
+        Assert.Equal("bad", (await Succeeds(1, "run", "--quiet")).Lines[0]);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Run_CtrlC_FinishesWhatRunsAndReturnsTheRest()
+    {
+        await Succeeds("setup");
+        await Succeeds("publish");
+        using CancellationTokenSource stop = new();
+        using TemporaryDirectory folder = new();
+        string started = Path.Combine(folder.Path, "started");
+        string go = Path.Combine(folder.Path, "go");
+        CliUnderTest cli = new() { Stop = stop.Token, Variables = { ["WEIR_QUEUE"] = _address } };
+        Task<LoadResult> run = cli.RunAsync(
+            [
+                "work", "run", "--schema", _schema, "--json", "--max-concurrency", "1", "--shell", "--exec",
+                $"cat >> '{started}'; while [ ! -e '{go}' ]; do sleep 0.02; done",
+            ]);
+        await Guard.UntilAsync(() => File.Exists(started), "The first item");
+        await stop.CancelAsync();
+        await Guard.SettleAsync();
+        await File.WriteAllTextAsync(go, "", CancellationToken.None);
+        LoadResult ran = await run.WithinAsync("The run");
+        Assert.True(ran.ExitCode == 0, ran.Error);
+        Assert.Equal(
+            (1, 0, 11),
+            (ran.Json.GetProperty("processed").GetInt32(), ran.Json.GetProperty("failedAttempts").GetInt32(), ran.Json.GetProperty("returned").GetInt32()));
+        Assert.Equal(11, (await Succeeds(11, "run", "--quiet")).Lines.Count(static l => l.Length > 0));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Run_NotSetUp_SaysWhatToDo()
+    {
+        LoadResult ran = await RunAsync("run");
+        Assert.Equal(1, ran.ExitCode);
+        Assert.Contains("SetupAsync", ran.Error, StringComparison.Ordinal);
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        if (_address.Length > 0)
+        {
+            await using NpgsqlDataSource source = NpgsqlDataSource.Create(_address);
+            await using NpgsqlCommand drop = source.CreateCommand($"DROP SCHEMA IF EXISTS \"{_schema}\" CASCADE");
+            await drop.ExecuteNonQueryAsync(CancellationToken.None);
+        }
+    }
+
+    private Task<LoadResult> Succeeds(params string[] arguments) => Succeeds(null, arguments);
+
+    private async Task<LoadResult> Succeeds(int? stopsAfterLines, params string[] arguments)
+    {
+        LoadResult result = await RunAsync(stopsAfterLines, arguments);
+        Assert.True(result.ExitCode == 0, result.Error);
+        return result;
+    }
+
+    private Task<LoadResult> RunAsync(params string[] arguments) => RunAsync(null, arguments);
+
+    private Task<LoadResult> RunAsync(int? stopsAfterLines, string[] arguments)
+    {
+        Assert.SkipWhen(_address.Length == 0, "There is no PostgreSQL: 'eng/services up postgres' starts one.");
+        Assert.SkipWhen(OperatingSystem.IsWindows(), "The commands are those of a Unix shell.");
+        CliUnderTest cli = new()
+        {
+            Input = string.Concat(Enumerable.Range(0, 11).Select(static i => $"k=value {i}\n")) + "k=bad\n",
+            Variables = { ["WEIR_QUEUE"] = _address },
+            StopsAfterLines = stopsAfterLines,
+        };
+        return cli.RunAsync(["work", .. arguments, "--schema", _schema]);
+    }
+
+    private static string? Address()
+    {
+        if (Environment.GetEnvironmentVariable("WEIR_POSTGRES") is { Length: > 0 } given)
+        {
+            return given;
+        }
+
+        string folder = Environment.GetEnvironmentVariable("WEIR_SERVICES") ?? Path.Combine(Repository.Root, "artifacts", "services");
+        string file = Path.Combine(folder, "env");
+        string? address = File.Exists(file) && Line().Match(File.ReadAllText(file)) is { Success: true } match ? match.Groups[1].Value : null;
+        return address is not null && Answers(address) ? address : null;
+    }
+
+    // A server that was stopped leaves its file.
+    private static bool Answers(string address)
+    {
+        try
+        {
+            using NpgsqlConnection connection = new(address);
+            connection.Open();
+            return true;
+        }
+        catch (NpgsqlException)
+        {
+            return false;
+        }
+    }
+
+    [GeneratedRegex("^WEIR_POSTGRES='([^']*)'$", RegexOptions.Multiline)]
+    private static partial Regex Line();
+}
