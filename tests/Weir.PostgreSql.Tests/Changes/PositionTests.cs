@@ -131,6 +131,17 @@ public sealed class PositionTests(PostgresServer server) : ChangeTest(server)
     }
 
     [Fact(Timeout = Limit)]
+    public async Task Dispose_RightAfterOpening_Ends()
+    {
+        await using PostgresChangeSource stream = await NewStreamAsync();
+        for (int i = 0; i < 30; i++)
+        {
+            IWorkSource<string> source = await stream.OpenSourceAsync(Text);
+            await source.DisposeAsync().WithinAsync("the end of the source");
+        }
+    }
+
+    [Fact(Timeout = Limit)]
     public async Task Read_LargeTransactionThatNobodyTakes_IsNotCollected()
     {
         const int Count = 60_000;

@@ -15,6 +15,7 @@ namespace Weir.PostgreSql;
 internal sealed class ChangeSession<T> : IAsyncDisposable
 {
     private static readonly TimeSpan LongestSilence = TimeSpan.FromSeconds(10);
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(1);
 
     private readonly PostgresChangeSource _source;
     private readonly LogicalReplicationConnection _connection;
@@ -28,6 +29,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
     private ChangePosition _sent;
     private ChangeBatch<T>? _heartbeat;
     private ulong _confirmed;
+    private int _process;
     private Task _run = Task.CompletedTask;
     private Task _reading = Task.CompletedTask;
     private Task _nextHeartbeat = Task.CompletedTask;
@@ -68,6 +70,7 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
         try
         {
             await session._connection.Open(cancellationToken).ConfigureAwait(false);
+            session._process = session._connection.ProcessID;
             session._run = Task.Run(session.RunAsync, CancellationToken.None);
             return session;
         }
@@ -111,20 +114,54 @@ internal sealed class ChangeSession<T> : IAsyncDisposable
     public async ValueTask DisposeAsync()
     {
         await _stop.CancelAsync().ConfigureAwait(false);
-        await _run.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        await EndsAsync(_run).ConfigureAwait(false);
         await _sending.WaitAsync(CancellationToken.None).ConfigureAwait(false);
         try
         {
             if (!_isDisposed)
             {
                 _isDisposed = true;
-                await _connection.DisposeAsync().ConfigureAwait(false);
+                await EndsAsync(_connection.DisposeAsync().AsTask()).ConfigureAwait(false);
                 _stop.Dispose();
             }
         }
         finally
         {
             _sending.Release();
+        }
+    }
+
+    /// <summary>
+    /// Waits until the connection has ended. A request to cancel that reaches the server before the stream has begun is lost, and nothing else would end it.
+    /// </summary>
+    private async Task EndsAsync(Task task)
+    {
+        while (!task.IsCompleted)
+        {
+            try
+            {
+                await task.WaitAsync(Patience, _source.Options.TimeProvider).ConfigureAwait(false);
+            }
+            catch (Exception e) when (e is not OutOfMemoryException)
+            {
+                if (!task.IsCompleted)
+                {
+                    await TerminateAsync().ConfigureAwait(false);
+                }
+            }
+        }
+    }
+
+    private async ValueTask TerminateAsync()
+    {
+        try
+        {
+            await _source.Database.ExecuteAsync(
+                "SELECT pg_catalog.pg_terminate_backend($1)", CancellationToken.None, Parameter.Of(_process)).ConfigureAwait(false);
+        }
+        catch (Exception e) when (e is not OutOfMemoryException)
+        {
+            // A server that is away says nothing any more, which ends the connection as well.
         }
     }
 
