@@ -1,15 +1,34 @@
 using Weir.Site.Pages;
+using Weir.Site.Pictures;
 
-if (args.Length != 2 || !File.Exists(Path.Combine(args[0], SiteBuilder.Index)))
+const string usage = "give the folder of the repository, and then either 'pages FOLDER' or 'pictures'.";
+if (args is not ([_, "pages", _] or [_, "pictures"]) || !File.Exists(Path.Combine(args[0], SiteBuilder.Index)))
 {
-    await Console.Error.WriteLineAsync($"site: give the folder of the repository, which has {SiteBuilder.Index}, and the folder to write to.");
+    await Console.Error.WriteLineAsync($"site: {usage}");
     return 1;
 }
 
 try
 {
-    int pages = new SiteBuilder(Path.GetFullPath(args[0])).Write(Path.GetFullPath(args[1]));
-    Console.WriteLine($"Wrote {pages} pages. Open {Path.Combine(args[1], "index.html")} in a browser; no server is needed.");
+    if (args[1] == "pages")
+    {
+        int pages = new SiteBuilder(Path.GetFullPath(args[0])).Write(Path.GetFullPath(args[2]));
+        Console.WriteLine($"Wrote {pages} pages. Open {Path.Combine(args[2], "index.html")} in a browser; no server is needed.");
+    }
+    else
+    {
+        Directory.CreateDirectory(Path.Combine(args[0], "docs", "pictures"));
+        foreach ((string path, string picture) in new[]
+        {
+            (PeersPicture.Path, PeersPicture.Draw(args[0])),
+            (ProjectsPicture.Path, ProjectsPicture.Draw(args[0])),
+        })
+        {
+            await File.WriteAllTextAsync(Path.Combine(args[0], path), picture);
+            Console.WriteLine($"Wrote {path}.");
+        }
+    }
+
     return 0;
 }
 catch (SiteException e)

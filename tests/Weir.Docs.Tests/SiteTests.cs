@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Net;
 using System.Text.RegularExpressions;
 using Weir.Site.Pages;
+using Weir.Site.Pictures;
 
 namespace Weir.Docs.Tests;
 
@@ -79,6 +80,30 @@ public sealed partial class SiteTests(SiteTests.Built site) : IClassFixture<Site
         await errors;
         string[] found = [.. Hit().Matches(page).Select(static m => m.Groups[1].Value)];
         Assert.Contains(found.Take(5), hit => (hit + "#").Contains(address + "#", StringComparison.Ordinal));
+    }
+
+    [Fact]
+    public void Picture_IsDrawnFromTheResultsOfToday() =>
+        Assert.Equal(PeersPicture.Draw(Repository.Root), DocPages.Read(PeersPicture.Path));
+
+    [Fact]
+    public void Picture_OfTheProjects_IsThatOfTheProjectFiles() =>
+        Assert.Equal(ProjectsPicture.Draw(Repository.Root), DocPages.Read(ProjectsPicture.Path));
+
+    [Fact]
+    public void Picture_ShowsWhatTheTableSays()
+    {
+        ResultRow[] rows = [.. ResultPage.Read("""
+            <!-- measured SomeBenchmarks -->
+            | case | arm | time a run | [min..max] | ratio |
+            |---|---|---:|---:|---:|
+            | N=1 | One | 1.50 us | 900 ns..2.00 ms | 1 (baseline) |
+            |  | Two | 3.0 s | 2.9 s..3.1 s | 2.0 |
+            <!-- /measured -->
+            """)];
+        Assert.Equal(
+            [new("SomeBenchmarks", "N=1", "One", 1.5e-6, 900e-9, 2e-3), new ResultRow("SomeBenchmarks", "", "Two", 3, 2.9, 3.1)],
+            rows);
     }
 
     [Fact]

@@ -51,8 +51,7 @@ internal static class PageFrame
     private static string Contents(SitePage page)
     {
         SitePage.Section[] shown = [.. page.Sections.Where(static s => s.Anchor.Length > 0 && s.Level <= Deepest)];
-        return shown.Length < 2
-            ? ""
-            : $"<h2>On this page</h2>\n<ul>{string.Concat(shown.Select(static s => $"<li><a href=\"#{s.Anchor}\">{WebUtility.HtmlEncode(s.Heading)}</a></li>"))}</ul>";
+        string links = string.Concat(shown.Select(static s => $"<li><a href=\"#{s.Anchor}\">{WebUtility.HtmlEncode(s.Heading)}</a></li>"));
+        return shown.Length < 2 ? "" : $"<h2>On this page</h2>\n<ul>{links}</ul>";
     }
 }
