@@ -88,7 +88,8 @@ public class AutoRuntimeTests
         await using AutoRuntime runtime = new(50);
         using RuntimeGate gate = new();
         Func<int, CancellationToken, ValueTask<int>> processor = (x, _) => gate.PassAsync(x);
-        Task<ItemOutcome<int>[]> first = runtime.ProcessManyAsync(RuntimeRun.Count(100), processor);
+        // No more than can be in flight: those that come after the gate is open would not wait, and would teach something else.
+        Task<ItemOutcome<int>[]> first = runtime.ProcessManyAsync(RuntimeRun.Count(50), processor);
         await gate.ArrivedAsync(50);
         gate.Open();
         await first;
