@@ -21,19 +21,15 @@ public sealed class LateListenerTests
     public async Task Listener_ThatComesDuringARun_SeesIt(string shape)
     {
         using Gate gate = new();
-        CountdownEvent inside = new(1);
+        using Gate inside = new();
         int items = shape == "one item" ? 1 : 5;
         Task run = Start(shape, items, async (x, token) =>
         {
-            if (!inside.IsSet)
-            {
-                inside.Signal();
-            }
-
+            inside.Open();
             await gate.WaitAsync(token);
             return x;
         });
-        await Guard.UntilAsync(() => inside.IsSet, "the first item");
+        await inside.WaitAsync();
 
         using (RunListener late = new(_name))
         {

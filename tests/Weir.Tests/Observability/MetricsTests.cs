@@ -208,23 +208,7 @@ public class MetricsTests
 
     private ValueTask<MetricsSnapshot> NextAsync() => _samples.Reader.ReadAsync(TestContext.Current.CancellationToken);
 
-    // A tick that comes while the last report is still being ended is skipped. The next comes after a real while, so that the run's own time hardly passes.
-    private async Task<MetricsSnapshot> NextTickAsync()
-    {
-        while (true)
-        {
-            _time.Advance(Second);
-            for (int looks = 0; looks < 100; looks++)
-            {
-                if (_samples.Reader.TryRead(out MetricsSnapshot? sample))
-                {
-                    return sample;
-                }
-
-                await Task.Delay(TimeSpan.FromMilliseconds(1), TimeProvider.System);
-            }
-        }
-    }
+    private Task<MetricsSnapshot> NextTickAsync() => _samples.Reader.NextTickAsync(_time, Second);
 
     private async Task<MetricsSnapshot> LastAsync()
     {

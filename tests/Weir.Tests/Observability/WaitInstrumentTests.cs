@@ -27,9 +27,6 @@ public sealed class WaitInstrumentTests
             (_, _) => Interlocked.Increment(ref calls) == 1 ? throw new FormatException() : default,
             Options with { MaxRetries = 1, IsTransient = static _ => true, BaseDelay = 3 * Second, MaxDelay = 3 * Second, Randomness = static () => 0.5 });
         await UntilWaitingAsync(listener, "retry", 1);
-        Dictionary<string, long> during = listener.Observe();
-        Assert.Equal(0, during["weir.items.active"]);
-        Assert.Equal(1, during["weir.items.queued"]);
 
         await _time.DriveAsync(run, Second);
 
@@ -91,7 +88,6 @@ public sealed class WaitInstrumentTests
         await limit.EnterAsync(TestContext.Current.CancellationToken);
         Task run = new[] { 1, 2 }.ForEachParallelAsync(static (_, _) => default, Options with { SharedConcurrencyLimit = limit });
         await UntilWaitingAsync(listener, "concurrency_limit", 2);
-        Assert.Equal(0, listener.Observe()["weir.items.active"]);
 
         limit.Leave();
 
@@ -108,9 +104,6 @@ public sealed class WaitInstrumentTests
         Assert.True(bucket.TryEnter());
         Task run = new[] { 1, 2 }.ForEachParallelAsync(static (_, _) => default, Options with { SharedRateLimit = bucket });
         await UntilWaitingAsync(listener, "rate_limit", 2);
-        Dictionary<string, long> during = listener.Observe();
-        Assert.Equal(0, during["weir.items.active"]);
-        Assert.Equal(2, during["weir.items.queued"]);
 
         await _time.DriveAsync(run, Second);
 
@@ -137,8 +130,7 @@ public sealed class WaitInstrumentTests
                     return new ValueTask<bool>(true);
                 },
             });
-        await Guard.UntilAsync(() => inside.IsSet, "the hook");
-        Assert.Equal(0, listener.Observe()["weir.items.active"]);
+        await Guard.UntilAsync(() => inside.IsSet && listener.Observe()["weir.items.active"] == 0, "the hook, with no item inside its call");
         go.Set();
         await run;
     }
@@ -171,8 +163,11 @@ public sealed class WaitInstrumentTests
     private static (long Closed, long Open, long HalfOpen) Circuits(Dictionary<string, long> values) =>
         (values["weir.circuit_breakers closed"], values["weir.circuit_breakers open"], values["weir.circuit_breakers half_open"]);
 
-    private static async Task UntilWaitingAsync(RunListener listener, string kind, long items) =>
-        await Guard.UntilAsync(() => listener.Observe().GetValueOrDefault($"weir.items.waiting {kind}") == items, $"{items} items that wait for {kind}");
+    // They are queued and not inside their call. The worker that made the last one wait is on its way for a moment, and counted as if it had an item.
+    private static Task UntilWaitingAsync(RunListener listener, string kind, long items) => Guard.UntilAsync(
+        () => listener.Observe() is var now && now.GetValueOrDefault($"weir.items.waiting {kind}") == items
+            && now["weir.items.active"] == 0 && now["weir.items.queued"] == items,
+        $"{items} items that wait for {kind}, and none inside its call");
 
     /// <summary>What dotnet-counters is inside: a session of the metrics' event source.</summary>
     private sealed class CountersListener(string name) : EventListener

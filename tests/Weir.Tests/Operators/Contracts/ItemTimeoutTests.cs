@@ -245,6 +245,7 @@ public class ItemTimeoutTests
         ManualTimeProvider clock = new();
         using Gate gate = new();
         ConcurrencyProbe probe = new();
+        using Gate inside = new();
         int done = 0;
         int hooks = 0;
         TestSource source = TestSource.Of(kind, 30);
@@ -252,16 +253,23 @@ public class ItemTimeoutTests
             source,
             async (item, token) =>
             {
-                if (item == 29)
+                if (item == 0)
                 {
                     using (probe.Enter())
                     {
+                        inside.Open();
                         await stuck(gate, token);
                         return item;
                     }
                 }
 
-                Interlocked.Increment(ref done);
+                if (Interlocked.Increment(ref done) == 1)
+                {
+                    // The others, which the second worker runs one by one after this, have more time left: one that is held up is not out of time.
+                    await inside.WaitAsync();
+                    clock.Advance(Limit / 2);
+                }
+
                 return item;
             },
             new()
@@ -274,10 +282,10 @@ public class ItemTimeoutTests
             });
         await probe.InsideAsync(1);
         await Guard.UntilAsync(() => Volatile.Read(ref done) == 29, "the end of the other items");
-        await clock.AdvanceUntilAsync(running, Limit);
+        await clock.AdvanceUntilAsync(running, Limit / 2);
         ItemsFailedException e = await Assert.ThrowsAnyAsync<ItemsFailedException>(() => running.WithinAsync());
         ItemFailure failure = Assert.Single(e.Failures);
-        Assert.Equal(29, failure.Index);
+        Assert.Equal(0, failure.Index);
         AssertTimeout(failure.Error);
         Assert.Equal(1, hooks);
         Assert.Equal(0, clock.LiveTimers);
