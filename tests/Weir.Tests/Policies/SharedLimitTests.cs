@@ -143,6 +143,7 @@ public sealed class SharedLimitTests : IDisposable
     public async Task PerItemTimeout_DoesNotCountTheWait()
     {
         SharedConcurrencyLimit shared = new(1);
+        RunControl control = new();
         Assert.True(shared.TryEnter());
         Task<List<int>> run = Enumerable.Range(0, 4).SelectParallelAsync(
             static (x, _) => new ValueTask<int>(x),
@@ -152,8 +153,11 @@ public sealed class SharedLimitTests : IDisposable
                 SharedConcurrencyLimit = shared,
                 PerItemTimeout = TimeSpan.FromSeconds(1),
                 TimeProvider = _time,
+                Control = control,
             });
-        await Guard.UntilAsync(() => shared.Waiting == 4, "all items in the queue");
+
+        // The time of an item that is in the queue, but has not left its worker yet, would still be counted.
+        await Guard.UntilAsync(() => shared.Waiting == 4 && control.Snapshot() is { Waiting: 4, InFlight: 0 }, "all items in the queue");
         _time.Advance(TimeSpan.FromHours(1));
         await Guard.SettleAsync();
         Assert.False(run.IsCompleted);
@@ -296,8 +300,10 @@ public sealed class SharedLimitTests : IDisposable
         SharedConcurrencyLimit shared = new(1, maxWaiting: 2);
         Assert.True(shared.TryEnter());
         ParallelRunOptions options = new() { MaxDegreeOfParallelism = 1, SharedConcurrencyLimit = shared, TimeProvider = _time };
-        Task<ItemOutcome<int>[]> run = Enumerable.Range(0, 4).SelectParallelOutcomesAsync(static (x, _) => new ValueTask<int>(x), options);
-        await Guard.UntilAsync(() => shared.Waiting == 2, "two items in the queue");
+        RunControl control = new();
+        Task<ItemOutcome<int>[]> run = Enumerable.Range(0, 4).SelectParallelOutcomesAsync(
+            static (x, _) => new ValueTask<int>(x), options with { Control = control });
+        await Guard.UntilAsync(() => shared.Waiting == 2 && control.Snapshot().Failed == 2, "two items in the queue, and the end of the others");
         Task<List<int>> retried = new[] { 7 }.SelectParallelAsync(
             static (x, _) => new ValueTask<int>(x), options with { MaxRetries = 3, BaseDelay = TimeSpan.FromSeconds(1) });
         await Guard.UntilAsync(() => _time.ArmedTimers > 0, "the delay of a rejected item");

@@ -71,6 +71,9 @@ public class OutcomeTests
                 }
             },
             new() { MaxDegreeOfParallelism = 3, OnErrorAsync = static (_, _) => new(false) });
+
+        // The first item, which ends at once, may be inside for a while beside the next two.
+        await probe.EnteredAsync(4);
         await probe.InsideAsync(3);
         gate.Open();
         ItemOutcome<int>[] outcomes = await running.WithinAsync();
