@@ -59,18 +59,19 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
             return Recovery<TResult>.None;
         }
 
+        // What a call's own circuit refuses is a failure like any other.
+        if (_options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen && call.Error is CircuitBreakerOpenException { RefusedBy: { } breaker }
+            && _policies?.IsOwn(breaker) == true)
+        {
+            // Also when the item's time is up: it made no call that could have failed, so it is timed out. The change is asked for first: one between the two
+            // questions is not missed.
+            Task change = breaker.NextChange;
+            return Recovery<TResult>.Defer(breaker.RetryAfter, change);
+        }
+
         int index = Indices.ToInt(call.Index);
         if (!call.IsFinal || call.Error is RefusedResultException)
         {
-            // What a call's own circuit refuses is a failure like any other.
-            if (_options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen && call.Error is CircuitBreakerOpenException { RefusedBy: { } breaker }
-                && _policies?.IsOwn(breaker) == true)
-            {
-                // The change is asked for first: one between the two questions is not missed.
-                Task change = breaker.NextChange;
-                return Recovery<TResult>.Defer(breaker.RetryAfter, change);
-            }
-
             if (DelayAfter(call, out Exception error) is { } delay)
             {
                 await BeforeRetryAsync(index, call, error).ConfigureAwait(false);

@@ -85,6 +85,31 @@ public sealed class CircuitWaitTests : IDisposable
         GC.KeepAlive(breaker);
     }
 
+    [Fact(Timeout = Selectors.Timeout)]
+    public async Task Refused_WhenTheItemsTimeIsUpAlready_IsTimedOut()
+    {
+        // The clock of the second item passes its limit while it asks the circuit, which the first one has opened, and before any timer fires.
+        LateTimers clock = new(_time);
+        CircuitBreakers breakers = CircuitBreakers.ByKey(
+            (int x) =>
+            {
+                clock.Ahead = x * OpenTimeout;
+                return 0;
+            },
+            new CircuitBreakerOptions { FailureThreshold = 1, OpenTimeout = TimeSpan.FromDays(1), TimeProvider = _time });
+        Task<ItemOutcome<int>[]> run = new[] { 0, 1 }.SelectParallelOutcomesAsync(
+            static (x, _) => x == 0 ? throw new TestException("opens the circuit") : new ValueTask<int>(x),
+            Options with { MaxDegreeOfParallelism = 1, CircuitBreakerByKey = breakers, PerItemTimeout = OpenTimeout / 2, TimeProvider = clock });
+        await Guard.UntilAsync(
+            () =>
+            {
+                _time.Advance(TimeSpan.Zero);
+                return run.IsCompleted;
+            },
+            "the end of the run");
+        Assert.Equal([ItemStatus.Failed, ItemStatus.TimedOut], (await run).Select(static o => o.Status));
+    }
+
     [MethodImpl(MethodImplOptions.NoInlining)]
     private async Task<WeakReference> RunAndCancelAsync(CircuitBreaker breaker)
     {
@@ -104,5 +129,23 @@ public sealed class CircuitWaitTests : IDisposable
         Assert.True(breaker.TryEnter(out CircuitTicket ticket));
         breaker.Failed(ticket);
         return breaker;
+    }
+
+    /// <summary>A clock that can be ahead of its timers.</summary>
+    private sealed class LateTimers(ManualTimeProvider timers) : TimeProvider
+    {
+        private long _ahead;
+
+        public TimeSpan Ahead
+        {
+            set => Volatile.Write(ref _ahead, value.Ticks);
+        }
+
+        public override long TimestampFrequency => timers.TimestampFrequency;
+
+        public override long GetTimestamp() => timers.GetTimestamp() + Volatile.Read(ref _ahead);
+
+        public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period) =>
+            timers.CreateTimer(callback, state, dueTime, period);
     }
 }
