@@ -16,6 +16,7 @@ public interface IWorkSink<T> : IAsyncDisposable
     /// <param name="cancellationToken">Ends the wait. The items may have been stored anyway.</param>
     /// <returns>A task that completes when the items are stored durably.</returns>
     /// <exception cref="OperationCanceledException"><paramref name="cancellationToken"/> was cancelled.</exception>
+    /// <exception cref="WorkRefusedException">Some items can never be stored, because their values are too long for example. None of the list is.</exception>
     /// <exception cref="WorkSetupException">The sink is not set up, or its setup does not match.</exception>
     ValueTask WriteAsync(IReadOnlyList<WorkItem<T>> items, string? position, CancellationToken cancellationToken);
 }

@@ -4,6 +4,8 @@ namespace Weir.Delivery;
 internal sealed class BatchWindow<T, TResult>(AcknowledgementOrder order)
 {
     private readonly LinkedList<TrackedBatch<T, TResult>> _batches = new();
+    private List<TrackedBatch<T, TResult>> _done = [];
+    private long _last;
 
     public int Count => _batches.Count;
 
@@ -17,25 +19,28 @@ internal sealed class BatchWindow<T, TResult>(AcknowledgementOrder order)
 
     public void Add(TrackedBatch<T, TResult> batch)
     {
-        _batches.AddLast(batch);
         Items += SizeOf(batch.Batch);
+        batch.Enter(_batches.AddLast(batch), ++_last, this);
     }
 
-    /// <summary>Copies the batches that can be acknowledged: all that are done, or, in order, those up to the first that is not done.</summary>
-    /// <remarks>They stay until <see cref="Remove"/>, so that they count for as long as they use memory.</remarks>
+    /// <summary>Returns the batches that can be acknowledged: all that are done, or, in order, those up to the first that is not done.</summary>
+    /// <remarks>
+    /// They stay until <see cref="Remove"/>, so that they count for as long as they use memory. In any order, each is returned only once. Neither looks at
+    /// batches that cannot be acknowledged, of which there may be thousands behind a slow item.
+    /// </remarks>
     public List<TrackedBatch<T, TResult>> Acknowledgeable()
     {
         List<TrackedBatch<T, TResult>> done = [];
-        foreach (TrackedBatch<T, TResult> batch in _batches)
+        if (order == AcknowledgementOrder.Any)
         {
-            if (batch.IsDone)
-            {
-                done.Add(batch);
-            }
-            else if (order == AcknowledgementOrder.Delivery)
-            {
-                break;
-            }
+            (done, _done) = (_done, done);
+            done.Sort(static (a, b) => a.Number.CompareTo(b.Number));
+            return done;
+        }
+
+        for (LinkedListNode<TrackedBatch<T, TResult>>? node = _batches.First; node is { Value.IsDone: true }; node = node.Next)
+        {
+            done.Add(node.Value);
         }
 
         return done;
@@ -43,19 +48,21 @@ internal sealed class BatchWindow<T, TResult>(AcknowledgementOrder order)
 
     public void Remove(IReadOnlyCollection<TrackedBatch<T, TResult>> batches)
     {
-        HashSet<TrackedBatch<T, TResult>> gone = [.. batches];
-        for (LinkedListNode<TrackedBatch<T, TResult>>? node = _batches.First; node is not null && gone.Count > 0;)
+        foreach (TrackedBatch<T, TResult> batch in batches)
         {
-            LinkedListNode<TrackedBatch<T, TResult>>? next = node.Next;
-            if (gone.Remove(node.Value))
-            {
-                Items -= SizeOf(node.Value.Batch);
-                _batches.Remove(node);
-            }
-
-            node = next;
+            Items -= SizeOf(batch.Batch);
+            _batches.Remove(batch.Node!);
         }
     }
 
     public List<TrackedBatch<T, TResult>> All() => [.. _batches];
+
+    /// <summary>Called once when all items of a batch that is here are done.</summary>
+    public void Complete(TrackedBatch<T, TResult> batch)
+    {
+        if (order == AcknowledgementOrder.Any)
+        {
+            _done.Add(batch);
+        }
+    }
 }

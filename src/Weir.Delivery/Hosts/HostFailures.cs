@@ -35,6 +35,34 @@ internal sealed class HostFailures<T, TResult>(IWorkSource<T> source, WorkHostOp
         AddLetter(
             entry, DeadLetterReason.Crashed, $"{entry.Batch.Batch.Crashes} processes died or disappeared while they ran nothing but this item.");
 
+    public void AddLetter(WorkEntry<T, TResult> entry, DeadLetterReason reason, string error)
+    {
+        WorkItem<T> item = entry.Item;
+        var payload = new ArrayBufferWriter<byte>();
+        try
+        {
+            options.Serializer.Write(item.Value, payload);
+        }
+        catch (Exception e) when (e is not OutOfMemoryException)
+        {
+            payload.ResetWrittenCount();
+            error += $"{Environment.NewLine}The value could not be written: {e}";
+        }
+
+        _dead.Add((entry, new DeadLetter
+        {
+            Id = item.Id.ToString(),
+            Source = source.Name,
+            Reason = reason,
+            Error = error,
+            Attempts = item.Attempt,
+            Time = options.TimeProvider.GetUtcNow(),
+            Key = item.Key,
+            Payload = payload.WrittenMemory,
+            Headers = item.Headers,
+        }));
+    }
+
     /// <summary>Stores all of them, and repeats while the server is unavailable.</summary>
     public async ValueTask StoreAsync(Repeater repeater, CancellationToken cancellationToken)
     {
@@ -76,33 +104,5 @@ internal sealed class HostFailures<T, TResult>(IWorkSource<T> source, WorkHostOp
             // If IsTransient itself throws, the item gets another attempt.
             return true;
         }
-    }
-
-    private void AddLetter(WorkEntry<T, TResult> entry, DeadLetterReason reason, string error)
-    {
-        WorkItem<T> item = entry.Item;
-        var payload = new ArrayBufferWriter<byte>();
-        try
-        {
-            options.Serializer.Write(item.Value, payload);
-        }
-        catch (Exception e) when (e is not OutOfMemoryException)
-        {
-            payload.ResetWrittenCount();
-            error += $"{Environment.NewLine}The value could not be written: {e}";
-        }
-
-        _dead.Add((entry, new DeadLetter
-        {
-            Id = item.Id.ToString(),
-            Source = source.Name,
-            Reason = reason,
-            Error = error,
-            Attempts = item.Attempt,
-            Time = options.TimeProvider.GetUtcNow(),
-            Key = item.Key,
-            Payload = payload.WrittenMemory,
-            Headers = item.Headers,
-        }));
     }
 }

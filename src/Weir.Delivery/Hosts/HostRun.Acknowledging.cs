@@ -43,14 +43,7 @@ internal sealed partial class HostRun<T, TResult>
     {
         if (_sink is not null)
         {
-            List<WorkItem<TResult>> results = [];
-            foreach (TrackedBatch<T, TResult> batch in done)
-            {
-                batch.AddResults(results);
-            }
-
-            string? position = _source.Order == AcknowledgementOrder.Delivery ? done[^1].Batch.Position : null;
-            await _repeater.RunAsync(token => _sink.WriteAsync(results, position, token), _running.Token).ConfigureAwait(false);
+            await WriteAsync(_sink, done).ConfigureAwait(false);
         }
 
         WorkBatch<T>[] batches = [.. done.Where(static b => !b.IsAcknowledged).Select(static b => b.Batch)];
@@ -66,6 +59,51 @@ internal sealed partial class HostRun<T, TResult>
         }
 
         _room.Set();
+    }
+
+    /// <summary>Writes the results. What the sink refuses has failed, however often it is tried; the rest is written without it.</summary>
+    private async ValueTask WriteAsync(IWorkSink<TResult> sink, List<TrackedBatch<T, TResult>> done)
+    {
+        List<WorkItem<TResult>> results = [];
+        List<WorkEntry<T, TResult>> entries = [];
+        foreach (TrackedBatch<T, TResult> batch in done)
+        {
+            batch.AddResults(results, entries);
+        }
+
+        string? position = _source.Order == AcknowledgementOrder.Delivery ? done[^1].Batch.Position : null;
+        while (true)
+        {
+            List<WorkItem<TResult>> written = results;
+            Dictionary<int, WorkRefusal> refused;
+            try
+            {
+                await _repeater.RunAsync(token => sink.WriteAsync(written, position, token), _running.Token).ConfigureAwait(false);
+                return;
+            }
+            catch (WorkRefusedException e) when (e.Items.Any(r => r.Place >= 0 && r.Place < written.Count))
+            {
+                refused = e.Items.DistinctBy(static r => r.Place).ToDictionary(static r => r.Place);
+            }
+
+            var failures = new HostFailures<T, TResult>(_source, _options);
+            for (int i = 0; i < entries.Count; i++)
+            {
+                if (refused.TryGetValue(i, out WorkRefusal refusal))
+                {
+                    failures.AddLetter(entries[i], refusal.Reason, refusal.Error);
+                }
+            }
+
+            await failures.StoreAsync(_repeater, _running.Token).ConfigureAwait(false);
+            lock (_lock)
+            {
+                _deadLettered += failures.DeadLettered;
+            }
+
+            results = [.. results.Where((_, i) => !refused.ContainsKey(i))];
+            entries = [.. entries.Where((_, i) => !refused.ContainsKey(i))];
+        }
     }
 
     /// <summary>Returns the batches that were read but are not done. Nothing else is running by then.</summary>

@@ -7,6 +7,13 @@ internal sealed class TrackedBatch<T, TResult>(WorkBatch<T> batch, bool keepsRes
     private readonly TResult?[] _results = keepsResults ? new TResult?[batch.Items.Count] : [];
     private readonly bool[] _hasResult = keepsResults ? new bool[batch.Items.Count] : [];
     private int _left = batch.Items.Count;
+    private BatchWindow<T, TResult>? _window;
+
+    /// <summary>Its place among the batches that are not acknowledged.</summary>
+    public LinkedListNode<TrackedBatch<T, TResult>>? Node { get; private set; }
+
+    /// <summary>The number of batches that were read up to it.</summary>
+    public long Number { get; private set; }
 
     public WorkBatch<T> Batch => batch;
 
@@ -36,20 +43,40 @@ internal sealed class TrackedBatch<T, TResult>(WorkBatch<T> batch, bool keepsRes
         if (!_settled[index])
         {
             _settled[index] = true;
-            _left--;
+            if (--_left == 0)
+            {
+                _window?.Complete(this);
+            }
+        }
+    }
+
+    /// <summary>Called when it comes among the batches that are not acknowledged, before any of its items ends.</summary>
+    /// <param name="node">Its place.</param>
+    /// <param name="number">Its number.</param>
+    /// <param name="window">All of them. It hears when the batch is done.</param>
+    public void Enter(LinkedListNode<TrackedBatch<T, TResult>> node, long number, BatchWindow<T, TResult> window)
+    {
+        Node = node;
+        Number = number;
+        _window = window;
+        if (IsDone)
+        {
+            window.Complete(this);
         }
     }
 
     /// <summary>The items that are not done.</summary>
     public List<WorkItem<T>> Left() => [.. batch.Items.Where((_, i) => !_settled[i])];
 
-    public void AddResults(List<WorkItem<TResult>> results)
+    /// <summary>Adds the results, and what each of them is the result of.</summary>
+    public void AddResults(List<WorkItem<TResult>> results, List<WorkEntry<T, TResult>> entries)
     {
         for (int i = 0; i < _results.Length; i++)
         {
             if (_hasResult[i])
             {
                 results.Add(batch.Items[i].With(_results[i]!));
+                entries.Add(new WorkEntry<T, TResult>(this, i, null));
             }
         }
     }

@@ -1,3 +1,4 @@
+using Weir.Operators;
 using Weir.Runtimes;
 
 namespace Weir.Delivery;
@@ -34,8 +35,9 @@ public sealed class WorkHost<T>
     /// <exception cref="ArgumentException">A value of <paramref name="options"/> is out of range. The exception names the property.</exception>
     public WorkHost(
         IWorkSource<T> source, IExecutionRuntime runtime, Func<WorkItem<T>, CancellationToken, ValueTask> processor, WorkHostOptions<T> options)
-        : this(source, options, o => new HostRun<T, bool>(source, runtime, WithoutResult(processor), sink: null, o), runtime) =>
-        ArgumentNullException.ThrowIfNull(processor);
+        : this(source, options, o => new HostRun<T, bool>(source, runtime, TaskCalls.AsSelector<WorkItem<T>, bool>(processor), sink: null, o), runtime)
+    {
+    }
 
     internal WorkHost(IWorkSource<T> source, WorkHostOptions<T> options, Func<WorkHostOptions<T>, IHostRun> run, IExecutionRuntime runtime)
     {
@@ -72,23 +74,4 @@ public sealed class WorkHost<T>
     /// <summary>Stops the host without a grace period, or ends the grace period of a host that is stopping. Call it on the second Ctrl-C.</summary>
     /// <remarks>Returns at once. The task of <see cref="RunAsync"/> completes when the running items have ended and the rest has been returned.</remarks>
     public void Abort() => _run.Abort();
-
-    private static Func<WorkItem<T>, CancellationToken, ValueTask<bool>> WithoutResult(Func<WorkItem<T>, CancellationToken, ValueTask> processor) =>
-        (item, token) =>
-        {
-            ValueTask call = processor(item, token);
-            if (!call.IsCompletedSuccessfully)
-            {
-                return AwaitAsync(call);
-            }
-
-            call.GetAwaiter().GetResult();
-            return new ValueTask<bool>(true);
-        };
-
-    private static async ValueTask<bool> AwaitAsync(ValueTask call)
-    {
-        await call.ConfigureAwait(false);
-        return true;
-    }
 }

@@ -7,8 +7,8 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
 {
     private readonly Lock _lock = new();
     private readonly LinkedList<WorkItem<T>> _waiting = new();
-    private readonly List<TaskCompletionSource> _readers = [];
-    private readonly List<TaskCompletionSource> _writers = [];
+    private readonly WaitLine _readers;
+    private readonly WaitLine _writers;
     private readonly HashSet<ITimer> _delays = [];
     private readonly MemoryWorkQueueOptions _options;
     private readonly MemoryDeadLetters _deadLetters;
@@ -30,6 +30,8 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
         _options.Validate();
         Name = name;
         _serializer = serializer;
+        _readers = new WaitLine(_lock);
+        _writers = new WaitLine(_lock);
         _deadLetters = new MemoryDeadLetters(_options.MaxDeadLetters, ReplayAsync);
     }
 
@@ -68,7 +70,8 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
         lock (_lock)
         {
             _isCompleted = true;
-            WakeNeedsLock(_readers);
+            _readers.WakeAllNeedsLock();
+            _writers.WakeAllNeedsLock();
         }
     }
 
@@ -84,8 +87,8 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
             }
 
             _delays.Clear();
-            WakeNeedsLock(_readers);
-            WakeNeedsLock(_writers);
+            _readers.WakeAllNeedsLock();
+            _writers.WakeAllNeedsLock();
         }
 
         return default;
@@ -97,7 +100,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
         int published = 0;
         while (published < items.Count)
         {
-            TaskCompletionSource? wait = null;
+            LinkedListNode<TaskCompletionSource>? wait = null;
             lock (_lock)
             {
                 ObjectDisposedException.ThrowIf(_isDisposed, this);
@@ -111,16 +114,20 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
                     _waiting.AddLast(items[published]);
                 }
 
-                WakeNeedsLock(_readers);
+                _readers.WakeOneNeedsLock();
                 if (published < items.Count)
                 {
-                    _writers.Add(wait = NewWait());
+                    wait = _writers.AddNeedsLock();
+                }
+                else if (_count < _options.Capacity)
+                {
+                    _writers.WakeOneNeedsLock();
                 }
             }
 
             if (wait is not null)
             {
-                await WaitAsync(wait, _writers, cancellationToken).ConfigureAwait(false);
+                await _writers.WaitAsync(wait, cancellationToken).ConfigureAwait(false);
             }
         }
     }
@@ -128,12 +135,13 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
     /// <summary>Takes waiting items; null at the end.</summary>
     internal async ValueTask<List<WorkItem<T>>?> TakeAsync(CancellationToken cancellationToken)
     {
+        // Whoever is woken takes what he was woken for, even if he is cancelled meanwhile: nobody else was told.
+        cancellationToken.ThrowIfCancellationRequested();
         while (true)
         {
-            TaskCompletionSource wait;
+            LinkedListNode<TaskCompletionSource> wait;
             lock (_lock)
             {
-                cancellationToken.ThrowIfCancellationRequested();
                 if (_waiting.Count > 0)
                 {
                     List<WorkItem<T>> items = new(Math.Min(_waiting.Count, _options.MaxItemsPerBatch));
@@ -141,6 +149,11 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
                     {
                         items.Add(first.Value);
                         _waiting.RemoveFirst();
+                    }
+
+                    if (_waiting.Count > 0)
+                    {
+                        _readers.WakeOneNeedsLock();
                     }
 
                     return items;
@@ -151,10 +164,10 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
                     return null;
                 }
 
-                _readers.Add(wait = NewWait());
+                wait = _readers.AddNeedsLock();
             }
 
-            await WaitAsync(wait, _readers, cancellationToken).ConfigureAwait(false);
+            await _readers.WaitAsync(wait, cancellationToken).ConfigureAwait(false);
         }
     }
 
@@ -164,10 +177,10 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
         lock (_lock)
         {
             _count -= count;
-            WakeNeedsLock(_writers);
+            _writers.WakeOneNeedsLock();
             if (_isCompleted && _count == 0)
             {
-                WakeNeedsLock(_readers);
+                _readers.WakeAllNeedsLock();
             }
         }
     }
@@ -182,7 +195,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
                 _waiting.AddFirst(items[i]);
             }
 
-            WakeNeedsLock(_readers);
+            _readers.WakeOneNeedsLock();
         }
     }
 
@@ -206,33 +219,6 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
         }
     }
 
-    private static TaskCompletionSource NewWait() => new(TaskCreationOptions.RunContinuationsAsynchronously);
-
-    private static void WakeNeedsLock(List<TaskCompletionSource> waits)
-    {
-        foreach (TaskCompletionSource wait in waits)
-        {
-            wait.TrySetResult();
-        }
-
-        waits.Clear();
-    }
-
-    private async ValueTask WaitAsync(TaskCompletionSource wait, List<TaskCompletionSource> waits, CancellationToken cancellationToken)
-    {
-        try
-        {
-            await wait.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
-        }
-        finally
-        {
-            lock (_lock)
-            {
-                waits.Remove(wait);
-            }
-        }
-    }
-
     private void EndDelay(ITimer timer, IReadOnlyList<WorkItem<T>> items)
     {
         lock (_lock)
@@ -252,7 +238,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
             _waiting.AddLast(item);
         }
 
-        WakeNeedsLock(_readers);
+        _readers.WakeOneNeedsLock();
     }
 
     private ValueTask ReplayAsync(DeadLetter letter, CancellationToken cancellationToken)

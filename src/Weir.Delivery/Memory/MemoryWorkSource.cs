@@ -6,7 +6,7 @@ namespace Weir.Delivery;
 internal sealed class MemoryWorkSource<T>(MemoryWorkQueue<T> queue) : IWorkSource<T>, IRedelivery<T>
 {
     private readonly Lock _lock = new();
-    private readonly LinkedList<WorkBatch<T>> _open = new();
+    private readonly Dictionary<WorkBatch<T>, long> _open = [];
     private long _lastBatch;
 
     public string Name => queue.Name;
@@ -25,7 +25,7 @@ internal sealed class MemoryWorkSource<T>(MemoryWorkQueue<T> queue) : IWorkSourc
         lock (_lock)
         {
             var batch = new WorkBatch<T>(items, (++_lastBatch).ToString(CultureInfo.InvariantCulture));
-            _open.AddLast(batch);
+            _open.Add(batch, _lastBatch);
             return batch;
         }
     }
@@ -64,7 +64,7 @@ internal sealed class MemoryWorkSource<T>(MemoryWorkQueue<T> queue) : IWorkSourc
         WorkBatch<T>[] open;
         lock (_lock)
         {
-            open = [.. _open];
+            open = [.. _open.OrderBy(static o => o.Value).Select(static o => o.Key)];
         }
 
         return ReturnAsync(open, CancellationToken.None);

@@ -5,7 +5,10 @@ using Npgsql;
 namespace Weir.PostgreSql;
 
 /// <summary>Items on their way into the table: columns of a part of them at a time, so that a long list needs no memory of its length.</summary>
-internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemBytes)
+/// <param name="serializer">Writes the values.</param>
+/// <param name="maxItemBytes">How long a value may be.</param>
+/// <param name="isUnique">Whether only the first item of an identity is taken.</param>
+internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemBytes, bool isUnique)
 {
     // What one statement carries at most. More rows or bytes make it no faster.
     private const int MaxRows = 1000;
@@ -16,6 +19,7 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
     private const int MaxOriginBytes = 500;
 
     private readonly ArrayBufferWriter<byte> _value = new();
+    private readonly HashSet<WorkId> _ids = [];
     private readonly List<string> _origins = [];
     private readonly List<int> _places = [];
     private readonly List<string?> _keys = [];
@@ -28,6 +32,7 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
     /// <exception cref="ArgumentException">An item cannot be stored.</exception>
     public int Fill(IReadOnlyList<WorkItem<T>> items, int from)
     {
+        _ids.Clear();
         _origins.Clear();
         _places.Clear();
         _keys.Clear();
@@ -40,18 +45,14 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
         {
             WorkItem<T> item = items[next];
             WorkId id = item.Id;
-            Check(id.Origin, "The origin of an item's identity", MaxOriginBytes, nameof(items));
-            Check(item.Key ?? "", "The key of an item", MaxKeyBytes, nameof(items));
-
-            _value.ResetWrittenCount();
-            serializer.Write(item.Value, _value);
-            if (_value.WrittenCount > maxItemBytes)
+            if (Refuse(item, next) is { } refusal)
             {
-                throw new ArgumentException(
-                    string.Create(
-                        CultureInfo.InvariantCulture,
-                        $"The value of item {id} has {_value.WrittenCount:N0} bytes, and the queue takes at most {maxItemBytes:N0} (MaxItemBytes)."),
-                    nameof(items));
+                throw new ArgumentException(refusal.Error, nameof(items));
+            }
+
+            if (isUnique && !_ids.Add(id))
+            {
+                continue;
             }
 
             _origins.Add(id.Origin);
@@ -66,18 +67,43 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
         return next;
     }
 
+    /// <summary>Writes the value of an item, and finds what keeps it from being stored; null if nothing does.</summary>
+    public WorkRefusal? Refuse(WorkItem<T> item, int place)
+    {
+        string? error =
+            Problem(item.Id.Origin, "The origin of an item's identity", MaxOriginBytes) ?? Problem(item.Key ?? "", "The key of an item", MaxKeyBytes);
+        if (error is not null)
+        {
+            return new WorkRefusal(place, DeadLetterReason.Rejected, error);
+        }
+
+        _value.ResetWrittenCount();
+        try
+        {
+            serializer.Write(item.Value, _value);
+        }
+        catch (Exception e) when (e is not OutOfMemoryException)
+        {
+            return new WorkRefusal(place, DeadLetterReason.Rejected, $"The value of item {item.Id} could not be written: {e}");
+        }
+
+        return _value.WrittenCount <= maxItemBytes ? null : new WorkRefusal(
+            place,
+            DeadLetterReason.TooLarge,
+            string.Create(
+                CultureInfo.InvariantCulture,
+                $"The value of item {item.Id} has {_value.WrittenCount:N0} bytes, and the queue takes at most {maxItemBytes:N0} (MaxItemBytes)."));
+    }
+
     public NpgsqlParameter[] Parameters(TimeSpan delay) =>
     [
         Parameter.Of(_origins.ToArray()), Parameter.Of(_places.ToArray()), Parameter.Of(_keys.ToArray()), Parameter.Of(_attempts.ToArray()),
         Parameter.Of(_headers.ToArray()), Parameter.Of(_payloads.ToArray()), Parameter.Of(delay),
     ];
 
-    private static void Check(string text, string what, int most, string parameter)
+    private static string? Problem(string text, string what, int most)
     {
         int bytes = SqlName.Bytes(text);
-        if (bytes < 0 || bytes > most)
-        {
-            throw new ArgumentException($"{what} must be a text of at most {most} bytes of UTF-8 without the character U+0000.", parameter);
-        }
+        return bytes < 0 || bytes > most ? $"{what} must be a text of at most {most} bytes of UTF-8 without the character U+0000." : null;
     }
 }

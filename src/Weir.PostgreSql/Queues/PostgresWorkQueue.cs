@@ -33,7 +33,7 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
         DataSource = source;
         Database = new Database(source, $"the queue '{name}'");
         Statements = new QueueStatements(name, Options);
-        _setup = new SetupPart(Database, Options.Schema, $"queue {name}", Statements.Settings, Statements.Tables);
+        _setup = new SetupPart(Database, Options.Schema, $"queue {name}", Statements.Settings, Statements.Tables, QueueStatements.Version);
         DeadLetters = new PostgresDeadLetters(Database, Statements);
     }
 
@@ -82,11 +82,15 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
         }
     }
 
-    /// <summary>Enqueues items, all or none of them.</summary>
+    /// <summary>Enqueues items, all or none of them, but for those whose identity was enqueued before.</summary>
     /// <param name="items">The items, in order.</param>
     /// <param name="delay">How long they wait at least until somebody gets them.</param>
     /// <param name="cancellationToken">Ends the wait. The items may have been enqueued all the same.</param>
     /// <returns>A task that completes when the items are stored durably.</returns>
+    /// <remarks>
+    /// A failed call can be repeated with the same items: those that it has stored all the same are ignored, also when they are done by then, for
+    /// <see cref="PostgresWorkQueueOptions.DuplicateHistory"/>.
+    /// </remarks>
     /// <exception cref="ArgumentException">An item cannot be stored: its value is longer than MaxItemBytes, or its key or identity is too long.</exception>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="delay"/> is negative.</exception>
     /// <exception cref="WorkSetupException">The queue is not set up.</exception>
@@ -163,9 +167,25 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     /// <returns>A completed task.</returns>
     public ValueTask DisposeAsync() => default;
 
+    /// <summary>Finds the items that cannot be stored.</summary>
+    internal List<WorkRefusal> Refusals(IReadOnlyList<WorkItem<T>> items)
+    {
+        ItemRows<T> rows = NewRows();
+        List<WorkRefusal> refusals = [];
+        for (int i = 0; i < items.Count; i++)
+        {
+            if (rows.Refuse(items[i], i) is { } refusal)
+            {
+                refusals.Add(refusal);
+            }
+        }
+
+        return refusals;
+    }
+
     private async ValueTask EnqueueOnAsync(NpgsqlConnection connection, IReadOnlyList<WorkItem<T>> items, TimeSpan delay, CancellationToken token)
     {
-        var rows = new ItemRows<T>(Serializer, Options.MaxItemBytes);
+        ItemRows<T> rows = NewRows();
         for (int next = 0; next < items.Count;)
         {
             next = rows.Fill(items, next);
@@ -177,7 +197,9 @@ public sealed class PostgresWorkQueue<T> : IWorkQueue<T>
     {
         ArgumentNullException.ThrowIfNull(items);
         return delay >= TimeSpan.Zero
-            ? new ItemRows<T>(Serializer, Options.MaxItemBytes)
+            ? NewRows()
             : throw new ArgumentOutOfRangeException(nameof(delay), delay, "delay must not be negative.");
     }
+
+    private ItemRows<T> NewRows() => new(Serializer, Options.MaxItemBytes, isUnique: Options.DuplicateHistory > TimeSpan.Zero);
 }

@@ -18,6 +18,15 @@ public sealed record PostgresWorkQueueOptions
     /// <value>From 1 to 10,000. The default is 256.</value>
     public int MaxItemsPerBatch { get; init; } = 256;
 
+    /// <summary>
+    /// How long the identities of items are remembered after they were enqueued, so that whoever repeats a call enqueues nothing twice. One row is kept in that
+    /// time for each origin, that is, for each message or transaction that was published, and not for each of its items.
+    /// </summary>
+    /// <value>
+    /// From 1 minute to 30 days; zero to remember nothing. The default is 10 minutes. All who open the queue should say the same: sources delete what is older.
+    /// </value>
+    public TimeSpan DuplicateHistory { get; init; } = TimeSpan.FromMinutes(10);
+
     /// <summary>How many bytes the value of an item may have. Enqueueing a longer one fails; one that is there all the same becomes a dead letter.</summary>
     /// <value>At least 1. The default is 1 MiB. A batch has at most this times <see cref="MaxItemsPerBatch"/>.</value>
     public int MaxItemBytes { get; init; } = 1 << 20;
@@ -48,6 +57,11 @@ public sealed record PostgresWorkQueueOptions
     {
         SqlName.Check(Schema, nameof(Schema));
         InRange(MaxItemsPerBatch is >= 1 and <= 10_000, MaxItemsPerBatch, nameof(MaxItemsPerBatch), "from 1 to 10,000");
+        InRange(
+            DuplicateHistory == TimeSpan.Zero || (DuplicateHistory >= TimeSpan.FromMinutes(1) && DuplicateHistory <= TimeSpan.FromDays(30)),
+            DuplicateHistory,
+            nameof(DuplicateHistory),
+            "from 1 minute to 30 days, or zero");
         InRange(MaxItemBytes >= 1, MaxItemBytes, nameof(MaxItemBytes), "at least 1");
         InRange(
             LeaseDuration >= TimeSpan.FromSeconds(1) && LeaseDuration <= TimeSpan.FromDays(1), LeaseDuration, nameof(LeaseDuration), "from 1 second to 1 day");

@@ -69,8 +69,13 @@ internal sealed partial class PostgresWorkSource<T>
             }
         }
 
-        double? seconds = (await _database.QueryAsync(_statements.NextDue, static r => r.IsDBNull(0) ? (double?)null : r.GetDouble(0), stop)
-            .ConfigureAwait(false))[0];
+        (double? seconds, bool isCrowded) = (await _database.QueryAsync(
+            _statements.NextDue, static r => (r.IsDBNull(0) ? (double?)null : r.GetDouble(0), r.GetBoolean(1)), stop).ConfigureAwait(false))[0];
+        if (isCrowded && await TakeBehindAsync(stop).ConfigureAwait(false) is { Count: > 0 } behind)
+        {
+            return behind;
+        }
+
         if (seconds < _wait.TotalSeconds)
         {
             _wait = TimeSpan.FromSeconds(Math.Max(seconds.Value, 0.001));
@@ -79,14 +84,40 @@ internal sealed partial class PostgresWorkSource<T>
         return [];
     }
 
-    private async ValueTask<List<TakenRow>> TakeRowsAsync(string statement, CancellationToken stop)
+    /// <summary>
+    /// Takes items behind a crowd of rows of keys that wait. It goes from key to key, once through all of them at most, and on from there the next time, so
+    /// that each key has its turn.
+    /// </summary>
+    private async ValueTask<List<TakenRow>> TakeBehindAsync(CancellationToken stop)
+    {
+        for (int ends = _lastKey is null ? 1 : 0; ends < 2;)
+        {
+            (long[] heads, string? last, long count) = (await _database.QueryAsync(
+                _lastKey is null ? _statements.FirstKeys : _statements.NextKeys,
+                static r => (r.GetFieldValue<long[]>(0), r.IsDBNull(1) ? null : r.GetString(1), r.GetInt64(2)),
+                stop,
+                _lastKey is null ? [] : [Parameter.Of(_lastKey)]).ConfigureAwait(false))[0];
+            _lastKey = count < _statements.MaxHeads ? null : last;
+            ends += _lastKey is null ? 1 : 0;
+            if (heads.Length > 0 && await TakeRowsAsync(_statements.TakeHeads, stop, heads).ConfigureAwait(false) is { Count: > 0 } rows)
+            {
+                return rows;
+            }
+        }
+
+        return [];
+    }
+
+    private async ValueTask<List<TakenRow>> TakeRowsAsync(string statement, CancellationToken stop, long[]? heads = null)
     {
         long lease = await _leases.CurrentAsync(stop).ConfigureAwait(false);
         for (int attempt = 1; ; attempt++)
         {
             try
             {
-                List<TakenRow> rows = await _database.QueryAsync(statement, static r => new TakenRow(r), stop, Parameter.Of(lease)).ConfigureAwait(false);
+                List<TakenRow> rows = await _database.QueryAsync(
+                    statement, static r => new TakenRow(r), stop, heads is null ? [Parameter.Of(lease)] : [Parameter.Of(lease), Parameter.Of(heads)])
+                    .ConfigureAwait(false);
                 if (rows.Count > 0)
                 {
                     // The order of the rows that a statement changes is not defined.

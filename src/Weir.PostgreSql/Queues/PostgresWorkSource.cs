@@ -7,6 +7,7 @@ namespace Weir.PostgreSql;
 internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedelivery<T>
 {
     private const int MaxReleases = 5;
+    private const int MaxForgettings = 20;
     private static readonly TimeSpan ReleaseLimit = TimeSpan.FromSeconds(10);
 
     private readonly PostgresWorkQueue<T> _queue;
@@ -30,6 +31,9 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
     // Whether there are suspect rows, and whether the next batch is one all the same of the others: they take turns.
     private volatile bool _hasSuspects;
     private bool _othersFirst;
+
+    // The key up to which keys were looked through; null for the beginning.
+    private string? _lastKey;
 
     public PostgresWorkSource(PostgresWorkQueue<T> queue)
     {
@@ -230,6 +234,7 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
                 {
                     await _leases.RenewAsync(_stop.Token).ConfigureAwait(false);
                     await ReapAsync(_stop.Token).ConfigureAwait(false);
+                    await ForgetPublishedAsync(_stop.Token).ConfigureAwait(false);
                 }
                 catch (Exception e) when (e is not (OutOfMemoryException or OperationCanceledException))
                 {
@@ -240,6 +245,25 @@ internal sealed partial class PostgresWorkSource<T> : IWorkSource<T>, IRedeliver
         catch (OperationCanceledException)
         {
             // The source has been disposed.
+        }
+    }
+
+    /// <summary>Forgets the identities of messages that were published long ago, not so many at a time that the lease would end meanwhile.</summary>
+    private async ValueTask ForgetPublishedAsync(CancellationToken cancellationToken)
+    {
+        if (_queue.Options.DuplicateHistory == TimeSpan.Zero)
+        {
+            return;
+        }
+
+        for (int part = 0; part < MaxForgettings; part++)
+        {
+            int count = await _database.ExecuteAsync(_statements.ForgetPublished, cancellationToken, Parameter.Of(_queue.Options.DuplicateHistory))
+                .ConfigureAwait(false);
+            if (count < QueueStatements.Forgotten)
+            {
+                return;
+            }
         }
     }
 

@@ -9,15 +9,28 @@ namespace Weir.PostgreSql;
 /// </summary>
 internal sealed class QueueStatements
 {
+    /// <summary>The version of the tables.</summary>
+    public const int Version = 2;
+
+    /// <summary>How many messages are forgotten at a time.</summary>
+    public const int Forgotten = 5000;
+
     private const string Prefix = "queue_";
 
     // An item is settled by whoever has this very delivery of it. Whoever took it before has lost it.
     private const string Mine = "t.id = d.id AND t.delivery = d.delivery AND t.consumer = d.lease";
+    private const string Free = "consumer IS NULL AND expired = 0 AND due <= now()";
+
+    private const string StillFree = "coalesce(c.consumer, 0) = 0 AND c.expired < 1";
+
+    // How many rows a take looks at to find the first items of keys.
+    private const int MinFront = 1000;
     private const string Deliveries = "unnest($1, $2, $3) AS d(id, delivery, lease)";
 
     private readonly string _items;
     private readonly string _consumers;
     private readonly string _dead;
+    private readonly string _published;
     private readonly string _schema;
     private readonly bool _isKeyed;
 
@@ -27,6 +40,7 @@ internal sealed class QueueStatements
         _items = $"{_schema}.{SqlName.Quote(Prefix + name)}";
         _consumers = $"{_schema}.consumers";
         _dead = $"{_schema}.dead_letters";
+        _published = $"{_schema}.published";
         _isKeyed = options.KeepKeyOrder;
         Settings = _isKeyed ? "key order" : "no key order";
         string queue = SqlName.Literal(name);
@@ -35,12 +49,16 @@ internal sealed class QueueStatements
         byte[] hash = SHA256.HashData(Encoding.UTF8.GetBytes($"{options.Schema}\0{name}"));
         Channel = $"weir_{Convert.ToHexStringLower(hash.AsSpan(0, 12))}";
         string notify = options.UseNotifications ? $"SELECT pg_notify('{Channel}', '')" : "SELECT 1";
-        Enqueue = $"""
+        Enqueue = options.DuplicateHistory > TimeSpan.Zero ? EnqueueNew(queue, notify) : $"""
             WITH added AS (
                 INSERT INTO {_items} (origin, place, key, attempt, headers, payload, due)
                 SELECT origin, place, key, attempt, headers, payload, now() + $7
                 FROM unnest($1, $2, $3, $4, $5, $6) AS u(origin, place, key, attempt, headers, payload))
             {notify}
+            """;
+        ForgetPublished = $"""
+            DELETE FROM {_published} WHERE queue = {queue} AND origin IN (
+                SELECT origin FROM {_published} WHERE queue = {queue} AND time < clock_timestamp() - $1 ORDER BY time LIMIT {Forgotten} FOR UPDATE SKIP LOCKED)
             """;
         Register = $"INSERT INTO {_consumers} (queue, host, lease_until) VALUES ({queue}, $1, now() + $2) RETURNING id";
         Renew = $"UPDATE {_consumers} SET lease_until = now() + $2 WHERE id = ANY ($1) RETURNING id";
@@ -67,9 +85,17 @@ internal sealed class QueueStatements
             t.id, t.delivery, t.origin, t.place, t.key, t.attempt, t.headers,
                 CASE WHEN octet_length(t.payload) <= {options.MaxItemBytes} THEN t.payload END, t.expired
             """);
-        Take = _isKeyed ? TakeKeyed(most, row) : TakeAny("expired = 0", most, row);
+        MaxHeads = most;
+        int front = Math.Max(MinFront, 4 * most);
+        Take = _isKeyed ? TakeKeyed(InFront(front, most), most, row) : TakeAny("expired = 0", most, row);
+        TakeHeads = TakeKeyed(Named(most), most, row);
+        FirstKeys = Keys("i.key IS NOT NULL", most);
+        NextKeys = Keys("i.key > $1", most);
         TakeSuspect = TakeAny("expired > 0", 1, row);
-        NextDue = $"SELECT extract(epoch FROM min(due) - now())::float8 FROM {_items} WHERE consumer IS NULL AND expired = 0 AND due > now()";
+        string crowded = !_isKeyed ? "false" : $"EXISTS (SELECT FROM {_items} WHERE {Free} ORDER BY due, id OFFSET {front - 1})";
+        NextDue = $"""
+            SELECT extract(epoch FROM min(due) - now())::float8, {crowded} FROM {_items} WHERE consumer IS NULL AND expired = 0 AND due > now()
+            """;
 
         // Others wait for the next item of a key, and for nothing else that is done.
         Acknowledge = _isKeyed
@@ -125,6 +151,9 @@ internal sealed class QueueStatements
 
     public string Enqueue { get; }
 
+    /// <summary>Forgets identities that are older than the history, up to <see cref="Forgotten"/> messages at a time.</summary>
+    public string ForgetPublished { get; }
+
     public string Register { get; }
 
     public string Renew { get; }
@@ -133,8 +162,21 @@ internal sealed class QueueStatements
 
     public string Take { get; }
 
+    /// <summary>Takes items whose rows are named, and those that follow in the order of their keys.</summary>
+    public string TakeHeads { get; }
+
+    /// <summary>Finds the first items of some keys, from the first key on, and items without a key, wherever their rows lie.</summary>
+    public string FirstKeys { get; }
+
+    /// <summary>The same from the key on that comes after a given one.</summary>
+    public string NextKeys { get; }
+
+    /// <summary>How many keys one of them looks at.</summary>
+    public int MaxHeads { get; }
+
     public string TakeSuspect { get; }
 
+    /// <summary>When the next item falls due, and whether so many wait that a take does not look at all of them.</summary>
     public string NextDue { get; }
 
     public string Acknowledge { get; }
@@ -168,11 +210,14 @@ internal sealed class QueueStatements
         """;
 
     // The items of a key in order: nobody has one of them, and none is before it.
-    private string FirstOfItsKey => !_isKeyed ? "" : $"""
-         AND (c.key IS NULL OR (
-            (SELECT min(e.id) FROM {_items} e WHERE e.key = c.key) = c.id
-            AND (SELECT min(e.id) FROM {_items} e WHERE e.key = c.key AND e.consumer IS NOT NULL) IS NULL))
+    private string FirstOfItsKey(string row) => $"""
+        ({row}.key IS NULL OR (({FirstOf("e.id", $"{row}.key", "")}) = {row}.id
+            AND ({FirstOf("e.id", $"{row}.key", " AND e.consumer IS NOT NULL")}) IS NULL))
         """;
+
+    // Never "key = ... ORDER BY id": where most rows have the same key, that is planned as a search through all rows in the order of their ids.
+    private string FirstOf(string columns, string key, string and) =>
+        $"SELECT {columns} FROM {_items} e WHERE e.key >= {key} AND e.key <= {key}{and} ORDER BY e.key, e.id LIMIT 1";
 
     /// <summary>
     /// The statements that create the tables. Rows live for seconds and the table is often empty, so it is vacuumed by count and not by share.
@@ -191,6 +236,13 @@ internal sealed class QueueStatements
                 PRIMARY KEY (queue, id), UNIQUE (queue, number))
             """;
         yield return $"""
+            CREATE TABLE IF NOT EXISTS {_published} (
+                queue text NOT NULL, origin text NOT NULL, places int8multirange NOT NULL, added int8multirange NOT NULL, time timestamptz NOT NULL,
+                PRIMARY KEY (queue, origin))
+            WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0)
+            """;
+        yield return $"CREATE INDEX IF NOT EXISTS published_time ON {_published} (queue, time)";
+        yield return $"""
             CREATE TABLE {_items} (
                 id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, due timestamptz NOT NULL DEFAULT now(), consumer bigint,
                 delivery integer NOT NULL DEFAULT 0, attempt integer NOT NULL DEFAULT 1, expired integer NOT NULL DEFAULT 0,
@@ -207,28 +259,75 @@ internal sealed class QueueStatements
             yield return $"CREATE INDEX ON {_items} (key, id) WHERE key IS NOT NULL";
             yield return $"CREATE INDEX ON {_items} (key, id) WHERE key IS NOT NULL AND consumer IS NOT NULL";
             yield return $"CREATE UNIQUE INDEX ON {_items} (key) WHERE head";
+            yield return $"CREATE INDEX ON {_items} (due, id) WHERE consumer IS NULL AND expired = 0 AND key IS NULL";
         }
     }
 
     private string TakeAny(string which, int most, string row) => $"""
         WITH picked AS MATERIALIZED (
-            SELECT c.id FROM {_items} c WHERE c.consumer IS NULL AND c.{which} AND c.due <= now(){FirstOfItsKey}
+            SELECT c.id FROM {_items} c WHERE c.consumer IS NULL AND c.{which} AND c.due <= now(){(_isKeyed ? $" AND {FirstOfItsKey("c")}" : "")}
             ORDER BY c.due, c.id LIMIT {most} FOR UPDATE OF c SKIP LOCKED)
         UPDATE {_items} t SET consumer = $1, delivery = t.delivery + 1{(_isKeyed ? ", head = t.key IS NOT NULL" : "")}
         FROM picked WHERE t.id = picked.id RETURNING {row}
         """;
 
+    // A row for each origin says which of its places were published before. Whoever inserts it first makes others wait until it is known whether he commits;
+    // what they then find, and not what they saw before, decides what is new.
+    private string EnqueueNew(string queue, string notify) => $"""
+        WITH given AS MATERIALIZED (
+            SELECT * FROM unnest($1, $2, $3, $4, $5, $6) WITH ORDINALITY AS u(origin, place, key, attempt, headers, payload, number)),
+        known AS (
+            INSERT INTO {_published} AS p (queue, origin, places, added, time)
+            SELECT {queue}, g.origin, g.places, g.places, clock_timestamp()
+            FROM (SELECT origin, range_agg(int8range(place, place, '[]')) AS places FROM given GROUP BY origin ORDER BY origin) g
+            ON CONFLICT (queue, origin) DO UPDATE SET added = excluded.places - p.places, places = p.places + excluded.places, time = excluded.time
+            RETURNING p.origin, p.added),
+        added AS (
+            INSERT INTO {_items} (origin, place, key, attempt, headers, payload, due)
+            SELECT g.origin, g.place, g.key, g.attempt, g.headers, g.payload, now() + $7
+            FROM given g JOIN known k ON k.origin = g.origin WHERE k.added @> g.place::bigint ORDER BY g.number)
+        {notify}
+        """;
+
+    // The first items of their keys among the rows that are due for longest. It looks at a bounded number of rows, however many of a blocked key lie there.
+    // What is asked again of the locked row fits no index of free rows: only the one by its id is left to find it with.
+    private string InFront(int front, int most) => $"""
+        SELECT c.id, c.key FROM (
+            SELECT f.id FROM (SELECT id, key FROM {_items} WHERE {Free} ORDER BY due, id LIMIT {front}) f WHERE {FirstOfItsKey("f")}) g
+        JOIN {_items} c ON c.id = g.id WHERE {StillFree} LIMIT {most} FOR UPDATE OF c SKIP LOCKED
+        """;
+
+    private string Named(int most) => $"""
+        SELECT c.id, c.key FROM {_items} c WHERE c.id = ANY ($2) AND {StillFree} AND c.due <= now() AND {FirstOfItsKey("c")}
+        ORDER BY c.due, c.id LIMIT {most} FOR UPDATE OF c SKIP LOCKED
+        """;
+
+    // From key to key, whatever the number of their rows.
+    private string Keys(string where, int most) => $"""
+        WITH RECURSIVE walk(key) AS (
+            (SELECT i.key FROM {_items} i WHERE {where} ORDER BY i.key LIMIT 1)
+            UNION ALL
+            SELECT (SELECT i.key FROM {_items} i WHERE i.key > w.key ORDER BY i.key LIMIT 1) FROM walk w WHERE w.key IS NOT NULL),
+        keys AS MATERIALIZED (SELECT key FROM walk WHERE key IS NOT NULL LIMIT {most})
+        SELECT ARRAY (
+                SELECT c.id FROM keys k CROSS JOIN LATERAL ({FirstOf("e.id, e.consumer, e.expired, e.due", "k.key", "")}) c
+                WHERE c.consumer IS NULL AND c.expired = 0 AND c.due <= now()
+                UNION ALL (SELECT id FROM {_items} WHERE {Free} AND key IS NULL ORDER BY due, id LIMIT {most})),
+            (SELECT max(key) FROM keys), (SELECT count(*) FROM keys)
+        """;
+
     // Behind the first item of a key, those that follow without a gap: the host has their order, since they are in one batch.
-    private string TakeKeyed(int most, string row) => $"""
+    private string TakeKeyed(string heads, int most, string row) => $"""
         WITH heads AS MATERIALIZED (
-            SELECT c.id, c.key FROM {_items} c WHERE c.consumer IS NULL AND c.expired = 0 AND c.due <= now(){FirstOfItsKey}
-            ORDER BY c.due, c.id LIMIT {most} FOR UPDATE OF c SKIP LOCKED),
+            {heads}),
         picked AS MATERIALIZED (
             SELECT id, key IS NOT NULL AS head FROM heads
             UNION ALL (
                 SELECT f.id, false FROM heads h CROSS JOIN LATERAL (
                     SELECT g.id, bool_and(g.consumer IS NULL AND g.expired = 0 AND g.due <= now()) OVER (ORDER BY g.id) AS is_next
-                    FROM (SELECT i.id, i.consumer, i.expired, i.due FROM {_items} i WHERE i.key = h.key AND i.id > h.id ORDER BY i.id LIMIT {most}) g) f
+                    FROM (
+                        SELECT i.id, i.consumer, i.expired, i.due FROM {_items} i
+                        WHERE (i.key, i.id) > (h.key, h.id) AND i.key <= h.key ORDER BY i.key, i.id LIMIT {most}) g) f
                 WHERE f.is_next LIMIT greatest(0, {most} - (SELECT count(*) FROM heads))))
         UPDATE {_items} t SET consumer = $1, delivery = t.delivery + 1, head = picked.head
         FROM picked WHERE t.id = picked.id AND t.consumer IS NULL RETURNING {row}

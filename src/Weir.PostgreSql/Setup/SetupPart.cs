@@ -8,10 +8,9 @@ namespace Weir.PostgreSql;
 /// <param name="part">The name of the part in the table of versions.</param>
 /// <param name="settings">What the tables depend on; part of what must match.</param>
 /// <param name="tables">The statements that create its tables. Those of several parts may create the same table, if it is not there.</param>
-internal sealed class SetupPart(Database database, string schema, string part, string settings, Func<IEnumerable<string>> tables)
+/// <param name="version">The version of these tables.</param>
+internal sealed class SetupPart(Database database, string schema, string part, string settings, Func<IEnumerable<string>> tables, int version = 1)
 {
-    private const int Version = 1;
-
     // Any number, the same in all versions: only one program at a time sets up a database.
     private const long SetupLock = 0x57656972;
 
@@ -46,7 +45,7 @@ internal sealed class SetupPart(Database database, string schema, string part, s
                         $"INSERT INTO {_parts} (part, version, settings) VALUES ($1, $2, $3)",
                         token,
                         new NpgsqlParameter<string> { TypedValue = part },
-                        new NpgsqlParameter<int> { TypedValue = Version },
+                        new NpgsqlParameter<int> { TypedValue = version },
                         new NpgsqlParameter<string> { TypedValue = settings }).ConfigureAwait(false);
                     await transaction.CommitAsync(token).ConfigureAwait(false);
                     return true;
@@ -99,10 +98,10 @@ internal sealed class SetupPart(Database database, string schema, string part, s
 
     private void Check((int Version, string Settings) found)
     {
-        if (found.Version != Version)
+        if (found.Version != version)
         {
             throw new WorkSetupException(
-                $"The tables of {database.What} in schema '{schema}' have version {found.Version}, and this program needs version {Version}: "
+                $"The tables of {database.What} in schema '{schema}' have version {found.Version}, and this program needs version {version}: "
                 + "run the version of Weir.PostgreSql that made them, or use another schema.");
         }
 

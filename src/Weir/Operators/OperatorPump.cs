@@ -45,20 +45,6 @@ internal static class OperatorPump
         Make<TItem, Nothing, TSink, AdaptivePending<Nothing, PendingNothing>, AdaptiveCall<TItem, Nothing, PendingNothing, ActionCall<TItem>>>(
             source, new(new ActionCall<TItem>(action), adaptive), sink, settings, RunRecovery<Nothing>.Of(options, null), null);
 
-    /// <summary>Turns an action into a selector without a result.</summary>
-    public static Func<TItem, CancellationToken, ValueTask<Nothing>> AsSelector<TItem>(Func<TItem, CancellationToken, ValueTask> action) =>
-        (item, cancellationToken) =>
-        {
-            ValueTask pending = action(item, cancellationToken);
-            if (!pending.IsCompletedSuccessfully)
-            {
-                return Wait(pending);
-            }
-
-            pending.GetAwaiter().GetResult();
-            return default;
-        };
-
     private static Pump MakeRecorded<TItem, TResult, TSink>(
         Source<TItem> source,
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
@@ -149,10 +135,4 @@ internal static class OperatorPump
         where TPending : struct, IPending<TResult>
         where TCall : struct, ICall<TItem, TPending> =>
         new(source, new TracedCall<TItem, TResult, TPending, TCall>(call, trace), new TracedSink<TResult, TSink>(sink, trace), settings, recovery);
-
-    private static async ValueTask<Nothing> Wait(ValueTask pending)
-    {
-        await pending.ConfigureAwait(false);
-        return default;
-    }
 }

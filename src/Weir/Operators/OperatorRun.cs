@@ -130,7 +130,7 @@ internal static partial class OperatorRun
     {
         if (settings.Adaptive is null || CallPolicies.AreSet(options) || RunObservation.IsWanted(options))
         {
-            Start(source, OperatorPump.AsSelector(action), sink, options, settings, null, operation, cancellationToken);
+            Start(source, TaskCalls.AsSelector<TItem, Nothing>(action), sink, options, settings, null, operation, cancellationToken);
             return;
         }
 

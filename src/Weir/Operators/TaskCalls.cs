@@ -42,6 +42,15 @@ internal static class TaskCalls
         return new SynchronousSelector<TItem, TResult>(selector).Invoke;
     }
 
+    /// <summary>Turns an action into a selector whose results are all the default value.</summary>
+    public static Func<TItem, CancellationToken, ValueTask<TNothing>> AsSelector<TItem, TNothing>(
+        Func<TItem, CancellationToken, ValueTask> action, [CallerArgumentExpression(nameof(action))] string? name = null)
+        where TNothing : struct
+    {
+        ArgumentNullException.ThrowIfNull(action, name);
+        return (item, cancellationToken) => WithResult<TNothing>(action(item, cancellationToken));
+    }
+
     public static Func<TItem, CancellationToken, ValueTask> Action<TItem>(
         Func<TItem, CancellationToken, Task> action, [CallerArgumentExpression(nameof(action))] string? name = null)
     {
@@ -100,6 +109,24 @@ internal static class TaskCalls
         }
 
         _ = call.Result;
+        return default;
+    }
+
+    private static ValueTask<TNothing> WithResult<TNothing>(ValueTask call)
+        where TNothing : struct
+    {
+        static async ValueTask<TNothing> Wait(ValueTask call)
+        {
+            await call.ConfigureAwait(false);
+            return default;
+        }
+
+        if (!call.IsCompletedSuccessfully)
+        {
+            return Wait(call);
+        }
+
+        call.GetAwaiter().GetResult();
         return default;
     }
 

@@ -49,7 +49,7 @@ public sealed class SetupTests(PostgresServer server) : QueueTest(server)
             await ExecuteAsync($"GRANT USAGE ON SCHEMA {schema} TO {user}");
             await ExecuteAsync($"GRANT SELECT ON {schema}.parts TO {user}");
             await ExecuteAsync(
-                $"GRANT SELECT, INSERT, UPDATE, DELETE ON {Items}, {Consumers}, {schema}.dead_letters, {schema}.checkpoints TO {user}");
+                $"GRANT SELECT, INSERT, UPDATE, DELETE ON {Items}, {Consumers}, {schema}.published, {schema}.dead_letters, {schema}.checkpoints TO {user}");
             await own.SetupAsync();
             await own.EnqueueAsync(Values(2));
             await using IWorkSource<string> source = await own.OpenSourceAsync();

@@ -1,0 +1,59 @@
+namespace Weir.Delivery;
+
+/// <summary>
+/// Those who wait for something, of which one is woken at a time: whoever is woken and leaves more wakes the next. So a change costs the same however many wait.
+/// Guarded by the lock of its owner, also where its methods do not say so.
+/// </summary>
+internal sealed class WaitLine(Lock owner)
+{
+    private readonly LinkedList<TaskCompletionSource> _waits = new();
+
+    /// <summary>Begins a wait, at the end of the line.</summary>
+    public LinkedListNode<TaskCompletionSource> AddNeedsLock() =>
+        _waits.AddLast(new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously));
+
+    public void WakeOneNeedsLock()
+    {
+        if (_waits.First is { } first)
+        {
+            _waits.RemoveFirst();
+            first.Value.TrySetResult();
+        }
+    }
+
+    public void WakeAllNeedsLock()
+    {
+        foreach (TaskCompletionSource wait in _waits)
+        {
+            wait.TrySetResult();
+        }
+
+        _waits.Clear();
+    }
+
+    /// <summary>Ends a wait. Takes the lock.</summary>
+    public async ValueTask WaitAsync(LinkedListNode<TaskCompletionSource> wait, CancellationToken cancellationToken)
+    {
+        try
+        {
+            await wait.Value.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
+        }
+        catch
+        {
+            lock (owner)
+            {
+                if (wait.List is null)
+                {
+                    // Woken, and gone all the same.
+                    WakeOneNeedsLock();
+                }
+                else
+                {
+                    _waits.Remove(wait);
+                }
+            }
+
+            throw;
+        }
+    }
+}

@@ -1,0 +1,100 @@
+using Npgsql;
+using Weir.PostgreSql.Tests.Servers;
+
+namespace Weir.PostgreSql.Tests.Queues;
+
+/// <summary>A publisher that repeats what it does not know to be stored.</summary>
+public sealed class RepeatedPublishTests(PostgresServer server) : QueueTest(server)
+{
+    private string Published => $"{SqlName.Quote(Schema)}.published";
+
+    [Theory(Timeout = Limit)]
+    [InlineData(3, false)]
+    [InlineData(2500, false)]
+    [InlineData(3, true)]
+    [InlineData(2500, true)]
+    public async Task Enqueue_SameIdentitiesAgain_EnqueuesEachOnce(int count, bool isKeyed)
+    {
+        await using PostgresWorkQueue<string> queue = await NewQueueAsync(o => o with { KeepKeyOrder = isKeyed });
+        IReadOnlyList<WorkItem<string>> items = Values(count, static i => i % 2 == 0 ? "even" : null);
+        await using (IWorkSink<string> sink = await queue.OpenSinkAsync())
+        {
+            await sink.WriteAsync(items, null, CancellationToken.None);
+            await sink.WriteAsync(items, null, CancellationToken.None);
+        }
+
+        Assert.Equal(count, await CountAsync());
+
+        // Some that were there and some that were not; also in another order, and twice in one call.
+        await queue.EnqueueAsync([.. Values(count + 2).Reverse(), .. Values(count + 3)]);
+        await queue.EnqueueAsync([new WorkItem<string>(new WorkId("other", int.MaxValue), "x"), .. Values(1)]);
+        Assert.Equal(count + 4, await CountAsync());
+        Assert.Equal(2, await ScalarAsync<long>($"SELECT count(*) FROM {Published}"));
+
+        // They are known also when they are done.
+        await ExecuteAsync($"DELETE FROM {Items}");
+        await queue.EnqueueAsync(items);
+        Assert.Equal(0, await CountAsync());
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Enqueue_InOrder_IsTakenInOrder()
+    {
+        await using PostgresWorkQueue<string> queue = await NewQueueAsync(static o => o with { KeepKeyOrder = true });
+        WorkItem<string>[] items = [.. Enumerable.Range(0, 200).Select(static i => new WorkItem<string>(new WorkId($"{i * 7919 % 200}", 0), $"{i}", "k"))];
+        await queue.EnqueueAsync(items);
+        await using IWorkSource<string> source = await queue.OpenSourceAsync();
+        Assert.Equal(items.Select(static i => i.Value), ValuesOf(await NextAsync(source)));
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Enqueue_WhileTheFirstCallIsNotCommitted_WaitsForItsEnd(bool commits)
+    {
+        await using PostgresWorkQueue<string> queue = await NewQueueAsync();
+        await using NpgsqlConnection connection = await Source.OpenConnectionAsync();
+        await using NpgsqlTransaction transaction = await connection.BeginTransactionAsync();
+        await queue.EnqueueAsync(transaction, [.. Values(5)]);
+        Task again = queue.EnqueueAsync([.. Values(8)]).AsTask();
+        string waits = $"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND strpos(query, {SqlName.Literal(Published)}) > 0)";
+        await Guard.UntilAsync(() => ScalarAsync<bool>(waits).GetAwaiter().GetResult(), "The repeated call waits");
+        await (commits ? transaction.CommitAsync() : transaction.RollbackAsync());
+        await again.WithinAsync();
+        Assert.Equal(8, await CountAsync());
+        Assert.Equal(8, await ScalarAsync<long>($"SELECT count(DISTINCT place) FROM {Items}"));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task History_IsOver_ForgetsAndTakesTheIdentityAgain()
+    {
+        var clock = new ManualTimeProvider();
+        await using PostgresWorkQueue<string> queue = await NewQueueAsync(o => o with { TimeProvider = clock, DuplicateHistory = TimeSpan.FromMinutes(5) });
+        await queue.EnqueueAsync(Values(1));
+        await queue.EnqueueAsync([WorkItem.Create("young")]);
+        await ExecuteAsync($"UPDATE {Published} SET time = now() - interval '6 minutes' WHERE origin = 'values'");
+        await using IWorkSource<string> source = await queue.OpenSourceAsync();
+        await Guard.UntilAsync(
+            () =>
+            {
+                clock.Advance(LongLease / 4);
+                return ScalarAsync<long>($"SELECT count(*) FROM {Published}").GetAwaiter().GetResult() == 1;
+            },
+            "What is old is forgotten");
+        await queue.EnqueueAsync(Values(1));
+        Assert.Equal(3, await CountAsync());
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task History_None_RemembersNothing()
+    {
+        await using PostgresWorkQueue<string> queue = await NewQueueAsync(static o => o with { DuplicateHistory = TimeSpan.Zero });
+        await queue.EnqueueAsync(Values(2));
+        await queue.EnqueueAsync(Values(2));
+        Assert.Equal(4, await CountAsync());
+        Assert.Equal(0, await ScalarAsync<long>($"SELECT count(*) FROM {Published}"));
+        Assert.Equal(
+            nameof(PostgresWorkQueueOptions.DuplicateHistory),
+            Assert.Throws<ArgumentOutOfRangeException>(() => Queue(static o => o with { DuplicateHistory = TimeSpan.FromSeconds(1) })).ParamName);
+    }
+}
