@@ -1,8 +1,8 @@
 namespace Weir.Delivery;
 
 /// <summary>
-/// Those who wait for something, of which one is woken at a time: whoever is woken and leaves more wakes the next. So a change costs the same however many wait.
-/// Guarded by the lock of its owner, also where its methods do not say so.
+/// Those who wait for something, of which one is woken at a time: whoever is woken and leaves more wakes the next. So a change costs the same however many
+/// wait. Guarded by the lock of its owner, also where its methods do not say so.
 /// </summary>
 internal sealed class WaitLine(Lock owner)
 {
