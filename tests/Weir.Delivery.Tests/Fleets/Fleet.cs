@@ -167,8 +167,10 @@ internal sealed class Fleet : IAsyncDisposable
                 Clock.AdvanceTo(at.At);
                 await happens();
             }
-            else if (Workers.TrueForAll(static w => w.IsGone))
+            else if (Workers.TrueForAll(static w => w.IsGone || w.IsDead))
             {
+                // Nobody waits for the dead, whose hosts may still be on their way out.
+                await Task.WhenAll(Workers.Select(static w => w.Run)).WithinAsync("the end of the dead");
                 return;
             }
             else
