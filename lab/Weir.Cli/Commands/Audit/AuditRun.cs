@@ -89,7 +89,7 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
                     }
 
                     string[] stuck = await scene.StopAsync().ConfigureAwait(false);
-                    left = [.. stuck, .. await engine.FindLeftoversAsync(workers: 0, stop).ConfigureAwait(false)];
+                    left = [.. stuck, .. await database.RetryAsync(_ => engine.FindLeftoversAsync(workers: 0, stop), stop).ConfigureAwait(false)];
                 }
             }
             catch (Exception) when (stop.IsCancellationRequested)

@@ -28,7 +28,7 @@ public sealed class AuditRunTests(AuditPostgres server) : IClassFixture<AuditPos
     [InlineData("no-key-order", "out_of_order")]
     public async Task Audit_SeededFault_IsFoundWithinThirtyRounds(string fault, string broken)
     {
-        LoadResult result = await RunAsync($"--rounds 30 --seed 13 --changes 120 --json --fault {fault}");
+        LoadResult result = await RunAsync($"--rounds 30 --seed 27 --changes 200 --json --fault {fault}");
         Assert.True(result.ExitCode == 2, result.Error + result.Out);
         JsonElement total = result.Json.GetProperty("total");
         Assert.True(total.GetProperty(broken).GetInt64() > 0, result.Out);
