@@ -14,11 +14,18 @@ internal sealed class AuditOptionSet
     private const int MostChanges = 100_000;
     private const int MostWorkers = 16;
 
+    private static readonly Dictionary<string, bool> Sources = new(StringComparer.OrdinalIgnoreCase) { ["publisher"] = false, ["table"] = true };
+
     private readonly TextOption _engine = TextOption.Of("--engine", null, "NAME", $"The queue: {string.Join(", ", AuditEngines.All.Keys)}. Default postgres");
     private readonly TextOption _rounds = TextOption.Of("--rounds", null, "N", "How many rounds. Default 10");
     private readonly TextOption _seed = TextOption.Of("--seed", null, "N", "Chooses the faults: the same seed gives the same plan. Default 1");
     private readonly TextOption _changes = TextOption.Of("--changes", null, "N", "How many changes each round publishes. Default 400");
     private readonly TextOption _workers = TextOption.Of("--workers", null, "N", "How many worker processes. Default 2");
+    private readonly TextOption _from = TextOption.Of(
+        "--from",
+        null,
+        "WHAT",
+        "What fills the queue: publisher, in the transaction of the change, or table, which a reader of its write-ahead log moves into it. Default publisher");
     private readonly TextOption _fault = TextOption.Of(
         "--fault", null, "NAME", $"Puts a fault into the workers, which the audit must find: {string.Join(", ", AuditFaults.All.Keys)}. Default none");
     private readonly TextOption _postgres = TextOption.Of(
@@ -34,7 +41,7 @@ internal sealed class AuditOptionSet
 
     public void AddTo(Command command)
     {
-        foreach (TextOption option in new[] { _engine, _rounds, _seed, _changes, _workers, _fault, _postgres, _patience })
+        foreach (TextOption option in new[] { _engine, _rounds, _seed, _changes, _workers, _from, _fault, _postgres, _patience })
         {
             command.Add(option.Flag);
         }
@@ -61,6 +68,7 @@ internal sealed class AuditOptionSet
                 Seed = Find(_seed)?.WholeNumber(0, int.MaxValue) ?? 1,
                 Changes = Find(_changes)?.WholeNumber(1, MostChanges) ?? 400,
                 Workers = Find(_workers)?.WholeNumber(1, MostWorkers) ?? 2,
+                FromTable = Find(_from)?.OneOf(Sources) ?? false,
                 Fault = Find(_fault)?.OneOf(AuditFaults.All) ?? SeededFault.None,
                 Postgres = Find(_postgres) is { } postgres ? Checked(postgres) : null,
                 Patience = Find(_patience)?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), "2min") ?? TimeSpan.FromMinutes(2),

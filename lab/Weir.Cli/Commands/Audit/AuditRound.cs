@@ -7,7 +7,7 @@ using Weir.Cli.Commands.Audit.Servers;
 namespace Weir.Cli.Commands.Audit;
 
 /// <summary>A round: changes are published, faults happen meanwhile, and when nothing is left to do, what came of it is checked.</summary>
-internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, AuditDatabase database, AuditSettings settings)
+internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeStream? stream, AuditDatabase database, AuditSettings settings)
 {
     private static readonly TimeSpan Poll = TimeSpan.FromMilliseconds(20);
 
@@ -38,6 +38,11 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, AuditDat
             return await EndAsync(["the publisher does not publish"], stop).ConfigureAwait(false);
         }
 
+        if (!await UntilReadAsync(stop).ConfigureAwait(false))
+        {
+            return await EndAsync(["the slot holds back the write-ahead log"], stop).ConfigureAwait(false);
+        }
+
         if (!await UntilDoneAsync(stop).ConfigureAwait(false))
         {
             return await EndAsync(["the queue is never empty"], stop).ConfigureAwait(false);
@@ -66,6 +71,23 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, AuditDat
         AuditCounts counts = await CountAsync(stop).ConfigureAwait(false);
         string? failure = scene.FindFailure();
         return (counts, failure is null ? wrong : [.. wrong, failure]);
+    }
+
+    // The slot moves on only behind what is in the queue, and what is written meanwhile elsewhere must not hold it back.
+    private async Task<bool> UntilReadAsync(CancellationToken stop)
+    {
+        if (stream is null)
+        {
+            return true;
+        }
+
+        string end = await ScalarAsync("SELECT pg_current_wal_lsn()::text").ConfigureAwait(false);
+        return await UntilAsync(
+            async () => await ScalarAsync(
+                $"SELECT (confirmed_flush_lsn >= '{end}')::text FROM pg_replication_slots WHERE slot_name = '{stream.Slot}'").ConfigureAwait(false) == "true",
+            stop).ConfigureAwait(false);
+
+        Task<string> ScalarAsync(string query) => database.RetryAsync(c => AuditTables.ScalarAsync<string>(c, query, stop), stop);
     }
 
     private async Task<bool> UntilDoneAsync(CancellationToken stop)

@@ -21,6 +21,7 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
             RoundsPlanned = settings.Rounds,
             Changes = settings.Changes,
             Workers = settings.Workers,
+            FromTable = settings.FromTable,
             OwnServer = settings.Postgres is null,
             Fault = settings.Fault,
         };
@@ -51,6 +52,17 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
         return await database.FindLeftoversAsync().ConfigureAwait(false);
     }
 
+    private static async Task DropAsync(ChangeStream stream, bool isGone)
+    {
+        await using (stream.ConfigureAwait(false))
+        {
+            if (!isGone)
+            {
+                await stream.DropAsync(CancellationToken.None).ConfigureAwait(false);
+            }
+        }
+    }
+
     private async Task<(IReadOnlyList<AuditRoundRecord> Rounds, AuditCounts Total, IReadOnlyList<string> LeftBehind)> RunAsync(
         AuditServer server, AuditDatabase database, CancellationToken stop)
     {
@@ -58,16 +70,22 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
         IReadOnlyList<string> left = [];
         AuditCounts total = new();
         IAuditEngine engine = AuditEngines.All[settings.Engine](database.Source, settings.Fault);
+        ChangeStream? stream = settings.FromTable ? new ChangeStream(database.Source, database.Connection) : null;
         await using (engine.ConfigureAwait(false))
         {
             try
             {
                 await engine.Queue.SetupAsync(stop).ConfigureAwait(false);
+                if (stream is not null)
+                {
+                    await stream.SetupAsync(stop).ConfigureAwait(false);
+                }
+
                 AuditScene scene = new(server, database, settings);
                 await using (scene.ConfigureAwait(false))
                 {
                     await scene.StartAsync(stop).ConfigureAwait(false);
-                    AuditRound runner = new(scene, engine, database, settings);
+                    AuditRound runner = new(scene, engine, stream, database, settings);
                     bool isOver = false;
                     for (int round = 1; round <= settings.Rounds && !isOver; round++)
                     {
@@ -95,6 +113,13 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
             catch (Exception) when (stop.IsCancellationRequested)
             {
                 // The rounds that are complete are reported. Ctrl-C also goes to what was just starting or stopping the server, which then fails.
+            }
+            finally
+            {
+                if (stream is not null)
+                {
+                    await DropAsync(stream, isGone: server.IsOwn && stop.IsCancellationRequested).ConfigureAwait(false);
+                }
             }
         }
 

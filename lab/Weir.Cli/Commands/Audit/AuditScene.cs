@@ -15,6 +15,7 @@ internal sealed class AuditScene : IAsyncDisposable
     private readonly AuditServer _server;
     private readonly AuditDatabase _database;
     private readonly Participant _publisher;
+    private readonly List<Participant> _workers;
     private readonly List<Participant> _participants;
 
     public AuditScene(AuditServer server, AuditDatabase database, AuditSettings settings)
@@ -22,7 +23,8 @@ internal sealed class AuditScene : IAsyncDisposable
         _server = server;
         _database = database;
         _publisher = Create("publisher", PartCommand.Publishes);
-        _participants = [_publisher, .. Enumerable.Range(1, settings.Workers).Select(i => Create(Invariant($"worker {i}"), PartCommand.Works))];
+        _workers = [.. Enumerable.Range(1, settings.Workers).Select(i => Create(Invariant($"worker {i}"), PartCommand.Works))];
+        _participants = [_publisher, .. settings.FromTable ? [Create("reader", PartCommand.Reads)] : Array.Empty<Participant>(), .. _workers];
         Targets =
         [
             .. _participants.Select(static p => new AuditTarget(p.Name, OfProcesses)),
@@ -32,7 +34,8 @@ internal sealed class AuditScene : IAsyncDisposable
         Participant Create(string name, string kind)
         {
             FaultProxy proxy = new(server.Admin.Host!, server.Admin.Port);
-            return new Participant(name, kind, new PartOrder(settings.Engine, database.With("127.0.0.1", proxy.Port), settings.Fault), proxy);
+            PartOrder order = new(settings.Engine, database.With("127.0.0.1", proxy.Port), settings.Fault, settings.FromTable);
+            return new Participant(name, kind, order, proxy);
         }
     }
 
@@ -97,7 +100,7 @@ internal sealed class AuditScene : IAsyncDisposable
     /// <summary>Restarts the workers in an orderly way: what they have is applied then, or given back.</summary>
     public async Task RestartWorkersAsync()
     {
-        foreach (Participant worker in _participants.Skip(1))
+        foreach (Participant worker in _workers)
         {
             await worker.StopAsync().ConfigureAwait(false);
             worker.Start();

@@ -17,6 +17,9 @@ internal sealed record AuditSettings
 
     public required SeededFault Fault { get; init; }
 
+    /// <summary>Whether a reader moves the changes from the table into the queue, and not the publisher.</summary>
+    public required bool FromTable { get; init; }
+
     /// <summary>The server that is given, with its password; <see langword="null"/> for one of its own.</summary>
     public string? Postgres { get; init; }
 

@@ -34,7 +34,7 @@ public sealed class AuditPostgres : IAsyncLifetime
         if (await FindAsync() is { } connection)
         {
             _admin = new NpgsqlConnectionStringBuilder(connection) { Pooling = false };
-            await ExecuteAsync($"CREATE ROLE {_user} LOGIN CREATEDB PASSWORD '{Password}'");
+            await ExecuteAsync($"CREATE ROLE {_user} LOGIN CREATEDB REPLICATION PASSWORD '{Password}'");
         }
     }
 

@@ -8,11 +8,13 @@ public sealed class AuditRunTests(AuditPostgres server) : IClassFixture<AuditPos
 {
     private const int Limit = 300_000;
 
-    [Fact(Timeout = Limit)]
-    public async Task Audit_NoSeededFault_KeepsAllPromisesAndLeavesNothingBehind()
+    [Theory(Timeout = Limit)]
+    [InlineData("publisher")]
+    [InlineData("table")]
+    public async Task Audit_NoSeededFault_KeepsAllPromisesAndLeavesNothingBehind(string from)
     {
         using TemporaryDirectory directory = new();
-        LoadResult result = await RunAsync("--rounds 2 --seed 38 --changes 120 --output", directory.File("audit.md"));
+        LoadResult result = await RunAsync($"--rounds 2 --seed 38 --changes 120 --from {from} --output", directory.File("audit.md"));
         Assert.True(result.ExitCode == 0, result.Error + result.Out);
         Assert.Contains("[2/2]", result.Error, StringComparison.Ordinal);
         Assert.Contains("KEPT  240 changes: none lost", result.Out, StringComparison.Ordinal);

@@ -13,6 +13,7 @@ internal static class PartCommand
     public const string Name = "audit-part";
     public const string Publishes = "publisher";
     public const string Works = "worker";
+    public const string Reads = "reader";
 
     /// <summary>The line that a participant prints when it is at work.</summary>
     public const string Ready = "ready";
@@ -42,7 +43,8 @@ internal static class PartCommand
                 {
                     await (kind switch
                     {
-                        Publishes => Publisher.RunAsync(database, engine, words),
+                        Publishes => Publisher.RunAsync(database, order.FromTable ? null : engine, words),
+                        Reads => ReadAsync(database, engine, order.Database, words.Stop),
                         Works => new Worker(database, engine, order.Fault).RunAsync(words.Stop),
                         _ => throw new BadInputException($"There is no participant called '{kind}'."),
                     }).ConfigureAwait(false);
@@ -55,6 +57,15 @@ internal static class PartCommand
         }
 
         return ExitCode.Success;
+    }
+
+    private static async Task ReadAsync(NpgsqlDataSource database, IAuditEngine engine, string connection, CancellationToken stop)
+    {
+        ChangeStream stream = new(database, connection);
+        await using (stream.ConfigureAwait(false))
+        {
+            await Reader.RunAsync(stream, engine, stop).ConfigureAwait(false);
+        }
     }
 
     private static PartOrder Parse(string? order)

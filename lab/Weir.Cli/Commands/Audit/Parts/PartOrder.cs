@@ -6,4 +6,5 @@ namespace Weir.Cli.Commands.Audit.Parts;
 /// <param name="Engine">The name of the engine.</param>
 /// <param name="Database">The connection string, with the password.</param>
 /// <param name="Fault">The fault that it has.</param>
-internal sealed record PartOrder(string Engine, string Database, SeededFault Fault);
+/// <param name="FromTable">Whether a reader moves the changes from the table into the queue, and not the publisher.</param>
+internal sealed record PartOrder(string Engine, string Database, SeededFault Fault, bool FromTable);

@@ -5,7 +5,9 @@ using Weir.Delivery;
 
 namespace Weir.Cli.Commands.Audit.Parts;
 
-/// <summary>The process that publishes numbered changes: it looks up what it published last, and goes on with the next.</summary>
+/// <summary>
+/// The process that publishes numbered changes: it looks up what it published last, and goes on with the next. Without an engine, a reader moves them on.
+/// </summary>
 internal static class Publisher
 {
     private const int MostTogether = 8;
@@ -13,7 +15,7 @@ internal static class Publisher
 
     private static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(50);
 
-    public static async Task RunAsync(NpgsqlDataSource database, IAuditEngine engine, PartWords words)
+    public static async Task RunAsync(NpgsqlDataSource database, IAuditEngine? engine, PartWords words)
     {
         while (true)
         {
@@ -29,7 +31,7 @@ internal static class Publisher
         }
     }
 
-    private static async Task PublishAsync(NpgsqlDataSource database, IAuditEngine engine, PartWords words)
+    private static async Task PublishAsync(NpgsqlDataSource database, IAuditEngine? engine, PartWords words)
     {
         NpgsqlConnection connection = await database.OpenConnectionAsync(words.Stop).ConfigureAwait(false);
         await using (connection.ConfigureAwait(false))
@@ -47,7 +49,7 @@ internal static class Publisher
         }
     }
 
-    private static async Task PublishAsync(NpgsqlConnection connection, IAuditEngine engine, long first, int count, CancellationToken stop)
+    private static async Task PublishAsync(NpgsqlConnection connection, IAuditEngine? engine, long first, int count, CancellationToken stop)
     {
         long[] numbers = [.. Enumerable.Range(0, count).Select(i => first + i)];
         string[] keys = [.. numbers.Select(AuditTables.KeyOf)];
@@ -65,7 +67,11 @@ internal static class Publisher
                 .. numbers.Select((n, i) =>
                     new WorkItem<string>(new WorkId(AuditTables.Origin, (int)n), n.ToString(CultureInfo.InvariantCulture), keys[i])),
             ];
-            await engine.PublishAsync(transaction, items, stop).ConfigureAwait(false);
+            if (engine is not null)
+            {
+                await engine.PublishAsync(transaction, items, stop).ConfigureAwait(false);
+            }
+
             await transaction.CommitAsync(stop).ConfigureAwait(false);
         }
     }

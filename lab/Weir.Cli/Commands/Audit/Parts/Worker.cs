@@ -25,7 +25,7 @@ internal sealed class Worker(NpgsqlDataSource database, IAuditEngine engine, See
 
     public async Task RunAsync(CancellationToken stop)
     {
-        IWorkSource<string> source = await OpenAsync(stop).ConfigureAwait(false);
+        IWorkSource<string> source = await Opening.RunAsync(token => engine.Queue.OpenSourceAsync(token), stop).ConfigureAwait(false);
         await Console.Out.WriteLineAsync(PartCommand.Ready).ConfigureAwait(false);
         await using (source.ConfigureAwait(false))
         {
@@ -49,22 +49,6 @@ internal sealed class Worker(NpgsqlDataSource database, IAuditEngine engine, See
         GracePeriod = TimeSpan.FromSeconds(10),
         Retry = new RetryOptions { MaxRetries = MaxRetries, BaseDelay = Pause, MaxDelay = Pause, IsTransient = static _ => true },
     };
-
-    // The server may be away while a process starts.
-    private async Task<IWorkSource<string>> OpenAsync(CancellationToken stop)
-    {
-        while (true)
-        {
-            try
-            {
-                return await engine.Queue.OpenSourceAsync(stop).ConfigureAwait(false);
-            }
-            catch (Exception e) when (e is not (OperationCanceledException or WorkSetupException or OutOfMemoryException))
-            {
-                await Task.Delay(Pause, stop).ConfigureAwait(false);
-            }
-        }
-    }
 
     private async ValueTask ApplyAsync(WorkItem<string> item, CancellationToken stop)
     {

@@ -25,6 +25,9 @@ internal sealed record AuditReport
     /// <summary>Whether the server was one of the audit's own, which was killed and restarted too.</summary>
     public required bool OwnServer { get; init; }
 
+    /// <summary>Whether a reader moved the changes from the table into the queue.</summary>
+    public required bool FromTable { get; init; }
+
     /// <summary>The fault that was put in on purpose.</summary>
     public required SeededFault Fault { get; init; }
 

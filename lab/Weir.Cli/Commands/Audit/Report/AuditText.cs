@@ -8,7 +8,8 @@ namespace Weir.Cli.Commands.Audit.Report;
 /// <summary>An audit for people.</summary>
 internal static class AuditText
 {
-    public static TextReport Of(AuditReport report) => new($"weir audit   {report.Engine}, {Numbers.Counted(report.Workers, "worker")}, seed {report.Seed}")
+    public static TextReport Of(AuditReport report) => new(
+        $"weir audit   {(report.FromTable ? "table to " : "")}{report.Engine}, {Numbers.Counted(report.Workers, "worker")}, seed {report.Seed}")
     {
         Groups = [],
         Tables = report.Rounds.Count == 0 ? [] : [Table(report)],

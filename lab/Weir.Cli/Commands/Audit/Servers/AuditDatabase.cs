@@ -18,11 +18,15 @@ internal sealed class AuditDatabase : IAsyncDisposable
     {
         _server = server;
         Name = name;
-        Source = NpgsqlDataSource.Create(With(server.Admin.Host!, server.Admin.Port));
+        Connection = With(server.Admin.Host!, server.Admin.Port);
+        Source = NpgsqlDataSource.Create(Connection);
     }
 
     /// <summary>Its name.</summary>
     public string Name { get; }
+
+    /// <summary>Its connection string.</summary>
+    public string Connection { get; }
 
     /// <summary>Connections of the audit itself, which no fault reaches but the end of the server.</summary>
     public NpgsqlDataSource Source { get; }
