@@ -12,6 +12,8 @@ namespace Weir.Cli.Commands.Audit;
 /// <summary>An audit: servers and participants, its rounds, and the removal of everything at the end, however it ends.</summary>
 internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
 {
+    private static readonly TimeSpan DropPatience = TimeSpan.FromMinutes(1);
+
     public async Task<AuditReport> RunAsync(CancellationToken stop)
     {
         AuditReport report = new()
@@ -52,13 +54,21 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
         return await database.FindLeftoversAsync().ConfigureAwait(false);
     }
 
-    private static async Task DropAsync(ChangeStream stream, bool isGone)
+    private static async Task DropAsync(ChangeStream stream, AuditDatabase database, bool isGone)
     {
         await using (stream.ConfigureAwait(false))
         {
             if (!isGone)
             {
-                await stream.DropAsync(CancellationToken.None).ConfigureAwait(false);
+                // Its own connections may have been ended meanwhile.
+                using CancellationTokenSource limit = new(DropPatience);
+                await database.RetryAsync(
+                    async _ =>
+                    {
+                        await stream.DropAsync(limit.Token).ConfigureAwait(false);
+                        return true;
+                    },
+                    limit.Token).ConfigureAwait(false);
             }
         }
     }
@@ -118,7 +128,7 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
             {
                 if (stream is not null)
                 {
-                    await DropAsync(stream, isGone: server.IsOwn && stop.IsCancellationRequested).ConfigureAwait(false);
+                    await DropAsync(stream, database, isGone: server.IsOwn && stop.IsCancellationRequested).ConfigureAwait(false);
                 }
             }
         }
