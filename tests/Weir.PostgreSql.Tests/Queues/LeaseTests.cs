@@ -105,15 +105,14 @@ public sealed class LeaseTests(PostgresServer server) : QueueTest(server)
         await using IWorkSource<string> source = await queue.OpenSourceAsync();
         WorkBatch<string> batch = await NextAsync(source);
         await ExecuteAsync($"UPDATE {Consumers} SET lease_until = now() + interval '10 minutes'");
-        long renewed = 0;
-        for (int i = 0; i < 100 && renewed == 0; i++)
+
+        // Renewed by a task of its own, which takes as long as the server does: only the test's own limit ends this.
+        while (await ScalarAsync<long>($"SELECT count(*) FROM {Consumers} WHERE lease_until > now() + interval '9 hours'") == 0)
         {
             clock.Advance(LongLease / 4);
             await Guard.SettleAsync();
-            renewed = await ScalarAsync<long>($"SELECT count(*) FROM {Consumers} WHERE lease_until > now() + interval '9 hours'");
         }
 
-        Assert.Equal(1, renewed);
         await using IWorkSource<string> other = await queue.OpenSourceAsync();
         Assert.Equal(1, await ScalarAsync<long>($"SELECT count(*) FROM {Items} WHERE consumer IS NOT NULL AND expired = 0"));
         await source.AcknowledgeAsync([batch], CancellationToken.None);
