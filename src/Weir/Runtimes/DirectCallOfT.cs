@@ -85,6 +85,11 @@ internal sealed class DirectCall<TItem, TResult>(
             if (waits)
             {
                 outcome = await FinishAsync().ConfigureAwait(false);
+            }
+
+            if (waits || !outcome.IsSuccess)
+            {
+                // An item that the caller's cancellation ended has not failed, even if it ended on this thread.
                 ThrowIfCancelledByCaller();
             }
 

@@ -133,6 +133,27 @@ public class RuntimeCancellationTests
         }
     }
 
+    [Fact(Timeout = 90_000)]
+    public async Task Cancel_SeenByAnItemBeforeItWaits_EndsADirectStreamWithoutAFailedItem()
+    {
+        await using DirectRuntime runtime = new();
+        using CancellationTokenSource caller = new();
+        IAsyncEnumerable<(int Index, ItemOutcome<int> Outcome)> stream = runtime.ProcessManyStreamAsync(
+            RuntimeRun.Count(10),
+            (x, token) =>
+            {
+                caller.Cancel();
+                token.ThrowIfCancellationRequested();
+                return new ValueTask<int>(x);
+            },
+            false,
+            null,
+            caller.Token);
+        await using IAsyncEnumerator<(int Index, ItemOutcome<int> Outcome)> items = stream.GetAsyncEnumerator(CancellationToken.None);
+        OperationCanceledException thrown = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => items.MoveNextAsync().AsTask());
+        Assert.Equal(caller.Token, thrown.CancellationToken);
+    }
+
     [Theory(Timeout = 90_000)]
     [MemberData(nameof(Cases))]
     public async Task Break_InTheMiddle_CancelsAndAwaitsWhatRuns(string name, RunForm form)
