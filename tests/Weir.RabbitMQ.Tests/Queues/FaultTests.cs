@@ -95,7 +95,7 @@ public sealed class FaultTests(RabbitServer server) : QueueTest(server)
         Assert.Equal(0u, await CountAsync(Name));
     }
 
-    [Fact(Timeout = 5 * Limit)]
+    [Fact(Timeout = 3 * Limit)]
     public async Task Host_BrokerIsKilledAndStartedAgain_LosesNothing()
     {
         const int Count = 300;
@@ -124,7 +124,13 @@ public sealed class FaultTests(RabbitServer server) : QueueTest(server)
             }
 
             await publishing.WithinAsync("publishing");
-            await Guard.UntilAsync(() => done.Count == Count || host.IsCompleted, "Everything done");
+
+            // A broker that comes back on a machine that is busy takes its time, so only the test's own limit ends this.
+            while (done.Count < Count && !host.IsCompleted)
+            {
+                await Guard.PauseAsync();
+            }
+
             await stop.CancelAsync();
             await host.WithinAsync("the host");
             Assert.Equal(Count, done.Count);
