@@ -56,28 +56,20 @@ public sealed record PostgresWorkQueueOptions
     internal void Validate()
     {
         SqlName.Check(Schema, nameof(Schema));
-        InRange(MaxItemsPerBatch is >= 1 and <= 10_000, MaxItemsPerBatch, nameof(MaxItemsPerBatch), "from 1 to 10,000");
-        InRange(
+        OptionRange.Check(MaxItemsPerBatch is >= 1 and <= 10_000, MaxItemsPerBatch, nameof(MaxItemsPerBatch), "from 1 to 10,000");
+        OptionRange.Check(
             DuplicateHistory == TimeSpan.Zero || (DuplicateHistory >= TimeSpan.FromMinutes(1) && DuplicateHistory <= TimeSpan.FromDays(30)),
             DuplicateHistory,
             nameof(DuplicateHistory),
             "from 1 minute to 30 days, or zero");
-        InRange(MaxItemBytes >= 1, MaxItemBytes, nameof(MaxItemBytes), "at least 1");
-        InRange(
+        OptionRange.Check(MaxItemBytes >= 1, MaxItemBytes, nameof(MaxItemBytes), "at least 1");
+        OptionRange.Check(
             LeaseDuration >= TimeSpan.FromSeconds(1) && LeaseDuration <= TimeSpan.FromDays(1), LeaseDuration, nameof(LeaseDuration), "from 1 second to 1 day");
-        InRange(
+        OptionRange.Check(
             PollInterval >= TimeSpan.FromMilliseconds(10) && PollInterval <= TimeSpan.FromDays(1),
             PollInterval,
             nameof(PollInterval),
             "from 10 milliseconds to 1 day");
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
-    }
-
-    private static void InRange<T>(bool isInRange, T value, string name, string range)
-    {
-        if (!isInRange)
-        {
-            throw new ArgumentOutOfRangeException(name, value, $"{name} must be {range}.");
-        }
     }
 }

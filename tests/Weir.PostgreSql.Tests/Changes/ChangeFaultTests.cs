@@ -40,9 +40,9 @@ public sealed class ChangeFaultTests(PostgresServer server) : ChangeTest(server)
         string folder = Path.Combine(Path.GetTempPath(), $"weir-pg-{Guid.NewGuid():N}");
         try
         {
-            (int code, string output, string error) = await Services.RunAsync(folder, "up", "postgres");
+            (int code, string output, string error) = await ServersScript.RunAsync(folder, "up", "postgres");
             Assert.SkipWhen(code != 0, $"No second server can be started here: {error}");
-            string connection = Services.Postgres(output)!;
+            string connection = ServersScript.Connection(output, PostgresServer.Variable)!;
             await using NpgsqlDataSource own = NpgsqlDataSource.Create(connection);
             var store = new PostgresCheckpointStore(own);
             await store.SetupAsync();
@@ -56,9 +56,9 @@ public sealed class ChangeFaultTests(PostgresServer server) : ChangeTest(server)
             await using IWorkSource<PostgresChange> source = await stream.OpenSourceAsync();
             Task host = RunAsync(source, done, () => done.Count < Count / 2 ? Task.CompletedTask : killed.Task, stop.Token);
             await Guard.UntilAsync(() => done.Count >= Count / 2, "Half of it done");
-            Assert.Equal(0, (await Services.RunAsync(folder, "kill", "postgres")).Code);
+            Assert.Equal(0, (await ServersScript.RunAsync(folder, "kill", "postgres")).Code);
             killed.SetResult();
-            Assert.Equal(0, (await Services.RunAsync(folder, "up", "postgres")).Code);
+            Assert.Equal(0, (await ServersScript.RunAsync(folder, "up", "postgres")).Code);
             await RunOnAsync(own, $"INSERT INTO numbers VALUES ({Count + 1})");
             await Guard.UntilAsync(() => done.Count == Count + 1, "Everything done");
             await stop.CancelAsync();
@@ -67,7 +67,7 @@ public sealed class ChangeFaultTests(PostgresServer server) : ChangeTest(server)
         }
         finally
         {
-            await Services.RunAsync(folder, "down");
+            await ServersScript.RunAsync(folder, "down");
         }
     }
 

@@ -43,9 +43,9 @@ public sealed class FaultTests(PostgresServer server) : QueueTest(server)
         string folder = Path.Combine(Path.GetTempPath(), $"weir-pg-{Guid.NewGuid():N}");
         try
         {
-            (int code, string output, string error) = await Services.RunAsync(folder, "up", "postgres");
+            (int code, string output, string error) = await ServersScript.RunAsync(folder, "up", "postgres");
             Assert.SkipWhen(code != 0, $"No second server can be started here: {error}");
-            await using NpgsqlDataSource own = NpgsqlDataSource.Create(Services.Postgres(output)!);
+            await using NpgsqlDataSource own = NpgsqlDataSource.Create(ServersScript.Connection(output, PostgresServer.Variable)!);
             var queue = new PostgresWorkQueue<string>(own, "work", WorkSerializer.Text, Options with { MaxItemsPerBatch = 10 });
             await queue.SetupAsync();
             await queue.EnqueueAsync(Values(Count));
@@ -55,16 +55,16 @@ public sealed class FaultTests(PostgresServer server) : QueueTest(server)
             await using IWorkSource<string> source = await queue.OpenSourceAsync();
             Task host = RunHostAsync(queue, source, done, stop.Token, () => done.Count < Count / 2 ? Task.CompletedTask : killed.Task);
             await Guard.UntilAsync(() => done.Count >= Count / 2, "Half of it done");
-            Assert.Equal(0, (await Services.RunAsync(folder, "kill", "postgres")).Code);
+            Assert.Equal(0, (await ServersScript.RunAsync(folder, "kill", "postgres")).Code);
             killed.SetResult();
-            Assert.Equal(0, (await Services.RunAsync(folder, "up", "postgres")).Code);
+            Assert.Equal(0, (await ServersScript.RunAsync(folder, "up", "postgres")).Code);
             await Guard.UntilAsync(() => done.Count == Count, "Everything done");
             await stop.CancelAsync();
             await host.WithinAsync("the host");
         }
         finally
         {
-            await Services.RunAsync(folder, "down");
+            await ServersScript.RunAsync(folder, "down");
         }
     }
 

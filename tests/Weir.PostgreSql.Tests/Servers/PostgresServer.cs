@@ -10,6 +10,8 @@ namespace Weir.PostgreSql.Tests.Servers;
 /// </summary>
 public sealed class PostgresServer : IAsyncLifetime
 {
+    public const string Variable = "WEIR_POSTGRES";
+
     private readonly List<string> _schemas = [];
     private NpgsqlDataSource? _source;
     private string _reason = "";
@@ -80,18 +82,15 @@ public sealed class PostgresServer : IAsyncLifetime
         await _source.DisposeAsync();
     }
 
-    private static Task<string?> FromEnvironmentAsync() => Task.FromResult(Environment.GetEnvironmentVariable("WEIR_POSTGRES"));
+    private static Task<string?> FromEnvironmentAsync() => Task.FromResult(Environment.GetEnvironmentVariable(Variable));
 
-    private static async Task<string?> FromFileAsync()
-    {
-        string file = Path.Combine(Environment.GetEnvironmentVariable("WEIR_SERVICES") ?? Path.Combine(Repository.Root, "artifacts", "services"), "env");
-        return File.Exists(file) ? Services.Postgres(await File.ReadAllTextAsync(file)) : null;
-    }
+    private static async Task<string?> FromFileAsync() =>
+        await ServersScript.FileAsync() is { } text ? ServersScript.Connection(text, Variable) : null;
 
     private async Task<string?> StartAsync()
     {
-        (int code, string output, string error) = await Services.RunAsync(null, "up", "postgres");
+        (int code, string output, string error) = await ServersScript.RunAsync(null, "up", "postgres");
         _reason = $"There is no PostgreSQL here: {error.Trim()}";
-        return code == 0 ? Services.Postgres(output) : null;
+        return code == 0 ? ServersScript.Connection(output, Variable) : null;
     }
 }
