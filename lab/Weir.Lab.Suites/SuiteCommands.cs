@@ -1,6 +1,7 @@
 using System.CommandLine;
 using System.Reflection;
 using Weir.Lab.Suites.Auto;
+using Weir.Lab.Suites.Compared;
 using Weir.Lab.Suites.Verbs;
 using Weir.Lab.Suites.Young;
 
@@ -13,7 +14,7 @@ public static class SuiteCommands
     /// <param name="output">Where tables and pages go.</param>
     /// <param name="errors">Where progress and errors go.</param>
     /// <param name="program">The program itself, which is started again for what needs a process of its own.</param>
-    /// <returns><c>ratios</c>, <c>young</c>, <c>cold-start</c>, <c>auto-table</c> and <c>selfcheck</c>.</returns>
+    /// <returns><c>ratios</c>, <c>young</c>, <c>cold-start</c>, <c>auto-table</c>, <c>runtimes-table</c> and <c>selfcheck</c>.</returns>
     public static IReadOnlyList<Command> Create(TextWriter output, TextWriter errors, Assembly program) =>
     [
         RatiosCommand.Create(output, errors),
@@ -36,8 +37,20 @@ public static class SuiteCommands
             "Which workloads, by their names on the page or in the catalogue. Without it, those of the page.",
             "The page to write, such as docs/results/auto.md.",
             new AutoRun(output, errors).RunAsync),
+        ComparedCommand.Create(output, errors),
         SelfCheckCommand.Create(output, errors, program),
     ];
+
+    /// <summary>
+    /// Whether <c>bench</c> is asked for other versions of .NET than the suites are for: then its program for them is meant.
+    /// </summary>
+    /// <param name="arguments">The arguments of <c>bench</c>.</param>
+    /// <returns>The arguments with the command that measures them; <see langword="null"/> for all other arguments.</returns>
+    public static IReadOnlyList<string>? ForOtherRuntimes(IEnumerable<string> arguments)
+    {
+        string[] given = [.. arguments];
+        return given.Contains("--runtimes") && given.Any(static a => a is "net8.0" or "net9.0") ? [ComparedRun.Verb, .. given] : null;
+    }
 
     /// <summary>
     /// Answers a process that <c>young</c> started for one measurement. Call it first in the program's entry point: the compilation of code that has run before

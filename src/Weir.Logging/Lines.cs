@@ -44,4 +44,8 @@ internal static partial class Lines
 
     [LoggerMessage(10, LogLevel.Debug, "The limit of {OperationName} has changed from {From} to {To} items.")]
     public static partial void LimitChanged(ILogger logger, string operationName, int from, int to);
+
+    [LoggerMessage(
+        11, LogLevel.Warning, "{Operation} {OperationName}: item {Index} was refused: {Limit} calls run, and {MaxWaiting} others wait for their places.")]
+    public static partial void ItemRefused(ILogger logger, string operation, string operationName, long index, int limit, int maxWaiting);
 }

@@ -1,4 +1,5 @@
 using Microsoft.Extensions.Logging;
+using Weir.Resilience;
 
 namespace Weir.Logging;
 
@@ -45,6 +46,11 @@ internal sealed class LoggedRun(ILogger logger, ParallelRunOptions options, stri
         if (timedOut)
         {
             Lines.ItemTimedOut(logger, error, operation, _name, index);
+        }
+        else if (error is ConcurrencyLimitRejectedException refused)
+        {
+            // Without the exception: under overload there are many of these, and its stack tells nothing more.
+            Lines.ItemRefused(logger, operation, _name, index, refused.Limit, refused.MaxWaiting);
         }
         else
         {

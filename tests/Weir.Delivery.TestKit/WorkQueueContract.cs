@@ -6,7 +6,7 @@ using Weir.Runtimes;
 namespace Weir.Delivery.TestKit;
 
 /// <summary>What every queue of work promises, in memory or on a server. A class derives from it for each engine.</summary>
-public abstract class WorkQueueContract
+public abstract partial class WorkQueueContract
 {
     /// <summary>Milliseconds after which a test hangs.</summary>
     protected const int Limit = 120_000;

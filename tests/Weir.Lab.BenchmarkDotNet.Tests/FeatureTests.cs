@@ -60,9 +60,15 @@ public class FeatureTests
     [Fact(Timeout = Limit)]
     public async Task Stages_OfAPlainJob_PrintTheirLinesAndStatistics()
     {
-        using BenchmarkRun run = await BenchmarkRun.InProcessAsync(
-            typeof(PlainBenchmarks), "--filter", "*Allocate*", "--iterationTime", "100", "--warmupCount", "2", "--iterationCount", "8", "--allStats");
+        // BenchmarkDotNet measures no overhead of calls of which less than sixteen fit into an iteration. So it takes the first one if that is held up.
+        BenchmarkRun run = await RunAsync();
+        for (int again = 0; again < 4 && !run.Log.Contains("OverheadWarmup ", StringComparison.Ordinal); again++)
+        {
+            run.Dispose();
+            run = await RunAsync();
+        }
 
+        using BenchmarkRun last = run;
         run.AssertAllSucceeded();
         foreach (string stage in (string[])
         [
@@ -79,6 +85,9 @@ public class FeatureTests
         {
             Assert.Contains(column, run.Summary.Table.FullHeader);
         }
+
+        static Task<BenchmarkRun> RunAsync() => BenchmarkRun.InProcessAsync(
+            typeof(PlainBenchmarks), "--filter", "*Allocate*", "--iterationTime", "100", "--warmupCount", "2", "--iterationCount", "8", "--allStats");
     }
 
     [Fact(Timeout = Limit)]

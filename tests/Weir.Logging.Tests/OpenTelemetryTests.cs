@@ -1,3 +1,4 @@
+using System.Threading.Tasks.Dataflow;
 using OpenTelemetry;
 using OpenTelemetry.Exporter;
 using OpenTelemetry.Metrics;
@@ -42,15 +43,7 @@ public sealed class OpenTelemetryTests : IDisposable
             new ProcessManyOptions { OperationName = _name + ".call" });
         await Guard.UntilAsync(() => Volatile.Read(ref inside) == 2, "the items");
 
-        using MeterProvider provider = Sdk.CreateMeterProviderBuilder()
-            .AddMeter(WeirDiagnostics.MeterName)
-            .AddOtlpExporter((exporter, reader) =>
-            {
-                exporter.Protocol = OtlpExportProtocol.HttpProtobuf;
-                exporter.Endpoint = _collector.Endpoint(Metrics);
-                reader.PeriodicExportingMetricReaderOptions.ExportIntervalMilliseconds = Timeout.Infinite;
-            })
-            .Build();
+        using MeterProvider provider = ExportedMetrics();
         await Guard.UntilAsync(
             () => provider.ForceFlush(Long) && _collector.Has(Metrics, "weir.runs.active", "weir.items.waiting", _name, _name + ".call", "concurrent"),
             "the runs under way");
@@ -63,16 +56,45 @@ public sealed class OpenTelemetryTests : IDisposable
     }
 
     [Fact(Timeout = 90_000)]
+    public async Task Metrics_OfABlockUnderWayWhenTheSdkStarts_ReachTheCollector()
+    {
+        using Gate gate = new();
+        Dataflow.ActionBlock<int> block = new(
+            async _ => await gate.WaitAsync(CancellationToken.None), new ExecutionDataflowBlockOptions { NameFormat = _name });
+        Assert.True(block.Post(1));
+        Assert.True(block.Post(2));
+        using MeterProvider provider = ExportedMetrics();
+        await Guard.UntilAsync(
+            () => provider.ForceFlush(Long) && _collector.Has(Metrics, "weir.blocks.active", "weir.block.in_flight", "weir.block.queued", _name),
+            "the block under way");
+
+        gate.Open();
+        block.Complete();
+        await block.Completion.WithinAsync("the block");
+        Assert.True(provider.ForceFlush(Long));
+        Assert.True(_collector.Has(Metrics, "weir.block.messages", "succeeded", "weir.block.duration", _name));
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task Spans_OfARuntimeAndABlock_ReachTheCollector()
+    {
+        using TracerProvider provider = ExportedSpans();
+        Dataflow.ActionBlock<int> block = new(static _ => { }, new ExecutionDataflowBlockOptions { NameFormat = _name + ".block" });
+        await using DirectRuntime runtime = new();
+        await runtime.ProcessManyAsync(
+            new[] { 1 }, (x, _) => new ValueTask<bool>(block.Post(x)), new ProcessManyOptions { OperationName = _name });
+        block.Complete();
+        await block.Completion.WithinAsync("the block");
+
+        Assert.True(provider.ForceFlush(Long));
+        Assert.True(_collector.Has(Traces, _name, "direct", "weir.item"));
+        Assert.True(_collector.Has(Traces, "weir.message", _name + ".block"));
+    }
+
+    [Fact(Timeout = 90_000)]
     public async Task Spans_OfARun_ReachTheCollector()
     {
-        using TracerProvider provider = Sdk.CreateTracerProviderBuilder()
-            .AddSource(WeirDiagnostics.ActivitySourceName)
-            .AddOtlpExporter(exporter =>
-            {
-                exporter.Protocol = OtlpExportProtocol.HttpProtobuf;
-                exporter.Endpoint = _collector.Endpoint(Traces);
-            })
-            .Build();
+        using TracerProvider provider = ExportedSpans();
         await new[] { 1, 2 }.ForEachParallelAsync(
             static (x, _) => x == 2 ? throw new FormatException() : default,
             new ParallelRunOptions { OperationName = _name, ErrorMode = ErrorMode.BestEffort });
@@ -82,4 +104,23 @@ public sealed class OpenTelemetryTests : IDisposable
         Assert.True(_collector.Has(Traces, "weir.item"));
         Assert.True(_collector.Has(Traces, "System.FormatException"));
     }
+
+    private MeterProvider ExportedMetrics() => Sdk.CreateMeterProviderBuilder()
+        .AddMeter(WeirDiagnostics.MeterName)
+        .AddOtlpExporter((exporter, reader) =>
+        {
+            exporter.Protocol = OtlpExportProtocol.HttpProtobuf;
+            exporter.Endpoint = _collector.Endpoint(Metrics);
+            reader.PeriodicExportingMetricReaderOptions.ExportIntervalMilliseconds = Timeout.Infinite;
+        })
+        .Build();
+
+    private TracerProvider ExportedSpans() => Sdk.CreateTracerProviderBuilder()
+        .AddSource(WeirDiagnostics.ActivitySourceName)
+        .AddOtlpExporter(exporter =>
+        {
+            exporter.Protocol = OtlpExportProtocol.HttpProtobuf;
+            exporter.Endpoint = _collector.Endpoint(Traces);
+        })
+        .Build();
 }

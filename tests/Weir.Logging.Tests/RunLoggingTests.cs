@@ -138,6 +138,31 @@ public sealed partial class RunLoggingTests : IDisposable
         Assert.Equal([1, 6, 2], _lines.All.Select(static l => l.Id));
     }
 
+    [Theory(Timeout = 90_000)]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Lines_OfAnItemThatASharedLimitRefuses_HaveTheLimitAndNoStack(bool onARuntime)
+    {
+        using ILoggerFactory factory = Factory(_lines);
+        SharedConcurrencyLimit limit = new(1, maxWaiting: 0);
+        Assert.True(limit.TryEnter());
+        if (onARuntime)
+        {
+            ParallelRunOptions policies = new() { SharedConcurrencyLimit = limit };
+            await using ConcurrentRuntime runtime = new(options: new RuntimeOptions { Policies = policies.WithLogging(factory) });
+            await runtime.ProcessManyAsync([1], static (x, _) => new ValueTask<int>(x), new ProcessManyOptions { OperationName = "import" });
+        }
+        else
+        {
+            await new[] { 1 }.ForEachParallelAsync(static (_, _) => default, (Options with { SharedConcurrencyLimit = limit }).WithLogging(factory));
+        }
+
+        Assert.Equal([1, 11, 2], _lines.All.Select(static l => l.Id));
+        KeptLine refused = _lines.All.ElementAt(1);
+        Assert.Equal((LogLevel.Warning, null), (refused.Level, refused.Error));
+        Assert.Equal(("import", 0L, 1, 0), (refused.Fields["OperationName"], refused.Fields["Index"], refused.Fields["Limit"], refused.Fields["MaxWaiting"]));
+    }
+
     [Fact(Timeout = 90_000)]
     public async Task Lines_OfACircuit_TellEachChange_AndTheCallersOwnCallbackIsCalled()
     {
@@ -200,7 +225,7 @@ public sealed partial class RunLoggingTests : IDisposable
         string page = File.ReadAllText(Path.Combine(Repository.Root, "docs", "observability.md"));
         string lines = File.ReadAllText(Path.Combine(Repository.Root, "src", "Weir.Logging", "Lines.cs"));
         (string Id, string Level)[] all = [.. LineOf().Matches(lines).Select(static m => (m.Groups[1].Value, m.Groups[2].Value))];
-        Assert.Equal(10, all.Distinct().Count());
+        Assert.Equal(11, all.Distinct().Count());
         Assert.All(all, line => Assert.Contains($"| {line.Id} | {line.Level} |", page, StringComparison.Ordinal));
     }
 

@@ -65,6 +65,27 @@ public class ContentTests(Feed feed)
         }
     }
 
+    [Theory]
+    [InlineData("Weir.Core")]
+    [InlineData("Weir.Resilience")]
+    [InlineData("Weir")]
+    [InlineData("Weir.Dataflow")]
+    public void Engine_ForEachSystem_HasMachineCodeOfTheSameAssembly(string package)
+    {
+        using ZipArchive archive = Open(package, "nupkg");
+        string[] found = [.. archive.Entries.Select(static e => e.FullName).Where(static n => n.StartsWith("runtimes/", StringComparison.Ordinal))];
+        string[] expected = [.. Feed.Ahead.Select(system => $"runtimes/{system}/lib/net10.0/{package}.dll")];
+        Assert.Equal(expected.Order(StringComparer.Ordinal), found.Order(StringComparer.Ordinal));
+        using PEReader plain = new(new MemoryStream(Bytes(archive, $"lib/net10.0/{package}.dll")));
+        Assert.Equal(0, plain.PEHeaders.CorHeader!.ManagedNativeHeaderDirectory.Size);
+        Assert.All(found, name =>
+        {
+            using PEReader ahead = new(new MemoryStream(Bytes(archive, name)));
+            Assert.NotEqual(0, ahead.PEHeaders.CorHeader!.ManagedNativeHeaderDirectory.Size);
+            Assert.Equal(Version(plain), Version(ahead));
+        });
+    }
+
     [Fact]
     public void Weir_NeedsItsOwnPartsAndNothingElse()
     {
@@ -101,6 +122,13 @@ public class ContentTests(Feed feed)
         using MemoryStream copy = new();
         stream.CopyTo(copy);
         return copy.ToArray();
+    }
+
+    // The identifier of the sources that it was compiled from.
+    private static Guid Version(PEReader assembly)
+    {
+        MetadataReader reader = assembly.GetMetadataReader();
+        return reader.GetGuid(reader.GetModuleDefinition().Mvid);
     }
 
     // The names and values of its AssemblyMetadata attributes: all texts of attributes with two of them.

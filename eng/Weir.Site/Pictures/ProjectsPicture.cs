@@ -137,6 +137,7 @@ public static partial class ProjectsPicture
 
         """).ReplaceLineEndings("\n");
 
-    [GeneratedRegex("<ProjectReference Include=\"[^\"]*[/\\\\]([^/\\\\\"]+)\\.csproj\"")]
+    // A project that only builds has more to it than its path, and is none that is referenced.
+    [GeneratedRegex("<ProjectReference Include=\"[^\"]*[/\\\\]([^/\\\\\"]+)\\.csproj\" ?/>")]
     private static partial Regex Reference();
 }

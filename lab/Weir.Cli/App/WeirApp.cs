@@ -4,8 +4,10 @@ using Weir.Cli.Commands.Audit;
 using Weir.Cli.Commands.Audit.Parts;
 using Weir.Cli.Commands.Baseline;
 using Weir.Cli.Commands.Bench;
+using Weir.Cli.Commands.Cdc;
 using Weir.Cli.Commands.Compare;
 using Weir.Cli.Commands.Doctor;
+using Weir.Cli.Commands.Figures;
 using Weir.Cli.Commands.Hash;
 using Weir.Cli.Commands.History;
 using Weir.Cli.Commands.Load;
@@ -28,6 +30,11 @@ internal static class WeirApp
     {
         try
         {
+            if (args is [BenchCommand.Name, ..] && SuiteCommands.ForOtherRuntimes(args.Skip(1)) is { } compared)
+            {
+                args = compared;
+            }
+
             // BenchmarkDotNet has a parser of its own.
             if (args is [BenchCommand.Name, ..])
             {
@@ -91,6 +98,8 @@ internal static class WeirApp
             DoctorCommand.Create(host),
             AuditCommand.Create(host),
             WorkCommand.Create(host),
+            CdcCommand.Create(host),
+            FiguresCommand.Create(host),
             MeasureCommand.Create(host),
             PartCommand.Create(),
         };

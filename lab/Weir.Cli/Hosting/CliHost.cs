@@ -1,3 +1,5 @@
+using System.Text;
+using Microsoft.Win32.SafeHandles;
 using Weir.Cli.Formatting;
 using Weir.Lab.Report.Tables;
 
@@ -48,8 +50,11 @@ internal sealed record CliHost
         ErrorIsTerminal = !Console.IsErrorRedirected,
         Variable = Environment.GetEnvironmentVariable,
         Stop = stop,
-        Work = new WorkCommandHost { In = Console.In },
+        Work = new WorkCommandHost { In = Console.In, Lines = OperatingSystem.IsWindows() ? null : LinesOfProcess },
     };
+
+    private static StreamWriter LinesOfProcess() =>
+        new(new FileStream(new SafeFileHandle(1, ownsHandle: false), FileAccess.Write, bufferSize: 0), new UTF8Encoding(false), 1 << 16);
 
     // If the terminal does not report its width, the usual width is assumed.
     private static int WidthOfTerminal()

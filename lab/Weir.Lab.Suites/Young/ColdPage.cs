@@ -29,7 +29,8 @@ internal static class ColdPage
         page.Append("threads, so it can exceed the whole. Values are medians. A ratio is the median of the ratios within the rounds, to the first arm of the "
             + "same table and build.\n\n");
         page.Append("- **plain IL**: everything except .NET itself is compiled as the process runs.\n");
-        page.Append("- **Weir compiled ahead**: the program is plain IL, and Weir's assemblies also contain machine code, as those of .NET do.\n");
+        page.Append("- **Weir compiled ahead**: the program is plain IL, and Weir's assemblies also contain machine code, as those of .NET do. "
+            + "This is what the packages contain for .NET 10 on Linux, Windows and macOS.\n");
         page.Append("- **all compiled ahead**: the program was published with `PublishReadyToRun`.\n\n");
         page.Append(provenance).Append("\n\n").Append(YoungNotes.Of(before));
         foreach (IGrouping<string, ColdArm> work in arms.GroupBy(static arm => arm.Work))

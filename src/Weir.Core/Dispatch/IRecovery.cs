@@ -9,5 +9,12 @@ internal interface IRecovery<TResult>
     /// <summary>The error of an attempt that passed its limit.</summary>
     Exception AttemptTimedOut(int attempt);
 
+    /// <summary>Whether a call ended because its attempt passed the limit of the run.</summary>
+    bool HasTimedOut(Exception error) => false;
+
     ValueTask<Recovery<TResult>> DecideAsync(FailedCall call);
+
+    /// <summary>Lets go of what a failed call holds, because its item has ended without a decision. Never throws.</summary>
+    /// <returns>Null if there is nothing to wait for.</returns>
+    Task? Discard(Exception error) => null;
 }

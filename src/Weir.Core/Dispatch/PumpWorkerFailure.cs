@@ -55,9 +55,19 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     private StepResult Fail(long index, ItemStatus status, Exception error)
     {
         bool over = run.IsOver;
+        if (status == ItemStatus.Failed && run.Recovery?.HasTimedOut(error) == true)
+        {
+            status = ItemStatus.TimedOut;
+        }
+
         if (over && error is OperationCanceledException && status != ItemStatus.TimedOut)
         {
             // A reaction to our own cancellation, not an error.
+            if (run.Recovery?.Discard(error) is { } discarding)
+            {
+                return WaitForTask(EndAsStoppedAfterAsync(discarding, index));
+            }
+
             EndAsStopped(index);
             return StepResult.Ready;
         }
@@ -141,6 +151,12 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         run.CountStopped();
         _unsuccessful++;
         run.Sink.Unsuccessful(index, run.StoppedAs, run.StoppedError);
+    }
+
+    private async Task EndAsStoppedAfterAsync(Task discarding, long index)
+    {
+        await discarding.ConfigureAwait(false);
+        EndAsStopped(index);
     }
 
     /// <summary>Records an item that ended without a result, and calls the hook for it.</summary>

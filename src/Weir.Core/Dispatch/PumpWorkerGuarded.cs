@@ -135,6 +135,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             {
                 if (!TryEndCall(inCall))
                 {
+                    run.Recovery?.Discard(e);
                     return StepResult.Left;
                 }
 
@@ -204,7 +205,13 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
         catch (Exception e)
         {
-            return mine ? Fail(index, ItemStatus.Failed, e) : LeaveAsOrphan();
+            if (mine)
+            {
+                return Fail(index, ItemStatus.Failed, e);
+            }
+
+            run.Recovery?.Discard(e);
+            return LeaveAsOrphan();
         }
 
         if (!mine)
@@ -269,15 +276,16 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         Interlocked.CompareExchange(ref _guard!.Word, (word & ~ItemGuard.StateMask) + state, word) == word;
 
     /// <summary>Observes the outcome of abandoned work, so that its exception does not count as unobserved, and discards it.</summary>
-    private static void Observe(TPending pending) => pending.OnCompleted(() =>
+    private void Observe(TPending pending) => pending.OnCompleted(() =>
     {
         try
         {
             pending.GetResult();
         }
-        catch (Exception)
+        catch (Exception e)
         {
             // The item already has its outcome.
+            run.Recovery?.Discard(e);
         }
     });
 

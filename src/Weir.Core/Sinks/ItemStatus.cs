@@ -12,7 +12,7 @@ public enum ItemStatus
     /// <summary>The call threw an exception.</summary>
     Failed = 2,
 
-    /// <summary>The item had started, but did not end within its time limit or before the deadline of its batch.</summary>
+    /// <summary>The item had started, but did not end within its time limit or that of its last attempt, or before the deadline of its batch.</summary>
     TimedOut = 3,
 
     /// <summary>The item had started, or was waiting for another attempt, and was cancelled because the run was stopped or its runtime was disposed.</summary>

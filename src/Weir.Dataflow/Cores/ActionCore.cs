@@ -1,5 +1,6 @@
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Debugging;
+using Weir.Dataflow.Metering;
 
 namespace Weir.Dataflow.Cores;
 
@@ -31,8 +32,10 @@ internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
     void ICallOwner<T>.CallDone(CallHandle<T> handle, Task task, T item, long id)
     {
         _handles.Keep(handle, Options.Parallelism);
+        CallWatch? watch = CallEnds(id, out CallWatch.Ending outer);
         TaskFailed(item, task);
         Free(1, here: false);
+        watch?.Left(id, isDone: true, outer);
         PendingDone();
     }
 
@@ -83,6 +86,7 @@ internal sealed class ActionCore<T> : ExecCore<T>, ICallOwner<T>
     protected override void Finished(List<Exception>? exceptions)
     {
         StopListening();
+        EndMetering();
         _completion.Complete(exceptions, Options.Token);
     }
 

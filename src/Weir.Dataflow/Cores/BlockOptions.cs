@@ -7,6 +7,8 @@ internal sealed class BlockOptions
 {
     public const int Unbounded = int.MaxValue;
 
+    private const string DefaultNameFormat = "{0} Id={1}";
+
     private static readonly BlockOptions Default = new(new DataflowBlockOptions(), 1, false, true, long.MaxValue);
 
     private BlockOptions(DataflowBlockOptions options, int parallelism, bool singleProducer, bool greedy, long maxGroups)
@@ -32,6 +34,9 @@ internal sealed class BlockOptions
     public int Capacity { get; }
 
     public string NameFormat { get; }
+
+    /// <summary>Whether the options give the block no name of its own.</summary>
+    public bool HasDefaultName => NameFormat == DefaultNameFormat;
 
     public bool Ordered { get; }
 
@@ -105,5 +110,5 @@ internal sealed class BlockOptions
         && options.MaxMessagesPerTask == DataflowBlockOptions.Unbounded
         && options.BoundedCapacity == DataflowBlockOptions.Unbounded
         && options.EnsureOrdered
-        && options.NameFormat == "{0} Id={1}";
+        && options.NameFormat == DefaultNameFormat;
 }

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Links;
+using Weir.Dataflow.Metering;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
@@ -57,6 +58,8 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     /// <summary>A message came and finds no worker.</summary>
     public void AfterLock()
     {
+        BlockListeners.Look();
+        LookForListeners();
         ExecutionContext? context = ExecutionContext.Capture();
         if (IsSerial || Sync.Work.IsPoolContext(context))
         {
@@ -87,6 +90,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     /// <summary>The delegate threw, or its task did.</summary>
     protected void ProcessFailed(T item, Exception exception)
     {
+        Failed(exception);
         if (!Protocol.IsCancellation(exception))
         {
             Protocol.AddValue(exception, item);
@@ -96,8 +100,13 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
 
     protected void TaskFailed(T item, Task task)
     {
-        if (task.IsFaulted)
+        if (task.IsCanceled)
         {
+            Failed(new TaskCanceledException(task));
+        }
+        else if (task.IsFaulted)
+        {
+            Failed(task.Exception.InnerExceptions[0]);
             foreach (Exception exception in task.Exception.InnerExceptions)
             {
                 Protocol.AddValue(exception, item);
@@ -128,7 +137,15 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         }
     }
 
-    protected override IAfterLock? StoreNeedsLock(T item) => EnqueueNeedsLock(item);
+    protected override IAfterLock? StoreNeedsLock(T item)
+    {
+        if (_isWatched)
+        {
+            Watch?.Sent(_queue!.WrittenNow);
+        }
+
+        return EnqueueNeedsLock(item);
+    }
 
     protected override void DropNeedsLock()
     {

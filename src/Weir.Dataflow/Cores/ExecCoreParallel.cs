@@ -109,7 +109,13 @@ internal abstract partial class ExecCore<T> : ILeaderBlock
             }
 
             LockOwner? key = state.Claims.Enter();
-            bool any = queue.TryTake(out T? item, out long id) && !_dropped;
+            bool any = queue.TryTake(out T? item, out long id);
+            if (any && _dropped)
+            {
+                queue.DiscardTaken();
+                any = false;
+            }
+
             state.Claims.Exit(key);
             if (any)
             {
@@ -129,12 +135,13 @@ internal abstract partial class ExecCore<T> : ILeaderBlock
                 budget--;
                 if ((calls++ & (CallsPerWindow - 1)) != 0)
                 {
-                    Process(item!, id);
+                    Call(item!, id);
                     continue;
                 }
 
+                LookForListeners();
                 long began = Stopwatch.GetTimestamp();
-                if (!Process(item!, id) && state.IsCrowded)
+                if (!Call(item!, id) && state.IsCrowded)
                 {
                     leads = AwaitsCalls(state, me, leads);
                     continue;

@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using Weir.Dataflow.Metering;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
@@ -28,8 +29,8 @@ internal abstract partial class ExecCore<T>
     /// <summary>How often the worker looks again before it rests. It grows when a look found a message, and shrinks when none did.</summary>
     private int _patience;
 
-    /// <summary>Whether a message only has to be put into the queue, because there is no capacity.</summary>
-    private readonly bool _isPlain;
+    /// <summary>Whether a message only has to be put into the queue, because there is no capacity and nobody listens to each call.</summary>
+    private bool _isPlain;
 
     public sealed override bool Post(T item)
     {
@@ -76,7 +77,9 @@ internal abstract partial class ExecCore<T>
     /// <param name="items">The messages at its head.</param>
     /// <param name="budget">How many messages this work item may still process.</param>
     /// <returns>Whether this worker continues. Otherwise it has been queued again, or a call is pending.</returns>
-    protected virtual bool ProcessAll(InputQueue<T> queue, ReadOnlySpan<T> items, ref int budget)
+    protected virtual bool ProcessAll(InputQueue<T> queue, ReadOnlySpan<T> items, ref int budget) => ProcessEach(queue, items, ref budget);
+
+    private bool ProcessEach(InputQueue<T> queue, ReadOnlySpan<T> items, ref int budget)
     {
         long id = queue.ReadCount;
         foreach (ref readonly T slot in items)
@@ -88,13 +91,14 @@ internal abstract partial class ExecCore<T>
 
             if (budget-- == 0)
             {
+                queue.IsInCall = false;
                 QueueWorker(again: true);
                 return false;
             }
 
             T item = slot;
             queue.Take(in slot);
-            if (!Process(item, id++))
+            if (!Call(item, id++))
             {
                 return false;
             }
@@ -122,6 +126,7 @@ internal abstract partial class ExecCore<T>
 
                     if (budget-- == 0)
                     {
+                        queue.IsInCall = false;
                         QueueWorker(again: true);
                         return false;
                     }
@@ -163,7 +168,14 @@ internal abstract partial class ExecCore<T>
     {
         try
         {
-            return _queue = new InputQueue<T>();
+            _queue = new InputQueue<T> { Entry = BlockTotals.Begin(this) };
+            if (BlockListeners.WantsCalls)
+            {
+                SwitchWatchNeedsLock(wants: true);
+                Watch?.Sent(0);
+            }
+
+            return _queue;
         }
         catch (OutOfMemoryException)
         {
@@ -175,6 +187,8 @@ internal abstract partial class ExecCore<T>
 
     private void PendingDoneSerial()
     {
+        _queue!.IsInCall = false;
+
         // Any user thread may complete a call, so the remaining work is for a thread of the block.
         if ((!_queue!.IsEmpty && !_dropped) || !TryRest(_queue))
         {
@@ -245,10 +259,14 @@ internal abstract partial class ExecCore<T>
                 _patience = Math.Min(2, MostPatience);
             }
 
-            if (!ProcessAll(queue, items, ref budget))
+            LookForListeners();
+            queue.IsInCall = true;
+            if (!(_isWatched ? ProcessEach(queue, items, ref budget) : ProcessAll(queue, items, ref budget)))
             {
                 return;
             }
+
+            queue.IsInCall = false;
         }
     }
 

@@ -2,6 +2,7 @@ using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
 using System.Numerics;
 using System.Runtime.CompilerServices;
+using Weir.Dataflow.Metering;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
@@ -36,6 +37,25 @@ internal sealed class InputQueue<T>
     public bool IsEmpty => Volatile.Read(ref _written.Value) == Volatile.Read(ref _read.Value);
 
     public long Count => Math.Max(0, Volatile.Read(ref _written.Value) - Volatile.Read(ref _read.Value));
+
+    /// <summary>What the meter knows of the block.</summary>
+    public BlockEntry? Entry { get; init; }
+
+    /// <summary>How many messages were added, for any thread.</summary>
+    public long WrittenNow => Volatile.Read(ref _written.Value);
+
+    /// <summary>How many were taken, for any thread.</summary>
+    public long TakenNow => Volatile.Read(ref _read.Value);
+
+    /// <summary>How many of them were thrown away, for any thread.</summary>
+    public long DiscardedNow => Volatile.Read(ref _read.Discarded);
+
+    /// <summary>Whether the only worker, or the call that it waits for, deals with messages. Written by it, read by any thread.</summary>
+    public bool IsInCall
+    {
+        get => Volatile.Read(ref _read.IsInCall);
+        set => Volatile.Write(ref _read.IsInCall, value);
+    }
 
     /// <summary>How many messages were read; for the reader.</summary>
     public long ReadCount => _read.Value;
@@ -128,6 +148,9 @@ internal sealed class InputQueue<T>
         return true;
     }
 
+    /// <summary>The message that was just taken is thrown away. For the reader.</summary>
+    public void DiscardTaken() => _read.Discarded++;
+
     /// <summary>The messages, for threads that are not the reader. For debuggers: does not throw even while other threads read and write.</summary>
     public T[] ToArray()
     {
@@ -157,6 +180,7 @@ internal sealed class InputQueue<T>
                 return;
             }
 
+            _read.Discarded += items.Length;
             foreach (ref readonly T item in items)
             {
                 Take(in item);

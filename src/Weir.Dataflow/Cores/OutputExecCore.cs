@@ -1,4 +1,5 @@
 using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Metering;
 
 namespace Weir.Dataflow.Cores;
 
@@ -18,6 +19,8 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost<T
 
     protected OrderedOutput<TOut>? Ordered { get; }
 
+    protected override int OutputNow => Source.CountNow;
+
     protected override ITargetBlock<TIn> Self => (ITargetBlock<TIn>)Source.Owner;
 
     int IOutputHost<TOut>.CountOf(TOut item) => 1;
@@ -26,12 +29,18 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost<T
 
     void IOutputHost<TOut>.OutputFailed() => Complete(null, drop: true);
 
-    void IOutputHost<TOut>.OutputCompleted() => StopListening();
+    void IOutputHost<TOut>.OutputCompleted()
+    {
+        StopListening();
+        EndMetering();
+    }
 
     void ICallOwner<TIn>.CallDone(CallHandle<TIn> handle, Task task, TIn item, long id)
     {
         _handles.Keep(handle, Options.Parallelism);
+        CallWatch? watch = CallEnds(id, out CallWatch.Ending outer);
         CallDone(task, item, id);
+        watch?.Left(id, isDone: true, outer);
         PendingDone();
     }
 

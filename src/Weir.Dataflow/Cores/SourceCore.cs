@@ -78,6 +78,9 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IThreadPoolWorkIt
         }
     }
 
+    /// <summary>The count, read without the lock while it may change.</summary>
+    public int CountNow => _queue.Count;
+
     private bool IsCancelledOrFaulted => _options.Token.IsCancellationRequested || (_exceptions is not null && _completing);
 
     private bool MayOffer => IsHeadFree && !IsCancelledOrFaulted;

@@ -12,4 +12,11 @@ internal struct Padded
     /// <summary>What that thread last saw of the other one's number.</summary>
     [FieldOffset(72)]
     public long Known;
+
+    // What the reader of a queue tells of itself.
+    [FieldOffset(80)]
+    public long Discarded;
+
+    [FieldOffset(88)]
+    public bool IsInCall;
 }

@@ -62,4 +62,7 @@ public readonly struct WorkItem<T>
     /// <summary>Returns the same item for its next attempt.</summary>
     /// <returns>An item whose attempt is one higher.</returns>
     public WorkItem<T> Again() => new(Id, Value, Key, Attempt + 1, Headers);
+
+    /// <summary>The same item with a trace context, if it has none.</summary>
+    internal WorkItem<T> In(Dictionary<string, string> trace) => new(Id, Value, Key, Attempt, TraceContext.Merge(Headers, trace));
 }

@@ -42,11 +42,11 @@ internal static class HostTrace
     private static Activity? Start<T>(string source, WorkItem<T> item) => Try(() =>
     {
         // The publisher's context, if the item brings one; otherwise the current span is the parent.
-        string? parent = item.Headers?.GetValueOrDefault("traceparent");
+        string? parent = item.Headers?.GetValueOrDefault(TraceContext.Parent);
         ActivityContext context = default;
         if (parent is not null)
         {
-            ActivityContext.TryParse(parent, item.Headers!.GetValueOrDefault("tracestate"), isRemote: true, out context);
+            ActivityContext.TryParse(parent, item.Headers!.GetValueOrDefault(TraceContext.State), isRemote: true, out context);
         }
 
         Activity? span = Source?.StartActivity($"process {source}", ActivityKind.Consumer, context);

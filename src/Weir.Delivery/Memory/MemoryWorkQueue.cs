@@ -98,6 +98,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
     internal async ValueTask PublishAsync(IReadOnlyList<WorkItem<T>> items, CancellationToken cancellationToken)
     {
         int published = 0;
+        Dictionary<string, string>? trace = TraceContext.Current();
         while (published < items.Count)
         {
             LinkedListNode<TaskCompletionSource>? wait = null;
@@ -111,7 +112,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
 
                 for (; published < items.Count && _count < _options.Capacity; published++, _count++)
                 {
-                    _waiting.AddLast(items[published]);
+                    _waiting.AddLast(trace is null ? items[published] : items[published].In(trace));
                 }
 
                 _readers.WakeOneNeedsLock();

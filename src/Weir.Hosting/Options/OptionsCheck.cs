@@ -61,5 +61,5 @@ internal sealed class OptionsCheck(string worker, HostOptions host) : IValidateO
         In(value >= least, property, string.Create(CultureInfo.InvariantCulture, $"at least {least}"), value);
 
     private string? In(bool isAllowed, string property, string allowed, object? value) =>
-        isAllowed ? null : string.Create(CultureInfo.InvariantCulture, $"{ConfiguredOptions.SectionOf(worker)}:{property} must be {allowed}; it is {value}.");
+        OptionRange.Find(isAllowed, value, $"{ConfiguredOptions.SectionOf(worker)}:{property}", allowed);
 }

@@ -27,6 +27,10 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
     private readonly List<string?> _headers = [];
     private readonly List<byte[]> _payloads = [];
 
+    // What items get that have no trace context of their own, and the same as the text of those that have no headers at all.
+    private Dictionary<string, string>? _trace;
+    private string? _traceText;
+
     /// <summary>Takes the next items.</summary>
     /// <returns>How many of the items are in the columns or were before.</returns>
     /// <exception cref="ArgumentException">An item cannot be stored.</exception>
@@ -39,6 +43,8 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
         _attempts.Clear();
         _headers.Clear();
         _payloads.Clear();
+        _trace = TraceContext.Current();
+        _traceText = HeaderText.Write(_trace);
         long bytes = 0;
         int next = from;
         for (; next < items.Count && next - from < MaxRows && bytes < MaxBytes; next++)
@@ -59,7 +65,7 @@ internal sealed class ItemRows<T>(IWorkSerializer<T> serializer, int maxItemByte
             _places.Add(id.Index);
             _keys.Add(item.Key);
             _attempts.Add(item.Attempt);
-            _headers.Add(HeaderText.Write(item.Headers));
+            _headers.Add(item.Headers is null ? _traceText : HeaderText.Write(TraceContext.Merge(item.Headers, _trace)));
             _payloads.Add(_value.WrittenSpan.ToArray());
             bytes += _value.WrittenCount;
         }

@@ -15,6 +15,9 @@ internal sealed class QueueStatements
     /// <summary>How many messages are forgotten at a time.</summary>
     public const int Forgotten = 5000;
 
+    // Of one consumer at a time. The rest follows with the next look, a quarter of a lease later.
+    private const int MostReaped = 20_000;
+
     private const string Prefix = "queue_";
 
     // An item is settled by whoever has this very delivery of it. Whoever took it before has lost it.
@@ -64,18 +67,22 @@ internal sealed class QueueStatements
         Renew = $"UPDATE {_consumers} SET lease_until = now() + $2 WHERE id = ANY ($1) RETURNING id";
 
         // Not by the consumers that have ended but by those that live: a take that was on its way when its lease ended belongs to nobody. By name, since
-        // a row that is freed and taken again meanwhile has a consumer that this statement does not know.
+        // a row that is freed and taken again meanwhile has a consumer that this statement does not know. From holder to holder, however many rows each has.
         Reap = $"""
-            WITH ended AS (
+            WITH RECURSIVE holders(id) AS (
+                (SELECT i.consumer FROM {_items} i WHERE i.consumer IS NOT NULL ORDER BY i.consumer LIMIT 1)
+                UNION ALL
+                SELECT (SELECT i.consumer FROM {_items} i WHERE i.consumer > h.id ORDER BY i.consumer LIMIT 1) FROM holders h WHERE h.id IS NOT NULL),
+            ended AS (
                 DELETE FROM {_consumers} WHERE id IN (
                     SELECT id FROM {_consumers} WHERE queue = {queue} AND lease_until < now() FOR UPDATE SKIP LOCKED)),
             lost AS MATERIALIZED (
-                SELECT id FROM {_items} WHERE consumer = ANY (ARRAY (
-                    SELECT DISTINCT i.consumer FROM {_items} i WHERE i.consumer IS NOT NULL
-                        AND i.consumer NOT IN (SELECT c.id FROM {_consumers} c WHERE c.queue = {queue} AND c.lease_until >= now())))
-                FOR UPDATE SKIP LOCKED),
+                SELECT f.id FROM holders h CROSS JOIN LATERAL (
+                    SELECT i.id FROM {_items} i WHERE i.consumer >= h.id AND i.consumer <= h.id ORDER BY i.consumer LIMIT {MostReaped}
+                    FOR UPDATE SKIP LOCKED) f
+                WHERE h.id NOT IN (SELECT c.id FROM {_consumers} c WHERE c.queue = {queue} AND c.lease_until >= now())),
             freed AS (
-                UPDATE {_items} t SET consumer = NULL, expired = t.expired + 1{Headless} FROM lost WHERE t.id = lost.id RETURNING t.id)
+                UPDATE {_items} t SET consumer = NULL, expired = t.expired + 1{Headless} WHERE t.id = ANY (ARRAY (SELECT id FROM lost)) RETURNING t.id)
             SELECT EXISTS (SELECT FROM freed) OR EXISTS (SELECT FROM {_items} WHERE consumer IS NULL AND expired > 0 AND due <= now())
             """;
         int most = options.MaxItemsPerBatch;

@@ -10,10 +10,14 @@ namespace Weir.RabbitMQ;
 /// <param name="configure">What the user changes of a connection.</param>
 internal sealed class Broker(Uri uri, string what, Action<ConnectionFactory>? configure)
 {
+    private static readonly TimeSpan AnswerLimit = TimeSpan.FromSeconds(5);
+    private static readonly TimeSpan CloseLimit = TimeSpan.FromSeconds(10);
+
     public string What => what;
 
     /// <summary>Opens a connection. It does not recover by itself: after a loss, the tags and the confirms of before mean nothing any more.</summary>
     /// <exception cref="WorkSetupException">The broker lets nobody in.</exception>
+    /// <exception cref="TimeoutException">The broker does not answer in time.</exception>
     public async ValueTask<IConnection> ConnectAsync(string purpose, CancellationToken cancellationToken)
     {
         var factory = new ConnectionFactory { Uri = uri, ClientProvidedName = $"Weir: {what}, {purpose}" };
@@ -28,6 +32,10 @@ internal sealed class Broker(Uri uri, string what, Action<ConnectionFactory>? co
         catch (BrokerUnreachableException e) when (Refusal(e) is { } refusal)
         {
             throw new WorkSetupException($"RabbitMQ lets nobody in for {what}: {refusal}", e);
+        }
+        catch (OperationCanceledException e) when (!cancellationToken.IsCancellationRequested)
+        {
+            throw NoAnswer(e);
         }
     }
 
@@ -47,8 +55,11 @@ internal sealed class Broker(Uri uri, string what, Action<ConnectionFactory>? co
         _ => null,
     };
 
-    /// <summary>Makes a failure that repeating does not mend a <see cref="WorkSetupException"/>; others stay what they are.</summary>
-    public async ValueTask<T> GuardAsync<T>(Func<ValueTask<T>> call)
+    /// <summary>
+    /// Makes a failure that repeating does not mend a <see cref="WorkSetupException"/>, and an answer that does not come in time a
+    /// <see cref="TimeoutException"/>, which the client calls a cancellation; others stay what they are.
+    /// </summary>
+    public async ValueTask<T> GuardAsync<T>(Func<ValueTask<T>> call, CancellationToken cancellationToken)
     {
         try
         {
@@ -58,9 +69,13 @@ internal sealed class Broker(Uri uri, string what, Action<ConnectionFactory>? co
         {
             throw new WorkSetupException(explanation, e);
         }
+        catch (OperationCanceledException e) when (!cancellationToken.IsCancellationRequested)
+        {
+            throw NoAnswer(e);
+        }
     }
 
-    /// <summary>Ends a connection without waiting for what an unavailable broker never says.</summary>
+    /// <summary>Ends a connection without waiting for what an unavailable broker never says, or reads.</summary>
     public static async ValueTask CloseAsync(IConnection? connection)
     {
         if (connection is null)
@@ -70,14 +85,22 @@ internal sealed class Broker(Uri uri, string what, Action<ConnectionFactory>? co
 
         try
         {
-            await connection.CloseAsync(Constants.ReplySuccess, "Done", TimeSpan.FromSeconds(5), abort: true, CancellationToken.None).ConfigureAwait(false);
-            await connection.DisposeAsync().ConfigureAwait(false);
+            // The client waits until everything that it has to send is sent, and a connection on which nothing passes never takes it.
+            await EndAsync(connection).WaitAsync(CloseLimit, TimeProvider.System).ConfigureAwait(false);
         }
         catch (Exception e) when (e is not OutOfMemoryException)
         {
             // It has ended otherwise.
         }
     }
+
+    private static async Task EndAsync(IConnection connection)
+    {
+        await connection.CloseAsync(Constants.ReplySuccess, "Done", AnswerLimit, abort: true, CancellationToken.None).ConfigureAwait(false);
+        await connection.DisposeAsync().ConfigureAwait(false);
+    }
+
+    private TimeoutException NoAnswer(OperationCanceledException e) => new($"RabbitMQ did not answer in time for {what}.", e);
 
     private static bool Says(ShutdownEventArgs reason, string text) => reason.ReplyText.Contains(text, StringComparison.Ordinal);
 

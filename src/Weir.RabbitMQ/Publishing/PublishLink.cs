@@ -1,9 +1,11 @@
+using System.Diagnostics.CodeAnalysis;
 using RabbitMQ.Client;
 using RabbitMQ.Client.Events;
 
 namespace Weir.RabbitMQ;
 
 /// <summary>One connection that publishes, and the messages that it has not confirmed. Sends are made one at a time.</summary>
+[SuppressMessage("Design", "CA1001", Justification = "A source of cancellation without a timer holds nothing.")]
 internal sealed class PublishLink
 {
     private readonly IConnection _connection;
@@ -12,6 +14,7 @@ internal sealed class PublishLink
     private readonly Action<IReadOnlyList<Outgoing>, ShutdownEventArgs?> _lost;
     private readonly Lock _lock = new();
     private readonly Dictionary<ulong, Outgoing> _outstanding = [];
+    private readonly CancellationTokenSource _ended = new();
     private ulong _last;
     private ulong _lowest = 1;
     private bool _isClosed;
@@ -48,9 +51,9 @@ internal sealed class PublishLink
         try
         {
             // The client's own tracking looks through all that is outstanding at each confirm of several.
-            IChannel channel = await connection.CreateChannelAsync(
-                new CreateChannelOptions(publisherConfirmationsEnabled: true, publisherConfirmationTrackingEnabled: false), cancellationToken)
-                .ConfigureAwait(false);
+            var settings = new CreateChannelOptions(publisherConfirmationsEnabled: true, publisherConfirmationTrackingEnabled: false);
+            IChannel channel = await broker.GuardAsync(
+                async () => await connection.CreateChannelAsync(settings, cancellationToken).ConfigureAwait(false), cancellationToken).ConfigureAwait(false);
             var link = new PublishLink(connection, channel, settled, lost);
             channel.BasicAcksAsync += link.OnAckAsync;
             channel.BasicNacksAsync += link.OnNackAsync;
@@ -87,8 +90,9 @@ internal sealed class PublishLink
 
         try
         {
-            // No token: a publish that is given up inside the client leaves nobody knowing which number it had.
-            await _channel.BasicPublishAsync(exchange, message.RoutingKey, mandatory: true, message.Properties, message.Body, CancellationToken.None)
+            // Not a caller's token: a publish that is given up inside the client leaves nobody knowing which number it had. But when the link has ended, nobody
+            // asks for that any more, and the client may wait for ever to hand over to a connection on which nothing passes.
+            await _channel.BasicPublishAsync(exchange, message.RoutingKey, mandatory: true, message.Properties, message.Body, _ended.Token)
                 .ConfigureAwait(false);
         }
         catch (Exception e) when (e is not OutOfMemoryException)
@@ -115,6 +119,7 @@ internal sealed class PublishLink
             _lost(lost, reason);
         }
 
+        _ = _ended.CancelAsync();
         _ = Broker.CloseAsync(_connection).AsTask();
     }
 

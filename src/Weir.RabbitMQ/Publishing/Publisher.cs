@@ -152,7 +152,7 @@ internal sealed class Publisher(Broker broker, string exchange, RabbitWorkQueueO
                     return link;
                 }
             }
-            catch (Exception e) when (e is not (OutOfMemoryException or OperationCanceledException))
+            catch (Exception e) when (e is not OutOfMemoryException && !either.IsCancellationRequested)
             {
                 if (e is WorkSetupException || options.TimeProvider.GetElapsedTime(begin) >= options.ReconnectTimeout)
                 {

@@ -6,28 +6,36 @@ using RabbitMQ.Client.Events;
 namespace Weir.RabbitMQ;
 
 /// <summary>One connection that consumes. The tags of its deliveries mean something only here, and nothing after its end.</summary>
-[SuppressMessage("Design", "CA1001", Justification = "A semaphore whose handle nobody asked for holds nothing.")]
+[SuppressMessage("Design", "CA1001", Justification = "Neither a semaphore whose handle nobody asked for nor a source without a timer holds anything.")]
 internal sealed class ConsumerLink
 {
+    private readonly Broker _broker;
     private readonly IConnection _connection;
     private readonly IChannel _channel;
     private readonly Channel<Delivery?> _incoming = Channel.CreateUnbounded<Delivery?>(new UnboundedChannelOptions { SingleReader = true });
     private readonly SemaphoreSlim _acknowledging = new(1, 1);
     private readonly Acknowledgements _acknowledgements = new();
     private readonly List<string> _consumers = [];
+
+    // Cancelled with the link: the client may wait for ever to hand over to a connection on which nothing passes.
+    private readonly CancellationTokenSource _ended = new();
     private volatile bool _isClosed;
     private volatile bool _isStopping;
     private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private int _cancelled;
     private int _isNudged;
 
-    private ConsumerLink(IConnection connection, IChannel channel)
+    private ConsumerLink(Broker broker, IConnection connection, IChannel channel)
     {
+        _broker = broker;
         _connection = connection;
         _channel = channel;
     }
 
     public bool IsOpen => !_isClosed;
+
+    /// <summary>The channel, for tests.</summary>
+    internal IChannel Amqp => _channel;
 
     public static async ValueTask<ConsumerLink> OpenAsync(
         Broker broker, Topology topology, IReadOnlyList<string> queues, int prefetch, CancellationToken cancellationToken)
@@ -39,7 +47,7 @@ internal sealed class ConsumerLink
             return await broker.GuardAsync(async () =>
             {
                 IChannel channel = await connection.CreateChannelAsync(cancellationToken: cancellationToken).ConfigureAwait(false);
-                var link = new ConsumerLink(connection, channel);
+                var link = new ConsumerLink(broker, connection, channel);
                 channel.ChannelShutdownAsync += link.OnShutdownAsync;
                 int share = Math.Max(1, prefetch / queues.Count);
 
@@ -54,7 +62,7 @@ internal sealed class ConsumerLink
                 }
 
                 return link;
-            }).ConfigureAwait(false);
+            }, cancellationToken).ConfigureAwait(false);
         }
         catch
         {
@@ -105,12 +113,12 @@ internal sealed class ConsumerLink
             (ulong upTo, int covered) = _acknowledgements.Settle(tags);
             if (upTo > 0)
             {
-                await _channel.BasicAckAsync(upTo, multiple: true, CancellationToken.None).ConfigureAwait(false);
+                await _channel.BasicAckAsync(upTo, multiple: true, _ended.Token).ConfigureAwait(false);
             }
 
             for (int i = covered; i < tags.Count; i++)
             {
-                await _channel.BasicAckAsync(tags[i], multiple: false, CancellationToken.None).ConfigureAwait(false);
+                await _channel.BasicAckAsync(tags[i], multiple: false, _ended.Token).ConfigureAwait(false);
             }
         }
         catch (Exception e) when (e is not OutOfMemoryException)
@@ -124,14 +132,12 @@ internal sealed class ConsumerLink
         }
     }
 
-    public async ValueTask<uint> CountAsync(string queue, CancellationToken cancellationToken) =>
-        (await _channel.QueueDeclarePassiveAsync(queue, cancellationToken).ConfigureAwait(false)).MessageCount;
+    public ValueTask<uint> CountAsync(string queue, CancellationToken cancellationToken) => AskAsync(
+        async () => (await _channel.QueueDeclarePassiveAsync(queue, cancellationToken).ConfigureAwait(false)).MessageCount, cancellationToken);
 
-    public async ValueTask<Delivery?> GetAsync(string queue, CancellationToken cancellationToken)
-    {
-        BasicGetResult? result = await _channel.BasicGetAsync(queue, autoAck: false, cancellationToken).ConfigureAwait(false);
-        return result is null ? null : Delivery.Of(result);
-    }
+    public ValueTask<Delivery?> GetAsync(string queue, CancellationToken cancellationToken) => AskAsync(
+        async () => await _channel.BasicGetAsync(queue, autoAck: false, cancellationToken).ConfigureAwait(false) is { } result ? Delivery.Of(result) : null,
+        cancellationToken);
 
     /// <summary>Gives up a message: RabbitMQ moves it to the dead letters as it is.</summary>
     public async ValueTask RejectAsync(ulong tag)
@@ -142,7 +148,7 @@ internal sealed class ConsumerLink
             if (!_isClosed)
             {
                 _acknowledgements.Settle([tag]);
-                await _channel.BasicRejectAsync(tag, requeue: false, CancellationToken.None).ConfigureAwait(false);
+                await _channel.BasicRejectAsync(tag, requeue: false, _ended.Token).ConfigureAwait(false);
             }
         }
         catch (Exception e) when (e is not OutOfMemoryException)
@@ -172,6 +178,7 @@ internal sealed class ConsumerLink
     {
         _isClosed = true;
         _incoming.Writer.TryComplete();
+        _ = _ended.CancelAsync();
         _ = Broker.CloseAsync(_connection).AsTask();
     }
 
@@ -189,7 +196,25 @@ internal sealed class ConsumerLink
             // It has ended otherwise.
         }
 
+        await _ended.CancelAsync().ConfigureAwait(false);
         await Broker.CloseAsync(_connection).ConfigureAwait(false);
+    }
+
+    /// <summary>
+    /// Asks RabbitMQ something. Without an answer the link ends: the channel takes no other question as long as it waits for this one, and a message that comes
+    /// as a late answer would be held by nobody, and by no other consumer either.
+    /// </summary>
+    private async ValueTask<T> AskAsync<T>(Func<ValueTask<T>> ask, CancellationToken cancellationToken)
+    {
+        try
+        {
+            return await _broker.GuardAsync(ask, cancellationToken).ConfigureAwait(false);
+        }
+        catch (Exception e) when (e is not OutOfMemoryException)
+        {
+            Close();
+            throw;
+        }
     }
 
     // Hands over and nothing else: the connection waits for this.

@@ -11,10 +11,42 @@ internal sealed class ItemMessages<T>(IWorkSerializer<T> serializer, RabbitWorkQ
     /// <param name="items">The items.</param>
     /// <param name="routeOf">The queue of an item.</param>
     /// <param name="headers">The headers of each message.</param>
-    /// <returns>Each message as soon as it is full.</returns>
-    /// <exception cref="ArgumentException">An item cannot be published. Those before it may have been.</exception>
-    public IEnumerable<Outgoing> Split(IReadOnlyList<WorkItem<T>> items, Func<WorkItem<T>, string> routeOf, IDictionary<string, object?>? headers)
+    /// <param name="isNew">Whether items may be too long. Those that were delivered and are published again are not.</param>
+    /// <returns>The messages: as soon as a window of them is full, or all are, and then each as soon as it is full.</returns>
+    /// <exception cref="WorkRefusedException">
+    /// Some items cannot be published. It names all of them, and comes before the first message unless there are more than a window of them.
+    /// </exception>
+    public IEnumerable<Outgoing> Split(
+        IReadOnlyList<WorkItem<T>> items, Func<WorkItem<T>, string> routeOf, IDictionary<string, object?>? headers, bool isNew)
     {
+        IEnumerable<Outgoing> messages = Make(items, routeOf, headers, isNew);
+        return isNew ? WindowFirst(messages) : messages;
+    }
+
+    private IEnumerable<Outgoing> WindowFirst(IEnumerable<Outgoing> messages)
+    {
+        List<Outgoing> window = [];
+        using IEnumerator<Outgoing> all = messages.GetEnumerator();
+        while (window.Count < options.ConfirmWindow && all.MoveNext())
+        {
+            window.Add(all.Current);
+        }
+
+        foreach (Outgoing message in window)
+        {
+            yield return message;
+        }
+
+        while (all.MoveNext())
+        {
+            yield return all.Current;
+        }
+    }
+
+    private IEnumerable<Outgoing> Make(
+        IReadOnlyList<WorkItem<T>> items, Func<WorkItem<T>, string> routeOf, IDictionary<string, object?>? headers, bool isNew)
+    {
+        List<WorkRefusal>? refused = null;
         Dictionary<string, EnvelopeWriter> writers = new(StringComparer.Ordinal);
         string lastRoute = "";
         EnvelopeWriter writer = null!;
@@ -32,16 +64,15 @@ internal sealed class ItemMessages<T>(IWorkSerializer<T> serializer, RabbitWorkQ
             }
 
             WorkId id = item.Id;
-            _value.ResetWrittenCount();
-            serializer.Write(item.Value, _value);
-            long length = EnvelopeWriter.MaxLengthOf(id, item.Key, item.Headers, _value.WrittenCount);
-            if (length > options.MaxItemBytes && Excess(item) > 0)
+            if (TryWrite(item, i, isNew, out long length) is { } refusal)
             {
-                throw new ArgumentException(
-                    string.Create(
-                        CultureInfo.InvariantCulture,
-                        $"Item {id} has {options.MaxItemBytes + Excess(item):N0} bytes, and the queue takes at most {options.MaxItemBytes:N0} (MaxItemBytes)."),
-                    nameof(items));
+                (refused ??= []).Add(refusal);
+            }
+
+            if (refused is not null)
+            {
+                // Nothing more is published, but whoever wrote the list is told of all that is wrong with it.
+                continue;
             }
 
             if (writer.Count > 0 && writer.Length + length > options.MaxMessageBytes)
@@ -56,6 +87,11 @@ internal sealed class ItemMessages<T>(IWorkSerializer<T> serializer, RabbitWorkQ
             }
         }
 
+        if (refused is not null)
+        {
+            throw new WorkRefusedException(refused);
+        }
+
         foreach ((string route, EnvelopeWriter rest) in writers)
         {
             if (rest.Count > 0)
@@ -67,6 +103,30 @@ internal sealed class ItemMessages<T>(IWorkSerializer<T> serializer, RabbitWorkQ
 
     // The client adds to the headers of a message.
     private static Dictionary<string, object?>? Copy(IDictionary<string, object?>? headers) => headers is null ? null : new(headers, StringComparer.Ordinal);
+
+    /// <summary>Writes the value of an item.</summary>
+    /// <returns>Why the item cannot be published; null if it can.</returns>
+    private WorkRefusal? TryWrite(WorkItem<T> item, int place, bool isNew, out long length)
+    {
+        _value.ResetWrittenCount();
+        length = 0;
+        try
+        {
+            serializer.Write(item.Value, _value);
+            length = EnvelopeWriter.MaxLengthOf(item.Id, item.Key, item.Headers, _value.WrittenCount);
+        }
+        catch (Exception e) when (isNew && e is not OutOfMemoryException)
+        {
+            return new WorkRefusal(place, DeadLetterReason.Rejected, $"Item {item.Id} cannot be written: {e}");
+        }
+
+        return !isNew || length <= options.MaxItemBytes || Excess(item) <= 0 ? null : new WorkRefusal(
+            place,
+            DeadLetterReason.TooLarge,
+            string.Create(
+                CultureInfo.InvariantCulture,
+                $"Item {item.Id} has {options.MaxItemBytes + Excess(item):N0} bytes, and the queue takes at most {options.MaxItemBytes:N0} (MaxItemBytes)."));
+    }
 
     /// <summary>How many bytes an item is too long, exactly.</summary>
     private int Excess(WorkItem<T> item)

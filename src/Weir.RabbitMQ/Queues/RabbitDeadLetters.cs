@@ -127,7 +127,7 @@ internal sealed class RabbitDeadLetters(Broker broker, Publisher publisher, Queu
                 // RabbitMQ has everything back when it has answered.
                 await channel.CloseAsync(cancellationToken).ConfigureAwait(false);
                 return true;
-            }).ConfigureAwait(false);
+            }, cancellationToken).ConfigureAwait(false);
         }
         finally
         {

@@ -36,6 +36,14 @@ public sealed class RabbitWorkQueue<T> : IWorkQueue<T>
             throw new ArgumentException("broker must be an absolute address that begins with amqp:// or amqps://.", nameof(broker));
         }
 
+        // The client says the same with the password in it.
+        if (broker.UserInfo.Split(':').Length > 2 || broker.Segments.Length > 2)
+        {
+            throw new ArgumentException(
+                "broker must be an address such as amqp://user:password@host:5672/vhost, with what is special in a name or a password percent-encoded.",
+                nameof(broker));
+        }
+
         Options = options ?? new RabbitWorkQueueOptions();
         Options.Validate();
         Names = new QueueNames(name, Options);
@@ -76,7 +84,8 @@ public sealed class RabbitWorkQueue<T> : IWorkQueue<T>
     /// <inheritdoc/>
     /// <remarks>
     /// The sink may be called by several threads at once. A call publishes again, with the same message identities, what was not confirmed when a connection
-    /// was lost. It ends with a <see cref="RabbitRefusedException"/> if the broker refuses messages. It is not atomic: some items may be published then.
+    /// was lost. It ends with a <see cref="RabbitRefusedException"/> if the broker refuses messages. It is not atomic: some items may be published then. A list
+    /// that needs more messages than <see cref="RabbitWorkQueueOptions.ConfirmWindow"/> may be published in part, too, when it has an item that is too long.
     /// </remarks>
     public async ValueTask<IWorkSink<T>> OpenSinkAsync(CancellationToken cancellationToken = default)
     {
@@ -128,9 +137,9 @@ public sealed class RabbitWorkQueue<T> : IWorkQueue<T>
     internal async ValueTask PublishAsync(IReadOnlyList<WorkItem<T>> items, CancellationToken cancellationToken)
     {
         ArgumentNullException.ThrowIfNull(items);
-        var messages = new ItemMessages<T>(Serializer, Options);
-        await Publisher.PublishAsync(
-            messages.Split(items, item => Names.PartitionOf(item.Key, item.Id), TraceContext.Current()), cancellationToken).ConfigureAwait(false);
+        IEnumerable<Outgoing> messages = new ItemMessages<T>(Serializer, Options).Split(
+            items, item => Names.PartitionOf(item.Key, item.Id), MessageTrace.Current(), isNew: true);
+        await Publisher.PublishAsync(messages, cancellationToken).ConfigureAwait(false);
     }
 
     internal void Forget(RabbitWorkSource<T> source)

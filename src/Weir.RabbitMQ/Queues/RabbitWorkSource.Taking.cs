@@ -234,7 +234,7 @@ internal sealed partial class RabbitWorkSource<T>
             return null;
         }
 
-        Dictionary<string, string>? trace = TraceContext.Read(delivery.Headers);
+        Dictionary<string, string>? trace = MessageTrace.Read(delivery.Headers);
         try
         {
             var reader = new EnvelopeReader(delivery.Body);

@@ -75,7 +75,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
         catch (Exception e)
         {
             _taking = null;
-            ObjectDisposedException.ThrowIf(e is OperationCanceledException, this);
+            ObjectDisposedException.ThrowIf(e is OperationCanceledException && _stop.IsCancellationRequested, this);
             throw;
         }
 
@@ -125,7 +125,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
         if (Open([batch]).Count > 0)
         {
             string route = _queue.Names.RetryOf(delay);
-            await _queue.Publisher.PublishAsync(Messages().Split(items, _ => route, headers: null), cancellationToken).ConfigureAwait(false);
+            await _queue.Publisher.PublishAsync(Messages().Split(items, _ => route, headers: null, isNew: false), cancellationToken).ConfigureAwait(false);
         }
     }
 
@@ -221,7 +221,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
     private IEnumerable<Outgoing> Again(RabbitBatch<T> batch)
     {
         string route = batch.IsSuspect ? _queue.Names.Suspects : _queue.Names.Work[0];
-        foreach (Outgoing message in Messages().Split(batch.Items, _ => route, headers: null))
+        foreach (Outgoing message in Messages().Split(batch.Items, _ => route, headers: null, isNew: false))
         {
             AddCrashes(message, batch.Crashes);
             yield return message;

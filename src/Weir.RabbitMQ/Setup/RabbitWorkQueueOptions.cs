@@ -66,40 +66,32 @@ public sealed record RabbitWorkQueueOptions
     /// <value>The default is <see cref="TimeProvider.System"/>. The delays between attempts of items are kept by RabbitMQ.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
 
-    /// <summary>The most bytes that a message of this queue has.</summary>
-    internal int LargestMessage => Math.Max(MaxMessageBytes, EnvelopeFormat.HeaderLength + MaxItemBytes);
+    /// <summary>The most bytes that a message of this queue has, also one whose items have got the trace context of the message that they came in.</summary>
+    internal int LargestMessage => Math.Max(MaxMessageBytes, EnvelopeFormat.HeaderLength + MaxItemBytes) + MessageTrace.MaxBytes;
 
     internal void Validate()
     {
-        InRange(MaxItemsPerMessage is >= 1 and <= 10_000, MaxItemsPerMessage, nameof(MaxItemsPerMessage), "from 1 to 10,000");
-        InRange(MaxMessageBytes is >= 1024 and <= 16 << 20, MaxMessageBytes, nameof(MaxMessageBytes), "from 1,024 to 16,777,216");
-        InRange(MaxItemBytes is >= 1 and <= 64 << 20, MaxItemBytes, nameof(MaxItemBytes), "from 1 to 67,108,864");
-        InRange(ConfirmWindow is >= 1 and <= 65_535, ConfirmWindow, nameof(ConfirmWindow), "from 1 to 65,535");
-        InRange(Prefetch is >= 1 and <= 2000, Prefetch, nameof(Prefetch), "from 1 to 2,000");
-        InRange(Partitions is >= 0 and <= 256, Partitions, nameof(Partitions), "from 0 to 256");
-        InRange(DeliveryLimit is >= 5 and <= 1000, DeliveryLimit, nameof(DeliveryLimit), "from 5 to 1,000");
-        InRange(MaxMessages is null or >= 1, MaxMessages, nameof(MaxMessages), "at least 1, or null for no limit");
+        OptionRange.Check(MaxItemsPerMessage is >= 1 and <= 10_000, MaxItemsPerMessage, nameof(MaxItemsPerMessage), "from 1 to 10,000");
+        OptionRange.Check(MaxMessageBytes is >= 1024 and <= 16 << 20, MaxMessageBytes, nameof(MaxMessageBytes), "from 1,024 to 16,777,216");
+        OptionRange.Check(MaxItemBytes is >= 1 and <= 64 << 20, MaxItemBytes, nameof(MaxItemBytes), "from 1 to 67,108,864");
+        OptionRange.Check(ConfirmWindow is >= 1 and <= 65_535, ConfirmWindow, nameof(ConfirmWindow), "from 1 to 65,535");
+        OptionRange.Check(Prefetch is >= 1 and <= 2000, Prefetch, nameof(Prefetch), "from 1 to 2,000");
+        OptionRange.Check(Partitions is >= 0 and <= 256, Partitions, nameof(Partitions), "from 0 to 256");
+        OptionRange.Check(DeliveryLimit is >= 5 and <= 1000, DeliveryLimit, nameof(DeliveryLimit), "from 5 to 1,000");
+        OptionRange.Check(MaxMessages is null or >= 1, MaxMessages, nameof(MaxMessages), "at least 1, or null for no limit");
         Require.Positive(ReconnectTimeout, nameof(ReconnectTimeout));
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
         ArgumentNullException.ThrowIfNull(RetryDelays, nameof(RetryDelays));
-        InRange(RetryDelays.Count is >= 1 and <= 10, RetryDelays.Count, nameof(RetryDelays), "a list of 1 to 10 delays");
+        OptionRange.Check(RetryDelays.Count is >= 1 and <= 10, RetryDelays.Count, nameof(RetryDelays), "a list of 1 to 10 delays");
         for (int i = 0; i < RetryDelays.Count; i++)
         {
             TimeSpan delay = RetryDelays[i];
             TimeSpan least = (i == 0 ? TimeSpan.Zero : RetryDelays[i - 1]) + TimeSpan.FromMilliseconds(1);
-            InRange(
+            OptionRange.Check(
                 delay >= least && delay <= TimeSpan.FromDays(1),
                 delay,
                 nameof(RetryDelays),
                 "from 1 millisecond to 1 day, each longer than the one before");
-        }
-    }
-
-    private static void InRange<T>(bool isInRange, T value, string name, string range)
-    {
-        if (!isInRange)
-        {
-            throw new ArgumentOutOfRangeException(name, value, $"{name} must be {range}.");
         }
     }
 }

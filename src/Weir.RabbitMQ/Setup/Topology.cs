@@ -15,7 +15,7 @@ internal sealed class Topology(Broker broker, QueueNames names, RabbitWorkQueueO
                 IChannel channel = await connection.CreateChannelAsync(cancellationToken: cancellationToken).ConfigureAwait(false);
                 await DeclareAsync(channel, cancellationToken).ConfigureAwait(false);
                 return true;
-            }).ConfigureAwait(false);
+            }, cancellationToken).ConfigureAwait(false);
         }
         finally
         {
@@ -46,7 +46,7 @@ internal sealed class Topology(Broker broker, QueueNames names, RabbitWorkQueueO
             await channel.CloseAsync(cancellationToken).ConfigureAwait(false);
             await channel.DisposeAsync().ConfigureAwait(false);
             return true;
-        }).ConfigureAwait(false);
+        }, cancellationToken).ConfigureAwait(false);
 
     public IEnumerable<string> Queues() =>
         [.. names.Work, .. names.Retries.Select(static r => r.Queue), .. options.Partitions == 0 ? [names.Suspects] : Array.Empty<string>(), names.Dead];

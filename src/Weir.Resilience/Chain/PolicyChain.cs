@@ -238,24 +238,33 @@ public sealed class PolicyChain<TResult>
                 _guard.End(ref attempt);
             }
 
-            if (DelayAfter(number, result, failure?.SourceException, delay, token) is not { } next)
+            bool refused = false;
+            try
             {
-                if (failure is null)
+                if (DelayAfter(number, result, failure?.SourceException, delay, token, ref refused) is not { } next)
                 {
-                    return result!;
+                    if (failure is null)
+                    {
+                        return result!;
+                    }
+
+                    ThrowForCaller(failure, callerToken);
+                    continue;
                 }
 
-                ThrowForCaller(failure, callerToken);
-                continue;
+                delay = next;
+                if (_retry!.OnRetryAsync is { } onRetry)
+                {
+                    await onRetry(number, failure?.SourceException ?? new ResultRejectedException((object?)result)).ConfigureAwait(false);
+                }
             }
-
-            delay = next;
-            if (_retry!.OnRetryAsync is { } onRetry)
+            catch when (refused)
             {
-                await onRetry(number, failure?.SourceException ?? new ResultRejectedException((object?)result)).ConfigureAwait(false);
+                await RefusedResult.DropQuietlyAsync(result).ConfigureAwait(false);
+                throw;
             }
 
-            if (failure is null)
+            if (refused)
             {
                 await RefusedResult.DropAsync(result).ConfigureAwait(false);
             }
@@ -266,7 +275,13 @@ public sealed class PolicyChain<TResult>
     }
 
     /// <summary>The delay before another attempt; null if there is none.</summary>
-    private TimeSpan? DelayAfter(int number, TResult? result, Exception? failure, TimeSpan previous, CancellationToken token)
+    /// <param name="number">The number of the attempt.</param>
+    /// <param name="result">Its result, if it has one.</param>
+    /// <param name="failure">Its exception, or null.</param>
+    /// <param name="previous">The delay before it.</param>
+    /// <param name="token">The token of the attempts.</param>
+    /// <param name="refused">Set when the result is refused, also if the function for the delay throws.</param>
+    private TimeSpan? DelayAfter(int number, TResult? result, Exception? failure, TimeSpan previous, CancellationToken token, ref bool refused)
     {
         if (_shouldRetry is null)
         {
@@ -279,6 +294,7 @@ public sealed class PolicyChain<TResult>
             return null;
         }
 
+        refused = failure is null;
         TimeSpan? hint = _delayHint is not null ? _delayHint(outcome) : failure is not null ? _retry.HintOf(failure) : null;
         return _retry.GetDelay(number, previous, hint, token);
     }

@@ -17,4 +17,17 @@ internal static class RefusedResult
                 return default;
         }
     }
+
+    /// <summary>The same where nobody hears of an exception, because there is an error that came first.</summary>
+    public static async Task DropQuietlyAsync(object? result)
+    {
+        try
+        {
+            await DropAsync(result).ConfigureAwait(false);
+        }
+        catch (Exception)
+        {
+            // See above.
+        }
+    }
 }

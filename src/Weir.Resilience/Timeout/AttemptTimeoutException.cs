@@ -30,12 +30,16 @@ public sealed class AttemptTimeoutException : TimeoutException
     {
     }
 
-    internal AttemptTimeoutException(TimeSpan limit, int attempt)
+    internal AttemptTimeoutException(TimeSpan limit, int attempt, object? limitOf = null)
         : base($"The attempt did not end within its time limit of {limit}.")
     {
         Limit = limit;
         _attempt = attempt;
+        LimitOf = limitOf;
     }
+
+    /// <summary>Whose limit it was, if it was that of a run.</summary>
+    internal object? LimitOf { get; }
 
     /// <summary>The limit; <see cref="TimeSpan.Zero"/> if it is not known.</summary>
     public TimeSpan Limit { get; }

@@ -20,7 +20,9 @@ public static class TimeoutFailure
     /// <summary>An attempt passed its limit.</summary>
     /// <param name="limit">The limit.</param>
     /// <param name="attempt">Its number; 0 if that is added later.</param>
-    internal static TaskCanceledException OfAttempt(TimeSpan limit, int attempt) => Of(new AttemptTimeoutException(limit, attempt));
+    /// <param name="limitOf">Whose limit it is, if it is that of a run.</param>
+    internal static TaskCanceledException OfAttempt(TimeSpan limit, int attempt, object? limitOf = null) =>
+        Of(new AttemptTimeoutException(limit, attempt, limitOf));
 
     private static TaskCanceledException Of(TimeoutException reason) => new(reason.Message, reason);
 }

@@ -67,6 +67,9 @@ public sealed class TimeoutPolicy<TResult>
     /// </summary>
     internal int? Attempt { get; init; }
 
+    /// <summary>Whose limit it is, so that a run knows its own in an exception. Not the policy itself, which an exception must not keep alive.</summary>
+    internal object? LimitOf { get; init; }
+
     internal bool HasLimit { get; }
 
     internal TimeSpan Limit { get; }

@@ -143,7 +143,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
     void IThreadPoolWorkItem.Execute() =>
         _core.SetException(
             !HasTimedOut ? new OperationCanceledException()
-            : _policy.Attempt is { } attempt ? TimeoutFailure.OfAttempt(_policy.Limit, attempt) : TimeoutFailure.OfCall(_policy.Limit));
+            : _policy.Attempt is { } attempt ? TimeoutFailure.OfAttempt(_policy.Limit, attempt, _policy.LimitOf) : TimeoutFailure.OfCall(_policy.Limit));
 
     TResult IValueTaskSource<TResult>.GetResult(short token)
     {

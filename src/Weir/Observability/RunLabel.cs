@@ -1,5 +1,6 @@
 using System.Globalization;
 using System.Text;
+using Weir.Core.Metering;
 
 namespace Weir.Observability;
 

@@ -3,12 +3,16 @@ using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
+using Weir.Core.Threads;
 
 namespace Weir.Observability;
 
 /// <summary>Everything that observes one run. A run that nobody observes has none. It only reads counts that the workers keep anyway.</summary>
 internal sealed class RunObservation
 {
+    private static readonly ListenerDetector Listeners =
+        new(DiagnosticNames.ListenersAssembly, static () => _ = RunTrace.HasListeners | WeirMeter.HasListeners, TimeProvider.System);
+
     private readonly TimeProvider _time;
     private readonly int? _total;
     private readonly RunEvents? _events;
@@ -25,7 +29,7 @@ internal sealed class RunObservation
         _time = options.TimeProvider;
         _total = total >= 0 ? total : null;
         _events = options.Events;
-        MeasuresCalls = ListenerDetector.Shared.IsPossible && HasCallListeners();
+        MeasuresCalls = Listeners.IsPossible && HasCallListeners();
         if (options.Progress is { OnProgress: { } onProgress } progress)
         {
             _progress = new PeriodicReport(
@@ -49,12 +53,15 @@ internal sealed class RunObservation
     public bool MeasuresCalls { get; }
 
     /// <summary>Whether anybody counts runs now.</summary>
-    public static bool IsMetered => ListenerDetector.Shared.IsPossible && HasMeterListeners();
+    public static bool IsMetered => Listeners.IsPossible && HasMeterListeners();
 
     /// <summary>Whether anybody observes the items of a run that starts now. The meter does not: it reads what the run counts anyway.</summary>
     public static bool IsWanted(ParallelRunOptions options) =>
         options.Progress?.OnProgress is not null || options.Metrics?.OnMetricsSample is not null || options.Events is not null
-        || (ListenerDetector.Shared.IsPossible && HasAnyListeners());
+        || WantsItems;
+
+    /// <summary>Whether anybody listens to items: to their spans, or to the durations of their calls.</summary>
+    public static bool WantsItems => Listeners.IsPossible && HasAnyListeners();
 
     /// <summary>Whether a run that starts now is noticed at all, even if it has no items.</summary>
     public static bool IsNoticed(ParallelRunOptions options) => IsWanted(options) || IsMetered;
@@ -66,7 +73,7 @@ internal sealed class RunObservation
     public static RunObservation Begin(ParallelRunOptions options, RunLabel label, int total)
     {
         RunObservation observation = new(options, label, total);
-        if (ListenerDetector.Shared.IsPossible)
+        if (Listeners.IsPossible)
         {
             observation.BeginTrace(options, total);
         }

@@ -15,17 +15,6 @@ internal static class WeirMeter
     private const string CircuitState = "weir.circuit_breaker.state";
     private const string WaitFor = "weir.wait.for";
 
-#if NET9_0_OR_GREATER
-    // From a microsecond to five minutes, three a decade: the platform's own buckets begin at 5 ms.
-    private static readonly InstrumentAdvice<double> Buckets = new()
-    {
-        HistogramBucketBoundaries =
-        [
-            1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300,
-        ],
-    };
-#endif
-
     private static readonly RunTotals Totals = new(mostLabels: 1000);
 
     private static readonly Meter Meter = new(WeirDiagnostics.MeterName, WeirDiagnostics.Version);
@@ -158,12 +147,7 @@ internal static class WeirMeter
         where TInstrument : Instrument =>
         SafeCall.Invoke(static create => create(), create);
 
-    private static Histogram<double>? MakeDurations(string name, string description) =>
-#if NET9_0_OR_GREATER
-        Make(() => Meter.CreateHistogram(name, "s", description, advice: Buckets));
-#else
-        Make(() => Meter.CreateHistogram<double>(name, "s", description));
-#endif
+    private static Histogram<double>? MakeDurations(string name, string description) => Make(() => Durations.Create(Meter, name, description));
 
     private static List<Measurement<long>> MeasureItems() =>
     [

@@ -86,7 +86,7 @@ internal static class OperatorPump
         RunTrace? trace)
         where TSink : struct, ISink<TResult>
     {
-        TimeoutPolicy<TResult>? timeout = CallPolicies.AttemptTimeoutOf<TResult>(options);
+        TimeoutPolicy<TResult>? timeout = policies.AttemptTimeoutOf<TResult>(options);
         Pump pump = Make<TItem, TResult, TSink, PolicyPending<TResult>, PolicyCall<TItem, TResult>>(
             source,
             new PolicyCall<TItem, TResult>(selector, policies, timeout, KeyedGuards<TItem>.Of(options, policies)),

@@ -20,6 +20,7 @@ internal sealed class CallPolicies
     private readonly bool _hasBreaker;
     private readonly CircuitBreakers? _breakersByKey;
     private Pump? _run;
+    private object? _attemptLimit;
     private int _atRateLimit;
 
     private CallPolicies(ParallelRunOptions options, AdaptiveController? adaptive, bool guarded, ItemRecords? records)
@@ -158,10 +159,17 @@ internal sealed class CallPolicies
     /// The limit of one attempt, inside the other policies: its time starts when the rate limit has admitted the attempt, and the circuit breaker learns of it.
     /// Null if there is none; a run without policies leaves the limit to the engine.
     /// </summary>
-    public static TimeoutPolicy<TResult>? AttemptTimeoutOf<TResult>(ParallelRunOptions options) =>
+    public TimeoutPolicy<TResult>? AttemptTimeoutOf<TResult>(ParallelRunOptions options) =>
         options.AttemptTimeout is { } limit
             ? new TimeoutPolicy<TResult>(limit, WatchTime.For(options.TimeProvider), UrgentWork.Queue, options.MaxRetries > 0 ? 0 : 1)
+            {
+                LimitOf = _attemptLimit = new object(),
+            }
             : null;
+
+    /// <summary>Whether a call ended because its attempt passed the limit of this run, and not one inside the call.</summary>
+    public bool HasTimedOut(Exception error) =>
+        _attemptLimit is not null && error.InnerException is AttemptTimeoutException timeout && timeout.LimitOf == _attemptLimit;
 
     /// <summary>A call has returned its result.</summary>
     public void Succeeded(CircuitTicket ticket, long started, CancellationToken cancellationToken) => Succeeded(Guard, ticket, started, cancellationToken);

@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using Weir.Resilience;
 
 namespace Weir.Policies;
 
@@ -10,6 +11,15 @@ namespace Weir.Policies;
 [SuppressMessage("Design", "CA1064:Exceptions should be public", Justification = "A signal of the engine, which no user code sees.")]
 internal abstract class RefusedResultException : OperationCanceledException
 {
+    private int _dropped;
+
     /// <summary>The result.</summary>
     public abstract object? Boxed { get; }
+
+    /// <summary>Disposes of the result, unless that has been done.</summary>
+    public ValueTask DropAsync() => Interlocked.Exchange(ref _dropped, 1) == 0 ? RefusedResult.DropAsync(Boxed) : default;
+
+    /// <summary>The same where nobody hears of an exception: the item has its outcome, or an error that came first.</summary>
+    public Task DropQuietlyAsync() =>
+        Interlocked.Exchange(ref _dropped, 1) == 0 ? RefusedResult.DropQuietlyAsync(Boxed) : Task.CompletedTask;
 }

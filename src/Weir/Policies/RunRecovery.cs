@@ -33,14 +33,34 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
 
         // With a recovery, the engine keeps the item, which the record of one that is given up needs.
         waits |= policies?.Records is not null;
-        return options.MaxRetries > 0 || (options.AttemptTimeout is not null && policies is null) || fallback is not null || waits
+        return options.MaxRetries > 0 || options.AttemptTimeout is not null || fallback is not null || waits
             ? new RunRecovery<TResult>(options, policies, fallback)
             : null;
     }
 
     public Exception AttemptTimedOut(int attempt) => TimeoutFailure.OfAttempt(_options.AttemptTimeout!.Value, attempt);
 
-    public async ValueTask<Recovery<TResult>> DecideAsync(FailedCall call)
+    public bool HasTimedOut(Exception error) => _policies?.HasTimedOut(error) == true;
+
+    public Task? Discard(Exception error) => error is RefusedResultException refused ? refused.DropQuietlyAsync() : null;
+
+    public ValueTask<Recovery<TResult>> DecideAsync(FailedCall call) =>
+        call.Error is RefusedResultException refused ? DecideRefusedAsync(call, refused) : DecideOnAsync(call);
+
+    private async ValueTask<Recovery<TResult>> DecideRefusedAsync(FailedCall call, RefusedResultException refused)
+    {
+        try
+        {
+            return await DecideOnAsync(call).ConfigureAwait(false);
+        }
+        finally
+        {
+            // A hook or the function for the delay has thrown; otherwise it is gone already.
+            await refused.DropQuietlyAsync().ConfigureAwait(false);
+        }
+    }
+
+    private async ValueTask<Recovery<TResult>> DecideOnAsync(FailedCall call)
     {
         AttemptTimeoutException.Number(call.Error, call.Attempt);
         if (_policies?.Places is { } places)
@@ -140,7 +160,7 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
 
         if (call.Error is RefusedResultException refused)
         {
-            await RefusedResult.DropAsync(refused.Boxed).ConfigureAwait(false);
+            await refused.DropAsync().ConfigureAwait(false);
         }
     }
 }

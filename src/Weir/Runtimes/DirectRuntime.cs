@@ -1,4 +1,5 @@
 using Weir.Core.Dispatch;
+using Weir.Observability;
 
 namespace Weir.Runtimes;
 
@@ -68,6 +69,18 @@ public sealed class DirectRuntime : IExecutionRuntime
             return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
         }
 
+        if (list.Count > 0 && RunObservation.WantsItems && items is not INumberedItems)
+        {
+            return TracedItems<TItem, TResult>.CallAsync(
+                list,
+                processor,
+                Name,
+                1,
+                options,
+                traced => ProcessManyAsync(traced.Items, traced.InvokeAsync, options, cancellationToken),
+                static outcomes => outcomes);
+        }
+
         ItemOutcome<TResult>[] outcomes = list.Count == 0 ? [] : new ItemOutcome<TResult>[list.Count];
         Func<TItem, CancellationToken, ValueTask<TResult>> limited = LimitedProcessor<TItem, TResult>.Of(processor, _policies.Limit);
         DirectCall<TItem, TResult> call = new(
@@ -117,6 +130,18 @@ public sealed class DirectRuntime : IExecutionRuntime
             return _pumps.Stream(items, processor, null, orderedOutput, options, cancellationToken);
         }
 
+        if (RunObservation.WantsItems && items is not INumberedItems)
+        {
+            return TracedItems<TItem, TResult>.StreamAsync(
+                list,
+                processor,
+                Name,
+                1,
+                options,
+                traced => ProcessManyStreamAsync(traced.Items, traced.InvokeAsync, orderedOutput, options, cancellationToken),
+                CancellationToken.None);
+        }
+
         processor = LimitedProcessor<TItem, TResult>.Of(processor, _policies.Limit);
         return new DirectStream<TItem, TResult>(list, processor, options, _options.TimeProvider, _calls, _options.Control, cancellationToken);
     }
@@ -136,6 +161,19 @@ public sealed class DirectRuntime : IExecutionRuntime
         if (ListOf(items, options) is not { } list)
         {
             return _pumps.ProcessManyStreamAsync(items, processor, partitionBy, orderedOutput, options, cancellationToken);
+        }
+
+        if (RunObservation.WantsItems && items is not INumberedItems)
+        {
+            return TracedItems<TItem, TResult>.StreamAsync(
+                list,
+                processor,
+                Name,
+                1,
+                options,
+                traced => ProcessManyStreamAsync(
+                    traced.Items, traced.InvokeAsync, item => partitionBy(item.Item), orderedOutput, options, cancellationToken),
+                CancellationToken.None);
         }
 
         processor = LimitedProcessor<TItem, TResult>.Of(processor, _policies.Limit);

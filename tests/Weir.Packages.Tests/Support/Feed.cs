@@ -1,3 +1,4 @@
+using System.Runtime.InteropServices;
 using System.Xml.Linq;
 using Weir.Packages.Tests.Support;
 
@@ -15,6 +16,11 @@ public sealed class Feed : IAsyncLifetime
 
     /// <summary>Whether the tests that download and measure are wanted too: <c>eng/outside</c> wants them.</summary>
     public static bool IsAll => Environment.GetEnvironmentVariable("WEIR_OUTSIDE") == "1";
+
+    /// <summary>The systems that the packages have machine code for: all of them, or this one alone.</summary>
+    public static string[] Ahead { get; } = IsAll
+        ? XDocument.Load(Path.Combine(Repository.Root, "eng", "package", "ahead", "Ahead.props")).Descendants("AheadFor").Single().Value.Split(';')
+        : [RuntimeInformation.RuntimeIdentifier];
 
     /// <summary>The version of all packages.</summary>
     public static string Version { get; } =
@@ -44,7 +50,8 @@ public sealed class Feed : IAsyncLifetime
             "There is nothing to pack: build the solution in Release first.");
         Dictionary<string, string> settings = Settings;
         settings.Remove("NUGET_PACKAGES");
-        await Program.RunAsync(Repository.Root, settings, "bash", ["eng/pack", "--no-build", "--output", Packages]);
+        await Program.RunAsync(
+            Repository.Root, settings, "bash", ["eng/pack", "--no-build", "--output", Packages, .. IsAll ? [] : new[] { "--ahead", Ahead.Single() }]);
     }
 
     /// <summary>A new folder, whose projects find these packages and, if they are to, those of the machine's own sources.</summary>

@@ -72,6 +72,25 @@ public sealed class BlockedKeyTests(PostgresServer server) : QueueTest(server)
         }
     }
 
+    [Fact(Timeout = Limit)]
+    public async Task Reap_ManyRowsInFlight_LooksAtTheirHoldersOnly()
+    {
+        // Some thousand rows of three consumers, one of which has disappeared, and of one that nobody knows.
+        await using PostgresWorkQueue<string> queue = await NewQueueAsync();
+        await ExecuteAsync(
+            $"""
+            INSERT INTO {Consumers} (queue, host, lease_until)
+            SELECT 'work', '', now() + CASE i WHEN 2 THEN interval '-1 hour' ELSE interval '1 hour' END FROM generate_series(1, 3) AS i
+            """);
+        await ExecuteAsync($"INSERT INTO {Items} (origin, payload, consumer) SELECT 'many', '', 1 + 2 * (i % 2) FROM generate_series(1, {Crowd}) AS i");
+        await ExecuteAsync($"INSERT INTO {Items} (origin, payload, consumer) VALUES ('ended', '', 2), ('ended', '', 2), ('unknown', '', 999)");
+        await ExecuteAsync($"ANALYZE {Items}");
+        Assert.InRange(await PagesAsync(queue.Statements.Reap), 0, 200);
+        await using IWorkSource<string> source = await queue.OpenSourceAsync();
+        Assert.Equal(3, await ScalarAsync<long>($"SELECT count(*) FROM {Items} WHERE consumer IS NULL AND expired = 1 AND origin <> 'many'"));
+        Assert.Equal(Crowd, await ScalarAsync<long>($"SELECT count(*) FROM {Items} WHERE consumer IN (1, 3)"));
+    }
+
     private Task<int> CrowdAsync() => ExecuteAsync(
         $"INSERT INTO {Items} (origin, payload, key, due) SELECT 'crowd', '', 'a', now() - interval '1 day' FROM generate_series(1, {Crowd})");
 

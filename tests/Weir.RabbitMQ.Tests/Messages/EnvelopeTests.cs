@@ -106,7 +106,7 @@ public sealed class EnvelopeTests
         WorkItem<byte[]>[] items =
             [.. Enumerable.Range(0, 1000).Select(i => new WorkItem<byte[]>(new WorkId("a", i), new byte[random.Next(20) == 0 ? 5000 : random.Next(99)]))];
         List<Outgoing> messages =
-            [.. new ItemMessages<byte[]>(WorkSerializer.Bytes, options).Split(items, static i => i.Id.Index % 2 == 0 ? "even" : "odd", null)];
+            [.. new ItemMessages<byte[]>(WorkSerializer.Bytes, options).Split(items, static i => i.Id.Index % 2 == 0 ? "even" : "odd", null, isNew: true)];
         List<Item>[] read = [.. messages.Select(static m => Read(m.Body.ToArray()))];
         Assert.All(read, static r => Assert.InRange(r.Count, 1, 100));
         Assert.All(messages, static m => Assert.True(m.Body.Length <= 4096 || Read(m.Body.ToArray()).Count == 1));
@@ -117,11 +117,12 @@ public sealed class EnvelopeTests
         }
 
         WorkItem<byte[]>[] tooLong = [new(new WorkId("a", 3), new byte[10_000])];
-        ArgumentException refused = Assert.Throws<ArgumentException>(
-            () => new ItemMessages<byte[]>(WorkSerializer.Bytes, options).Split(tooLong, static _ => "q", null).Count());
+        WorkRefusedException refused = Assert.Throws<WorkRefusedException>(
+            () => new ItemMessages<byte[]>(WorkSerializer.Bytes, options).Split(tooLong, static _ => "q", null, isNew: true).Count());
         Assert.Contains("a/3", refused.Message, StringComparison.Ordinal);
         WorkItem<byte[]>[] half = [new(new WorkId("a", 3), [], "\uD800")];
-        Assert.Throws<ArgumentException>(() => new ItemMessages<byte[]>(WorkSerializer.Bytes, options).Split(half, static _ => "q", null).Count());
+        Assert.Throws<WorkRefusedException>(
+            () => new ItemMessages<byte[]>(WorkSerializer.Bytes, options).Split(half, static _ => "q", null, isNew: true).Count());
     }
 
     [Fact]

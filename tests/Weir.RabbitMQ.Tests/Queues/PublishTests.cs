@@ -106,7 +106,9 @@ public sealed class PublishTests(RabbitServer server) : QueueTest(server)
 
         await sink.WriteAsync([WorkItem.Create("last")], null, CancellationToken.None).WithinAsync();
         WorkItem<string> tooLong = WorkItem.Create(new string('x', 2_000_000));
-        await Assert.ThrowsAsync<ArgumentException>(async () => await sink.WriteAsync([tooLong], null, CancellationToken.None));
+        WorkRefusedException refused = await Assert.ThrowsAsync<WorkRefusedException>(
+            async () => await sink.WriteAsync([WorkItem.Create("fits"), tooLong, WorkItem.Create("\uD800", "\uD800")], null, CancellationToken.None));
+        Assert.Equal([(1, DeadLetterReason.TooLarge), (2, DeadLetterReason.Rejected)], refused.Items.Select(static i => (i.Place, i.Reason)));
         await sink.WriteAsync([WorkItem.Create("very last")], null, CancellationToken.None).WithinAsync();
     }
 }

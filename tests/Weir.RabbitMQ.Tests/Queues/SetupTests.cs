@@ -71,8 +71,13 @@ public sealed class SetupTests(RabbitServer server) : QueueTest(server)
         Exception failed = await Assert.ThrowsAnyAsync<Exception>(async () => await away.OpenSourceAsync());
         Exception notPublished = await Assert.ThrowsAnyAsync<Exception>(async () => await away.OpenSinkAsync());
         Exception scheme = Assert.Throws<ArgumentException>(() => Queue(broker: new Uri("http://worker:sesame-7@localhost/")));
+        Exception colons = Assert.Throws<ArgumentException>(() => Queue(broker: new Uri("amqp://worker:sesame-7:x@localhost/")));
+        Exception path = Assert.Throws<ArgumentException>(() => Queue(broker: new Uri("amqp://worker:sesame-7@localhost/a/b")));
         string[] texts =
-            [$"{refused}", $"{failed}", $"{notPublished}", $"{scheme}", $"{queue}", $"{queue.Options}", $"{queue.DeadLetters}", queue.Name, queue.Broker.What];
+        [
+            $"{colons}", $"{path}", $"{refused}", $"{failed}", $"{notPublished}", $"{scheme}", $"{queue}", $"{queue.Options}", $"{queue.DeadLetters}",
+            queue.Name, queue.Broker.What,
+        ];
         Assert.All(texts, static t => Assert.DoesNotContain("sesame-7", t, StringComparison.Ordinal));
     }
 

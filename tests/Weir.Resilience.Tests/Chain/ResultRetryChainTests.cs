@@ -87,6 +87,39 @@ public class ResultRetryChainTests
         Assert.False(last.Token.IsCancellationRequested);
     }
 
+    [Theory(Timeout = 90_000)]
+    [InlineData("hook")]
+    [InlineData("hint")]
+    [InlineData("cancel")]
+    public async Task ExecuteAsync_EndsAfterAResultWasRefused_DisposesOfItOnce(string how)
+    {
+        using CancellationTokenSource caller = new();
+        Disposable made = new();
+        PolicyChain<Disposable> chain = new(new PolicyChainOptions<Disposable>
+        {
+            Retry = new RetryOptions
+            {
+                MaxRetries = 2,
+                BaseDelay = TimeSpan.FromMinutes(1),
+                OnRetryAsync = (_, _) =>
+                {
+                    if (how == "cancel")
+                    {
+                        caller.Cancel();
+                    }
+
+                    return how == "hook" ? throw new InvalidTimeZoneException(how) : default;
+                },
+            },
+            ShouldRetry = static _ => true,
+            DelayHint = _ => how == "hint" ? throw new InvalidTimeZoneException(how) : null,
+            TimeProvider = _clock,
+        });
+        Exception? error = await Record.ExceptionAsync(() => chain.ExecuteAsync(_ => new ValueTask<Disposable>(made), caller.Token).AsTask());
+        Assert.IsAssignableFrom(how == "cancel" ? typeof(OperationCanceledException) : typeof(InvalidTimeZoneException), error);
+        Assert.Equal(1, made.Disposals);
+    }
+
     [Fact(Timeout = 90_000)]
     public async Task ExecuteAsync_TheRuleThrows_EndsTheCall()
     {
@@ -124,5 +157,12 @@ public class ResultRetryChainTests
         Assert.Null(policy.GetDelay(1, TimeSpan.Zero, null, new CancellationToken(canceled: true)));
         Assert.Throws<ArgumentOutOfRangeException>("attempt", () => policy.GetDelay(0, TimeSpan.Zero));
         Assert.Throws<ArgumentOutOfRangeException>("previousDelay", () => policy.GetDelay(1, Span.Ms(-1)));
+    }
+
+    private sealed class Disposable : IDisposable
+    {
+        public int Disposals { get; private set; }
+
+        public void Dispose() => Disposals++;
     }
 }

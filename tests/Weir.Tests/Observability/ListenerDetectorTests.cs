@@ -1,6 +1,6 @@
 using System.Reflection;
 using System.Reflection.Emit;
-using Weir.Observability;
+using Weir.Core.Threads;
 using Weir.TestKit;
 
 namespace Weir.Tests.Observability;

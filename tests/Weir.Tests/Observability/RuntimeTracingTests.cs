@@ -43,6 +43,7 @@ public sealed class RuntimeTracingTests : IDisposable
     public static TheoryData<string, bool> Cases => new()
     {
         { "concurrent 3", false }, { "concurrent 3", true }, { "parallel 2", false }, { "parallel 2", true }, { "direct", true }, { "auto 3", true },
+        { "direct", false }, { "auto 3", false },
     };
 
     public void Dispose()

@@ -1,6 +1,8 @@
 using System.Collections.Concurrent;
 using Weir.Resilience;
+using Weir.Runtimes;
 using Weir.Tests.Operators.Support;
+using Weir.Tests.Runtimes;
 
 namespace Weir.Tests.Policies;
 
@@ -37,6 +39,7 @@ public class TimeLimitTests
             });
         await _time.DriveAsync(running, Second / 10);
         Exception error = (await running)[0].Error!;
+        Assert.Equal(ItemStatus.TimedOut, (await running)[0].Status);
         Assert.IsAssignableFrom<OperationCanceledException>(error);
         Assert.EndsWith("ttempt" + error.Message.Split("ttempt")[1], error.Message, StringComparison.Ordinal);
         Assert.Contains("did not end within its time limit of 00:00:02.", error.Message, StringComparison.Ordinal);
@@ -45,6 +48,30 @@ public class TimeLimitTests
         Assert.Equal($"Attempt {attempts} did not end within its time limit of 00:00:02.", reason.Message);
         Assert.All(told, static t => Assert.Equal(t.Hook, t.Own));
         Assert.Equal(attempts - 1, told.Count);
+    }
+
+    public static MatrixTheoryData<string, bool, bool> Runtimes { get; } =
+        new(["direct", "concurrent 2", "parallel 2", "auto 2"], [false, true], [false, true]);
+
+    [Theory(Timeout = Selectors.Timeout)]
+    [MemberData(nameof(Runtimes))]
+    public async Task AttemptTimeout_PassesInARuntime_IsTimedOutLikeThatOfAnOperator(string name, bool withPolicies, bool heeds)
+    {
+        ProcessManyOptions options = new()
+        {
+            Policies = new ParallelRunOptions
+            {
+                AttemptTimeout = 2 * Second,
+                CircuitBreaker = withPolicies ? new CircuitBreakerOptions { FailureThreshold = 100 } : null,
+            },
+        };
+        await using IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { TimeProvider = _time });
+        TaskCompletionSource<int> never = new();
+        Task<ItemOutcome<int>[]> running = Task.Run(() => runtime.ProcessManyAsync(
+            [0], (_, token) => new ValueTask<int>(heeds ? never.Task.WaitAsync(token) : never.Task), options));
+        await _time.DriveAsync(running, Second / 10);
+        Assert.Equal(ItemStatus.TimedOut, (await running)[0].Status);
+        Assert.IsType<AttemptTimeoutException>((await running)[0].Error!.InnerException);
     }
 
     [Fact(Timeout = Selectors.Timeout)]

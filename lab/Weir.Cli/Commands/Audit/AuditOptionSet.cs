@@ -33,6 +33,11 @@ internal sealed class AuditOptionSet
         "WEIR_AUDIT_POSTGRES",
         "CONNECTION",
         "A server that lends a database and is not killed. Default: one of its own, started with eng/services");
+    private readonly TextOption _rabbit = TextOption.Of(
+        "--rabbitmq",
+        "WEIR_AUDIT_RABBITMQ",
+        "ADDRESS",
+        "With --engine rabbitmq and --postgres: a broker that lends a queue and is not killed. Default: one of its own");
     private readonly TextOption _patience = TextOption.Of(
         "--patience", null, "TIME", "How long after its last fault a round may take until everything is applied. Default 2min");
     private readonly Option<bool> _json = new("--json") { Description = "Print JSON and nothing else" };
@@ -41,7 +46,7 @@ internal sealed class AuditOptionSet
 
     public void AddTo(Command command)
     {
-        foreach (TextOption option in new[] { _engine, _rounds, _seed, _changes, _workers, _from, _fault, _postgres, _patience })
+        foreach (TextOption option in new[] { _engine, _rounds, _seed, _changes, _workers, _from, _fault, _postgres, _rabbit, _patience })
         {
             command.Add(option.Flag);
         }
@@ -59,6 +64,12 @@ internal sealed class AuditOptionSet
 
         string engine = Find(_engine)?.OneOf(AuditEngines.All.Keys.ToDictionary(static k => k, StringComparer.OrdinalIgnoreCase)) ?? "postgres";
         FileInfo? page = parsed.GetValue(_page);
+        OptionValue? broker = AuditEngines.NeedsBroker(engine) ? Find(_rabbit) : null;
+        if (AuditEngines.NeedsBroker(engine) && broker is null != Find(_postgres) is null)
+        {
+            throw new BadInputException("--postgres and --rabbitmq must be given both or neither: an audit kills either both servers or none.");
+        }
+
         return PageFile.FindProblem(page) is { } problem
             ? throw new BadInputException(problem)
             : new AuditSettings
@@ -71,12 +82,17 @@ internal sealed class AuditOptionSet
                 FromTable = Find(_from)?.OneOf(Sources) ?? false,
                 Fault = Find(_fault)?.OneOf(AuditFaults.All) ?? SeededFault.None,
                 Postgres = Find(_postgres) is { } postgres ? Checked(postgres) : null,
+                Rabbit = broker is null ? null : Address(broker),
                 Patience = Find(_patience)?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), "2min") ?? TimeSpan.FromMinutes(2),
                 Json = parsed.GetValue(_json),
                 Quiet = parsed.GetValue(_quiet),
                 Page = page,
             };
     }
+
+    private static Uri Address(OptionValue value) =>
+        Uri.TryCreate(value.Text, UriKind.Absolute, out Uri? uri) && uri.Scheme is "amqp" or "amqps" && uri.Host.Length > 0 ? uri : throw new BadInputException(
+            $"{value.Source} must be the address of a broker, such as amqp://USER:PASSWORD@localhost:5672/; it is not, and is not repeated here.");
 
     // Whatever is wrong with it, the message must not repeat it: it has a password in it.
     private static string Checked(OptionValue value)

@@ -48,11 +48,15 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
             return await EndAsync(["the queue is never empty"], stop).ConfigureAwait(false);
         }
 
-        // Workers that have acknowledged may still be at it: when they have stopped, what is missing is lost.
-        if ((await CountAsync(stop).ConfigureAwait(false)).Lost > 0)
+        // Workers may still be at it: when they have stopped, what is missing and does not wait is lost.
+        bool isLost = false;
+        while (!isLost && (await CountAsync(stop).ConfigureAwait(false)).Lost > 0)
         {
-            await scene.RestartWorkersAsync().ConfigureAwait(false);
-            await UntilDoneAsync(stop).ConfigureAwait(false);
+            isLost = await IsLostAsync(stop).ConfigureAwait(false);
+            if (!await UntilDoneAsync(stop).ConfigureAwait(false))
+            {
+                return await EndAsync(["the queue is never empty"], stop).ConfigureAwait(false);
+            }
         }
 
         IReadOnlyList<string> left = [];
@@ -90,15 +94,40 @@ internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeSt
         Task<string> ScalarAsync(string query) => database.RetryAsync(c => AuditTables.ScalarAsync<string>(c, query, stop), stop);
     }
 
+    private async Task<bool> IsLostAsync(CancellationToken stop)
+    {
+        await scene.StopWorkersAsync().ConfigureAwait(false);
+
+        if (!engine.CountsWhatIsHeld)
+        {
+            // The server learns of their end a moment later, and what they held waits again.
+            await UntilAsync(
+                async () => (await database.RetryAsync(_ => engine.FindLeftoversAsync(workers: 0, stop), stop).ConfigureAwait(false)).Count == 0, stop)
+                .ConfigureAwait(false);
+        }
+
+        bool isLost = true;
+        for (int times = 0; times < Settled && isLost; times++)
+        {
+            await Task.Delay(Poll, stop).ConfigureAwait(false);
+            isLost = await database.RetryAsync(_ => engine.CountWaitingAsync(stop), stop).ConfigureAwait(false) == 0;
+        }
+
+        scene.StartWorkers();
+        return isLost;
+    }
+
     private async Task<bool> UntilDoneAsync(CancellationToken stop)
     {
         int times = 0;
+        long before = -1;
         return await UntilAsync(
             async () =>
             {
                 long waiting = await database.RetryAsync(_ => engine.CountWaitingAsync(stop), stop).ConfigureAwait(false);
                 long lost = waiting > 0 ? 1 : (await CountAsync(stop).ConfigureAwait(false)).Lost;
-                times = waiting > 0 ? 0 : times + 1;
+                times = waiting > 0 || lost != before ? 0 : times + 1;
+                before = lost;
                 return waiting == 0 && (lost == 0 || times >= Settled);
             },
             stop).ConfigureAwait(false);

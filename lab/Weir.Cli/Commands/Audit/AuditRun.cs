@@ -28,7 +28,9 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
             Fault = settings.Fault,
         };
         progress.Begin("starting the server", 0, settings.Rounds);
-        AuditServer server = settings.Postgres is { } given ? AuditServer.Given(given) : await AuditServer.StartAsync(stop).ConfigureAwait(false);
+        AuditServer server = settings.Postgres is { } given
+            ? AuditServer.Given(given, settings.Rabbit)
+            : await AuditServer.StartAsync(AuditEngines.NeedsBroker(settings.Engine), stop).ConfigureAwait(false);
         await using (server.ConfigureAwait(false))
         {
             AuditDatabase database = await AuditDatabase.CreateAsync(server, stop).ConfigureAwait(false);
@@ -79,7 +81,8 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
         List<AuditRoundRecord> rounds = [];
         IReadOnlyList<string> left = [];
         AuditCounts total = new();
-        IAuditEngine engine = AuditEngines.All[settings.Engine](database.Source, settings.Fault);
+        IAuditEngine engine = AuditEngines.All[settings.Engine](
+            new EnginePlace(database.Source, database.Name, server.Broker, settings.Fault));
         ChangeStream? stream = settings.FromTable ? new ChangeStream(database.Source, database.Connection) : null;
         await using (engine.ConfigureAwait(false))
         {
@@ -126,6 +129,12 @@ internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
             }
             finally
             {
+                if (!server.IsOwn)
+                {
+                    using CancellationTokenSource limit = new(DropPatience);
+                    await engine.DropAsync(limit.Token).ConfigureAwait(false);
+                }
+
                 if (stream is not null)
                 {
                     await DropAsync(stream, database, isGone: server.IsOwn && stop.IsCancellationRequested).ConfigureAwait(false);

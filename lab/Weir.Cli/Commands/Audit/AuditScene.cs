@@ -10,6 +10,8 @@ namespace Weir.Cli.Commands.Audit;
 internal sealed class AuditScene : IAsyncDisposable
 {
     private const string Server = "PostgreSQL";
+    private const string Broker = "RabbitMQ";
+    private const int AmqpPort = 5672;
     private static readonly FaultKind[] OfProcesses = [FaultKind.Kill, FaultKind.Restart, FaultKind.Cut, FaultKind.Stall];
 
     private readonly AuditServer _server;
@@ -29,13 +31,21 @@ internal sealed class AuditScene : IAsyncDisposable
         [
             .. _participants.Select(static p => new AuditTarget(p.Name, OfProcesses)),
             new AuditTarget(Server, server.IsOwn ? [FaultKind.Kill, FaultKind.Restart, FaultKind.EndSessions] : [FaultKind.EndSessions]),
+            .. server is { IsOwn: true, Broker: not null } ? [new AuditTarget(Broker, [FaultKind.Kill, FaultKind.Restart])] : Array.Empty<AuditTarget>(),
         ];
 
         Participant Create(string name, string kind)
         {
             FaultProxy proxy = new(server.Admin.Host!, server.Admin.Port);
-            PartOrder order = new(settings.Engine, database.With("127.0.0.1", proxy.Port), settings.Fault, settings.FromTable);
-            return new Participant(name, kind, order, proxy);
+            FaultProxy? toBroker = server.Broker is { } broker ? new FaultProxy(broker.Host, broker.Port > 0 ? broker.Port : AmqpPort) : null;
+            PartOrder order = new(
+                settings.Engine,
+                database.With("127.0.0.1", proxy.Port),
+                database.Name,
+                toBroker is null ? null : new UriBuilder(server.Broker!) { Host = "127.0.0.1", Port = toBroker.Port }.Uri,
+                settings.Fault,
+                settings.FromTable);
+            return new Participant(name, kind, order, toBroker is null ? [proxy] : [proxy, toBroker]);
         }
     }
 
@@ -64,7 +74,7 @@ internal sealed class AuditScene : IAsyncDisposable
         TimeSpan time = TimeSpan.FromMilliseconds(fault.Milliseconds);
         if (_participants.Find(p => p.Name == fault.Target) is not { } participant)
         {
-            await ApplyToServerAsync(fault.Kind, time, stop).ConfigureAwait(false);
+            await ApplyToServerAsync(fault.Target == Broker ? AuditServer.Rabbit : AuditServer.Postgres, fault.Kind, time, stop).ConfigureAwait(false);
             return;
         }
 
@@ -80,32 +90,28 @@ internal sealed class AuditScene : IAsyncDisposable
                 participant.Start();
                 break;
             case FaultKind.Cut:
-                participant.Proxy.Cut();
+                participant.Cut();
                 break;
             default:
-                participant.Proxy.Stall();
+                participant.Stall();
                 try
                 {
                     await Task.Delay(time, stop).ConfigureAwait(false);
                 }
                 finally
                 {
-                    participant.Proxy.Resume();
+                    participant.Resume();
                 }
 
                 break;
         }
     }
 
-    /// <summary>Restarts the workers in an orderly way: what they have is applied then, or given back.</summary>
-    public async Task RestartWorkersAsync()
-    {
-        foreach (Participant worker in _workers)
-        {
-            await worker.StopAsync().ConfigureAwait(false);
-            worker.Start();
-        }
-    }
+    /// <summary>Stops the workers in an orderly way: what they have is applied then, or given back.</summary>
+    public Task StopWorkersAsync() => Task.WhenAll(_workers.Select(static w => w.StopAsync()));
+
+    /// <summary>Starts the workers again.</summary>
+    public void StartWorkers() => _workers.ForEach(static w => w.Start());
 
     /// <summary>Stops all participants.</summary>
     /// <returns>Those that did not end when they were asked.</returns>
@@ -131,7 +137,7 @@ internal sealed class AuditScene : IAsyncDisposable
         }
     }
 
-    private async Task ApplyToServerAsync(FaultKind kind, TimeSpan time, CancellationToken stop)
+    private async Task ApplyToServerAsync(string server, FaultKind kind, TimeSpan time, CancellationToken stop)
     {
         switch (kind)
         {
@@ -139,10 +145,10 @@ internal sealed class AuditScene : IAsyncDisposable
                 await _database.EndSessionsAsync(stop).ConfigureAwait(false);
                 return;
             case FaultKind.Kill:
-                await _server.KillAsync().ConfigureAwait(false);
+                await _server.KillAsync(server).ConfigureAwait(false);
                 break;
             default:
-                await _server.StopAsync().ConfigureAwait(false);
+                await _server.StopAsync(server).ConfigureAwait(false);
                 break;
         }
 
@@ -152,7 +158,7 @@ internal sealed class AuditScene : IAsyncDisposable
         }
         finally
         {
-            await _server.UpAsync().ConfigureAwait(false);
+            await _server.UpAsync(server).ConfigureAwait(false);
         }
     }
 }

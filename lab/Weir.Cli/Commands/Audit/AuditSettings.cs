@@ -23,6 +23,9 @@ internal sealed record AuditSettings
     /// <summary>The server that is given, with its password; <see langword="null"/> for one of its own.</summary>
     public string? Postgres { get; init; }
 
+    /// <summary>The broker that is given, with its password; <see langword="null"/> for one of its own, or none.</summary>
+    public Uri? Rabbit { get; init; }
+
     /// <summary>How long a round may take, after its last fault, until everything is applied.</summary>
     public required TimeSpan Patience { get; init; }
 

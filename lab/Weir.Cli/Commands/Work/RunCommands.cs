@@ -56,7 +56,7 @@ internal static class RunCommands
         TimeProvider clock = host.Work.Clock;
         using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
         IWorkSource<string> opened = await queue.OpenSourceAsync(cancellationToken).ConfigureAwait(false);
-        IWorkSource<string> source = settings.Idle is { } idle ? new IdleSource(opened, idle, clock) : opened;
+        IWorkSource<string> source = settings.Idle is { } idle ? new IdleSource<string>(opened, idle, clock) : opened;
         await using (source.ConfigureAwait(false))
         {
             CommandBatches? batches = settings is { Command: { } command, Batch: > 1 }

@@ -94,7 +94,16 @@ public sealed class AutoRuntime : IExecutionRuntime
         CancellationToken cancellationToken = default)
     {
         options = _calls.Check(items, processor, options);
-        return StartMany(items, processor, options, null, out _, cancellationToken);
+        return IsTraced(items, options, cancellationToken)
+            ? TracedItems<TItem, TResult>.CallAsync(
+                items,
+                processor,
+                Name,
+                MaxConcurrencyPerCall,
+                options,
+                traced => StartMany(traced.Items, traced.InvokeAsync, options, null, out _, cancellationToken),
+                static outcomes => outcomes)
+            : StartMany(items, processor, options, null, out _, cancellationToken);
     }
 
     /// <inheritdoc/>
@@ -108,7 +117,16 @@ public sealed class AutoRuntime : IExecutionRuntime
     {
         ArgumentNullException.ThrowIfNull(partitionBy);
         options = _calls.Check(items, processor, options);
-        return StartMany(items, processor, options, source => RuntimeSource.WithKeys(source, partitionBy, options), out _, cancellationToken);
+        return IsTraced(items, options, cancellationToken)
+            ? TracedItems<TItem, TResult>.CallAsync(
+                items,
+                processor,
+                Name,
+                MaxConcurrencyPerCall,
+                options,
+                traced => ProcessManyAsync(traced.Items, traced.InvokeAsync, item => partitionBy(item.Item), options, cancellationToken),
+                static outcomes => outcomes)
+            : StartMany(items, processor, options, source => RuntimeSource.WithKeys(source, partitionBy, options), out _, cancellationToken);
     }
 
     /// <summary>Runs all items and returns one outcome per item, together with the decisions of the call.</summary>
@@ -134,7 +152,16 @@ public sealed class AutoRuntime : IExecutionRuntime
         CancellationToken cancellationToken = default)
     {
         options = _calls.Check(items, processor, options);
-        return WithDecisionsAsync(StartMany(items, processor, options, null, out AutoPilot? pilot, cancellationToken), pilot);
+        return IsTraced(items, options, cancellationToken)
+            ? TracedItems<TItem, TResult>.CallAsync(
+                items,
+                processor,
+                Name,
+                MaxConcurrencyPerCall,
+                options,
+                traced => ProcessManyWithDecisionsAsync(traced.Items, traced.InvokeAsync, options, cancellationToken),
+                static result => result.Outcomes)
+            : WithDecisionsAsync(StartMany(items, processor, options, null, out AutoPilot? pilot, cancellationToken), pilot);
     }
 
     /// <inheritdoc/>
@@ -146,7 +173,16 @@ public sealed class AutoRuntime : IExecutionRuntime
         CancellationToken cancellationToken = default)
     {
         options = _calls.Check(items, processor, options);
-        return Stream(items, processor, orderedOutput, options, null, cancellationToken);
+        return IsTraced(items, options, CancellationToken.None)
+            ? TracedItems<TItem, TResult>.StreamAsync(
+                items,
+                processor,
+                Name,
+                MaxConcurrencyPerCall,
+                options,
+                traced => Stream(traced.Items, traced.InvokeAsync, orderedOutput, options, null, cancellationToken),
+                CancellationToken.None)
+            : Stream(items, processor, orderedOutput, options, null, cancellationToken);
     }
 
     /// <inheritdoc/>
@@ -161,7 +197,17 @@ public sealed class AutoRuntime : IExecutionRuntime
     {
         ArgumentNullException.ThrowIfNull(partitionBy);
         options = _calls.Check(items, processor, options);
-        return Stream(items, processor, orderedOutput, options, source => RuntimeSource.WithKeys(source, partitionBy, options), cancellationToken);
+        return IsTraced(items, options, CancellationToken.None)
+            ? TracedItems<TItem, TResult>.StreamAsync(
+                items,
+                processor,
+                Name,
+                MaxConcurrencyPerCall,
+                options,
+                traced => ProcessManyStreamAsync(
+                    traced.Items, traced.InvokeAsync, item => partitionBy(item.Item), orderedOutput, options, cancellationToken),
+                CancellationToken.None)
+            : Stream(items, processor, orderedOutput, options, source => RuntimeSource.WithKeys(source, partitionBy, options), cancellationToken);
     }
 
     /// <inheritdoc/>
@@ -173,6 +219,11 @@ public sealed class AutoRuntime : IExecutionRuntime
 
     private static async Task<AutoResult<TResult>> WithDecisionsAsync<TResult>(Task<ItemOutcome<TResult>[]> outcomes, AutoPilot? pilot) =>
         new(await outcomes.ConfigureAwait(false), pilot?.Decisions ?? []);
+
+    /// <summary>Whether somebody listens to the items of a call that starts now. The engine tells them of those with policies.</summary>
+    private bool IsTraced<TItem>(IEnumerable<TItem> items, ProcessManyOptions options, CancellationToken cancellationToken) =>
+        RunObservation.WantsItems && items is not INumberedItems && !_policies.AreSet(options) && !cancellationToken.IsCancellationRequested
+        && items is not IReadOnlyCollection<TItem> { Count: 0 };
 
     private Task<ItemOutcome<TResult>[]> StartMany<TItem, TResult>(
         IEnumerable<TItem> items,

@@ -12,7 +12,7 @@ public sealed class AuditChecksTests(AuditPostgres server) : IClassFixture<Audit
     [Fact(Timeout = 300_000)]
     public async Task Count_EachPromiseBrokenOnce_CountsEachAlone()
     {
-        await using AuditServer given = AuditServer.Given(server.Connection);
+        await using AuditServer given = AuditServer.Given(server.Connection, broker: null);
         await using AuditDatabase database = await AuditDatabase.CreateAsync(given, CancellationToken.None);
         await using PostgresAuditEngine engine = new(database.Source, SeededFault.None);
         await engine.Queue.SetupAsync();

@@ -1,6 +1,5 @@
 using System.Globalization;
 using System.Text.Json;
-using System.Text.RegularExpressions;
 using Npgsql;
 using Weir.Cli.Tests.Support;
 using Weir.TestKit;
@@ -8,12 +7,12 @@ using Weir.TestKit;
 namespace Weir.Cli.Tests.Commands.Work;
 
 /// <summary>The commands over a queue in PostgreSQL: what one publishes, another runs, and a third replays.</summary>
-public sealed partial class WorkQueueTests : IAsyncDisposable
+public sealed class WorkQueueTests : IAsyncDisposable
 {
     private const int Limit = 120_000;
 
     private readonly string _schema = string.Create(CultureInfo.InvariantCulture, $"cli {Environment.ProcessId} {Guid.NewGuid():N}");
-    private readonly string _address = Address() ?? "";
+    private readonly string _address = TestDatabase.Server() ?? "";
 
     [Fact(Timeout = Limit)]
     public async Task Queue_FromPublishToReplay_LosesNothing()
@@ -110,35 +109,4 @@ public sealed partial class WorkQueueTests : IAsyncDisposable
         };
         return cli.RunAsync(["work", .. arguments, "--schema", _schema]);
     }
-
-    private static string? Address()
-    {
-        if (Environment.GetEnvironmentVariable("WEIR_POSTGRES") is { Length: > 0 } given)
-        {
-            return given;
-        }
-
-        string folder = Environment.GetEnvironmentVariable("WEIR_SERVICES") ?? Path.Combine(Repository.Root, "artifacts", "services");
-        string file = Path.Combine(folder, "env");
-        string? address = File.Exists(file) && Line().Match(File.ReadAllText(file)) is { Success: true } match ? match.Groups[1].Value : null;
-        return address is not null && Answers(address) ? address : null;
-    }
-
-    // A server that was stopped leaves its file.
-    private static bool Answers(string address)
-    {
-        try
-        {
-            using NpgsqlConnection connection = new(address);
-            connection.Open();
-            return true;
-        }
-        catch (NpgsqlException)
-        {
-            return false;
-        }
-    }
-
-    [GeneratedRegex("^WEIR_POSTGRES='([^']*)'$", RegexOptions.Multiline)]
-    private static partial Regex Line();
 }

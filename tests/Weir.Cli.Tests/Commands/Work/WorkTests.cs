@@ -94,7 +94,7 @@ public class WorkTests
         MemoryWorkQueue<string> queue = new("q", WorkSerializer.Text);
         await using IWorkSink<string> sink = await queue.OpenSinkAsync();
         await using IWorkSource<string> inner = await queue.OpenSourceAsync();
-        await using IdleSource source = new(inner, TimeSpan.FromSeconds(5), clock);
+        await using IdleSource<string> source = new(inner, TimeSpan.FromSeconds(5), clock);
         await sink.WriteAsync([WorkItem.Create("a")], null, CancellationToken.None);
         Assert.Equal("a", (await source.ReadAsync(CancellationToken.None).WithinAsync())!.Items[0].Value);
         Task<WorkBatch<string>?> read = source.ReadAsync(CancellationToken.None).AsTask();
@@ -112,11 +112,13 @@ public class WorkTests
     }
 
     [Theory(Timeout = Limit)]
-    [InlineData("work publish", "--queue or WEIR_QUEUE must say where the queue is: memory: or postgres://USER@HOST/DATABASE.")]
+    [InlineData("work publish", "--queue or WEIR_QUEUE must say where the queue is: memory:, postgres://USER@HOST/DATABASE or amqp://USER@HOST/VHOST.")]
     [InlineData("work publish --queue memory:", "--queue memory: holds items only while one command runs, so 'weir work publish' has nothing to do there: ")]
     [InlineData("work dead list --queue memory:", "--queue memory: holds items only while one command runs, so 'weir work dead list' has ")]
     [InlineData("work run --queue memory:", "--queue memory: holds items only while one command runs, so 'weir work run' has nothing to do there: ")]
-    [InlineData("work run --queue nowhere:", "--queue must be memory: or postgres://USER@HOST/DATABASE; it is another text, which is not repeated here.")]
+    [InlineData(
+        "work run --queue nowhere:",
+        "--queue must be memory:, postgres://USER@HOST/DATABASE or amqp://USER@HOST/VHOST; it is another text, which is not repeated here.")]
     [InlineData("work run --queue memory: --input /no/such/file", "FILE|--input must be a file that can be read, or - for the input (")]
     [InlineData("work run --queue memory: --max-concurrency 0", "--max-concurrency must be a whole number from 1 to 10,000; it is '0'.")]
     [InlineData("work run --queue memory: --attempts none", "--attempts must be a whole number from 1 to 1,000; it is 'none'.")]

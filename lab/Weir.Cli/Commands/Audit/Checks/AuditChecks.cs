@@ -1,6 +1,5 @@
 using Npgsql;
 using Weir.Cli.Commands.Audit.Engines;
-using Weir.Delivery;
 
 namespace Weir.Cli.Commands.Audit.Checks;
 
@@ -23,13 +22,7 @@ internal static class AuditChecks
     public static async ValueTask<AuditCounts> CountAsync(NpgsqlConnection connection, IAuditEngine engine, CancellationToken stop)
     {
         AuditCounts counts = await ReadAsync(connection, stop).ConfigureAwait(false);
-        long letters = 0;
-        await foreach (DeadLetter letter in engine.Queue.DeadLetters.ListAsync(int.MaxValue, stop).ConfigureAwait(false))
-        {
-            letters++;
-        }
-
-        return counts with { DeadLetters = letters };
+        return counts with { DeadLetters = await engine.CountDeadLettersAsync(stop).ConfigureAwait(false) };
     }
 
     private static async ValueTask<AuditCounts> ReadAsync(NpgsqlConnection connection, CancellationToken stop)

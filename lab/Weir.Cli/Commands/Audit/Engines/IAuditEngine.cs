@@ -16,11 +16,20 @@ internal interface IAuditEngine : IAsyncDisposable
     /// <returns>A task that completes when the changes are published, or are part of the transaction.</returns>
     ValueTask PublishAsync(NpgsqlTransaction transaction, IReadOnlyList<WorkItem<string>> items, CancellationToken cancellationToken);
 
-    /// <summary>Counts the messages that are not acknowledged, whether somebody has them or not.</summary>
+    /// <summary>Whether what waits includes what a worker holds.</summary>
+    bool CountsWhatIsHeld { get; }
+
+    /// <summary>Counts the messages that are not acknowledged. Those that a worker has count at the latest when it has stopped.</summary>
     ValueTask<long> CountWaitingAsync(CancellationToken cancellationToken);
+
+    /// <summary>Counts the dead letters.</summary>
+    ValueTask<long> CountDeadLettersAsync(CancellationToken cancellationToken);
 
     /// <summary>Lists what stays behind although nobody needs it, such as leases of those who died.</summary>
     /// <param name="workers">How many workers are there.</param>
     /// <param name="cancellationToken">Ends the wait.</param>
     ValueTask<IReadOnlyList<string>> FindLeftoversAsync(int workers, CancellationToken cancellationToken);
+
+    /// <summary>Removes what does not go with the database.</summary>
+    ValueTask DropAsync(CancellationToken cancellationToken);
 }

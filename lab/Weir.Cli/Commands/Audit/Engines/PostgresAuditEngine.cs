@@ -41,6 +41,8 @@ internal sealed class PostgresAuditEngine : IAuditEngine
     public ValueTask PublishAsync(NpgsqlTransaction transaction, IReadOnlyList<WorkItem<string>> items, CancellationToken cancellationToken) =>
         _queue.EnqueueAsync(transaction, items, cancellationToken: cancellationToken);
 
+    public bool CountsWhatIsHeld => true;
+
     public ValueTask<long> CountWaitingAsync(CancellationToken cancellationToken) => CountAsync($"queue_{Name}", cancellationToken);
 
     public async ValueTask<IReadOnlyList<string>> FindLeftoversAsync(int workers, CancellationToken cancellationToken)
@@ -48,6 +50,19 @@ internal sealed class PostgresAuditEngine : IAuditEngine
         long leases = await CountAsync("consumers", cancellationToken).ConfigureAwait(false);
         return leases <= workers ? [] : [string.Create(CultureInfo.InvariantCulture, $"{leases} leases of {workers} workers")];
     }
+
+    public async ValueTask<long> CountDeadLettersAsync(CancellationToken cancellationToken)
+    {
+        long letters = 0;
+        await foreach (DeadLetter letter in _queue.DeadLetters.ListAsync(int.MaxValue, cancellationToken).ConfigureAwait(false))
+        {
+            letters++;
+        }
+
+        return letters;
+    }
+
+    public ValueTask DropAsync(CancellationToken cancellationToken) => default;
 
     public ValueTask DisposeAsync() => _queue.DisposeAsync();
 

@@ -36,7 +36,7 @@ internal static class PartCommand
         NpgsqlDataSource database = NpgsqlDataSource.Create(order.Database);
         await using (database.ConfigureAwait(false))
         {
-            IAuditEngine engine = AuditEngines.All[order.Engine](database, order.Fault);
+            IAuditEngine engine = AuditEngines.All[order.Engine](new EnginePlace(database, order.Name, order.Broker, order.Fault));
             await using (engine.ConfigureAwait(false))
             {
                 try

@@ -8,17 +8,23 @@ using Weir.Lab.Processes;
 namespace Weir.Cli.Commands.Audit.Servers;
 
 /// <summary>
-/// The PostgreSQL server of an audit: one that is given, which only lends a database, or one of its own, which can be killed and is gone afterwards.
+/// The PostgreSQL server of an audit, and the broker if its queue needs one: given, and then only lent, or its own, which can be killed and are gone
+/// afterwards.
 /// </summary>
 internal sealed partial class AuditServer : IAsyncDisposable
 {
+    /// <summary>What the script calls the server, and the broker.</summary>
+    public const string Postgres = "postgres";
+    public const string Rabbit = "rabbitmq";
+
     private const string Variable = "WEIR_SERVICES";
 
     private readonly string? _script;
     private readonly string? _folder;
 
-    private AuditServer(string connection, string? script, string? folder)
+    private AuditServer(string connection, Uri? broker, string? script, string? folder)
     {
+        Broker = broker;
         Admin = new NpgsqlConnectionStringBuilder(connection) { Pooling = false };
         _script = script;
         _folder = folder;
@@ -27,25 +33,29 @@ internal sealed partial class AuditServer : IAsyncDisposable
     /// <summary>How to connect.</summary>
     public NpgsqlConnectionStringBuilder Admin { get; }
 
-    /// <summary>Whether it may be killed.</summary>
+    /// <summary>The broker; <see langword="null"/> for queues that need none.</summary>
+    public Uri? Broker { get; }
+
+    /// <summary>Whether they may be killed.</summary>
     public bool IsOwn => _folder is not null;
 
-    /// <summary>Uses a server that is there.</summary>
-    public static AuditServer Given(string connection) => new(connection, null, null);
+    /// <summary>Uses what is there.</summary>
+    public static AuditServer Given(string connection, Uri? broker) => new(connection, broker, null, null);
 
     /// <summary>Starts a server in a folder of its own.</summary>
     /// <exception cref="BadInputException">There is none to be started here.</exception>
-    public static async Task<AuditServer> StartAsync(CancellationToken stop)
+    public static async Task<AuditServer> StartAsync(bool withBroker, CancellationToken stop)
     {
         string script = FindScript() ?? throw new BadInputException(
             "--postgres must be the connection string of a server, unless the command runs in the repository, whose eng/services starts one.");
         string folder = Path.Combine(Path.GetTempPath(), $"weir-audit-{RandomNumberGenerator.GetHexString(12, lowercase: true)}");
         try
         {
-            ChildEnd end = await RunAsync(script, folder, stop, "up", "postgres").ConfigureAwait(false);
-            return end.Code == 0 && FindConnection(end.Output) is { } connection
-                ? new AuditServer(connection, script, folder)
-                : throw new BadInputException($"No PostgreSQL server can be started here, so --postgres must name one: {end.Errors.Trim()}");
+            ChildEnd end = await RunAsync(script, folder, stop, ["up", Postgres, .. withBroker ? [Rabbit] : Array.Empty<string>()]).ConfigureAwait(false);
+            string? broker = withBroker ? FindBroker(end.Output) : null;
+            return end.Code == 0 && FindConnection(end.Output) is { } connection && (broker is not null || !withBroker)
+                ? new AuditServer(connection, broker is null ? null : new Uri(broker), script, folder)
+                : throw new BadInputException($"No server can be started here, so --postgres (and --rabbitmq) must name one: {end.Errors.Trim()}");
         }
         catch
         {
@@ -57,14 +67,17 @@ internal sealed partial class AuditServer : IAsyncDisposable
     /// <summary>The connection string in what eng/services prints.</summary>
     public static string? FindConnection(string output) => Line().Match(output) is { Success: true } found ? found.Groups[1].Value : null;
 
-    /// <summary>Kills all its processes at once, as a crash would.</summary>
-    public Task KillAsync() => OwnAsync("kill", "postgres");
+    /// <summary>The address of the broker in what eng/services prints.</summary>
+    public static string? FindBroker(string output) => BrokerLine().Match(output) is { Success: true } found ? found.Groups[1].Value : null;
 
-    /// <summary>Stops it in an orderly way.</summary>
-    public Task StopAsync() => OwnAsync("stop", "postgres");
+    /// <summary>Kills all processes of one of them at once, as a crash would.</summary>
+    public Task KillAsync(string server) => OwnAsync("kill", server);
+
+    /// <summary>Stops one of them in an orderly way.</summary>
+    public Task StopAsync(string server) => OwnAsync("stop", server);
 
     /// <summary>Starts it again, on the same port and data.</summary>
-    public Task UpAsync() => OwnAsync("up", "postgres");
+    public Task UpAsync(string server) => OwnAsync("up", server);
 
     public async ValueTask DisposeAsync()
     {
@@ -110,4 +123,7 @@ internal sealed partial class AuditServer : IAsyncDisposable
 
     [GeneratedRegex("^WEIR_POSTGRES='([^']*)'$", RegexOptions.Multiline)]
     private static partial Regex Line();
+
+    [GeneratedRegex("^WEIR_RABBITMQ='([^']*)'$", RegexOptions.Multiline)]
+    private static partial Regex BrokerLine();
 }

@@ -9,12 +9,12 @@ using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Audit.Servers;
 
-/// <summary>A participant: a process that can be killed and started again, and the proxy that its connections go through.</summary>
+/// <summary>A participant: a process that can be killed and started again, and the proxies that its connections go through.</summary>
 /// <param name="name">Its name.</param>
 /// <param name="kind">What it does.</param>
 /// <param name="order">Its order.</param>
-/// <param name="proxy">The proxy, which belongs to it.</param>
-internal sealed class Participant(string name, string kind, PartOrder order, FaultProxy proxy) : IAsyncDisposable
+/// <param name="proxies">The proxies, one for each server, which belong to it.</param>
+internal sealed class Participant(string name, string kind, PartOrder order, IReadOnlyList<FaultProxy> proxies) : IAsyncDisposable
 {
     private static readonly TimeSpan StopPatience = TimeSpan.FromSeconds(30);
     private static readonly TimeSpan StartPatience = TimeSpan.FromSeconds(60);
@@ -27,7 +27,32 @@ internal sealed class Participant(string name, string kind, PartOrder order, Fau
 
     public string Name => name;
 
-    public FaultProxy Proxy => proxy;
+    /// <summary>Resets all its connections.</summary>
+    public void Cut()
+    {
+        foreach (FaultProxy proxy in proxies)
+        {
+            proxy.Cut();
+        }
+    }
+
+    /// <summary>Lets nothing pass its connections.</summary>
+    public void Stall()
+    {
+        foreach (FaultProxy proxy in proxies)
+        {
+            proxy.Stall();
+        }
+    }
+
+    /// <summary>Lets everything pass again.</summary>
+    public void Resume()
+    {
+        foreach (FaultProxy proxy in proxies)
+        {
+            proxy.Resume();
+        }
+    }
 
     /// <summary>Why it has ended, if nobody asked it to; <see langword="null"/> while it runs.</summary>
     public string? FindFailure() => _process is { HasExited: true } ended
@@ -102,7 +127,10 @@ internal sealed class Participant(string name, string kind, PartOrder order, Fau
     public async ValueTask DisposeAsync()
     {
         await StopAsync().ConfigureAwait(false);
-        await proxy.DisposeAsync().ConfigureAwait(false);
+        foreach (FaultProxy proxy in proxies)
+        {
+            await proxy.DisposeAsync().ConfigureAwait(false);
+        }
     }
 
     private void HearFrom(string line)

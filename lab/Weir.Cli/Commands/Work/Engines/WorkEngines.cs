@@ -6,7 +6,7 @@ namespace Weir.Cli.Commands.Work.Engines;
 /// <summary>The engines, each of which recognises its addresses. A new one is a file beside this one and a row here.</summary>
 internal static class WorkEngines
 {
-    private static readonly WorkEngine[] All = [MemoryEngine.Engine, PostgresEngine.Engine];
+    private static readonly WorkEngine[] All = [MemoryEngine.Engine, PostgresEngine.Engine, RabbitEngine.Engine];
 
     /// <summary>The forms of the addresses, for messages and help.</summary>
     public static string Forms => $"{string.Join(", ", All[..^1].Select(static e => e.Form))} or {All[^1].Form}";

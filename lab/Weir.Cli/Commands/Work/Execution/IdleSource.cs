@@ -3,15 +3,15 @@ using Weir.Delivery;
 namespace Weir.Cli.Commands.Work.Execution;
 
 /// <summary>A source that ends when nothing has come for some time.</summary>
-internal sealed class IdleSource(IWorkSource<string> inner, TimeSpan patience, TimeProvider clock) : IWorkSource<string>
+internal sealed class IdleSource<T>(IWorkSource<T> inner, TimeSpan patience, TimeProvider clock) : IWorkSource<T>
 {
     public string Name => inner.Name;
 
     public AcknowledgementOrder Order => inner.Order;
 
-    public IRedelivery<string>? Redelivery => inner.Redelivery;
+    public IRedelivery<T>? Redelivery => inner.Redelivery;
 
-    public async ValueTask<WorkBatch<string>?> ReadAsync(CancellationToken cancellationToken)
+    public async ValueTask<WorkBatch<T>?> ReadAsync(CancellationToken cancellationToken)
     {
         using CancellationTokenSource limit = new(patience, clock);
         using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(limit.Token, cancellationToken);
@@ -25,10 +25,10 @@ internal sealed class IdleSource(IWorkSource<string> inner, TimeSpan patience, T
         }
     }
 
-    public ValueTask AcknowledgeAsync(IReadOnlyList<WorkBatch<string>> batches, CancellationToken cancellationToken) =>
+    public ValueTask AcknowledgeAsync(IReadOnlyList<WorkBatch<T>> batches, CancellationToken cancellationToken) =>
         inner.AcknowledgeAsync(batches, cancellationToken);
 
-    public ValueTask ReturnAsync(IReadOnlyList<WorkBatch<string>> batches, CancellationToken cancellationToken) =>
+    public ValueTask ReturnAsync(IReadOnlyList<WorkBatch<T>> batches, CancellationToken cancellationToken) =>
         inner.ReturnAsync(batches, cancellationToken);
 
     public ValueTask DisposeAsync() => inner.DisposeAsync();

@@ -16,6 +16,8 @@ internal sealed class ItemCommand(IReadOnlyList<string> words, CliHost host)
     private const int ErrorLines = 20;
     private const int MostOfALine = 1000;
 
+    private static readonly string[] Addresses = ["WEIR_QUEUE", "WEIR_SOURCE", "WEIR_TO"];
+
     /// <summary>Reads a command.</summary>
     /// <exception cref="BadInputException">It is none, or there is no such program.</exception>
     public static ItemCommand Of(OptionValue command, bool isForShell, CliHost host)
@@ -85,7 +87,11 @@ internal sealed class ItemCommand(IReadOnlyList<string> words, CliHost host)
         info.Environment["WEIR_ITEM_ATTEMPT"] = first.Attempt.ToString(CultureInfo.InvariantCulture);
 
         // An address with a password is of no use to it.
-        info.Environment.Remove("WEIR_QUEUE");
+        foreach (string address in Addresses)
+        {
+            info.Environment.Remove(address);
+        }
+
         try
         {
             return Process.Start(info)!;

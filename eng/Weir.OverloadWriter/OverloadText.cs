@@ -1,0 +1,116 @@
+using System.Text;
+using Microsoft.CodeAnalysis;
+using Microsoft.CodeAnalysis.CSharp;
+using Microsoft.CodeAnalysis.CSharp.Syntax;
+
+namespace Weir.OverloadWriter;
+
+/// <summary>Writes one overload from the method that it calls.</summary>
+internal static class OverloadText
+{
+    // Of type parameters of overloads that have one more than the method that they inherit their comment from.
+    private static readonly Dictionary<string, string> Meaning = new()
+    {
+        ["TSource"] = "The type of the items.",
+        ["TKey"] = "The type of the keys.",
+        ["TResult"] = "The type of the results, which are discarded.",
+    };
+
+    /// <summary>Whether it is the user's call, in the one shape that is written by hand.</summary>
+    public static bool IsCall(ParameterSyntax parameter) =>
+        parameter.Type?.ToString().Contains("CancellationToken, ValueTask") == true;
+
+    /// <summary>Whether the method's call has no result.</summary>
+    public static bool IsAction(MethodDeclarationSyntax method) => method.ParameterList.Parameters.Where(IsCall).All(IsAction);
+
+    public static string OfOperator(MethodDeclarationSyntax method, OverloadShape shape)
+    {
+        ParameterSyntax[] parameters = [.. method.ParameterList.Parameters];
+        bool asynchronous = parameters[0].Type!.ToString().StartsWith("IAsyncEnumerable", StringComparison.Ordinal);
+        StringBuilder text = new(Comment(method, ""));
+        string types = method.TypeParameterList!.ToString();
+        if (shape.WithResult is null)
+        {
+            foreach (string name in method.TypeParameterList.Parameters.Select(static p => p.Identifier.Text).Append("TResult"))
+            {
+                text.Append($"    /// <typeparam name=\"{name}\">{Meaning[name]}</typeparam>\n");
+            }
+
+            types = types.Replace(">", ", TResult>");
+        }
+
+        string priority = asynchronous ? "Priority.Asynchronous" : "Priority.Synchronous";
+        text.Append($"    [OverloadResolutionPriority({priority} + ({shape.Rank} * Priority.Rank))]\n");
+        text.Append($"    public static {method.ReturnType} {method.Identifier}{types}(\n");
+        text.Append(string.Join(",\n", parameters.Select(p => Parameter(p, shape)).Append("        " + shape.Rung))).Append(Constraint(method));
+        text.Append($" =>\n        source.{method.Identifier}({string.Join(", ", parameters.Skip(1).Select(p => Argument(p, shape)))});\n");
+        return text.ToString();
+    }
+
+    public static string OfRuntime(MethodDeclarationSyntax method, string runtime, OverloadShape shape)
+    {
+        ParameterSyntax[] parameters = [.. method.ParameterList.Parameters];
+        // An overload that is an extension comes behind the method itself in any case.
+        bool ranked = shape.Rank > 1;
+        StringBuilder text = new(Comment(method, runtime + "."));
+        text.Append("    /// <param name=\"runtime\">The runtime.</param>\n").Append(ParameterComments(method));
+        if (ranked)
+        {
+            text.Append("    /// <param name=\"none\">Nothing. It hides the overload from C# 12, which knows no priorities.</param>\n");
+            text.Append($"    [OverloadResolutionPriority({shape.Rank} * Priority.Rank)]\n");
+        }
+
+        text.Append($"    public static {method.ReturnType} {method.Identifier}{method.TypeParameterList}(\n        this {runtime} runtime,\n");
+        text.Append(string.Join(",\n", parameters.Select(p => Parameter(p, shape)).Concat(ranked ? ["        " + shape.Rung] : []))).Append(Constraint(method));
+        text.Append("\n    {\n        ArgumentNullException.ThrowIfNull(runtime);\n");
+        text.Append($"        return runtime.{method.Identifier}({string.Join(", ", parameters.Select(p => Argument(p, shape)))});\n    }}\n");
+        return text.ToString();
+    }
+
+    private static bool IsAction(ParameterSyntax call) => call.Type!.ToString().EndsWith("ValueTask>", StringComparison.Ordinal);
+
+    private static string Parameter(ParameterSyntax parameter, OverloadShape shape) =>
+        "        " + (IsCall(parameter) ? $"{Delegate(parameter, shape)} {parameter.Identifier}" : parameter.ToString());
+
+    private static string Constraint(MethodDeclarationSyntax method) =>
+        ")" + string.Concat(method.ConstraintClauses.Select(static c => $"\n        {c.ToString().Trim()}"));
+
+    private static string Delegate(ParameterSyntax call, OverloadShape shape)
+    {
+        SeparatedSyntaxList<TypeSyntax> types = ((GenericNameSyntax)call.Type!).TypeArgumentList.Arguments;
+        return types.Last() is GenericNameSyntax result
+            ? shape.WithResult!.Replace("{0}", types[0].ToString()).Replace("{1}", result.TypeArgumentList.Arguments[0].ToString())
+            : shape.WithoutResult.Replace("{0}", types[0].ToString());
+    }
+
+    private static string Argument(ParameterSyntax parameter, OverloadShape shape) =>
+        IsCall(parameter) ? $"TaskCalls.{shape.Adapter(IsAction(parameter))}({parameter.Identifier})" : parameter.Identifier.Text;
+
+    // The lines of its comment that tell of parameters.
+    private static string ParameterComments(MethodDeclarationSyntax method)
+    {
+        StringBuilder lines = new();
+        bool inside = false;
+        foreach (string line in method.GetLeadingTrivia().ToFullString().Split('\n').Select(static l => l.Trim()))
+        {
+            inside |= line.StartsWith("/// <param ", StringComparison.Ordinal);
+            if (inside)
+            {
+                lines.Append($"    {line}\n");
+            }
+
+            inside &= !line.EndsWith("</param>", StringComparison.Ordinal);
+        }
+
+        return lines.ToString();
+    }
+
+    private static string Comment(MethodDeclarationSyntax method, string type)
+    {
+        string types = Braces(method.TypeParameterList!.ToString());
+        string parameters = string.Join(", ", method.ParameterList.Parameters.Select(static p => Braces(p.Type!.ToString()).Replace("Options?", "Options")));
+        return $"    /// <inheritdoc cref=\"{type}{method.Identifier}{types}({parameters})\"/>\n";
+    }
+
+    private static string Braces(string type) => type.Replace('<', '{').Replace('>', '}');
+}

@@ -1,0 +1,72 @@
+using BenchmarkDotNet.Attributes;
+using Weir.Lab.Suites.Checking;
+using Weir.Lab.Suites.Figures;
+using Weir.Lab.Suites.Workloads;
+using Weir.Resilience;
+
+namespace Weir.Lab.Suites;
+
+/// <summary>A limit that runs share (a bulkhead), with a place for each worker of the run, or for every second one.</summary>
+[SuiteInfo(
+    60,
+    "Shared limit: one yield an item",
+    "At most the time of a semaphore around the call, and at most 16 bytes an item more than without a limit, whether calls wait or not.",
+    Set = SuiteSet.Resilience)]
+public class SharedLimitBenchmarks : ItemSuite
+{
+    private IEnumerable<int> _source = [];
+    private ParallelRunOptions _shared = null!;
+
+    /// <summary>How many calls may run at once; the run has 8 workers.</summary>
+    [Params(8, 4)]
+    public int Places { get; set; }
+
+    internal override IEnumerable<Goal> Goals =>
+    [
+        Goal.TimeRatio(nameof(SelectParallel_SharedLimit), nameof(SelectParallel_SemaphoreSlim), 1.0),
+        Goal.BytesRatio(nameof(SelectParallel_SharedLimit), nameof(SelectParallel), 1.0, extraBytesPerItem: 16),
+    ];
+
+    private protected override int Limit => 8;
+
+    /// <summary>The usual limit by hand: a semaphore that each call enters.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark(Baseline = true)]
+    public async Task<List<int>> SelectParallel_SemaphoreSlim()
+    {
+        using SemaphoreSlim semaphore = new(Places);
+        return await _source.SelectParallelAsync(
+            async (item, token) =>
+            {
+                await semaphore.WaitAsync(token);
+                try
+                {
+                    return await Call(item, token);
+                }
+                finally
+                {
+                    semaphore.Release();
+                }
+            },
+            Options);
+    }
+
+    /// <summary>The run without such a limit, which has as many calls in flight as it has workers.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> SelectParallel() => _source.SelectParallelAsync(Call, Options);
+
+    /// <summary>Weir's shared limit.</summary>
+    /// <returns>The results.</returns>
+    [Benchmark]
+    public Task<List<int>> SelectParallel_SharedLimit() => _source.SelectParallelAsync(Call, _shared);
+
+    private protected override ItemCall MakeCall() => ItemCalls.Yielding;
+
+    private protected override void Prepare(CallCounter? counter)
+    {
+        base.Prepare(counter);
+        _source = Sources.Of(SourceKind.Array, N);
+        _shared = Options with { SharedConcurrencyLimit = new SharedConcurrencyLimit(Places) };
+    }
+}

@@ -1,0 +1,84 @@
+using System.Reflection;
+
+namespace Weir.Core.Threads;
+
+/// <summary>Whether anybody can be listening to spans and instruments. The library does not create them before that.</summary>
+/// <remarks>
+/// Creating the first activity source of a process costs about ten milliseconds, most of them for the platform's own event sources. That is too much for the
+/// first run of a program that has just started. A listener inside the process has loaded the assembly of activities and meters, so a run need not ask until
+/// that assembly is loaded. A listener outside the process finds what exists; for it, everything is created some time after the first run, on the thread pool.
+/// </remarks>
+/// <param name="assembly">The simple name of the assembly that listeners need.</param>
+/// <param name="prepare">Creates what can be listened to.</param>
+/// <param name="time">The clock.</param>
+internal sealed class ListenerDetector(string assembly, Action prepare, TimeProvider time)
+{
+    /// <summary>How long after the first run the sources are created at the latest.</summary>
+    public static readonly TimeSpan Patience = TimeSpan.FromSeconds(2);
+
+    private const int Unknown = 0;
+    private const int Impossible = 1;
+    private const int Possible = 2;
+
+    private readonly Lock _lock = new();
+    private readonly string _prefix = assembly + ",";
+    private ITimer? _timer;
+    private int _state;
+
+    /// <summary>Whether a run must ask the sources for listeners. False only until there may be one.</summary>
+    public bool IsPossible => Volatile.Read(ref _state) switch
+    {
+        Possible => true,
+        Impossible => false,
+        _ => Detect(),
+    };
+
+    private bool Detect()
+    {
+        using (_lock.Hold())
+        {
+            if (_state == Unknown)
+            {
+                // In this order, so that no assembly is missed in between.
+                AppDomain.CurrentDomain.AssemblyLoad += OnLoad;
+                if (Array.Exists(AppDomain.CurrentDomain.GetAssemblies(), IsListenerAssembly))
+                {
+                    Open();
+                }
+                else if (Interlocked.CompareExchange(ref _state, Impossible, Unknown) == Unknown)
+                {
+                    _timer = WatchTime.For(time).CreateTimer(
+                        static detector => ((ListenerDetector)detector!).QueuePrepare(), this, Patience, Timeout.InfiniteTimeSpan);
+                }
+            }
+        }
+
+        return Volatile.Read(ref _state) == Possible;
+    }
+
+    private bool IsListenerAssembly(Assembly loaded) => loaded.FullName?.StartsWith(_prefix, StringComparison.Ordinal) == true;
+
+    private void OnLoad(object? sender, AssemblyLoadEventArgs loaded)
+    {
+        if (IsListenerAssembly(loaded.LoadedAssembly))
+        {
+            // The timer stays: perhaps no run starts any more that would create what those under way are seen with.
+            Open();
+        }
+    }
+
+    // It may run listeners' code.
+    private void QueuePrepare() => ThreadPool.UnsafeQueueUserWorkItem(static detector => detector.Prepare(), this, preferLocal: false);
+
+    private void Prepare()
+    {
+        prepare();
+        Open();
+    }
+
+    private void Open()
+    {
+        Volatile.Write(ref _state, Possible);
+        AppDomain.CurrentDomain.AssemblyLoad -= OnLoad;
+    }
+}

@@ -1,0 +1,132 @@
+using System.Runtime.CompilerServices;
+using Weir.Dataflow.Links;
+using Weir.Dataflow.Metering;
+using Weir.Dataflow.Sync;
+
+namespace Weir.Dataflow.Cores;
+
+/// <content>
+/// What listeners read and are told. Counts are read when somebody asks. Each call is told only while somebody wants that: the worker finds out when it takes
+/// some messages together, and whoever wakes it does so too. From then on, a message is stored with the context of who sent it, which the plain path does
+/// not do.
+/// </content>
+internal abstract partial class ExecCore<T> : IMeteredBlock
+{
+    private bool _isWatched;
+
+    Type IMeteredBlock.Type => Self.GetType();
+
+    string? IMeteredBlock.Name => Options.HasDefaultName ? null : Options.Name(Self);
+
+    /// <summary>How many results wait to be taken, read without a lock.</summary>
+    protected virtual int OutputNow => 0;
+
+    private CallWatch? Watch => _queue!.Entry?.Watch;
+
+    BlockSample IMeteredBlock.Sample()
+    {
+        BlockSample sample = default;
+        if (_queue is { } queue)
+        {
+            // How many were taken is read before what is in its call, and before how many came.
+            long taken = queue.TakenNow;
+            long inFlight = IsSerial ? queue.IsInCall ? 1 : 0 : Math.Min(_parallel!.Busy, Options.Parallelism);
+            sample.Discarded = queue.DiscardedNow;
+            sample.Processed = Math.Max(0, taken - inFlight - sample.Discarded);
+            sample.InFlight = inFlight;
+            sample.Received = queue.WrittenNow;
+            sample.Queued = _dropped ? 0 : Math.Max(0, sample.Received - taken);
+            sample.Output = OutputNow;
+        }
+
+        return sample;
+    }
+
+    /// <summary>The block is complete.</summary>
+    protected void EndMetering()
+    {
+        if (_queue?.Entry is { } entry)
+        {
+            BlockTotals.End(entry, BlockListeners.IsMetered);
+        }
+    }
+
+    /// <summary>An asynchronous call has ended, and this thread deals with its result.</summary>
+    protected CallWatch? CallEnds(long id, out CallWatch.Ending outer)
+    {
+        CallWatch? watch = Watch;
+        outer = watch?.BeginEnd(id) ?? default;
+        return watch;
+    }
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private bool Call(T item, long id) => _isWatched ? CallWatched(item, id) : Process(item, id);
+
+    private bool CallWatched(T item, long id)
+    {
+        CallWatch watch = Watch!;
+        CallWatch.Ending outer = watch.Begin(id);
+        bool isDone = Process(item, id);
+        watch.Left(id, isDone, outer);
+        return isDone;
+    }
+
+    private void Failed(Exception error)
+    {
+        if (_queue?.Entry is { } entry)
+        {
+            bool isCancelled = Protocol.IsCancellation(error);
+            CallWatch.Failed(isCancelled ? null : error, entry.Watch);
+            if (isCancelled)
+            {
+                entry.Cancelled();
+            }
+            else
+            {
+                BlockTotals.Failed(entry, error);
+            }
+        }
+    }
+
+    /// <summary>Whether listeners want each call may have changed.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private void LookForListeners()
+    {
+        if (BlockListeners.WantsCalls != _isWatched)
+        {
+            SwitchWatch();
+        }
+    }
+
+    private void SwitchWatch()
+    {
+        LockOwner? key = StateLock.Enter();
+        try
+        {
+            SwitchWatchNeedsLock(BlockListeners.WantsCalls);
+        }
+        catch (OutOfMemoryException)
+        {
+            // Then nobody is told.
+        }
+        finally
+        {
+            StateLock.Exit(key);
+        }
+    }
+
+    private void SwitchWatchNeedsLock(bool wants)
+    {
+        if (_queue?.Entry is { } entry)
+        {
+            if (wants)
+            {
+                entry.Watch ??= new CallWatch(BlockTotals.LabelOf(entry));
+            }
+
+            entry.Watch?.ForgetSenders();
+            _isPlain = !IsBounded && !wants;
+            Volatile.Write(ref _isWatched, wants);
+        }
+    }
+}

@@ -1,0 +1,268 @@
+using System.Runtime.CompilerServices;
+using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Tests.Probes;
+
+namespace Weir.Dataflow.Tests.Metering;
+
+/// <summary>What the instruments show of blocks. Alone, because the meter is one for the whole process.</summary>
+[Collection(nameof(WithoutOthers))]
+public sealed class BlockMeterTests
+{
+    private readonly string _name = $"block.{Guid.NewGuid():N}";
+
+    public static TheoryData<string, int, int> Shapes()
+    {
+        TheoryData<string, int, int> data = [];
+        foreach (string kind in (string[])["action", "async action", "transform", "async transform", "many"])
+        {
+            data.Add(kind, 1, DataflowBlockOptions.Unbounded);
+            data.Add(kind, 2, DataflowBlockOptions.Unbounded);
+            data.Add(kind, 1, 20);
+            data.Add(kind, 2, 20);
+        }
+
+        return data;
+    }
+
+    [Theory(Timeout = Eventually.Limit)]
+    [MemberData(nameof(Shapes))]
+    public async Task Listener_ThatComesWhenABlockIsUnderWay_SeesIt(string kind, int parallelism, int capacity)
+    {
+        using Gate gate = new();
+        TaskCompletionSource asyncGate = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        ExecutionDataflowBlockOptions options = new() { NameFormat = _name, MaxDegreeOfParallelism = parallelism, BoundedCapacity = capacity };
+        int inside = 0;
+        ITargetBlock<int> block = Create(kind, options, i =>
+        {
+            if (i >= 3)
+            {
+                Interlocked.Increment(ref inside);
+                if (kind.StartsWith("async", StringComparison.Ordinal))
+                {
+                    return asyncGate.Task;
+                }
+
+                gate.Pass();
+            }
+
+            return Task.CompletedTask;
+        });
+        for (int i = 0; i < 10; i++)
+        {
+            Assert.True(block.Post(i));
+        }
+
+        Eventually.Equal(parallelism, () => Volatile.Read(ref inside));
+        using (BlockListener late = new(_name))
+        {
+            Assert.Equal(1, late["weir.blocks.active"]);
+            Assert.Equal(10, late["weir.block.received"]);
+            Eventually.Equal(parallelism, () => late["weir.block.in_flight"]);
+            Eventually.Equal(3, () => late["weir.block.messages succeeded"]);
+            Assert.Equal(10 - 3 - parallelism, late["weir.block.queued input"]);
+            Assert.Equal(kind.Contains("action", StringComparison.Ordinal) ? 0 : 3, late["weir.block.queued output"]);
+
+            gate.Open();
+            asyncGate.SetResult();
+            Eventually.Equal(10, () => late["weir.block.messages succeeded"]);
+            Eventually.Equal(0, () => late["weir.block.in_flight"]);
+            block.Complete();
+            if (block is ISourceBlock<int> source)
+            {
+                source.LinkTo(DataflowBlock.NullTarget<int>());
+            }
+
+            await Eventually.Done(block.Completion);
+            string[] upDown = ["weir.blocks.active", "weir.block.in_flight", "weir.block.queued input", "weir.block.queued output"];
+            Assert.All(upDown, instrument => Assert.Equal(0, late[instrument]));
+            Assert.Equal(10, late["weir.block.received"]);
+            Assert.Equal(10, late["weir.block.messages succeeded"]);
+        }
+    }
+
+    [Theory(Timeout = Eventually.Limit)]
+    [InlineData(1)]
+    [InlineData(2)]
+    public async Task Counts_OfEachOutcome_AreToldApart(int parallelism)
+    {
+        using BlockListener listener = new(_name, durations: true);
+        using Gate gate = new();
+        using Gate unread = new();
+        ActionBlock<int> block = new(
+            i =>
+            {
+                switch (i)
+                {
+                    case 1:
+                        throw new OperationCanceledException();
+                    case 2:
+                        gate.Pass();
+                        throw new FormatException();
+                    case 3 when parallelism > 1:
+                        unread.Pass();
+                        break;
+                }
+            },
+            new ExecutionDataflowBlockOptions { NameFormat = _name, MaxDegreeOfParallelism = parallelism });
+        for (int i = 0; i < 8; i++)
+        {
+            block.Post(i);
+        }
+
+        gate.AwaitArrivals();
+        if (parallelism > 1)
+        {
+            unread.AwaitArrivals();
+        }
+
+        gate.Open();
+        Eventually.True(() => ((IDataflowBlock)block).Completion.IsCompleted || !block.Post(8));
+        unread.Open();
+        Assert.Equal(TaskStatus.Faulted, await Eventually.Status(block.Completion));
+
+        int called = 3 + parallelism - 1;
+        Assert.Equal(called - 2, listener["weir.block.messages succeeded"]);
+        Assert.Equal(1, listener["weir.block.messages cancelled"]);
+        Assert.Equal(1, listener["weir.block.messages failed System.FormatException"]);
+        Assert.Equal(listener["weir.block.received"] - called, listener["weir.block.messages discarded"]);
+        Assert.Equal(called, listener.Durations.Count);
+        Assert.Single(listener.Durations, "weir.block.duration System.FormatException");
+        Assert.Equal(0, listener["weir.blocks.active"]);
+    }
+
+    [Fact(Timeout = Eventually.Limit)]
+    public async Task Durations_ListenerComesToABusyBlock_AreRecordedFromThenOn()
+    {
+        using Gate gate = new();
+        TaskCompletionSource done = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        int calls = 0;
+        ActionBlock<int> block = new(
+            async i =>
+            {
+                if (i == 0)
+                {
+                    gate.Pass();
+                }
+                else if (i == 1)
+                {
+                    await done.Task;
+                }
+
+                Interlocked.Increment(ref calls);
+            },
+            new ExecutionDataflowBlockOptions { NameFormat = _name });
+        block.Post(0);
+        gate.AwaitArrivals();
+        using (BlockListener late = new(_name, durations: true))
+        {
+            for (int i = 1; i < 10; i++)
+            {
+                block.Post(i);
+            }
+
+            gate.Open();
+            done.SetResult();
+            block.Complete();
+            await Eventually.Done(block.Completion);
+            Assert.Equal(9, late.Durations.Count);
+        }
+
+        Assert.Equal(10, calls);
+    }
+
+    [Fact(Timeout = Eventually.Limit)]
+    public async Task Listener_ThatThrows_ChangesNothing()
+    {
+        using BlockListener broken = new(_name, durations: true, onMeasured: static () => throw new FormatException());
+        int calls = 0;
+        ActionBlock<int> block = new(_ => calls++, new ExecutionDataflowBlockOptions { NameFormat = _name });
+        Assert.True(block.Post(1));
+        Assert.True(block.Post(2));
+        block.Complete();
+        await Eventually.Done(block.Completion);
+        Assert.Equal(2, calls);
+    }
+
+    [Fact]
+    public void Block_ThatWasUsedAndForgotten_IsCollectedAndKeepsItsCounts()
+    {
+        using BlockListener listener = new(_name);
+        WeakReference block = Forgotten();
+        Eventually.Equal(1, () => listener["weir.block.messages succeeded"]);
+        Eventually.True(
+            () =>
+            {
+                GC.Collect();
+                GC.WaitForPendingFinalizers();
+                return !block.IsAlive;
+            },
+            "The meter keeps the block.");
+        Assert.Equal(0, listener["weir.blocks.active"]);
+        Assert.Equal(1, listener["weir.block.messages succeeded"]);
+    }
+
+    [Fact(Timeout = Eventually.Limit)]
+    public async Task Counts_ReadWhileMessagesMove_NeverGoBack()
+    {
+        using BlockListener listener = new(_name);
+        ActionBlock<int> serial = new(static _ => { }, new ExecutionDataflowBlockOptions { NameFormat = _name });
+        ActionBlock<int> parallel = new(
+            static async _ => await Task.Yield(), new ExecutionDataflowBlockOptions { NameFormat = _name, MaxDegreeOfParallelism = 2 });
+        Task posting = Task.Run(() =>
+        {
+            for (int i = 0; i < 50_000; i++)
+            {
+                serial.Post(i);
+                parallel.Post(i);
+            }
+        });
+        long last = 0;
+        while (!posting.IsCompleted)
+        {
+            long now = listener["weir.block.messages succeeded"] ?? 0;
+            Assert.True(now >= last, $"{now} after {last}.");
+            last = now;
+        }
+
+        serial.Complete();
+        parallel.Complete();
+        await Eventually.Done(Task.WhenAll(serial.Completion, parallel.Completion, posting));
+        Assert.Equal(100_000, listener["weir.block.messages succeeded"]);
+        Assert.Equal(0, listener["weir.block.in_flight"]);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private WeakReference Forgotten()
+    {
+        ActionBlock<int> block = new(static _ => { }, new ExecutionDataflowBlockOptions { NameFormat = _name });
+        block.Post(1);
+        return new WeakReference(block);
+    }
+
+    private static ITargetBlock<int> Create(string kind, ExecutionDataflowBlockOptions options, Func<int, Task> call) => kind switch
+    {
+        "action" => new ActionBlock<int>(i => { _ = call(i); }, options),
+        "async action" => new ActionBlock<int>(call, options),
+        "transform" => new TransformBlock<int, int>(
+            i =>
+            {
+                _ = call(i);
+                return i;
+            },
+            options),
+        "async transform" => new TransformBlock<int, int>(
+            async i =>
+            {
+                await call(i);
+                return i;
+            },
+            options),
+        _ => new TransformManyBlock<int, int>(
+            i =>
+            {
+                _ = call(i);
+                return (int[])[i];
+            },
+            options),
+    };
+}

@@ -1,0 +1,85 @@
+using Weir.Lab.Network;
+using Weir.RabbitMQ.Tests.Servers;
+
+namespace Weir.RabbitMQ.Tests.Queues;
+
+/// <summary>A broker that does not answer, on a connection that nobody ends: nothing waits for ever.</summary>
+public sealed class StallTests(RabbitServer server) : QueueTest(server)
+{
+    private static readonly TimeSpan Short = TimeSpan.FromMilliseconds(50);
+
+    [Fact(Timeout = Limit)]
+    public async Task Read_RabbitDoesNotAnswer_CanBeRepeated()
+    {
+        await using var proxy = new FaultProxy(Server.Worker.Host, Server.Worker.Port);
+        await using RabbitWorkQueue<string> queue = await StalledQueueAsync(proxy, static o => o);
+        await using IWorkSource<string> source = await queue.OpenSourceAsync();
+        ConsumerLink link = ((RabbitWorkSource<string>)source).Link()!;
+        link.Amqp.ContinuationTimeout = Short;
+        proxy.Stall();
+
+        // A source begins with the question whether there are suspects.
+        await Assert.ThrowsAsync<TimeoutException>(async () => await source.ReadAsync(CancellationToken.None).WithinAsync("the answer"));
+        Assert.False(link.IsOpen);
+        proxy.Resume();
+        await PublishAsync(queue, Values(3));
+        WorkBatch<string> batch = await NextAsync(source);
+        Assert.Equal(3, batch.Items.Count);
+        await source.AcknowledgeAsync([batch], CancellationToken.None);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Read_ASuspectComesAsALateAnswer_IsNotHeldByNobody()
+    {
+        await using var proxy = new FaultProxy(Server.Worker.Host, Server.Worker.Port);
+        await using RabbitWorkQueue<string> queue = await StalledQueueAsync(proxy, static o => o);
+        await PublishAsync(queue, Values(1));
+        IWorkSource<string> dead = await queue.OpenSourceAsync();
+        await NextAsync(dead);
+        await CutAsync(dead);
+        await using IWorkSource<string> source = await queue.OpenSourceAsync();
+        await MakeSuspectAsync(source);
+        ConsumerLink link = ((RabbitWorkSource<string>)source).Link()!;
+        link.Amqp.ContinuationTimeout = Short;
+        proxy.Stall();
+        await Assert.ThrowsAsync<TimeoutException>(async () => await link.GetAsync(queue.Names.Suspects, CancellationToken.None).AsTask().WithinAsync());
+        proxy.Resume();
+        WorkBatch<string> batch = await NextAsync(source);
+        Assert.Equal((1, true), (batch.Items.Count, batch.IsSuspect));
+        await source.AcknowledgeAsync([batch], CancellationToken.None);
+        await source.DisposeAsync();
+        Assert.Equal((0u, 0u), (await CountAsync(Name), await CountAsync(queue.Names.Suspects)));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Dispose_NothingPassesTheConnection_Ends()
+    {
+        await using var proxy = new FaultProxy(Server.Worker.Host, Server.Worker.Port);
+        RabbitWorkQueue<string> queue = await StalledQueueAsync(proxy, static o => o with { MaxItemsPerMessage = 1, ConfirmWindow = 2000 });
+        IWorkSink<string> sink = await queue.OpenSinkAsync();
+        proxy.Stall();
+
+        // More than the buffers between here and there take.
+        string large = new('x', 200_000);
+        WorkItem<string>[] items = [.. Values(200).Select(i => i.With(large))];
+        Task writing = sink.WriteAsync(items, null, CancellationToken.None).AsTask();
+        await Guard.SettleAsync();
+        await queue.DisposeAsync().AsTask().WithinAsync("the end of the queue");
+        await writing.EndsAsync("publishing");
+        Assert.True(writing.IsFaulted);
+    }
+
+    private async Task<RabbitWorkQueue<string>> StalledQueueAsync(FaultProxy proxy, Func<RabbitWorkQueueOptions, RabbitWorkQueueOptions> change)
+    {
+        await (await NewQueueAsync(change)).DisposeAsync();
+        return Queue(change, new UriBuilder(Server.Worker) { Host = "127.0.0.1", Port = proxy.Port }.Uri);
+    }
+
+    // A message that was delivered before goes there when the next source gets it, and it is there again when that source does not want it.
+    private static async Task MakeSuspectAsync(IWorkSource<string> source)
+    {
+        WorkBatch<string> suspect = await NextAsync(source);
+        Assert.True(suspect.IsSuspect);
+        await source.ReturnAsync([suspect], CancellationToken.None);
+    }
+}
