@@ -58,7 +58,6 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     /// <summary>A message came and finds no worker.</summary>
     public void AfterLock()
     {
-        BlockListeners.Look();
         LookForListeners();
         ExecutionContext? context = ExecutionContext.Capture();
         if (IsSerial || Sync.Work.IsPoolContext(context))

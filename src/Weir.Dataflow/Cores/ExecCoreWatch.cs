@@ -88,10 +88,11 @@ internal abstract partial class ExecCore<T> : IMeteredBlock
         }
     }
 
-    /// <summary>Whether listeners want each call may have changed.</summary>
+    /// <summary>Whether listeners want each call may have changed. Runs listeners' code the first time that there are any: not under a lock.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private void LookForListeners()
     {
+        BlockListeners.Look();
         if (BlockListeners.WantsCalls != _isWatched)
         {
             SwitchWatch();

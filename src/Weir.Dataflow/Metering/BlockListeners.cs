@@ -22,6 +22,7 @@ internal static class BlockListeners
     public static bool IsMetered => _isReady && AskForMeter();
 
     /// <summary>Creates what can be listened to, once somebody may listen. That runs listeners' code: not under a lock.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static void Look()
     {
         if (!_isReady && Detector.IsPossible)

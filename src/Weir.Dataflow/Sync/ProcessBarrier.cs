@@ -14,6 +14,8 @@ namespace Weir.Dataflow.Sync;
 /// </remarks>
 internal static class ProcessBarrier
 {
+    private static readonly TimeSpan Patience = TimeSpan.FromMilliseconds(20);
+
     /// <summary>Whether the heavy side is really process-wide. A constant for the compiler.</summary>
     public static readonly bool IsAvailable = Measure();
 
@@ -54,22 +56,35 @@ internal static class ProcessBarrier
         {
             Interlocked.MemoryBarrierProcessWide();
 
-            // The best of some, because on a busy machine each may have to wait for a processor that is somebody else's at the moment.
-            for (int i = 0; i < 50; i++)
-            {
-                long before = Stopwatch.GetTimestamp();
-                Interlocked.MemoryBarrierProcessWide();
-                if (IsFastEnough(Stopwatch.GetTimestamp() - before, Stopwatch.Frequency))
-                {
-                    return true;
-                }
-            }
-
-            return false;
+            // A switch that is set to false is a decision too.
+            return AppContext.TryGetSwitch("Weir.Dataflow.DisableProcessBarrier", out _) || IsFast();
         }
         catch (PlatformNotSupportedException)
         {
             return false;
         }
+    }
+
+    /// <summary>
+    /// The best of many counts, because on a busy machine a barrier may have to wait for a processor that is somebody else's at the moment. Such a moment can
+    /// outlast many barriers, and the decision lasts as long as the process: so only what is slow all the time is.
+    /// </summary>
+    private static bool IsFast()
+    {
+        long begin = Stopwatch.GetTimestamp();
+        do
+        {
+            long before = Stopwatch.GetTimestamp();
+            Interlocked.MemoryBarrierProcessWide();
+            if (IsFastEnough(Stopwatch.GetTimestamp() - before, Stopwatch.Frequency))
+            {
+                return true;
+            }
+
+            Thread.Yield();
+        }
+        while (Stopwatch.GetElapsedTime(begin) < Patience);
+
+        return false;
     }
 }

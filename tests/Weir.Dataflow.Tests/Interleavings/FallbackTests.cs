@@ -4,7 +4,10 @@ using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Tests.Interleavings;
 
-/// <summary>The same blocks where no process-wide barrier is to be had: decided once a process, so it takes a process of its own.</summary>
+/// <summary>
+/// The same blocks where no process-wide barrier is to be had: decided once a process, so it takes a process of its own. In this one the switch is set to
+/// false: a barrier that is slow for a moment, because the machine is busy, must not decide which code the tests are of.
+/// </summary>
 public class FallbackTests
 {
     private const string Switch = "Weir.Dataflow.DisableProcessBarrier";

@@ -164,7 +164,12 @@ public sealed class BlockMeterTests
             done.SetResult();
             block.Complete();
             await Eventually.Done(block.Completion);
+#if NET9_0_OR_GREATER
             Assert.Equal(9, late.Durations.Count);
+#else
+            // In .NET 8 an instrument is still enabled when its last listener is gone, so another test's listener may have had the first call measured.
+            Assert.InRange(late.Durations.Count, 9, 10);
+#endif
         }
 
         Assert.Equal(10, calls);

@@ -202,6 +202,8 @@ public sealed class MeterTests : IDisposable
         double Last(string name) => _measured.Last(m => $"{m.Name}|{m.Tags}" == name).Value;
     }
 
+#if NET9_0_OR_GREATER
+    // Those of .NET 8 cannot be told their buckets.
     [Fact]
     public async Task Histograms_Buckets_ReachFromAMicrosecondToFiveMinutes()
     {
@@ -224,6 +226,7 @@ public sealed class MeterTests : IDisposable
             Assert.Equal(bounds.Order().Distinct(), bounds);
         });
     }
+#endif
 
     [Fact]
     public async Task Instruments_Each_IsInTheDocumentationWithItsUnit()
