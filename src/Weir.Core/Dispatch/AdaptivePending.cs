@@ -36,6 +36,10 @@ internal readonly struct AdaptivePending<TResult, TPending> : IPending<TResult>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public TResult GetResult() => _controller is null ? _inner.GetResult() : Measure();
 
+    public static bool MayBePostponed => false;
+
+    public Task? Until => null;
+
     public bool CanBeTask => false;
 
     public void BecomeTask()

@@ -29,6 +29,10 @@ internal struct PendingNothing(ValueTask task) : IPending<Nothing>
 
     public readonly void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
 
+    public static bool MayBePostponed => false;
+
+    public readonly Task? Until => null;
+
     public readonly bool CanBeTask => true;
 
     public void BecomeTask() => _task = new ValueTask(_task.AsTask());

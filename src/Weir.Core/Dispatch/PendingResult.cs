@@ -24,6 +24,10 @@ internal struct PendingResult<TResult>(ValueTask<TResult> task) : IPending<TResu
 
     public readonly void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
 
+    public static bool MayBePostponed => false;
+
+    public readonly Task? Until => null;
+
     public readonly bool CanBeTask => true;
 
     public void BecomeTask() => _task = new ValueTask<TResult>(_task.AsTask());

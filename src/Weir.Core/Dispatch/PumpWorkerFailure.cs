@@ -116,14 +116,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 break;
 
             case RecoveryKind.Wait:
-                long since = time.GetTimestamp();
-                long left = deadline == long.MaxValue ? deadline : Math.Max(0, deadline - since);
-                Repetition same = new(attempts, _repetition?.Delay ?? TimeSpan.Zero, left, WaitKind.ConcurrencyLimit, since, stopped: true);
-                if (!run.TryDelay(_item!, index, same, long.MaxValue, decision.Until))
-                {
-                    EndAsStopped(index);
-                }
-
+                KeepUntil(decision.Until!, index);
                 break;
 
             default:
@@ -142,6 +135,42 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
         _item = default;
         _repetition = null;
+    }
+
+    /// <summary>The call of the kept item could not begin: the item waits, with its clock stopped, and another begins.</summary>
+    private StepResult Postpone(long index, Task until)
+    {
+        try
+        {
+            if (run.IsOver)
+            {
+                EndAsStopped(index);
+            }
+            else
+            {
+                KeepUntil(until, index);
+            }
+        }
+        catch (Exception e)
+        {
+            // No user code runs here.
+            run.EngineFailed(e);
+        }
+
+        _item = default;
+        _repetition = null;
+        return StepResult.Ready;
+    }
+
+    private void KeepUntil(Task until, long index)
+    {
+        long since = run.Settings.TimeProvider.GetTimestamp();
+        long left = ItemDeadline == long.MaxValue ? long.MaxValue : Math.Max(0, ItemDeadline - since);
+        Repetition same = new(_repetition?.Attempts ?? 0, _repetition?.Delay ?? TimeSpan.Zero, left, WaitKind.ConcurrencyLimit, since, stopped: true);
+        if (!run.TryDelay(_item!, index, same, long.MaxValue, until))
+        {
+            EndAsStopped(index);
+        }
     }
 
     /// <summary>Records an item that ended because the run was stopped.</summary>

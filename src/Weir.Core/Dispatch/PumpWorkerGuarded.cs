@@ -114,6 +114,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             Volatile.Write(ref _guard!.Word, inCall);
 
             TResult result;
+            Task? until = null;
             try
             {
                 TPending pending = call.Invoke(items[position], index, _chunk.Repetition is null, token);
@@ -129,7 +130,8 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                     return ParkGuardedCall(pending, inCall);
                 }
 
-                result = pending.GetResult();
+                until = TPending.MayBePostponed ? pending.Until : null;
+                result = until is null ? pending.GetResult() : default!;
             }
             catch (Exception e)
             {
@@ -146,6 +148,12 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             if (!TryEndCall(inCall))
             {
                 return StepResult.Left;
+            }
+
+            if (until is not null)
+            {
+                SetDeadlineIfNotSet(inCall);
+                return Postpone(index, until);
             }
 
             run.Sink.Succeeded(index, result);

@@ -100,6 +100,14 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return WaitForCall(position + 1);
             }
 
+            if (TPending.MayBePostponed && pending.Until is { } until)
+            {
+                _succeeded += position - started;
+                Keep(items[position]);
+                _chunk.Position = position + 1;
+                return Postpone(first + position, until);
+            }
+
             if (sink.HasSlots)
             {
                 slots[position] = pending.GetResult();

@@ -205,9 +205,11 @@ internal readonly struct PolicyCall<TItem, TResult>(
         : Attempt(item, policies.Guard.TryEnter(out CircuitTicket ticket), ticket, record, cancellationToken);
 
     /// <summary>One attempt that needs a place of the concurrency limit.</summary>
-    /// <exception cref="PlaceTakenException">The item has to wait for its place.</exception>
-    private PolicyPending<TResult> AttemptWithPlace(TItem item, long index, ItemRecord? record, CancellationToken cancellationToken) =>
-        new(FinishAsync(policies.Guard, Enter(policies.Guard, index, cancellationToken), item, record, cancellationToken));
+    private PolicyPending<TResult> AttemptWithPlace(TItem item, long index, ItemRecord? record, CancellationToken cancellationToken)
+    {
+        Attempt attempt = Enter(policies.Guard, index, out PlaceTurn? waiting, cancellationToken);
+        return waiting is null ? new(FinishAsync(policies.Guard, attempt, item, record, cancellationToken)) : new(policies, waiting);
+    }
 
     /// <summary>One attempt under the policies of its item's keys.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
@@ -217,7 +219,10 @@ internal readonly struct PolicyCall<TItem, TResult>(
         KeyedGuard keys = guards.Of(item);
         try
         {
-            return await FinishAsync(keys.Guard, Enter(keys.Guard, index, cancellationToken), item, record, cancellationToken).ConfigureAwait(false);
+            Attempt attempt = Enter(keys.Guard, index, out PlaceTurn? waiting, cancellationToken);
+            return waiting is null
+                ? await FinishAsync(keys.Guard, attempt, item, record, cancellationToken).ConfigureAwait(false)
+                : throw new PlaceTakenException(policies.Places!, waiting);
         }
         finally
         {
@@ -226,14 +231,18 @@ internal readonly struct PolicyCall<TItem, TResult>(
     }
 
     /// <summary>Gets an attempt as far as it gets without waiting; one that waits at the rate limit has its place in that queue.</summary>
-    /// <exception cref="PlaceTakenException">The item has to wait for its place.</exception>
+    /// <param name="guard">What the attempt has to pass.</param>
+    /// <param name="index">The item's index.</param>
+    /// <param name="waiting">Its turn, if the item has to wait for a place of the concurrency limit; then the attempt has not begun.</param>
+    /// <param name="cancellationToken">The token of the call.</param>
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once, where the attempt goes on.")]
-    private Attempt Enter(AttemptGuard guard, long index, CancellationToken cancellationToken)
+    private Attempt Enter(AttemptGuard guard, long index, out PlaceTurn? waiting, CancellationToken cancellationToken)
     {
         Attempt attempt = default;
+        waiting = null;
         if (guard.Places is not null)
         {
-            attempt = policies.Places!.Enter(guard, index);
+            attempt = policies.Places!.Enter(guard, index, out waiting);
         }
         else
         {

@@ -10,11 +10,14 @@ namespace Weir.Policies;
 /// </summary>
 internal struct PolicyPending<TResult> : IPending<TResult>
 {
+    private static readonly Task<TResult> NotBegun = Task.FromCanceled<TResult>(new CancellationToken(canceled: true));
+
     private ValueTask<TResult> _task;
     private CallPolicies? _policies;
     private readonly CircuitTicket _ticket;
     private readonly long _started;
     private readonly CancellationToken _cancellationToken;
+    private readonly PlaceTurn? _turn;
 
     public PolicyPending(ValueTask<TResult> task) => _task = task;
 
@@ -26,6 +29,18 @@ internal struct PolicyPending<TResult> : IPending<TResult>
         _started = started;
         _cancellationToken = cancellationToken;
     }
+
+    /// <summary>A call that cannot begin, because its item waits for a place of the concurrency limit.</summary>
+    public PolicyPending(CallPolicies policies, PlaceTurn turn)
+    {
+        _task = new ValueTask<TResult>(NotBegun);
+        _policies = policies;
+        _turn = turn;
+    }
+
+    public static bool MayBePostponed => true;
+
+    public readonly Task? Until => _turn?.Served;
 
     public readonly bool IsCompleted
     {
@@ -60,6 +75,11 @@ internal struct PolicyPending<TResult> : IPending<TResult>
 
     private readonly TResult Report(CallPolicies policies)
     {
+        if (_turn is not null)
+        {
+            throw new PlaceTakenException(policies.Places!, _turn);
+        }
+
         TResult result;
         try
         {

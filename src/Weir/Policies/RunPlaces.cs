@@ -18,12 +18,15 @@ internal sealed class RunPlaces(bool guarded)
     private bool _closed;
 
     /// <summary>Gets an attempt as far as it gets without waiting, with its place.</summary>
-    /// <returns>The attempt at the rate limit or at its call.</returns>
-    /// <exception cref="PlaceTakenException">The item waits for a place.</exception>
+    /// <param name="guard">What the attempt has to pass.</param>
+    /// <param name="index">The item's index.</param>
+    /// <param name="waiting">Its turn, if the item waits for a place; null otherwise.</param>
+    /// <returns>The attempt at the rate limit or at its call. Nothing if the item waits.</returns>
     /// <exception cref="CircuitBreakerOpenException">The circuit is open.</exception>
     /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait.</exception>
-    public Attempt Enter(AttemptGuard guard, long index)
+    public Attempt Enter(AttemptGuard guard, long index, out PlaceTurn? waiting)
     {
+        waiting = null;
         PlaceUser user = guard.Places!;
         PlaceTurn? turn = Take(index);
         if (turn is not null && turn.User != user)
@@ -54,7 +57,8 @@ internal sealed class RunPlaces(bool guarded)
         if (turn.State != PlaceTurnState.Served)
         {
             Keep(turn, index);
-            throw new PlaceTakenException(this, turn);
+            waiting = turn;
+            return default;
         }
 
         next = guard.TryEnterWithPlace(out ticket);

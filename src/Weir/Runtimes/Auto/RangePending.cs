@@ -54,6 +54,10 @@ internal readonly struct RangePending<TItem, TResult> : IPending<ItemRange<TItem
         return _range;
     }
 
+    public static bool MayBePostponed => false;
+
+    public Task? Until => null;
+
     public bool CanBeTask => false;
 
     public void BecomeTask()
