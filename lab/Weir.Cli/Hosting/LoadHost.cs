@@ -1,4 +1,5 @@
 using Weir.Cli.Runtimes;
+using Weir.Delivery;
 using Weir.Lab.Trials;
 using Weir.Runtimes;
 
@@ -12,6 +13,9 @@ internal sealed record LoadHost
 
     /// <summary>Makes the runtimes.</summary>
     public Func<RuntimeChoice, IExecutionRuntime> CreateRuntime { get; init; } = static choice => choice.Create();
+
+    /// <summary>What stands between a queue and the consumers that it is measured with.</summary>
+    public Func<IWorkSource<string>, IWorkSource<string>> WrapSource { get; init; } = static source => source;
 
     /// <summary>The time after which a long window is reported.</summary>
     public TimeSpan Heartbeat { get; init; } = TimeSpan.FromSeconds(10);

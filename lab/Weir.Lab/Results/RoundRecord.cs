@@ -146,6 +146,15 @@ public sealed record RoundRecord
     /// <summary>Operations that were not started because too many were under way; with a rate only.</summary>
     public long? Dropped { get; init; }
 
+    /// <summary>Items of a queue that were processed again; <see langword="null"/> where there is no queue.</summary>
+    public long? Duplicates { get; init; }
+
+    /// <summary>Items of a queue that were published and never done; <see langword="null"/> where there is no queue.</summary>
+    public long? Lost { get; init; }
+
+    /// <summary>Items of a queue that were processed after a later one of their key; <see langword="null"/> where there is no queue.</summary>
+    public long? OutOfOrder { get; init; }
+
     /// <summary>Operations of each worker.</summary>
     public IReadOnlyList<long> PerWorker { get; init; } = [];
 

@@ -12,10 +12,16 @@ internal sealed class PassWorkload(TrialArm arm) : IWorkload
 
     public string Name => arm.Name;
 
-    public ValueTask BeginRoundAsync(CancellationToken cancellationToken)
+    public async ValueTask BeginRoundAsync(CancellationToken cancellationToken)
     {
         (_passes, _items, _failed, _timedOut) = (0, 0, 0, 0);
-        return default;
+        if (arm.Begin is { } begin)
+        {
+            await begin(cancellationToken).ConfigureAwait(false);
+        }
+
+        // What the warm-up counted counts nowhere.
+        arm.TakeDelivery?.Invoke();
     }
 
     public Operation CreateOperation(WorkerContext context) => new AsyncOperation<PassCall, PassResult>(new PassCall(arm, this, context.Stopping));
@@ -34,6 +40,7 @@ internal sealed class PassWorkload(TrialArm arm) : IWorkload
         Elapsed = outcome.Solo?.Elapsed ?? TimeSpan.Zero,
         Resources = outcome.Resources,
         IsPartial = outcome.IsPartial,
+        Delivery = arm.TakeDelivery?.Invoke(),
     };
 
     private void Add(in PassResult result)

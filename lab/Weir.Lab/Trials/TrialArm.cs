@@ -33,4 +33,10 @@ internal sealed class TrialArm
     /// progress display, and tells what was done when a run is stopped in the middle of a pass.
     /// </summary>
     public Func<long> ItemsDone { get; init; } = static () => 0;
+
+    /// <summary>Prepares a window, before its time begins; <see langword="null"/> if there is nothing to prepare.</summary>
+    public Func<CancellationToken, ValueTask>? Begin { get; init; }
+
+    /// <summary>Takes what became of the items since it was last asked; <see langword="null"/> for an arm that has no queue.</summary>
+    public Func<DeliveryTally>? TakeDelivery { get; init; }
 }

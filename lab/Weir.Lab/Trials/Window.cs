@@ -29,6 +29,9 @@ internal sealed record Window
     /// <summary>Whether the run was stopped in this window: it is shorter than asked for, and its last pass may be neither complete nor verified.</summary>
     public bool IsPartial { get; init; }
 
+    /// <summary>What became of the items that went through a queue; <see langword="null"/> where there is none.</summary>
+    public DeliveryTally? Delivery { get; init; }
+
     /// <summary>Items per second.</summary>
     public double Rate => Items / Math.Max(Elapsed.TotalSeconds, 1e-9);
 }

@@ -1,6 +1,7 @@
 using Weir.Cli.App;
 using Weir.Cli.Hosting;
 using Weir.Cli.Runtimes;
+using Weir.Delivery;
 using Weir.Lab.Trials;
 using Weir.Runtimes;
 
@@ -12,6 +13,9 @@ internal sealed class CliUnderTest
     public Dictionary<string, string> Variables { get; } = [];
 
     public Func<RuntimeChoice, IExecutionRuntime>? CreateRuntime { get; set; }
+
+    /// <summary>What stands between a queue and the consumers that it is measured with; <see langword="null"/> for nothing.</summary>
+    public Func<IWorkSource<string>, IWorkSource<string>>? WrapSource { get; set; }
 
     public CancellationToken Stop { get; set; }
 
@@ -45,6 +49,7 @@ internal sealed class CliUnderTest
         {
             Trials = new TrialOptions { MinimumWindow = Window, LongestWarmUp = TimeSpan.Zero },
         };
+        settings = WrapSource is null ? settings : settings with { WrapSource = WrapSource };
         CliHost host = new()
         {
             Out = output,

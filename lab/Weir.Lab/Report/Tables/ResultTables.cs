@@ -12,7 +12,7 @@ internal static class ResultTables
     public static IReadOnlyList<Table> Summary(ResultFile result) =>
         [.. new[]
         {
-            Arms(result), Programs(result), Cost(result), Modes(result), Latency(result), Comparisons(result), Fits(result),
+            Arms(result), Deliveries(result), Programs(result), Cost(result), Modes(result), Latency(result), Comparisons(result), Fits(result),
         }.OfType<Table>(), .. ProfileTables.All(result)];
 
     /// <summary>What each arm reached and what it cost.</summary>
@@ -33,6 +33,36 @@ internal static class ResultTables
             ("rounds", static a => Numbers.Grouped(a.Counted.Count)),
             ("fairness (least..most)", static a => Fairness(a)),
             ("longest gap", static a => a.Max(static r => r.LongestGapSeconds) is { } gap ? Numbers.Nanoseconds(gap * 1e9) : null));
+    }
+
+    /// <summary>What each queue carried from end to end. An arm that was stopped before its first round ended has the part of it that there is.</summary>
+    public static Table? Deliveries(ResultFile result)
+    {
+        ArmRecord[] arms =
+        [
+            .. result.Arms.Where(static a => a.Rounds.Any(static r => r.Lost is not null))
+                .Select(static a => a.IsMeasured ? a : a with { Rounds = [.. a.Rounds.Select(static r => r with { Partial = false })] })
+                .Where(static a => a.IsMeasured),
+        ];
+        HashSet<string> whole = [.. result.Arms.Where(static a => a.IsMeasured).Select(static a => a.Label)];
+        LatencyHistogram? LatencyOf(ArmRecord arm) => arm.Latency(static r => r.Response) ?? arm.Latency(static r => r.Service);
+        return arms.Length == 0 ? null : Table.Of(
+            "Queues, from publishing to acknowledged",
+            1,
+            arms,
+            [
+                ("queue", a => whole.Contains(a.Label) ? a.Name : $"{a.Name} (partial)"),
+                ($"{result.Unit}/s", static a => Numbers.Scaled(a.Rate().Median)),
+                ("[min..max]", static a => $"[{Numbers.Scaled(a.Rate().Min, a.Rate().Max)}]"),
+                .. KnownPercentile.Usual.Take(4).Select(p => (FormattableString.Invariant($"p{p:0.##}"),
+                    (Func<ArmRecord, string?>)(a => LatencyOf(a) is { } times ? Percentile(times, p, result.Machine.ClockNs) : null))),
+                ("max", a => LatencyOf(a) is { } times ? Numbers.Nanoseconds(times.Max) : null),
+                ("duplicates", static a => Numbers.Grouped(a.Counted.Sum(static r => r.Duplicates ?? 0))),
+                ("lost", static a => Numbers.Grouped(a.Counted.Sum(static r => r.Lost ?? 0))),
+                ("out of order", static a => Numbers.Grouped(a.Counted.Sum(static r => r.OutOfOrder ?? 0))),
+                ("CPU s/M", static a => Numbers.Short(
+                    a.Counted.Sum(static r => r.CpuUserSeconds + r.CpuSystemSeconds) * 1e6 / Math.Max(1, a.Counted.Sum(static r => r.Operations)))),
+            ]);
     }
 
     /// <summary>How long each program took, and what it used.</summary>

@@ -1,6 +1,7 @@
 using System.Globalization;
 using Npgsql;
 using RabbitMQ.Client;
+using Weir.Cli.Commands.Work.Engines;
 using Weir.Delivery;
 using Weir.RabbitMQ;
 
@@ -20,6 +21,7 @@ internal sealed class RabbitAuditEngine : IAuditEngine
     private static readonly TimeSpan Retry = TimeSpan.FromMilliseconds(100);
 
     private readonly Uri _broker;
+    private readonly RabbitWorkQueueOptions _options;
     private readonly RabbitWorkQueue<string> _queue;
     private readonly string[] _work;
     private readonly string[] _others;
@@ -29,18 +31,15 @@ internal sealed class RabbitAuditEngine : IAuditEngine
     {
         _broker = broker;
         int partitions = fault == SeededFault.NoKeyOrder ? 0 : Partitions;
-        _queue = new RabbitWorkQueue<string>(
-            broker,
-            name,
-            WorkSerializer.Text,
-            new RabbitWorkQueueOptions
-            {
-                Partitions = partitions,
-                MaxItemsPerMessage = ItemsPerMessage,
-                DeliveryLimit = DeliveryLimit,
-                RetryDelays = [Retry],
-                ConfigureConnection = static factory => factory.RequestedHeartbeat = Heartbeat,
-            });
+        _options = new RabbitWorkQueueOptions
+        {
+            Partitions = partitions,
+            MaxItemsPerMessage = ItemsPerMessage,
+            DeliveryLimit = DeliveryLimit,
+            RetryDelays = [Retry],
+            ConfigureConnection = static factory => factory.RequestedHeartbeat = Heartbeat,
+        };
+        _queue = new RabbitWorkQueue<string>(broker, name, WorkSerializer.Text, _options);
         _work = partitions == 0
             ? [name]
             : [.. Enumerable.Range(0, partitions).Select(i => string.Create(CultureInfo.InvariantCulture, $"{name}.{i}"))];
@@ -103,12 +102,7 @@ internal sealed class RabbitAuditEngine : IAuditEngine
     public async ValueTask DropAsync(CancellationToken cancellationToken) => await AskAsync(
         async channel =>
         {
-            foreach (string queue in (string[])[.. _work, .. _others, Dead])
-            {
-                await channel.QueueDeleteAsync(queue, ifUnused: false, ifEmpty: false, cancellationToken: cancellationToken).ConfigureAwait(false);
-            }
-
-            await channel.ExchangeDeleteAsync(_queue.Name, cancellationToken: cancellationToken).ConfigureAwait(false);
+            await RabbitEngine.DropAsync(channel, _queue.Name, _options, cancellationToken).ConfigureAwait(false);
             return true;
         },
         cancellationToken).ConfigureAwait(false);

@@ -1,4 +1,5 @@
 using RabbitMQ.Client;
+using Weir.Cli.Commands.Work.Engines;
 using Weir.Delivery;
 using Weir.RabbitMQ;
 
@@ -44,14 +45,10 @@ internal sealed class BrokerQueues : IAsyncDisposable
         await Batched.DisposeAsync().ConfigureAwait(false);
         await UseAsync(async channel =>
         {
-            string[] parts = ["", ".suspects", ".dead", ".retry.1000", ".retry.10000", ".retry.60000"];
-            foreach (string queue in parts.SelectMany(part => new[] { $"{Single.Name}{part}", $"{Batched.Name}{part}" }).Append(Classic))
-            {
-                await channel.QueueDeleteAsync(queue, ifUnused: false, ifEmpty: false).ConfigureAwait(false);
-            }
-
-            await channel.ExchangeDeleteAsync(Single.Name).ConfigureAwait(false);
-            await channel.ExchangeDeleteAsync(Batched.Name).ConfigureAwait(false);
+            RabbitWorkQueueOptions usual = new();
+            await RabbitEngine.DropAsync(channel, Single.Name, usual, CancellationToken.None).ConfigureAwait(false);
+            await RabbitEngine.DropAsync(channel, Batched.Name, usual, CancellationToken.None).ConfigureAwait(false);
+            await channel.QueueDeleteAsync(Classic, ifUnused: false, ifEmpty: false).ConfigureAwait(false);
         }).ConfigureAwait(false);
     }
 

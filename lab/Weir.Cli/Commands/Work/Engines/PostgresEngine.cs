@@ -13,15 +13,41 @@ internal static class PostgresEngine
     private static readonly string[] Schemes = ["postgres://", "postgresql://"];
 
     public static WorkEngine Engine { get; } = new(
-        "postgres://USER@HOST/DATABASE", static address => IsUri(address) || address.Contains("Host=", StringComparison.OrdinalIgnoreCase), Open);
+        "postgres",
+        "WEIR_POSTGRES",
+        "postgres://USER@HOST/DATABASE",
+        static address => IsUri(address) || address.Contains("Host=", StringComparison.OrdinalIgnoreCase),
+        Open);
 
     private static OpenedQueue Open(OptionValue address, EngineOrder order)
     {
         NpgsqlDataSource source = NpgsqlDataSource.Create(Connection(address));
         PostgresWorkQueueOptions options = new() { KeepKeyOrder = order.KeepsKeyOrder };
-        PostgresWorkQueue<string> queue = new(
-            source, order.Name, WorkSerializer.Text, order.Schema is null ? options : options with { Schema = order.Schema });
-        return new OpenedQueue { Queue = queue, IsDurable = true, PublishLater = queue.EnqueueAsync, Connections = source };
+        if (order.ItemsPerMessage is { } items)
+        {
+            options = options with { MaxItemsPerBatch = items };
+        }
+
+        // The tables that queues share are in a temporary one's own schema as well, so that nothing of it is left.
+        string? schema = order.IsTemporary ? order.Name : order.Schema;
+        PostgresWorkQueue<string> queue = new(source, order.Name, WorkSerializer.Text, schema is null ? options : options with { Schema = schema });
+        return new OpenedQueue
+        {
+            Queue = queue,
+            IsDurable = true,
+            PublishLater = queue.EnqueueAsync,
+            Connections = source,
+            DropAsync = order.IsTemporary ? stop => DropAsync(source, order.Name, stop) : null,
+        };
+    }
+
+    private static async ValueTask DropAsync(NpgsqlDataSource source, string schema, CancellationToken stop)
+    {
+        NpgsqlCommand drop = source.CreateCommand($"DROP SCHEMA IF EXISTS \"{schema.Replace("\"", "\"\"", StringComparison.Ordinal)}\" CASCADE");
+        await using (drop.ConfigureAwait(false))
+        {
+            await drop.ExecuteNonQueryAsync(stop).ConfigureAwait(false);
+        }
     }
 
     /// <summary>The connection that an address means.</summary>

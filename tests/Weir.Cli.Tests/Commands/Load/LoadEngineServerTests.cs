@@ -1,0 +1,143 @@
+using System.Collections.Concurrent;
+using System.Text.Json;
+using RabbitMQ.Client;
+using RabbitMQ.Client.Exceptions;
+using Weir.Cli.Tests.Support;
+using Weir.TestKit;
+
+namespace Weir.Cli.Tests.Commands.Load;
+
+/// <summary>Runs over queues on real servers: what they report, and that nothing of them is left.</summary>
+public sealed class LoadEngineServerTests
+{
+    private const int Limit = 120_000;
+    private const string Run = "load --engine {0} --items-per-message 1,16 --count 200 --trials 1 --json";
+
+    [Theory(Timeout = Limit)]
+    [InlineData("")]
+    [InlineData("--ordered --rate 2000")]
+    public async Task Postgres_TwoSizes_LosesNothingAndLeavesNothing(string options)
+    {
+        await using TestDatabase database = await TestDatabase.CreateAsync();
+        CliUnderTest cli = new() { Variables = { ["WEIR_POSTGRES"] = database.Address } };
+        LoadResult result = await cli.RunAsync($"{Of("postgres")} {options}");
+        AssertLossless(result, "postgres", isOrdered: options.Length > 0);
+        Assert.Equal(0, await CountSchemasAsync(database));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Postgres_Stopped_IsPartialAndLeavesNothing()
+    {
+        await using TestDatabase database = await TestDatabase.CreateAsync();
+        CliUnderTest cli = new() { StopsAt = "round 1 of" };
+        LoadResult result = await cli.RunAsync(
+            ["load", "--engine", "postgres", "--items-per-message", "16", "--count", "200", "--trials", "1000", "--connection", database.Address]);
+        Assert.True(result.ExitCode == 130, result.Error);
+        Assert.Equal("true", result.Value("partial"));
+        Assert.Equal(0, await CountSchemasAsync(database));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Postgres_ConnectionInTheResult_HasNoPassword()
+    {
+        await using TestDatabase database = await TestDatabase.CreateAsync();
+        LoadResult result = await new CliUnderTest().RunAsync([.. Of("postgres").Split(' '), "--connection", $"{database.Address};Application Name=seen"]);
+        AssertLossless(result, "postgres", isOrdered: false);
+        string connection = result.Json.GetProperty("arguments").EnumerateArray().Select(static a => a.GetString()!).Last();
+        Assert.Contains("Password=***", connection, StringComparison.Ordinal);
+        Assert.Contains("Application Name=seen", connection, StringComparison.Ordinal);
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData("")]
+    [InlineData("--ordered")]
+    public async Task Rabbit_TwoSizes_LosesNothingAndLeavesNothing(string options)
+    {
+        string address = await BrokerAsync();
+        ConcurrentDictionary<string, bool> queues = [];
+        CliUnderTest cli = new()
+        {
+            Variables = { ["WEIR_RABBITMQ"] = address },
+            WrapSource = source =>
+            {
+                queues[source.Name] = true;
+                return source;
+            },
+        };
+        LoadResult result = await cli.RunAsync($"{Of("rabbitmq")} {options}");
+        AssertLossless(result, "rabbitmq", isOrdered: options.Length > 0);
+        Assert.Equal(2, queues.Count);
+        string[] parts = options.Length > 0 ? [".0", ".15", ".dead"] : ["", ".suspects", ".dead", ".retry.1000", ".retry.10000", ".retry.60000"];
+        string settings = options.Length > 0 ? ".v1-p16-d20-m0-r" : ".v1-p0-d20-m0-r1000-10000-60000";
+        foreach (string queue in queues.Keys)
+        {
+            Assert.StartsWith("weir_load_", queue, StringComparison.Ordinal);
+            foreach (string part in parts)
+            {
+                await AssertGoneAsync(address, channel => channel.QueueDeclarePassiveAsync(queue + part));
+            }
+
+            await AssertGoneAsync(address, channel => channel.ExchangeDeclarePassiveAsync(queue));
+            await AssertGoneAsync(address, channel => channel.ExchangeDeclarePassiveAsync(queue + settings));
+        }
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData("postgres", "Host=127.0.0.1;Port=1;Username=u;Password=sesame")]
+    [InlineData("rabbitmq", "amqp://u:sesame@127.0.0.1:1/")]
+    public async Task Server_DoesNotAnswer_IsSaidWithoutThePassword(string engine, string address)
+    {
+        LoadResult result = await new CliUnderTest().RunAsync([.. Of(engine).Split(' '), "--connection", address]);
+        Assert.Equal((1, ""), (result.ExitCode, result.Out));
+        Assert.Contains("weir: ", result.Error, StringComparison.Ordinal);
+        Assert.DoesNotContain("sesame", result.Error, StringComparison.Ordinal);
+    }
+
+    private static string Of(string engine) => Run.Replace("{0}", engine, StringComparison.Ordinal);
+
+    private static Task<long> CountSchemasAsync(TestDatabase database) =>
+        database.ScalarAsync<long>("SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'weir%'");
+
+    private static void AssertLossless(LoadResult result, string engine, bool isOrdered)
+    {
+        Assert.True(result.ExitCode == 0, result.Error);
+        JsonElement[] arms = [.. result.Json.GetProperty("arms").EnumerateArray()];
+        Assert.Equal([$"{engine} items=1", $"{engine} items=16"], arms.Select(static a => a.GetProperty("name").GetString()));
+        foreach (JsonElement round in arms.SelectMany(static a => a.GetProperty("rounds").EnumerateArray()))
+        {
+            Assert.Equal(200, round.GetProperty("operations").GetInt32());
+            Assert.Equal(0, round.GetProperty("lost").GetInt32());
+            Assert.True(!isOrdered || round.GetProperty("out_of_order").GetInt32() == 0);
+        }
+    }
+
+    private static async Task<string> BrokerAsync()
+    {
+        string? address = Environment.GetEnvironmentVariable("WEIR_RABBITMQ") ?? ServersScript.Connection(await ServersScript.FileAsync() ?? "", "WEIR_RABBITMQ");
+        bool answers = false;
+        if (address is not null)
+        {
+            try
+            {
+                await using IConnection connection = await new ConnectionFactory { Uri = new Uri(address) }.CreateConnectionAsync();
+                answers = true;
+            }
+            catch (BrokerUnreachableException)
+            {
+                // A server that was stopped leaves its file.
+            }
+        }
+
+        Assert.SkipUnless(answers, "There is no RabbitMQ: 'eng/services up rabbitmq' starts one.");
+        return address!;
+    }
+
+    private static async Task AssertGoneAsync(string address, Func<IChannel, Task> find)
+    {
+        // A question about what is not there ends the channel.
+        await using IConnection connection = await new ConnectionFactory { Uri = new Uri(address) }.CreateConnectionAsync();
+        await using IChannel channel = await connection.CreateChannelAsync();
+        OperationInterruptedException refused = await Assert.ThrowsAsync<OperationInterruptedException>(() => find(channel));
+        Assert.Equal(Constants.NotFound, refused.ShutdownReason!.ReplyCode);
+    }
+}
