@@ -19,9 +19,6 @@ internal sealed class EngineRun(EngineSettings settings, OutputSettings output, 
     {
         DateTimeOffset startedAt = host.Load.Clock.GetLocalNow();
         long start = Stopwatch.GetTimestamp();
-#if DEBUG
-        host.Error.WriteLine("weir: this is a Debug build, so the figures mean little. Run it with -c Release.");
-#endif
         QueueArm[] arms = [.. settings.Engines.SelectMany(
             e => settings.ItemsPerMessage.Select(items => new QueueArm(
                 e.Engine, e.Address, items, FormattableString.Invariant($"{_id}_{items}"), settings, host)))];
@@ -29,6 +26,10 @@ internal sealed class EngineRun(EngineSettings settings, OutputSettings output, 
         {
             await arm.CheckAsync().ConfigureAwait(false);
         }
+
+#if DEBUG
+        await host.Error.WriteLineAsync("weir: this is a Debug build, so the figures mean little. Run it with -c Release.").ConfigureAwait(false);
+#endif
 
         TrialReport trials;
         try
