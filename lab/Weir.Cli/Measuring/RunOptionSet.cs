@@ -98,7 +98,7 @@ internal sealed class RunOptionSet
             throw new BadInputException("--groups of channel must be producers:N,consumers:M.");
         }
 
-        double? rate = Rate(Find(_rate));
+        double? rate = Find(_rate)?.PerSecond(0.1, 10_000_000, "operations");
         OptionValue? most = Find(_maxInFlight);
         if (most is not null && rate is null)
         {
@@ -124,19 +124,6 @@ internal sealed class RunOptionSet
             Timeout = TimeoutOf(parsed, DefaultTimeout),
             Seed = Find(_seed)?.WholeNumber(0, int.MaxValue) ?? 1,
         };
-    }
-
-    private static double? Rate(OptionValue? given)
-    {
-        if (given is null)
-        {
-            return null;
-        }
-
-        string text = given.Text.EndsWith("/s", StringComparison.OrdinalIgnoreCase) ? given.Text[..^2] : given.Text;
-        return double.TryParse(text, NumberStyles.Float, CultureInfo.InvariantCulture, out double rate) && rate is >= 0.1 and <= 10_000_000
-            ? rate
-            : throw given.Bad("a number of operations per second from 0.1 to 10,000,000 such as 1000/s");
     }
 
     private static List<WorkerGroup> Groups(OptionValue given)

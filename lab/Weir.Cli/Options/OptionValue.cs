@@ -32,6 +32,18 @@ internal sealed record OptionValue(string Source, string Text)
             ? value
             : throw Bad(FormattableString.Invariant($"a {what} from {min:0.#######} to {max:#,0.#######}"));
 
+    /// <summary>A rate: a number, with <c>/s</c> behind it or without.</summary>
+    /// <param name="min">The lowest.</param>
+    /// <param name="max">The highest.</param>
+    /// <param name="what">What is counted, in the plural.</param>
+    public double PerSecond(double min, double max, string what)
+    {
+        string text = Text.EndsWith("/s", StringComparison.OrdinalIgnoreCase) ? Text[..^2] : Text;
+        return double.TryParse(text, NumberStyles.Float, CultureInfo.InvariantCulture, out double rate) && rate >= min && rate <= max
+            ? rate
+            : throw Bad(FormattableString.Invariant($"a number of {what} per second from {min:0.#} to {max:#,0} such as 1000/s"));
+    }
+
     public bool Switch() => Text.ToLowerInvariant() switch
     {
         "1" or "true" or "yes" or "on" => true,

@@ -14,7 +14,7 @@ public sealed class LoadEngineInputTests
     [InlineData("--engine memory --publishers x", "--publishers must be a whole number from 1 to 64; it is 'x'.")]
     [InlineData("--engine memory --items-per-message 1,1", "--items-per-message must be different whole numbers from 1 to 10,000")]
     [InlineData("--engine memory --items-per-message 0", "--items-per-message must be different whole numbers from 1 to 10,000")]
-    [InlineData("--engine memory --rate 0", "--rate must be a number from 1 to 10,000,000; it is '0'.")]
+    [InlineData("--engine memory --rate 0", "--rate must be a number of items per second from 1 to 10,000,000 such as 1000/s; it is '0'.")]
     [InlineData("--engine memory --keys 0", "--keys must be a whole number from 1 to 1,000,000; it is '0'.")]
     [InlineData("--engine memory --patience 1", "--patience must be a time from 100 ms to 3600 s such as 10s; it is '1'.")]
     [InlineData("--engine memory --rate 10 --in-flight 10", "--in-flight cannot be used with --rate")]

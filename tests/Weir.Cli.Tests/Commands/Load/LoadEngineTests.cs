@@ -11,7 +11,7 @@ public sealed class LoadEngineTests
 
     [Theory(Timeout = Limit)]
     [InlineData("", "service")]
-    [InlineData("--rate 100000", "response")]
+    [InlineData("--rate 100000/s", "response")]
     public async Task Memory_ListOfSizes_HasAnArmForEachAndLosesNothing(string load, string latency)
     {
         LoadResult result = await CliUnderTest.LoadAsync($"--engine memory --items-per-message 1,7 --count 200 --trials 2 --json {load}");

@@ -32,7 +32,7 @@ internal sealed class EngineOptionSet
     private readonly TextOption _consumers = TextOption.Of("--consumers", null, "N", "Consumers of each queue. Default 2");
     private readonly TextOption _publishers = TextOption.Of("--publishers", null, "N", "Publishers of each queue. Default 2");
     private readonly TextOption _rate = TextOption.Of(
-        "--rate", null, "N", "Items a second, published at their time whatever becomes of others. Default: the next is published when others are done");
+        "--rate", null, "N/s", "Items a second, published at their time whatever becomes of others. Default: the next is published when others are done");
     private readonly TextOption _inFlight = TextOption.Of(
         "--in-flight", null, "N", "Without --rate: the most items that are published and not done. Default 4,096, or 16 messages if that is more");
     private readonly TextOption _keys = TextOption.Of("--keys", null, "N", "How many keys the items have. Default 64");
@@ -84,7 +84,7 @@ internal sealed class EngineOptionSet
             throw new BadInputException($"--ordered with {Flag} memory needs --consumers 1: the queue in memory keeps no order between consumers.");
         }
 
-        double? rate = Find(_rate)?.Number(1, MostRate);
+        double? rate = Find(_rate)?.PerSecond(1, MostRate, "items");
         if (rate is not null && Find(_inFlight) is not null)
         {
             throw new BadInputException("--in-flight cannot be used with --rate, which publishes at its times however much is in flight.");
