@@ -113,7 +113,8 @@ public sealed class LoadEngineServerTests
 
     private static async Task<string> BrokerAsync()
     {
-        string? address = Environment.GetEnvironmentVariable("WEIR_RABBITMQ") ?? ServersScript.Connection(await ServersScript.FileAsync() ?? "", "WEIR_RABBITMQ");
+        string started = await ServersScript.FileAsync() ?? "";
+        string? address = Environment.GetEnvironmentVariable("WEIR_RABBITMQ") ?? ServersScript.Connection(started, "WEIR_RABBITMQ");
         bool answers = false;
         if (address is not null)
         {

@@ -23,7 +23,7 @@ internal static class EngineResults
         {
             Command = "load",
             Arguments = arguments,
-            Work = FormattableString.Invariant($"items of {PassItems.ValueBytes} bytes through queues, from publishing to acknowledged; nothing is done for them"),
+            Work = $"items of {Text(PassItems.ValueBytes)} bytes through queues, from publishing to acknowledged; nothing is done for them",
             Unit = "items",
             StartedAt = startedAt,
             Partial = trials.IsPartial,
@@ -42,7 +42,7 @@ internal static class EngineResults
         yield return "items/s       median [min..max] over the windows; CPU s/M: processor seconds of this process per million items, without the server's";
         yield return result.Settings[Loop] == Open
             ? "latency       open load: from the moment at which an item should have been published to its acknowledgement"
-            : "latency       closed load: from the call that publishes to the acknowledgement. It grows with the items in flight; --rate measures at a given load";
+            : "latency       closed load: from the call that publishes to the acknowledgement, so it grows with the items in flight; --rate gives a load";
         yield return result.Settings.ContainsKey("ordered")
             ? "out of order  processed after a later item of the same key, which the order forbids; duplicates are allowed, and lost items are not"
             : "out of order  processed after a later item of the same key, as is allowed without --ordered; duplicates are allowed too, and lost items are not";

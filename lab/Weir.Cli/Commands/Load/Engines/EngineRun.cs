@@ -10,7 +10,7 @@ using Weir.Lab.Trials;
 
 namespace Weir.Cli.Commands.Load.Engines;
 
-/// <summary>A run over queues: a queue of its own for each engine and each number of items in a message, which are dropped at the end however it ends.</summary>
+/// <summary>A run over queues: a queue of its own for each engine and each number of items in a message, which are dropped at the end.</summary>
 internal sealed class EngineRun(EngineSettings settings, OutputSettings output, IReadOnlyList<string> arguments, CliHost host)
 {
     private readonly string _id = $"weir_load_{Guid.CreateVersion7():N}";
@@ -78,7 +78,8 @@ internal sealed class EngineRun(EngineSettings settings, OutputSettings output, 
             {
                 // Whatever else went wrong is reported as well, and the others are dropped.
                 string why = Credentials.Hide(e.Message.ReplaceLineEndings(" "));
-                await host.Error.WriteLineAsync($"weir: the queue of {arm.Name}, {_id}_{arm.ItemsPerMessage}, could not be dropped: {why}").ConfigureAwait(false);
+                string queue = FormattableString.Invariant($"{_id}_{arm.ItemsPerMessage}");
+                await host.Error.WriteLineAsync($"weir: the queue of {arm.Name}, {queue}, could not be dropped: {why}").ConfigureAwait(false);
             }
         }
     }
