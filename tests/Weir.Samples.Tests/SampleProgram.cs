@@ -42,6 +42,18 @@ internal sealed partial class SampleProgram : IAsyncDisposable
     public static SampleProgram Start(string sample, params IEnumerable<string> arguments) =>
         new(sample, new ProcessStartInfo("dotnet", [Assembly(sample), .. arguments]));
 
+    /// <summary>Starts a program with variables in its environment.</summary>
+    public static SampleProgram Start(string sample, IEnumerable<KeyValuePair<string, string>> environment, params IEnumerable<string> arguments)
+    {
+        ProcessStartInfo start = new("dotnet", [Assembly(sample), .. arguments]);
+        foreach ((string name, string value) in environment)
+        {
+            start.Environment[name] = value;
+        }
+
+        return new(sample, start);
+    }
+
     /// <summary>Starts a program that reads commands from its input.</summary>
     public static SampleProgram StartWithInput(string sample, params IEnumerable<string> arguments) =>
         new(sample, new ProcessStartInfo("dotnet", [Assembly(sample), .. arguments]), hasInput: true);
@@ -64,6 +76,9 @@ internal sealed partial class SampleProgram : IAsyncDisposable
             }
         }
     }
+
+    /// <summary>The number of its lines so far that begin with the text.</summary>
+    public int Count(string start) => _lines.Count(line => line.StartsWith(start, StringComparison.Ordinal));
 
     public async Task WriteAsync(string line)
     {

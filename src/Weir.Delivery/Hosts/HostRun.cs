@@ -57,7 +57,10 @@ internal sealed partial class HostRun<T, TResult> : IHostRun
         _runtime = runtime;
         _sink = sink;
         _options = options;
-        _callOptions = new ProcessManyOptions { PerItemTimeout = options.PerItemTimeout };
+        _callOptions = new ProcessManyOptions
+        {
+            PerItemTimeout = options.PerItemTimeout, OperationName = options.OperationName, Tags = options.Tags,
+        };
         _maxCalls = options.MaxConcurrentCalls ?? (runtime is DirectRuntime ? 1 : 8);
         _repeater = new Repeater(options.TimeProvider, options.OnFault);
         _window = new BatchWindow<T, TResult>(source.Order);

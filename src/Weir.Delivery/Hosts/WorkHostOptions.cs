@@ -77,6 +77,15 @@ public sealed record WorkHostOptions<T>
     /// <value>The default is <see cref="AcknowledgePoint.AfterProcessing"/>.</value>
     public AcknowledgePoint Acknowledge { get; init; }
 
+    /// <summary>Your own name for what the host does, such as <c>orders.enter</c>, in the metrics, spans and log lines of its calls of the runtime.</summary>
+    /// <value>Any text but an empty one; <see langword="null"/>, the default, for none.</value>
+    /// <remarks>See <see cref="ParallelRunOptions.OperationName"/>.</remarks>
+    public string? OperationName { get; init; }
+
+    /// <summary>Your own tags for the metrics and spans of the calls of the runtime.</summary>
+    /// <value><see langword="null"/>, the default, for none. Keys must not be empty. Values other than text, numbers and booleans become text.</value>
+    public IReadOnlyList<KeyValuePair<string, object?>>? Tags { get; init; }
+
     /// <summary>Called when reading, acknowledging or storing fails. The host repeats the call, with delays of up to 5 seconds.</summary>
     /// <value><see langword="null"/>, the default, for none. It must return quickly. Its exceptions are ignored.</value>
     public Action<Exception>? OnFault { get; init; }
@@ -98,6 +107,8 @@ public sealed record WorkHostOptions<T>
         Require.AtLeastOne(MaxConcurrentCalls ?? 1, nameof(MaxConcurrentCalls));
         Require.AtLeastOne(MaxCrashes, nameof(MaxCrashes));
         Require.GracePeriod(GracePeriod, nameof(GracePeriod));
+        Require.NotEmpty(OperationName, nameof(OperationName));
+        Require.Keys(Tags, nameof(Tags));
         Require.Defined(
             Acknowledge is AcknowledgePoint.AfterProcessing or AcknowledgePoint.OnReceipt, Acknowledge, nameof(Acknowledge), "AfterProcessing or OnReceipt");
         if (RedeliveryDelays.Count == 0)

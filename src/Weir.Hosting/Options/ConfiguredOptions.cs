@@ -1,6 +1,6 @@
-using System.Globalization;
 using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.Options;
+using Worker = Weir.Hosting.SettingReaders<Weir.Hosting.WeirWorkerOptions>;
 
 namespace Weir.Hosting;
 
@@ -10,28 +10,29 @@ namespace Weir.Hosting;
 /// </summary>
 internal sealed class ConfiguredOptions(string worker, IConfiguration? configuration) : IConfigureNamedOptions<WeirWorkerOptions>
 {
-    private static readonly Dictionary<string, Func<WeirWorkerOptions, IConfigurationSection, string?>> Readers = new(StringComparer.OrdinalIgnoreCase)
+    private static readonly Dictionary<string, Worker.Reader> Readers = new(StringComparer.OrdinalIgnoreCase)
     {
-        [nameof(WeirWorkerOptions.Runtime)] = Name<WorkerRuntime>(static (o, v) => o.Runtime = v),
-        [nameof(WeirWorkerOptions.MaxConcurrency)] = Whole(static (o, v) => o.MaxConcurrency = v),
-        [nameof(WeirWorkerOptions.KeepKeyOrder)] = YesOrNo(static (o, v) => o.KeepKeyOrder = v),
-        [nameof(WeirWorkerOptions.MaxRetries)] = Whole(static (o, v) => o.MaxRetries = v),
-        [nameof(WeirWorkerOptions.PerItemTimeout)] = Time(static (o, v) => o.PerItemTimeout = v),
-        [nameof(WeirWorkerOptions.MaxAttempts)] = Whole(static (o, v) => o.MaxAttempts = v),
+        [nameof(WeirWorkerOptions.Runtime)] = Worker.Name<WorkerRuntime>(static (o, v) => o.Runtime = v),
+        [nameof(WeirWorkerOptions.MaxConcurrency)] = Worker.Whole(static (o, v) => o.MaxConcurrency = v),
+        [nameof(WeirWorkerOptions.KeepKeyOrder)] = Worker.YesOrNo(static (o, v) => o.KeepKeyOrder = v),
+        [nameof(WeirWorkerOptions.MaxRetries)] = Worker.Whole(static (o, v) => o.MaxRetries = v),
+        [nameof(WeirWorkerOptions.PerItemTimeout)] = Worker.Time(static (o, v) => o.PerItemTimeout = v),
+        [nameof(WeirWorkerOptions.MaxAttempts)] = Worker.Whole(static (o, v) => o.MaxAttempts = v),
         [nameof(WeirWorkerOptions.RedeliveryDelays)] = ReadDelays,
-        [nameof(WeirWorkerOptions.MaxItemsInFlight)] = Whole(static (o, v) => o.MaxItemsInFlight = v),
-        [nameof(WeirWorkerOptions.MaxItemsPerCall)] = Whole(static (o, v) => o.MaxItemsPerCall = v),
-        [nameof(WeirWorkerOptions.MaxConcurrentCalls)] = Whole(static (o, v) => o.MaxConcurrentCalls = v),
-        [nameof(WeirWorkerOptions.MaxCrashes)] = Whole(static (o, v) => o.MaxCrashes = v),
-        [nameof(WeirWorkerOptions.Acknowledge)] = Name<AcknowledgePoint>(static (o, v) => o.Acknowledge = v),
-        [nameof(WeirWorkerOptions.GracePeriod)] = Time(static (o, v) => o.GracePeriod = v),
-        [nameof(WeirWorkerOptions.SetupAtStart)] = YesOrNo(static (o, v) => o.SetupAtStart = v),
-        [nameof(WeirWorkerOptions.StopAtEnd)] = YesOrNo(static (o, v) => o.StopAtEnd = v),
-        [nameof(WeirWorkerOptions.AbortAtSecondSignal)] = YesOrNo(static (o, v) => o.AbortAtSecondSignal = v),
-        [nameof(WeirWorkerOptions.MaxLag)] = Time(static (o, v) => o.MaxLag = v),
+        [nameof(WeirWorkerOptions.MaxItemsInFlight)] = Worker.Whole(static (o, v) => o.MaxItemsInFlight = v),
+        [nameof(WeirWorkerOptions.MaxItemsPerCall)] = Worker.Whole(static (o, v) => o.MaxItemsPerCall = v),
+        [nameof(WeirWorkerOptions.MaxConcurrentCalls)] = Worker.Whole(static (o, v) => o.MaxConcurrentCalls = v),
+        [nameof(WeirWorkerOptions.MaxCrashes)] = Worker.Whole(static (o, v) => o.MaxCrashes = v),
+        [nameof(WeirWorkerOptions.Acknowledge)] = Worker.Name<AcknowledgePoint>(static (o, v) => o.Acknowledge = v),
+        [nameof(WeirWorkerOptions.GracePeriod)] = Worker.Time(static (o, v) => o.GracePeriod = v),
+        [nameof(WeirWorkerOptions.SetupAtStart)] = Worker.YesOrNo(static (o, v) => o.SetupAtStart = v),
+        [nameof(WeirWorkerOptions.StopAtEnd)] = Worker.YesOrNo(static (o, v) => o.StopAtEnd = v),
+        [nameof(WeirWorkerOptions.AbortAtSecondSignal)] = Worker.YesOrNo(static (o, v) => o.AbortAtSecondSignal = v),
+        [nameof(WeirWorkerOptions.MaxLag)] = Worker.Time(static (o, v) => o.MaxLag = v),
+        [nameof(WeirWorkerOptions.OperationName)] = Worker.Text(static (o, v) => o.OperationName = v),
+        [nameof(WeirWorkerOptions.Tags)] = Worker.Group(ReadTags),
+        [nameof(WeirWorkerOptions.Policies)] = Worker.Group(ConfiguredPolicies.Read),
     };
-
-    private delegate bool TryRead<TValue>(string? text, out TValue value);
 
     public static string SectionOf(string worker) => $"Weir:Workers:{worker}";
 
@@ -44,51 +45,11 @@ internal sealed class ConfiguredOptions(string worker, IConfiguration? configura
             return;
         }
 
-        foreach (IConfigurationSection setting in configuration.GetSection(SectionOf(worker)).GetChildren())
+        if (Worker.ReadAll(options, configuration.GetSection(SectionOf(worker)), Readers, "a worker") is { } problem)
         {
-            string? problem = Readers.TryGetValue(setting.Key, out Func<WeirWorkerOptions, IConfigurationSection, string?>? read)
-                ? read(options, setting)
-                : $"{setting.Path} is no option of a worker; these are: {string.Join(", ", Readers.Keys)}.";
-            if (problem is not null)
-            {
-                throw new OptionsValidationException(worker, typeof(WeirWorkerOptions), [problem]);
-            }
+            throw new OptionsValidationException(worker, typeof(WeirWorkerOptions), [problem]);
         }
     }
-
-    private static Func<WeirWorkerOptions, IConfigurationSection, string?> Whole(Action<WeirWorkerOptions, int> set) =>
-        Read(
-            (string? text, out int value) => int.TryParse(text, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out value),
-            set,
-            "a whole number");
-
-    private static Func<WeirWorkerOptions, IConfigurationSection, string?> Time(Action<WeirWorkerOptions, TimeSpan> set) =>
-        Read<TimeSpan>(TryTime, set, "a time such as 00:00:30");
-
-    private static Func<WeirWorkerOptions, IConfigurationSection, string?> YesOrNo(Action<WeirWorkerOptions, bool> set) =>
-        Read<bool>(bool.TryParse, set, "true or false");
-
-    // The platform also takes numbers for names.
-    private static Func<WeirWorkerOptions, IConfigurationSection, string?> Name<TEnum>(Action<WeirWorkerOptions, TEnum> set)
-        where TEnum : struct, Enum =>
-        Read(
-            (string? text, out TEnum value) => Enum.TryParse(text, ignoreCase: true, out value) && Enum.GetNames<TEnum>().Contains(
-                text, StringComparer.OrdinalIgnoreCase),
-            set,
-            string.Join(", ", Enum.GetNames<TEnum>()[..^1]) + " or " + Enum.GetNames<TEnum>()[^1]);
-
-    private static Func<WeirWorkerOptions, IConfigurationSection, string?> Read<TValue>(
-        TryRead<TValue> tryRead, Action<WeirWorkerOptions, TValue> set, string allowed) =>
-        (options, setting) =>
-        {
-            if (!tryRead(setting.Value, out TValue value))
-            {
-                return $"{setting.Path} must be {allowed}; it is '{setting.Value}'.";
-            }
-
-            set(options, value);
-            return null;
-        };
 
     private static string? ReadDelays(WeirWorkerOptions options, IConfigurationSection setting)
     {
@@ -99,7 +60,7 @@ internal sealed class ConfiguredOptions(string worker, IConfiguration? configura
         var delays = new TimeSpan[texts.Length];
         for (int i = 0; i < texts.Length; i++)
         {
-            if (!TryTime(texts[i], out delays[i]))
+            if (!Worker.TryTime(texts[i], out delays[i]))
             {
                 return $"{setting.Path} must be times such as 00:00:01 and 00:00:10; one is '{texts[i]}'.";
             }
@@ -109,10 +70,26 @@ internal sealed class ConfiguredOptions(string worker, IConfiguration? configura
         return null;
     }
 
-    // The platform reads a number alone as days.
-    private static bool TryTime(string? text, out TimeSpan value)
+    private static string? ReadTags(WeirWorkerOptions options, IConfigurationSection section)
     {
-        value = default;
-        return text?.Contains(':', StringComparison.Ordinal) == true && TimeSpan.TryParse(text, CultureInfo.InvariantCulture, out value);
+        // Those of code stay, unless the configuration has the same key.
+        Dictionary<string, object?> tags = new(StringComparer.Ordinal);
+        foreach ((string key, object? value) in options.Tags ?? [])
+        {
+            tags[key] = value;
+        }
+
+        foreach (IConfigurationSection tag in section.GetChildren())
+        {
+            if (tag.Value is not { } value)
+            {
+                return $"{tag.Path} must be a text; it is a section.";
+            }
+
+            tags[tag.Key] = value;
+        }
+
+        options.Tags = [.. tags];
+        return null;
     }
 }

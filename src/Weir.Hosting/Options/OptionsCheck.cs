@@ -1,6 +1,7 @@
 using System.Globalization;
 using Microsoft.Extensions.Hosting;
 using Microsoft.Extensions.Options;
+using Weir.Resilience;
 
 namespace Weir.Hosting;
 
@@ -46,7 +47,10 @@ internal sealed class OptionsCheck(string worker, HostOptions host) : IValidateO
                     $"zero or more, and less than the host's ShutdownTimeout ({host.ShutdownTimeout:c})",
                     options.GracePeriod),
                 In(options.MaxLag > TimeSpan.Zero, nameof(options.MaxLag), "more than zero", options.MaxLag),
+                In(options.OperationName is not "", nameof(options.OperationName), "null or a text that is not empty", "''"),
+                In(options.Tags?.All(static t => !string.IsNullOrEmpty(t.Key)) != false, nameof(options.Tags), "without an empty key", "one with such a key"),
             }.OfType<string>(),
+            .. PolicyProblems(options),
         ];
         return problems.Length == 0 ? ValidateOptionsResult.Success : ValidateOptionsResult.Fail(problems);
     }
@@ -54,6 +58,66 @@ internal sealed class OptionsCheck(string worker, HostOptions host) : IValidateO
     /// <summary>The grace period of a worker: what its options say, or what leaves time to return items within the host's own limit.</summary>
     public static TimeSpan GracePeriod(WeirWorkerOptions options, HostOptions host) =>
         options.GracePeriod ?? (IsEndless(host) ? Timeout.InfiniteTimeSpan : host.ShutdownTimeout * 0.75);
+
+    private IEnumerable<string> PolicyProblems(WeirWorkerOptions options)
+    {
+        if (options.Policies is not { } policies)
+        {
+            yield break;
+        }
+
+        string section = $"{ConfiguredOptions.SectionOf(worker)}:{nameof(options.Policies)}";
+        (string Path, Action Check)[] checks =
+        [
+            ($"{section}:{nameof(policies.CircuitBreaker)}", () => _ = policies.CircuitBreaker is { } breaker ? new CircuitBreaker(breaker) : null),
+            ($"{section}:{nameof(policies.RateLimit)}", () => _ = policies.RateLimit is { } rate ? new TokenBucket(rate) : null),
+            (section, () => WorkerRuntimes.OptionsOf(options, TimeProvider.System).Validate()),
+        ];
+        if (checks.Select(static c => ProblemOf(c.Path, c.Check)).FirstOrDefault(static p => p is not null) is { } problem)
+        {
+            yield return problem;
+        }
+
+        // The runtime's items are the host's own, whose type nobody else can name.
+        foreach ((object? value, string property) in new (object?, string)[]
+        {
+            (policies.Hooks, nameof(policies.Hooks)),
+            (policies.ShouldRetry, nameof(policies.ShouldRetry)),
+            (policies.OnFallback, nameof(policies.OnFallback)),
+            (policies.CircuitBreakerByKey, nameof(policies.CircuitBreakerByKey)),
+            (policies.RateLimitByKey, nameof(policies.RateLimitByKey)),
+            (policies.ConcurrencyLimitByKey, nameof(policies.ConcurrencyLimitByKey)),
+        })
+        {
+            if (value is not null)
+            {
+                yield return $"{section}:{property} must be null: it depends on the type of the runtime's items, which are not those of the processor.";
+            }
+        }
+
+        if (policies.MaxRetries > 0 && options.MaxRetries > 0)
+        {
+            yield return $"{section}:{nameof(policies.MaxRetries)} and {ConfiguredOptions.SectionOf(worker)}:{nameof(options.MaxRetries)} are both set; "
+                + "set only one of them.";
+        }
+    }
+
+    /// <summary>What is wrong with options of other packages, whose message names the property.</summary>
+    private static string? ProblemOf(string path, Action check)
+    {
+        try
+        {
+            check();
+            return null;
+        }
+        catch (ArgumentException e)
+        {
+            string message = e.Message.Split(" (Parameter", 2)[0];
+            return e is ArgumentOutOfRangeException { ActualValue: { } value }
+                ? string.Create(CultureInfo.InvariantCulture, $"{path}:{message.TrimEnd('.')}; it is {value}.")
+                : $"{path}: {message}";
+        }
+    }
 
     private static bool IsEndless(HostOptions host) => host.ShutdownTimeout == Timeout.InfiniteTimeSpan;
 

@@ -18,6 +18,29 @@ public sealed class WeirWorkerOptions
     /// </value>
     public int? MaxConcurrency { get; set; }
 
+    /// <summary>What the worker does, such as <c>orders.enter</c>, in the metrics, spans and log lines of its runtime's calls.</summary>
+    /// <value>Any text but an empty one. <see langword="null"/>, the default, for the name of the worker.</value>
+    /// <remarks>See <see cref="ParallelRunOptions.OperationName"/>.</remarks>
+    public string? OperationName { get; set; }
+
+    /// <summary>Your own tags for the metrics and spans of the runtime's calls, and the scope of their log lines.</summary>
+    /// <value><see langword="null"/>, the default, for none. Keys must not be empty.</value>
+    /// <remarks>In the configuration: a section of keys and texts, which adds to those of code.</remarks>
+    public IReadOnlyList<KeyValuePair<string, object?>>? Tags { get; set; }
+
+    /// <summary>The policies around each item, which all calls of the worker's runtime share: a circuit breaker, a rate limit, retries and so on.</summary>
+    /// <value>
+    /// <see langword="null"/>, the default, for none. What depends on the type of the runtime's items must be null: keyed policies, <c>Hooks</c>,
+    /// <c>ShouldRetry</c> and <c>OnFallback</c>; so must <c>AdaptiveConcurrency</c> and <c>Control</c>. Its <c>MaxRetries</c> is not together with
+    /// <see cref="MaxRetries"/>. The clock is the worker's.
+    /// </value>
+    /// <remarks>
+    /// In the configuration: a section <c>Policies</c> with <c>MaxRetries</c>, <c>BaseDelay</c>, <c>MaxDelay</c>, <c>BackoffStrategy</c>,
+    /// <c>AttemptTimeout</c>, <c>OpenCircuitMode</c> and the sections <c>CircuitBreaker</c> and <c>RateLimit</c>. It changes what code has set. A
+    /// <c>SharedConcurrencyLimit</c>, only in code, is the limit over all calls of the worker, in place of the one that <see cref="MaxConcurrency"/> makes.
+    /// </remarks>
+    public ParallelRunOptions? Policies { get; set; }
+
     /// <summary>Processes items with the same key one at a time, in the order of delivery. See <see cref="WorkHostOptions{T}.PartitionBy"/>.</summary>
     /// <value>The default is <see langword="false"/>.</value>
     public bool KeepKeyOrder { get; set; }

@@ -11,12 +11,10 @@ namespace Weir.Hosting;
 internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider services) : BackgroundService, IWeirWorker
     where TProcessor : class
 {
-    private const int UsualConcurrency = 16;
-
     /// <summary>How long a worker that was aborted has to return items. A processor that ignores its token must not hold up the end for longer.</summary>
     private static readonly TimeSpan ReturnLimit = TimeSpan.FromSeconds(5);
 
-    private readonly ILogger _logger = services.GetRequiredService<ILoggerFactory>().CreateLogger("Weir.Worker");
+    private readonly ILogger _logger = new SafeLogger(services.GetRequiredService<ILoggerFactory>().CreateLogger("Weir.Worker"));
     private readonly TimeProvider _clock = services.GetService<TimeProvider>() ?? TimeProvider.System;
     private readonly IHostApplicationLifetime _lifetime = services.GetRequiredService<IHostApplicationLifetime>();
     private readonly IServiceScopeFactory _scopes = services.GetRequiredService<IServiceScopeFactory>();
@@ -115,7 +113,7 @@ internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider
         IWorkSource<T> source = await OpenAsync(stop).ConfigureAwait(false);
         await using (source.ConfigureAwait(false))
         {
-            IExecutionRuntime runtime = MakeRuntime();
+            IExecutionRuntime runtime = WorkerRuntimes.Make(_options, _clock);
             await using (runtime.ConfigureAwait(false))
             {
                 var host = new WorkHost<T>(source, runtime, ProcessAsync, MakeHostOptions());
@@ -199,20 +197,6 @@ internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider
         }
     }
 
-    private IExecutionRuntime MakeRuntime()
-    {
-        // What still runs when the host has ended ignores its token.
-        var options = new RuntimeOptions { GracePeriod = TimeSpan.Zero, TimeProvider = _clock };
-        int? most = _options.MaxConcurrency;
-        return _options.Runtime switch
-        {
-            WorkerRuntime.Parallel => new ParallelRuntime(most, options),
-            WorkerRuntime.Auto => new AutoRuntime(most ?? 200, options: options with { TotalConcurrency = most }),
-            WorkerRuntime.Direct => new DirectRuntime(options),
-            _ => new ConcurrentRuntime(most ?? UsualConcurrency, options with { TotalConcurrency = most ?? UsualConcurrency }),
-        };
-    }
-
     private WorkHostOptions<T> MakeHostOptions() => new()
     {
         DeadLetters = new LoggedDeadLetters(_queue.DeadLetters, _logger, name),
@@ -222,6 +206,8 @@ internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider
             ? null
             : new RetryOptions { MaxRetries = _options.MaxRetries, IsTransient = _options.IsTransient ?? (static _ => true) },
         PerItemTimeout = _options.PerItemTimeout,
+        OperationName = _options.OperationName ?? name,
+        Tags = _options.Tags,
         MaxAttempts = _options.MaxAttempts,
         RedeliveryDelays = _options.RedeliveryDelays,
         IsTransient = _options.IsTransient,

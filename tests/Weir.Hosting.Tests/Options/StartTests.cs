@@ -2,6 +2,7 @@ using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
 using Microsoft.Extensions.Options;
 using Weir.Hosting.Tests.Support;
+using Weir.Resilience;
 
 namespace Weir.Hosting.Tests.Options;
 
@@ -32,6 +33,23 @@ public class StartTests
     [InlineData("GracePeriod", "00:00:30",
         "Weir:Workers:mails:GracePeriod must be zero or more, and less than the host's ShutdownTimeout (00:00:20); it is 00:00:30.")]
     [InlineData("MaxLag", "00:00:00", "Weir:Workers:mails:MaxLag must be more than zero; it is 00:00:00.")]
+    [InlineData("OperationName", "", "Weir:Workers:mails:OperationName must be a text that is not empty; it is ''.")]
+    [InlineData("Tags:area:city", "Ulm", "Weir:Workers:mails:Tags:area must be a text; it is a section.")]
+    [InlineData("Policies", "many", "Weir:Workers:mails:Policies must be a section with options of its own; it is 'many'.")]
+    [InlineData("Policies:MaxRetries", "-1", "Weir:Workers:mails:Policies:MaxRetries must be at least 0; it is -1.")]
+    [InlineData("Policies:MaxRetries", "often", "Weir:Workers:mails:Policies:MaxRetries must be a whole number; it is 'often'.")]
+    [InlineData("Policies:AttemptTimeout", "00:00:00",
+        "Weir:Workers:mails:Policies:AttemptTimeout must be more than zero and at most 49 days, or null for none; it is 00:00:00.")]
+    [InlineData("Policies:OpenCircuitMode", "Wait", "Weir:Workers:mails:Policies:OpenCircuitMode must be FailFast or WaitForHalfOpen; it is 'Wait'.")]
+    [InlineData("Policies:CircuitBreaker", "on", "Weir:Workers:mails:Policies:CircuitBreaker must be a section with options of its own; it is 'on'.")]
+    [InlineData("Policies:CircuitBreaker:FailureThreshold", "0",
+        "Weir:Workers:mails:Policies:CircuitBreaker:FailureThreshold must be at least 1; it is 0.")]
+    [InlineData("Policies:CircuitBreaker:FailureRatio", "half",
+        "Weir:Workers:mails:Policies:CircuitBreaker:FailureRatio must be a number such as 2.5; it is 'half'.")]
+    [InlineData("Policies:CircuitBreaker:FailureRatio", "0.5",
+        "Weir:Workers:mails:Policies:CircuitBreaker: SamplingDuration must be set when FailureRatio is.")]
+    [InlineData("Policies:RateLimit:TokensPerSecond", "0",
+        "Weir:Workers:mails:Policies:RateLimit:TokensPerSecond must be a finite number more than zero; it is 0.")]
     public async Task Start_ValueOutOfRange_SaysTheKeyAndWhatIsAllowed(string key, string value, string message)
     {
         HostApplicationBuilder builder = App.Create(await App.QueueAsync(), static (_, _) => default, (key, value));
@@ -42,13 +60,90 @@ public class StartTests
         await ((IAsyncDisposable)host).DisposeAsync();
     }
 
-    [Fact(Timeout = Limit)]
-    public async Task Start_MisspeltKey_IsRefused()
+    public static TheoryData<string, ParallelRunOptions> PoliciesOfOtherItems() => new()
     {
-        IHost host = App.Create(await App.QueueAsync(), static (_, _) => default, ("MaxAtempts", "3")).Build();
+        { "Hooks", new() { Hooks = new ItemHooks<string>() } },
+        { "ShouldRetry", new() { ShouldRetry = RetryRule.Of<string>(static _ => true) } },
+        { "OnFallback", new() { OnFallback = Fallback.Of(static (_, _) => "") } },
+        { "CircuitBreakerByKey", new() { CircuitBreakerByKey = CircuitBreakers.ByKey<string, string>(static s => s, new CircuitBreakerOptions()) } },
+        { "RateLimitByKey", new() { RateLimitByKey = RateLimits.ByKey<string, string>(static s => s, new RateLimitOptions()) } },
+        { "ConcurrencyLimitByKey", new() { ConcurrencyLimitByKey = SharedConcurrencyLimit.ByKey<string, string>(static s => s, 2) } },
+    };
+
+    [Theory(Timeout = Limit)]
+    [MemberData(nameof(PoliciesOfOtherItems), DisableDiscoveryEnumeration = true)]
+    public async Task Start_PolicyThatNeedsTheTypeOfItems_IsRefused(string property, ParallelRunOptions policies)
+    {
+        string[] problems = await ProblemsAsync(options => options.Policies = policies);
+        Assert.Contains(
+            $"Weir:Workers:mails:Policies:{property} must be null: it depends on the type of the runtime's items, which are not those of the processor.",
+            problems);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Start_PoliciesThatContradict_AreRefused()
+    {
+        Assert.Equal(
+            ["Weir:Workers:mails:Policies:MaxRetries and Weir:Workers:mails:MaxRetries are both set; set only one of them."],
+            await ProblemsAsync(static options => (options.MaxRetries, options.Policies) = (1, new ParallelRunOptions { MaxRetries = 1 })));
+        Assert.Equal(
+            ["Weir:Workers:mails:Policies: AdaptiveConcurrency must be null in the Policies of a runtime: it concerns a run, and not an item."],
+            await ProblemsAsync(static options => options.Policies = new() { AdaptiveConcurrency = new AdaptiveConcurrencyOptions() }));
+        Assert.Equal(
+            ["Weir:Workers:mails:Tags must be without an empty key; it is one with such a key."],
+            await ProblemsAsync(static options => options.Tags = [new("", 1)]));
+        Assert.Equal(
+            ["Weir:Workers:mails:OperationName must be null or a text that is not empty; it is ''."],
+            await ProblemsAsync(static options => options.OperationName = ""));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Options_PoliciesInTheConfiguration_ChangeThoseOfCode()
+    {
+        HostApplicationBuilder builder = App.Create(
+            ("OperationName", "mails.send"), ("Tags:region", "north"), ("Policies:MaxRetries", "4"), ("Policies:BaseDelay", "00:00:02"),
+            ("Policies:MaxDelay", "00:00:20"), ("Policies:BackoffStrategy", "linear"), ("Policies:AttemptTimeout", "00:00:03"),
+            ("Policies:OpenCircuitMode", "WaitForHalfOpen"), ("Policies:CircuitBreaker:FailureThreshold", "6"),
+            ("Policies:CircuitBreaker:SuccessThreshold", "7"), ("Policies:CircuitBreaker:OpenTimeout", "00:00:08"),
+            ("Policies:CircuitBreaker:SamplingDuration", "00:00:09"), ("Policies:CircuitBreaker:FailureRatio", "0.25"),
+            ("Policies:CircuitBreaker:MinimumThroughput", "11"), ("Policies:RateLimit:TokensPerSecond", "12.5"),
+            ("Policies:RateLimit:BurstCapacity", "13"), ("Policies:RateLimit:TokensPerOperation", "2"));
+        Func<Exception, bool> isTransient = static _ => true;
+        builder.Services.AddWeirWorker<DelegateProcessor>(App.Worker, options =>
+        {
+            options.Tags = [new("region", "south"), new("tier", 1)];
+            options.Policies = new() { MaxRetries = 1, IsTransient = isTransient };
+        });
+        await using ServiceProvider services = builder.Services.BuildServiceProvider();
+        WeirWorkerOptions read = services.GetRequiredService<IOptionsMonitor<WeirWorkerOptions>>().Get(App.Worker);
+        Assert.Equal("mails.send", read.OperationName);
+        Assert.Equal([new("region", "north"), new("tier", 1)], read.Tags!);
+        ParallelRunOptions policies = read.Policies!;
+        Assert.Equal((4, isTransient), (policies.MaxRetries, policies.IsTransient));
+        Assert.Equal((TimeSpan.FromSeconds(2), TimeSpan.FromSeconds(20)), (policies.BaseDelay, policies.MaxDelay));
+        Assert.Equal(
+            (BackoffStrategy.Linear, TimeSpan.FromSeconds(3), OpenCircuitMode.WaitForHalfOpen),
+            (policies.BackoffStrategy, policies.AttemptTimeout, policies.OpenCircuitMode));
+        Assert.Equal(
+            new CircuitBreakerOptions
+            {
+                FailureThreshold = 6, SuccessThreshold = 7, OpenTimeout = TimeSpan.FromSeconds(8), SamplingDuration = TimeSpan.FromSeconds(9),
+                FailureRatio = 0.25, MinimumThroughput = 11,
+            },
+            policies.CircuitBreaker);
+        Assert.Equal(new RateLimitOptions { TokensPerSecond = 12.5, BurstCapacity = 13, TokensPerOperation = 2 }, policies.RateLimit);
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData("MaxAtempts", "Weir:Workers:mails:MaxAtempts is no option of a worker; these are: Runtime, MaxConcurrency, ")]
+    [InlineData("Policies:Retries", "Weir:Workers:mails:Policies:Retries is no option of the policies of a worker; these are: MaxRetries, ")]
+    [InlineData("Policies:CircuitBreaker:Open", "Weir:Workers:mails:Policies:CircuitBreaker:Open is no option of a circuit breaker; these are: Failure")]
+    [InlineData("Policies:RateLimit:Rate", "Weir:Workers:mails:Policies:RateLimit:Rate is no option of a rate limit; these are: TokensPerSecond, ")]
+    public async Task Start_MisspeltKey_IsRefused(string key, string message)
+    {
+        IHost host = App.Create(await App.QueueAsync(), static (_, _) => default, (key, "3")).Build();
         OptionsValidationException error = await Assert.ThrowsAsync<OptionsValidationException>(() => host.StartAsync().WithinAsync());
-        Assert.StartsWith(
-            "Weir:Workers:mails:MaxAtempts is no option of a worker; these are: Runtime, MaxConcurrency, ", error.Message, StringComparison.Ordinal);
+        Assert.StartsWith(message, error.Message, StringComparison.Ordinal);
         await ((IAsyncDisposable)host).DisposeAsync();
     }
 
@@ -111,5 +206,16 @@ public class StartTests
         Assert.Throws<ArgumentException>("name", () => services.AddWeirWorker<DelegateProcessor>(""));
         Assert.Throws<ArgumentException>("name", () => services.AddWeirWorker<DelegateProcessor>("a:b"));
         Assert.Throws<ArgumentNullException>("services", () => WeirWorkerServiceCollectionExtensions.AddWeirWorker<DelegateProcessor>(null!));
+    }
+
+    /// <summary>What is wrong at the start with options that code has set.</summary>
+    private static async Task<string[]> ProblemsAsync(Action<WeirWorkerOptions> configure)
+    {
+        HostApplicationBuilder builder = App.Create(await App.QueueAsync(), static (_, _) => default);
+        builder.Services.Configure(App.Worker, configure);
+        IHost host = builder.Build();
+        OptionsValidationException error = await Assert.ThrowsAsync<OptionsValidationException>(() => host.StartAsync().WithinAsync());
+        await ((IAsyncDisposable)host).DisposeAsync();
+        return [.. error.Failures];
     }
 }

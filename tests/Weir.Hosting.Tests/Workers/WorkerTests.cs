@@ -2,6 +2,7 @@ using System.Collections.Concurrent;
 using System.Runtime.InteropServices;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
+using Microsoft.Extensions.Logging;
 using Weir.Hosting.Tests.Support;
 
 namespace Weir.Hosting.Tests.Workers;
@@ -34,6 +35,27 @@ public class WorkerTests
         // The start tries whether a processor can be made.
         Assert.Equal([null, .. values.Order(StringComparer.Ordinal)], usage.All.Order(StringComparer.Ordinal));
         Assert.Equal(0, queue.Count);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Run_LoggerThrows_ChangesNothing()
+    {
+        MemoryWorkQueue<string> queue = await App.QueueAsync("a", "bad", "c");
+        queue.Complete();
+        using ThrowingLoggers loggers = new();
+        HostApplicationBuilder builder = App.Create(
+            queue, static (item, _) => item.Value == "bad" ? throw new FormatException() : default, ("MaxAttempts", "1"), ("StopAtEnd", "true"));
+        builder.Logging.AddProvider(loggers);
+        IHost host = builder.Build();
+        await host.StartAsync().WithinAsync();
+        await host.WaitForShutdownAsync().WithinAsync();
+        WorkHostStatistics end = host.WorkerOf().Statistics;
+        Assert.Equal((WorkHostState.Stopped, 2, 1, 0), (end.State, end.Succeeded, end.DeadLettered, end.Faults));
+        Assert.Single(await queue.DeadLetters.ListAsync().ToListAsync());
+
+        // Start, dead letter and end, each of which threw.
+        Assert.Equal(3, loggers.Calls);
+        await ((IAsyncDisposable)host).DisposeAsync();
     }
 
     [Fact(Timeout = Limit)]

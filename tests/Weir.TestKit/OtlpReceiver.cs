@@ -4,10 +4,10 @@ using System.Net;
 using System.Net.Sockets;
 using System.Text;
 
-namespace Weir.Logging.Tests;
+namespace Weir.TestKit;
 
 /// <summary>Takes what an OTLP exporter sends over HTTP, and answers that all is well.</summary>
-internal sealed class OtlpReceiver : IDisposable
+public sealed class OtlpReceiver : IDisposable
 {
     private readonly TcpListener _listener = new(IPAddress.Loopback, 0);
 

@@ -1,0 +1,37 @@
+using Weir.Runtimes;
+
+namespace Weir.Hosting;
+
+/// <summary>Makes the runtime of a worker from its options.</summary>
+internal static class WorkerRuntimes
+{
+    private const int UsualConcurrency = 16;
+
+    public static IExecutionRuntime Make(WeirWorkerOptions options, TimeProvider clock)
+    {
+        RuntimeOptions all = OptionsOf(options, clock);
+        int? most = options.MaxConcurrency;
+        return options.Runtime switch
+        {
+            WorkerRuntime.Parallel => new ParallelRuntime(most, all),
+            WorkerRuntime.Auto => new AutoRuntime(most ?? 200, options: all),
+            WorkerRuntime.Direct => new DirectRuntime(all),
+            _ => new ConcurrentRuntime(most ?? UsualConcurrency, all),
+        };
+    }
+
+    public static RuntimeOptions OptionsOf(WeirWorkerOptions options, TimeProvider clock) => new()
+    {
+        // What still runs when the host has ended ignores its token.
+        GracePeriod = TimeSpan.Zero,
+        TimeProvider = clock,
+        Policies = options.Policies,
+        TotalConcurrency = options.Policies?.SharedConcurrencyLimit is not null ? null : options.Runtime switch
+        {
+            // The threads of the one, and the single place of the other, are their limits.
+            WorkerRuntime.Parallel or WorkerRuntime.Direct => null,
+            WorkerRuntime.Auto => options.MaxConcurrency,
+            _ => options.MaxConcurrency ?? UsualConcurrency,
+        },
+    };
+}
