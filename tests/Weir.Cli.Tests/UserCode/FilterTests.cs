@@ -56,6 +56,7 @@ public class FilterTests
         "--filter is used with --assembly or --git, instead of --method: --assembly X.dll --filter '*Parse*'.")]
     [InlineData(
         "run --assembly DLL --filter *Nothing*", "--filter '*Nothing*' matches nothing measurable in 'Parsing.dll'; the nearest are N.Parsing.")]
+    [InlineData("compare --assembly DLL --against DLL --filter *Nothing*", "--filter '*Nothing*' matches nothing measurable in ")]
     public async Task Filter_BadInput_IsOneClearLine(string arguments, string message)
     {
         using TemporaryDirectory directory = new();
