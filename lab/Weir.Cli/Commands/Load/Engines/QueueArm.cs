@@ -27,8 +27,7 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
     private DeliveryTally _tally = NewTally(settings);
     private bool _isSetUp;
     private int _passes;
-    private long _doneBefore;
-    private PassLedger? _ledger;
+    private volatile Progress? _progress;
 
     /// <summary>The name of the arm.</summary>
     public string Name => FormattableString.Invariant($"{engine.Name} items={itemsPerMessage}");
@@ -46,7 +45,7 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
     public int InFlight => Math.Max(itemsPerMessage, settings.InFlight ?? Math.Max(UsualInFlight, LeastMessagesInFlight * itemsPerMessage));
 
     /// <summary>How many items are done, since the arm was made.</summary>
-    public long ItemsDone => Volatile.Read(ref _doneBefore) + (Volatile.Read(ref _ledger)?.Done ?? 0);
+    public long ItemsDone => _progress is { } progress ? progress.Before + progress.Ledger.Done : 0;
 
     /// <summary>How often a consumer had to repeat a call, and why the last time.</summary>
     public (long Count, Exception? Last) Faults { get; private set; }
@@ -152,7 +151,7 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
             : new WindowStarts(InFlight / itemsPerMessage, itemsPerMessage);
         DeliveryTally tally = _tally;
         PassLedger ledger = new(items, starts, tally);
-        Volatile.Write(ref _ledger, ledger);
+        _progress = new Progress(ledger, ItemsDone);
         open.Report(ledger);
         using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
         TaskCompletionSource failure = new(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -186,8 +185,6 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
             tally.AddLateStarts(starts.LateStarts);
             tally.AddLost(cancellationToken.IsCancellationRequested ? 0 : Math.Max(0, ledger.Published - ledger.Done));
             Unpublished += cancellationToken.IsCancellationRequested || failure.Task.IsFaulted ? 0 : items.Count - Math.Max(ledger.Published, ledger.Done);
-            Volatile.Write(ref _doneBefore, _doneBefore + ledger.Done);
-            Volatile.Write(ref _ledger, null);
         }
 
         return new PassResult(count, 0);
@@ -241,4 +238,9 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
             }
         }
     }
+
+    /// <summary>The pass that is under way, or was the last.</summary>
+    /// <param name="Ledger">What became of its items.</param>
+    /// <param name="Before">How many items were done before it.</param>
+    private sealed record Progress(PassLedger Ledger, long Before);
 }
