@@ -48,4 +48,14 @@ internal static partial class Lines
     [LoggerMessage(
         11, LogLevel.Warning, "{Operation} {OperationName}: item {Index} was refused: {Limit} calls run, and {MaxWaiting} others wait for their places.")]
     public static partial void ItemRefused(ILogger logger, string operation, string operationName, long index, int limit, int maxWaiting);
+
+    [LoggerMessage(
+        12, LogLevel.Warning, "{Operation} {OperationName}: an item has waited {Seconds} s at its {Limit}, and so have {Others} others since the last line.")]
+    public static partial void WaitedLong(ILogger logger, string operation, string operationName, double seconds, string limit, int others);
+
+    [LoggerMessage(13, LogLevel.Warning, "{OperationName}: item {Id} of {Source} was stored as a dead letter after {Attempts} attempts ({Reason}).")]
+    public static partial void DeadLettered(ILogger logger, string operationName, string id, string source, int attempts, string reason);
+
+    [LoggerMessage(14, LogLevel.Warning, "{OperationName}: a call to read, acknowledge or store has failed, and is repeated.")]
+    public static partial void HostFault(ILogger logger, Exception error, string operationName);
 }

@@ -4,10 +4,14 @@ using Weir.Resilience;
 namespace Weir.Logging;
 
 /// <summary>Writes the log lines of one run, with its tags as a scope.</summary>
-internal sealed class LoggedRun(ILogger logger, ParallelRunOptions options, string operation) : RunEvents
+internal sealed class LoggedRun(ILogger logger, ParallelRunOptions options, string operation, TimeSpan longWait) : RunEvents
 {
     private readonly string _name = options.OperationName ?? "";
     private readonly IReadOnlyList<KeyValuePair<string, object?>>? _tags = options.Tags is { Count: > 0 } tags ? tags : null;
+
+    // Under overload nearly every item waits: after a line, the next ones are counted for as long as a wait must last to be one.
+    private long _quietUntil = long.MinValue;
+    private int _untold;
 
     /// <summary>Calls a logger, whose failure must not become that of a run.</summary>
     public static void Write(Action write)
@@ -22,7 +26,8 @@ internal sealed class LoggedRun(ILogger logger, ParallelRunOptions options, stri
         }
     }
 
-    public override RunEvents ForRun(ParallelRunOptions options, string operation) => new LoggedRun(logger, options, operation);
+    public override RunEvents ForRun(ParallelRunOptions options, string operation) =>
+        new LoggedRun(logger, options, operation, longWait);
 
     public override void Started(int? totalItems) => InScope(() => Lines.RunStarted(logger, operation, _name, totalItems));
 
@@ -40,6 +45,29 @@ internal sealed class LoggedRun(ILogger logger, ParallelRunOptions options, stri
 
     public override void Retrying(long index, int attempt, TimeSpan delay, Exception error) =>
         InScope(() => Lines.Retrying(logger, error, operation, _name, index, attempt, delay.TotalSeconds));
+
+    public override void WaitedAtLimit(string limit, TimeSpan elapsed)
+    {
+        if (longWait == Timeout.InfiniteTimeSpan || elapsed < longWait)
+        {
+            return;
+        }
+
+        InScope(() =>
+        {
+            TimeProvider clock = options.TimeProvider;
+            long now = clock.GetTimestamp();
+            long until = Volatile.Read(ref _quietUntil);
+            long next = now + (long)(longWait.TotalSeconds * clock.TimestampFrequency);
+            if (now < until || Interlocked.CompareExchange(ref _quietUntil, next, until) != until)
+            {
+                Interlocked.Increment(ref _untold);
+                return;
+            }
+
+            Lines.WaitedLong(logger, operation, _name, elapsed.TotalSeconds, limit, Interlocked.Exchange(ref _untold, 0));
+        });
+    }
 
     public override void ItemFailed(long index, bool timedOut, Exception? error) => InScope(() =>
     {

@@ -10,6 +10,8 @@ namespace Weir.Logging;
 /// </remarks>
 public static class RunLogging
 {
+    private static readonly TimeSpan UsualLongWait = TimeSpan.FromSeconds(10);
+
     /// <summary>The category of the log lines.</summary>
     public const string Category = "Weir";
 
@@ -19,17 +21,29 @@ public static class RunLogging
     /// </summary>
     /// <param name="options">The options. Set the circuit breaker and the adaptive limit before.</param>
     /// <param name="loggerFactory">Where the lines go.</param>
+    /// <param name="longWait">
+    /// How long an item must have waited at a concurrency limit or a rate limit for a line. Zero or more; <see langword="null"/> for 10 seconds, and
+    /// <see cref="Timeout.InfiniteTimeSpan"/> for no such lines.
+    /// </param>
     /// <returns>Changed options. The run's name and tags, and all hooks, stay as they are.</returns>
-    /// <exception cref="ArgumentNullException">An argument is <see langword="null"/>.</exception>
-    public static ParallelRunOptions WithLogging(this ParallelRunOptions options, ILoggerFactory loggerFactory)
+    /// <exception cref="ArgumentNullException"><paramref name="options"/> or <paramref name="loggerFactory"/> is <see langword="null"/>.</exception>
+    /// <exception cref="ArgumentOutOfRangeException"><paramref name="longWait"/> is negative and not infinite.</exception>
+    public static ParallelRunOptions WithLogging(this ParallelRunOptions options, ILoggerFactory loggerFactory, TimeSpan? longWait = null)
     {
         ArgumentNullException.ThrowIfNull(options);
         ArgumentNullException.ThrowIfNull(loggerFactory);
+        TimeSpan wait = longWait ?? UsualLongWait;
+        if (wait < TimeSpan.Zero && wait != Timeout.InfiniteTimeSpan)
+        {
+            throw new ArgumentOutOfRangeException(
+                nameof(longWait), longWait, $"{nameof(longWait)} must be zero or more, or Timeout.InfiniteTimeSpan for no lines.");
+        }
+
         ILogger logger = loggerFactory.CreateLogger(Category);
         string name = options.OperationName ?? "";
         return options with
         {
-            Events = new LoggedRun(logger, options, ""),
+            Events = new LoggedRun(logger, options, "", wait),
             CircuitBreaker = options.CircuitBreaker is { } breaker ? With(breaker, logger, name) : null,
             AdaptiveConcurrency = options.AdaptiveConcurrency is { } adaptive ? With(adaptive, logger, name) : null,
         };

@@ -164,6 +164,35 @@ public sealed partial class RunLoggingTests : IDisposable
     }
 
     [Fact(Timeout = 90_000)]
+    public async Task Lines_OfLongWaitsAtASharedLimit_AreNotOneForEachItem()
+    {
+        using ILoggerFactory factory = Factory(_lines);
+        await RunAtFullLimitAsync(options => options.WithLogging(factory, longWait: TimeSpan.FromSeconds(5)));
+        Assert.Equal([1, 12, 12, 2], _lines.All.Select(static l => l.Id));
+        KeptLine[] waits = [.. _lines.All.Where(static l => l.Id == 12)];
+        Assert.Equal([(7.0, 0), (12.0, 1)], waits.Select(static l => ((double)l.Fields["Seconds"]!, (int)l.Fields["Others"]!)));
+        Assert.All(waits, static l => Assert.Equal(
+            (LogLevel.Warning, "concurrency_limit", "import", 7), (l.Level, l.Fields["Limit"], l.Fields["OperationName"], l.Fields["tenant"])));
+    }
+
+    [Theory(Timeout = 90_000)]
+    [InlineData(13)]
+    [InlineData(null)]
+    public async Task Lines_OfShorterWaits_AreNone(int? seconds)
+    {
+        using ILoggerFactory factory = Factory(_lines);
+        await RunAtFullLimitAsync(options => options.WithLogging(factory, seconds is { } s ? TimeSpan.FromSeconds(s) : Timeout.InfiniteTimeSpan));
+        Assert.Equal([1, 2], _lines.All.Select(static l => l.Id));
+    }
+
+    [Fact]
+    public void WithLogging_NegativeWait_Throws()
+    {
+        using ILoggerFactory factory = Factory(_lines);
+        Assert.Throws<ArgumentOutOfRangeException>("longWait", () => Options.WithLogging(factory, TimeSpan.FromSeconds(-2)));
+    }
+
+    [Fact(Timeout = 90_000)]
     public async Task Lines_OfACircuit_TellEachChange_AndTheCallersOwnCallbackIsCalled()
     {
         using ILoggerFactory factory = Factory(_lines);
@@ -225,8 +254,33 @@ public sealed partial class RunLoggingTests : IDisposable
         string page = File.ReadAllText(Path.Combine(Repository.Root, "docs", "observability.md"));
         string lines = File.ReadAllText(Path.Combine(Repository.Root, "src", "Weir.Logging", "Lines.cs"));
         (string Id, string Level)[] all = [.. LineOf().Matches(lines).Select(static m => (m.Groups[1].Value, m.Groups[2].Value))];
-        Assert.Equal(11, all.Distinct().Count());
+        Assert.Equal(14, all.Distinct().Count());
         Assert.All(all, line => Assert.Contains($"| {line.Id} | {line.Level} |", page, StringComparison.Ordinal));
+    }
+
+    /// <summary>Of four items, two wait for 7 s, and two for 12 s.</summary>
+    private async Task RunAtFullLimitAsync(Func<ParallelRunOptions, ParallelRunOptions> log)
+    {
+        SharedConcurrencyLimit limit = new(2);
+        Assert.True(limit.TryEnter());
+        Assert.True(limit.TryEnter());
+        using Gate gate = new();
+        int inside = 0;
+        Task run = new[] { 1, 2, 3, 4 }.ForEachParallelAsync(
+            async (_, token) =>
+            {
+                Interlocked.Increment(ref inside);
+                await gate.WaitAsync(token);
+            },
+            log(Options with { SharedConcurrencyLimit = limit, MaxDegreeOfParallelism = 4 }));
+        await Guard.UntilAsync(() => limit.Waiting == 4, "the items at the limit");
+        _time.Advance(TimeSpan.FromSeconds(7));
+        limit.Leave();
+        limit.Leave();
+        await Guard.UntilAsync(() => Volatile.Read(ref inside) == 2, "the first items");
+        _time.Advance(TimeSpan.FromSeconds(5));
+        gate.Open();
+        await run.WithinAsync("the run");
     }
 
     private static ILoggerFactory Factory(KeptLines lines) =>

@@ -32,6 +32,9 @@ internal abstract class LiveRun
     /// <summary>The clock.</summary>
     public abstract TimeProvider Time { get; }
 
+    /// <summary>Who is told of each wait, besides the observer, or null. Must not throw.</summary>
+    protected virtual Action<WaitKind, TimeSpan>? OnWait => null;
+
     /// <summary>The counts so far.</summary>
     public abstract RunSample Sample();
 
@@ -54,6 +57,11 @@ internal abstract class LiveRun
         if (Operation is not null && RunObserver.Current is { WantsWaits: true } observer)
         {
             observer.Waited(this, kind, Time.GetElapsedTime(since));
+        }
+
+        if (OnWait is { } onWait)
+        {
+            onWait(kind, Time.GetElapsedTime(since));
         }
     }
 

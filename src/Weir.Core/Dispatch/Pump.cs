@@ -90,6 +90,8 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThr
 
     public override TimeProvider Time => Settings.TimeProvider;
 
+    protected override Action<WaitKind, TimeSpan>? OnWait => Settings.OnWait;
+
     private ref RunSample Past => ref (_pastOrNone ??= new StrongBox<RunSample>()).Value;
 
     protected abstract bool IsExhausted { get; }

@@ -1,3 +1,4 @@
+using Weir.Core.Metering;
 using Weir.Core.Sinks;
 
 namespace Weir.Core.Dispatch;
@@ -37,6 +38,9 @@ internal record PumpSettings
 
     /// <summary>Called at each look of the stall watch, with the number of cores that the process keeps busy, as far as the system says.</summary>
     public Action<double>? OnLook;
+
+    /// <summary>Called when an item has waited and goes on. Must not throw.</summary>
+    public Action<WaitKind, TimeSpan>? OnWait;
 
     /// <summary>What the caller called, for observers; null if the run is not to be seen.</summary>
     public string? Operation;

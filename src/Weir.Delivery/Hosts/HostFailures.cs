@@ -77,6 +77,10 @@ internal sealed class HostFailures<T, TResult>(IWorkSource<T> source, WorkHostOp
         {
             DeadLetter[] letters = [.. _dead.Select(static d => d.Letter)];
             await repeater.RunAsync(token => options.DeadLetters.AddAsync(letters, token), cancellationToken).ConfigureAwait(false);
+            foreach (DeadLetter letter in letters)
+            {
+                Tell(letter);
+            }
         }
     }
 
@@ -90,6 +94,18 @@ internal sealed class HostFailures<T, TResult>(IWorkSource<T> source, WorkHostOp
         foreach ((WorkEntry<T, TResult> entry, _) in _dead)
         {
             entry.Batch.Settle(entry.Index);
+        }
+    }
+
+    private void Tell(DeadLetter letter)
+    {
+        try
+        {
+            options.OnDeadLetter?.Invoke(letter);
+        }
+        catch (Exception e) when (e is not OutOfMemoryException)
+        {
+            // The letter is stored. A listener that fails must not end the host.
         }
     }
 

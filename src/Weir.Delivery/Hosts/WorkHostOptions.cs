@@ -90,6 +90,10 @@ public sealed record WorkHostOptions<T>
     /// <value><see langword="null"/>, the default, for none. It must return quickly. Its exceptions are ignored.</value>
     public Action<Exception>? OnFault { get; init; }
 
+    /// <summary>Called for each dead letter, after it was stored.</summary>
+    /// <value><see langword="null"/>, the default, for none. It must return quickly. Its exceptions are ignored.</value>
+    public Action<DeadLetter>? OnDeadLetter { get; init; }
+
     /// <summary>The clock for time limits, delays and the grace period.</summary>
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;

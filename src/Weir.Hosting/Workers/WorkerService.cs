@@ -199,7 +199,7 @@ internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider
 
     private WorkHostOptions<T> MakeHostOptions() => new()
     {
-        DeadLetters = new LoggedDeadLetters(_queue.DeadLetters, _logger, name),
+        DeadLetters = _queue.DeadLetters,
         Serializer = _serializer,
         PartitionBy = _options.KeepKeyOrder ? static item => item.Key : null,
         Retry = _options.MaxRetries == 0
@@ -217,6 +217,7 @@ internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider
         MaxCrashes = _options.MaxCrashes,
         GracePeriod = OptionsCheck.GracePeriod(_options, _hostOptions),
         Acknowledge = _options.Acknowledge,
+        OnDeadLetter = letter => WorkerLog.DeadLettered(_logger, name, letter.Id, letter.Attempts, letter.Reason),
         OnFault = fault => WorkerLog.Fault(_logger, name, fault),
         TimeProvider = _clock,
     };

@@ -1,3 +1,5 @@
+using Weir.Core.Metering;
+
 namespace Weir;
 
 /// <summary>What a run tells a log, besides the metrics and the spans. Each method is called on the thread where it happens, and must not throw.</summary>
@@ -16,6 +18,19 @@ internal abstract class RunEvents
 
     /// <summary>An item waits for its next attempt.</summary>
     public abstract void Retrying(long index, int attempt, TimeSpan delay, Exception error);
+
+    /// <summary>An item has waited outside its call, and goes on.</summary>
+    public void Waited(WaitKind kind, TimeSpan elapsed)
+    {
+        // Retries and circuits are told by what they are.
+        if (kind is WaitKind.ConcurrencyLimit or WaitKind.RateLimit)
+        {
+            WaitedAtLimit(kind == WaitKind.RateLimit ? "rate_limit" : "concurrency_limit", elapsed);
+        }
+    }
+
+    /// <summary>An item has waited at a limit that it shares with others, and goes on.</summary>
+    public abstract void WaitedAtLimit(string limit, TimeSpan elapsed);
 
     /// <summary>An item has failed for good.</summary>
     public abstract void ItemFailed(long index, bool timedOut, Exception? error);

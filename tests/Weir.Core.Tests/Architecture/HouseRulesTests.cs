@@ -17,7 +17,7 @@ public partial class HouseRulesTests
         ["Weir"] = ["Weir.Core", "Weir.Resilience"],
         ["Weir.Dataflow"] = ["Weir.Core"],
         ["Weir.Polly"] = ["Weir"],
-        ["Weir.Logging"] = ["Weir"],
+        ["Weir.Logging"] = ["Weir", "Weir.Delivery"],
         ["Weir.Analyzers"] = [],
         ["Weir.Http"] = ["Weir.Resilience"],
         ["Weir.Delivery"] = ["Weir"],

@@ -1,0 +1,41 @@
+using Microsoft.Extensions.Logging;
+using Weir.Delivery;
+
+namespace Weir.Logging;
+
+/// <summary>Writes log lines of work hosts through <c>Microsoft.Extensions.Logging</c>.</summary>
+/// <remarks>
+/// The lines, with their event ids, are listed in docs/observability.md. A logger that throws changes nothing. The workers of Weir.Hosting have lines of their
+/// own.
+/// </remarks>
+public static class HostLogging
+{
+    /// <summary>The options, with a log line for each dead letter that was stored, and for each failed call around the items.</summary>
+    /// <typeparam name="T">The type of the items' values.</typeparam>
+    /// <param name="options">The options. Their own <c>OnDeadLetter</c> and <c>OnFault</c> are called too, after the line was written.</param>
+    /// <param name="loggerFactory">Where the lines go, under the category <see cref="RunLogging.Category"/>.</param>
+    /// <returns>Changed options.</returns>
+    /// <exception cref="ArgumentNullException">An argument is <see langword="null"/>.</exception>
+    public static WorkHostOptions<T> WithLogging<T>(this WorkHostOptions<T> options, ILoggerFactory loggerFactory)
+    {
+        ArgumentNullException.ThrowIfNull(options);
+        ArgumentNullException.ThrowIfNull(loggerFactory);
+        ILogger logger = loggerFactory.CreateLogger(RunLogging.Category);
+        string name = options.OperationName ?? "";
+        Action<DeadLetter>? thenLetter = options.OnDeadLetter;
+        Action<Exception>? thenFault = options.OnFault;
+        return options with
+        {
+            OnDeadLetter = letter =>
+            {
+                LoggedRun.Write(() => Lines.DeadLettered(logger, name, letter.Id, letter.Source, letter.Attempts, letter.Reason.ToString()));
+                thenLetter?.Invoke(letter);
+            },
+            OnFault = fault =>
+            {
+                LoggedRun.Write(() => Lines.HostFault(logger, fault, name));
+                thenFault?.Invoke(fault);
+            },
+        };
+    }
+}
