@@ -41,11 +41,11 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
     protected override bool IsBusy => Source.IsBusy;
 
-    protected override bool HasStash => Source.HasStash;
+    protected override bool HasStash => Source.HasGivenBack;
 
     protected override bool IsLent => Source.IsLent;
 
-    protected override bool IsAtCeiling => Source.IsAt(Ceiling);
+    protected override bool IsAtCeiling => Source.NextIndex >= Ceiling && !Source.HasGivenBack;
 
     /// <summary>Items at or beyond this index may not start yet. While too many items wait for another attempt, no new item may start.</summary>
     public long Ceiling => HasBacklog ? 0 : Sink.Ceiling;

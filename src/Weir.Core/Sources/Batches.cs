@@ -10,6 +10,7 @@ internal static class Batches
         // Read-only spans, because the array may be a covariant one (string[] as object[]), which no other span accepts.
         T[] array => new BatchSource<T>(array.Length, batchSize, (first, count) => new ReadOnlySpan<T>(array, first, count).ToArray()),
         List<T> list when list.GetType() == typeof(List<T>) => new BatchSource<T>(list.Count, batchSize, (first, count) => Slice(list, first, count)),
+        WorkQueueItems<T> { Queue: var queue } => new WorkQueueBatchSource<T>(queue, batchSize),
         _ => new LazyBatchSource<T>(items, batchSize),
     };
 

@@ -35,6 +35,9 @@ internal abstract class Source<T>
     /// <summary>Whether items were given back for any worker to claim, without a turn.</summary>
     public bool HasStash => _hasStash;
 
+    /// <summary>The same, for a source over another one as well, whose items come back there.</summary>
+    public virtual bool HasGivenBack => HasStash;
+
     /// <summary>Whether the reader's place among the workers is lent.</summary>
     public virtual bool IsLent => false;
 

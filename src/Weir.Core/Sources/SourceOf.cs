@@ -19,6 +19,7 @@ internal static class SourceOf
     private static Source<T> OtherEnumerable<T>(IEnumerable<T> items) => items switch
     {
         ArraySegment<T> { Array: not null } segment => new ArraySource<T>(segment.Array, segment.Offset, segment.Count),
+        IReadAsSource<T> own => own.MakeSource(),
         ImmutableArray<T> { IsDefault: false } immutable => new ArraySource<T>(ImmutableCollectionsMarshal.AsArray(immutable)!, 0, immutable.Length),
         _ => CountOf(items) is { } count ? new CollectionSource<T>(items, count) : new LazySource<T>(items),
     };

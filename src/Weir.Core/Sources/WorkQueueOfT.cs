@@ -12,8 +12,8 @@ namespace Weir;
 /// <typeparam name="T">The type of the items.</typeparam>
 /// <remarks>
 /// <para>
-/// Give it to any operator, add the first items, and add more inside the items: <see cref="Add"/>, <see cref="AddRange"/> and <see cref="TryAdd"/> are
-/// thread-safe. The operator tells the queue when an item has ended, in whatever way: after its last attempt, failed, timed out or cancelled. To add items from
+/// Give it to any operator, or <see cref="AsEnumerable"/> to any runtime. Add the first items, and add more inside the items: <see cref="Add"/>, <see cref="AddRange"/> and <see cref="TryAdd"/> are
+/// thread-safe. The run tells the queue when an item has ended, in whatever way: after its last attempt, failed, timed out or cancelled. To add items from
 /// outside while a run may be about to end, hold the queue open with <see cref="KeepOpen"/>.
 /// </para>
 /// <para>
@@ -173,6 +173,14 @@ public sealed partial class WorkQueue<T> : IAsyncEnumerable<T>
     /// <returns>An enumerator, which ends when nothing is queued and nothing runs.</returns>
     /// <exception cref="InvalidOperationException">The queue is already being read. Thrown at the first step.</exception>
     public IAsyncEnumerator<T> GetAsyncEnumerator(CancellationToken cancellationToken = default) => ReadAsync(cancellationToken);
+
+    /// <summary>The queue as a sequence, for what takes no asynchronous one: the runtimes.</summary>
+    /// <returns>
+    /// A sequence that operators and runtimes know. They read the queue through it, and an item is running until its outcome is final. Other code that
+    /// enumerates it, such as LINQ, reads the queue by hand: each item counts as running until the next step, and a step blocks its thread while the queue is
+    /// empty and held open.
+    /// </returns>
+    public IEnumerable<T> AsEnumerable() => new WorkQueueItems<T>(this);
 
     private async IAsyncEnumerator<T> ReadAsync(CancellationToken cancellationToken)
     {

@@ -11,6 +11,12 @@ internal sealed class RangeSource<TItem, TResult>(Source<TItem> inner, AutoCall<
 
     public override bool TakesTurns => inner.TakesTurns;
 
+    public override bool HasGivenBack => HasStash || inner.HasGivenBack;
+
+    public override bool IsReading => inner.IsReading;
+
+    public override bool IsLent => inner.IsLent;
+
     public override CancellationToken CancellationToken
     {
         get => inner.CancellationToken;
@@ -32,6 +38,20 @@ internal sealed class RangeSource<TItem, TResult>(Source<TItem> inner, AutoCall<
         base.Hold(hold);
         inner.Hold(hold);
     }
+
+    public override bool TryLend() => inner.TryLend();
+
+    public override void TakeBack() => inner.TakeBack();
+
+    public override void OnReady(Action continuation) => inner.OnReady(continuation);
+
+    public override ClaimResult FinishClaim(ref Chunk<ItemRange<TItem, TResult>> chunk)
+    {
+        Chunk<TItem> items = default;
+        return Begin(inner.FinishClaim(ref items), items, ref chunk);
+    }
+
+    public override void Close() => inner.Close();
 
     public override ValueTask DisposeAsync() => inner.DisposeAsync();
 
@@ -57,7 +77,11 @@ internal sealed class RangeSource<TItem, TResult>(Source<TItem> inner, AutoCall<
     protected override ClaimResult TryClaimNext(ref Chunk<ItemRange<TItem, TResult>> chunk, int max, long ceiling)
     {
         Chunk<TItem> items = default;
-        ClaimResult result = inner.TryClaim(ref items, call.Pilot.Size, ceiling);
+        return Begin(inner.TryClaim(ref items, call.Pilot.Size, ceiling), items, ref chunk);
+    }
+
+    private ClaimResult Begin(ClaimResult result, in Chunk<TItem> items, ref Chunk<ItemRange<TItem, TResult>> chunk)
+    {
         if (result == ClaimResult.Claimed)
         {
             ItemRange<TItem, TResult> range = call.Rent();
