@@ -127,6 +127,46 @@ public sealed class RuntimeTracingTests : IDisposable
         NoneIsOpen();
     }
 
+    [Theory(Timeout = 90_000)]
+    [MemberData(nameof(Cases))]
+    public async Task CallOverAQueueOfWork_HasASpanForEachOfItsItems(string name, bool hasPolicies)
+    {
+        ProcessManyOptions options = new() { OperationName = "crawl", Policies = hasPolicies ? new() { MaxRetries = 1 } : null };
+        await using (IExecutionRuntime runtime = RuntimeCases.Create(name))
+        {
+            foreach (RunForm form in Enum.GetValues<RunForm>())
+            {
+                WorkQueue<int> queue = new();
+                queue.Add(0);
+                ItemOutcome<int>[] outcomes = await QueueRun.Start(
+                    form,
+                    runtime,
+                    queue,
+                    async (item, _) =>
+                    {
+                        Assert.Equal("weir.item", Activity.Current?.OperationName);
+                        await Task.Yield();
+                        return item < 4 && queue.Add(item + 1) ? item : throw new TestException("the last");
+                    },
+                    options,
+                    keyed: form == RunForm.Stream).WithinAsync("the call");
+                Assert.Equal([0, 1, 2, 3], outcomes.Values());
+                queue.AssertEnded();
+            }
+        }
+
+        Activity[] calls = Spans("crawl");
+        Assert.Equal(3, calls.Length);
+        Assert.All(calls, call =>
+        {
+            Assert.Equal(("completed", 4L), (call.GetTagItem("weir.outcome"), call.GetTagItem("weir.items.succeeded")));
+            Activity[] items = [.. Spans("weir.item").Where(item => item.ParentSpanId == call.SpanId)];
+            Assert.Equal([0L, 1, 2, 3, 4], items.Select(static item => (long)item.GetTagItem("weir.item.index")!).Order());
+            Assert.Equal(1, items.Count(static item => "failed".Equals(item.GetTagItem("weir.outcome"))));
+        });
+        NoneIsOpen();
+    }
+
     private Activity[] Spans(string name) => [.. _stopped.Where(a => a.OperationName == name)];
 
     private void NoneIsOpen() => Assert.Empty(_started.Except(_stopped));

@@ -76,6 +76,32 @@ public sealed class StarvedPoolTests : IDisposable
         Assert.IsType<TaskCanceledException>(error.InnerException);
     }
 
+    [Theory]
+    [MemberData(nameof(Runtimes))]
+    public void ItemTimeout_ItemsOfAQueueHoldAllThreadsOfThePool_EndsEachOfThemAndTheQueue(string name)
+    {
+        IExecutionRuntime runtime = Make(name, 4 * StarvedPool.Threads);
+        WorkQueue<int> queue = new();
+        queue.Add(0);
+        Task<ItemOutcome<int>[]> run = runtime.ProcessManyAsync(
+            queue.AsEnumerable(),
+            (item, token) =>
+            {
+                for (int child = (3 * item) + 1; child <= (3 * item) + 3 && child < 2 * StarvedPool.Threads; child++)
+                {
+                    queue.Add(child);
+                }
+
+                return Block(item, token);
+            },
+            new() { PerItemTimeout = Limit });
+
+        ItemOutcome<int>[] outcomes = StarvedPool.ResultOf(run);
+        Assert.All(outcomes, static outcome => Assert.Equal(ItemStatus.TimedOut, outcome.Status));
+        Assert.Equal(2 * StarvedPool.Threads, outcomes.Length);
+        Assert.Equal((0, 0, true), (queue.Count, queue.Running, queue.IsCompleted));
+    }
+
     [Fact]
     public void ItemTimeout_DirectRuntimeWaitsForItemAndNoThreadIsFree_EndsTheItem()
     {

@@ -289,6 +289,68 @@ public sealed class WorkQueueTests
     }
 
     [Fact(Timeout = Selectors.Timeout)]
+    public async Task Sequence_OfAQueue_IsTheQueueToOperatorsAndReadByHandToOthers()
+    {
+        foreach (int limit in new[] { 1, 8 })
+        {
+            WorkQueue<int> queue = new();
+            queue.Add(0);
+            List<int> results = await queue.AsEnumerable().SelectParallelAsync(
+                async (item, _) =>
+                {
+                    await Task.Yield();
+                    AddChildren(queue, item);
+                    return item;
+                },
+                new ParallelRunOptions { MaxDegreeOfParallelism = limit }).WithinAsync();
+            Assert.Equal(Enumerable.Range(0, Nodes), results.Order());
+            Assert.True(queue.IsCompleted);
+        }
+
+        WorkQueue<int> batched = new();
+        batched.Add(0);
+        List<int> sizes = await batched.AsEnumerable().BatchParallelAsync(
+            8,
+            async (batch, _) =>
+            {
+                await Task.Yield();
+                foreach (int item in batch)
+                {
+                    AddChildren(batched, item);
+                }
+
+                return batch.Count;
+            }).WithinAsync();
+        Assert.Equal(Nodes, sizes.Sum());
+
+        WorkQueue<int> byHand = new();
+        byHand.AddRange([0, 1]);
+        Assert.Equal(0, byHand.AsEnumerable().First());
+        Assert.Equal((1, 0, false), (byHand.Count, byHand.Running, byHand.IsCompleted));
+        List<int> rest = [];
+        foreach (int item in byHand.AsEnumerable())
+        {
+            Assert.Throws<InvalidOperationException>(() => byHand.AsEnumerable().First());
+            Assert.Equal(1, byHand.Running);
+            rest.Add(item);
+            AddChildren(byHand, item);
+        }
+
+        Assert.Equal((1, true), (rest[0], byHand.IsCompleted));
+        Assert.Equal(rest.Count, rest.Distinct().Count());
+
+        WorkQueue<int> open = new();
+        IDisposable held = open.KeepOpen();
+        Task<int[]> waiting = Task.Factory.StartNew(
+            () => open.AsEnumerable().ToArray(), CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
+        open.Add(5);
+        await Guard.UntilAsync(() => open is { Count: 0, Running: 0 }, "the item");
+        held.Dispose();
+        int[] read = await waiting.WithinAsync();
+        Assert.Equal([5], read);
+    }
+
+    [Fact(Timeout = Selectors.Timeout)]
     public async Task Batches_OfAQueue_AreWhatIsQueuedUpToTheirSize()
     {
         WorkQueue<int> queue = new();
