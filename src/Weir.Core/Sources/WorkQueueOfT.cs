@@ -12,9 +12,9 @@ namespace Weir;
 /// <typeparam name="T">The type of the items.</typeparam>
 /// <remarks>
 /// <para>
-/// Give it to any operator, or <see cref="AsEnumerable"/> to any runtime. Add the first items, and add more inside the items: <see cref="Add"/>, <see cref="AddRange"/> and <see cref="TryAdd"/> are
-/// thread-safe. The run tells the queue when an item has ended, in whatever way: after its last attempt, failed, timed out or cancelled. To add items from
-/// outside while a run may be about to end, hold the queue open with <see cref="KeepOpen"/>.
+/// Give it to any operator, or <see cref="AsEnumerable"/> to any runtime. Add the first items, and add more inside the items: <see cref="Add"/>,
+/// <see cref="AddRange"/> and <see cref="TryAdd"/> are thread-safe. The run tells the queue when an item has ended, in whatever way: after its last attempt,
+/// failed, timed out or cancelled. To add items from outside while a run may be about to end, hold the queue open with <see cref="KeepOpen"/>.
 /// </para>
 /// <para>
 /// The queue is bounded by <see cref="Capacity"/>. No <c>Add</c> ever waits, because the items that add are those that make room: it fails.
@@ -248,7 +248,7 @@ public sealed partial class WorkQueue<T> : IAsyncEnumerable<T>
                 waiter = TakeWaiterNeedsLock(out hasItems);
             }
 
-            waiter?.TrySetResult(hasItems);
+            Wake(waiter, hasItems);
         }
 
         return isNew is null ? Answer.ManyKeys : isNew.Value ? Answer.Added : Answer.Known;

@@ -1,5 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using Weir.Core;
+using Weir.Core.Threads;
 
 namespace Weir;
 
@@ -73,7 +74,7 @@ public sealed partial class WorkQueue<T>
                 return new(_items.Count > 0);
             }
 
-            waiter = _waiter = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
+            waiter = _waiter = new TaskCompletionSource<bool>();
         }
 
         return new(waiter.Task.WaitAsync(cancellationToken));
@@ -90,7 +91,27 @@ public sealed partial class WorkQueue<T>
             waiter = TakeWaiterNeedsLock(out hasItems);
         }
 
-        waiter?.TrySetResult(hasItems);
+        Wake(waiter, hasItems);
+    }
+
+    /// <summary>Lets a reader go on, on another thread: that of the caller may be inside an item, or anybody's.</summary>
+    private static void Wake(TaskCompletionSource<bool>? waiter, bool hasItems)
+    {
+        if (waiter is null)
+        {
+            return;
+        }
+
+        Waking waking = new(waiter, hasItems);
+        if (SpareThreads.IsCurrent)
+        {
+            // Items that were given up may hold all threads of the pool, and only the reader can find those that are left.
+            UrgentWork.Queue(waking);
+        }
+        else
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(waking, preferLocal: true);
+        }
     }
 
     private void LetEnd()
@@ -103,7 +124,7 @@ public sealed partial class WorkQueue<T>
             waiter = TakeWaiterNeedsLock(out hasItems);
         }
 
-        waiter?.TrySetResult(hasItems);
+        Wake(waiter, hasItems);
     }
 
     /// <summary>The reader that waits, if it may go on.</summary>
@@ -118,5 +139,10 @@ public sealed partial class WorkQueue<T>
         _isCompleted |= !hasItems;
         _waiter = null;
         return waiter;
+    }
+
+    private sealed class Waking(TaskCompletionSource<bool> waiter, bool hasItems) : IThreadPoolWorkItem
+    {
+        public void Execute() => waiter.TrySetResult(hasItems);
     }
 }

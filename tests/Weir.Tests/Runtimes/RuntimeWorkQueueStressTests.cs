@@ -4,7 +4,7 @@ using Weir.Tests.Operators.Support;
 
 namespace Weir.Tests.Runtimes;
 
-/// <summary>Random work over queues that fill themselves, ended at random and continued by other runtimes: every item begins once and has one outcome.</summary>
+/// <summary>Random work over queues that fill themselves, ended at random and continued by other runtimes: every item begins once.</summary>
 public sealed class RuntimeWorkQueueStressTests
 {
     private static readonly string[] Names = ["direct", "concurrent", "parallel", "auto"];
