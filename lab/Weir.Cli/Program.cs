@@ -3,7 +3,7 @@ using Weir.Cli.App;
 using Weir.Cli.Hosting;
 using Weir.Lab.Suites;
 
-if (await SuiteCommands.MeasureYoungAsync(args) is { } code)
+if (await SuiteCommands.MeasureWarmUpAsync(args) is { } code)
 {
     return code;
 }

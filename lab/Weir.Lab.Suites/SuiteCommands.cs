@@ -3,7 +3,7 @@ using System.Reflection;
 using Weir.Lab.Suites.Auto;
 using Weir.Lab.Suites.Compared;
 using Weir.Lab.Suites.Verbs;
-using Weir.Lab.Suites.Young;
+using Weir.Lab.Suites.Startup;
 
 namespace Weir.Lab.Suites;
 
@@ -14,16 +14,17 @@ public static class SuiteCommands
     /// <param name="output">Where tables and pages go.</param>
     /// <param name="errors">Where progress and errors go.</param>
     /// <param name="program">The program itself, which is started again for what needs a process of its own.</param>
-    /// <returns><c>ratios</c>, <c>young</c>, <c>cold-start</c>, <c>auto-table</c>, <c>runtimes-table</c> and <c>selfcheck</c>.</returns>
+    /// <returns><c>ratios</c>, <c>warm-up</c>, <c>cold-start</c>, <c>auto-table</c>, <c>runtimes-table</c> and <c>selfcheck</c>.</returns>
     public static IReadOnlyList<Command> Create(TextWriter output, TextWriter errors, Assembly program) =>
     [
         RatiosCommand.Create(output, errors),
         TableCommand.Create(
-            new Command(YoungRun.Verb, "Measures the first calls of a process: code that was compiled a moment ago. Each measurement in a process of its own."),
+            new Command(WarmUpRun.Verb, "Measures the first calls of a process: code that was compiled a moment ago. Each measurement in a process of its "
+                + "own."),
             SuiteOptions.Rounds("How many processes each arm is measured in.", 5, 1, 100),
             "Which work, by its name on the page. Without it, all.",
-            "The page to write, such as docs/results/young.md. Its notes are kept.",
-            new YoungRun(output, errors, program).RunAsync),
+            "The page to write, such as docs/results/warm-up.md. Its notes are kept.",
+            new WarmUpRun(output, errors, program).RunAsync),
         TableCommand.Create(
             new Command(ColdRun.Verb, "Measures the first call of a process that has nothing else in it, as plain IL and compiled ahead of time. Each "
                 + "measurement in a process of its own."),
@@ -53,11 +54,11 @@ public static class SuiteCommands
     }
 
     /// <summary>
-    /// Answers a process that <c>young</c> started for one measurement. Call it first in the program's entry point: the compilation of code that has run before
-    /// is not measured.
+    /// Answers a process that <c>warm-up</c> started for one measurement. Call it first in the program's entry point: the compilation of code that has run
+    /// before is not measured.
     /// </summary>
     /// <param name="arguments">The program's arguments.</param>
     /// <returns>The exit code to end with; <see langword="null"/> for any other process.</returns>
-    public static async Task<int?> MeasureYoungAsync(string[] arguments) =>
-        arguments is [YoungRun.Verb, YoungRun.Arm, var arm] ? await YoungRun.MeasureHereAsync(arm, Console.Out, Console.Error) : null;
+    public static async Task<int?> MeasureWarmUpAsync(string[] arguments) =>
+        arguments is [WarmUpRun.Verb, WarmUpRun.Arm, var arm] ? await WarmUpRun.MeasureHereAsync(arm, Console.Out, Console.Error) : null;
 }

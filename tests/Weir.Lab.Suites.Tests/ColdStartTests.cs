@@ -1,5 +1,5 @@
 using Weir.Lab.ColdStart;
-using Weir.Lab.Suites.Young;
+using Weir.Lab.Suites.Startup;
 
 namespace Weir.Lab.Suites.Tests;
 

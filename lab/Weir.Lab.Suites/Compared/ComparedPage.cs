@@ -1,7 +1,7 @@
 using System.Text;
 using Weir.Lab.Runtimes;
 using Weir.Lab.Suites.Figures;
-using Weir.Lab.Suites.Young;
+using Weir.Lab.Suites.Startup;
 using static System.FormattableString;
 
 namespace Weir.Lab.Suites.Compared;
@@ -27,7 +27,7 @@ internal static class ComparedPage
         page.Append("same processes, in turns with it, what comes with .NET: `Parallel.ForEachAsync` with the same limit, or what the row names. Compare Weir "
             + "with that; of Rivulet's figures, only the memory can be compared.\n");
         page.Append("Programs for .NET 8 and 9 run the libraries for .NET 8. A cell has the median time of a run and its bytes.\n\n");
-        page.Append(provenance).Append("\n\n").Append(YoungNotes.Of(before));
+        page.Append(provenance).Append("\n\n").Append(PageNotes.Of(before));
         foreach (IGrouping<string, int> table in Enumerable.Range(0, PublishedTables.All.Count).GroupBy(static row => PublishedTables.All[row].Table))
         {
             page.Append(Invariant($"\n## {table.Key}\n\n| row | Rivulet, .NET 8 | Rivulet, .NET 9 |"));

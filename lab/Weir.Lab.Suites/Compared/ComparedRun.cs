@@ -3,7 +3,7 @@ using Weir.Lab.Processes;
 using Weir.Lab.Runtimes;
 using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Page;
-using Weir.Lab.Suites.Young;
+using Weir.Lab.Suites.Startup;
 using static System.FormattableString;
 
 namespace Weir.Lab.Suites.Compared;

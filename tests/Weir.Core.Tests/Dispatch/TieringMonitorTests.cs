@@ -3,7 +3,7 @@ using Weir.TestKit;
 
 namespace Weir.Core.Tests.Dispatch;
 
-/// <summary>How long code is young.</summary>
+/// <summary>How long code warms up.</summary>
 public class TieringMonitorTests
 {
     private readonly ManualTimeProvider _clock = new();

@@ -2,7 +2,7 @@ using System.Diagnostics;
 using Weir.Lab.ColdStart;
 using Weir.Lab.Processes;
 
-namespace Weir.Lab.Suites.Young;
+namespace Weir.Lab.Suites.Startup;
 
 /// <summary>The program of first calls as it lies beside this one, and compiled ahead of time: in whole, and only what would come from packages.</summary>
 internal sealed class ColdBuilds : IDisposable

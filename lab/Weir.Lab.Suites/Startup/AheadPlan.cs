@@ -1,4 +1,4 @@
-namespace Weir.Lab.Suites.Young;
+namespace Weir.Lab.Suites.Startup;
 
 /// <summary>What is measured once the builds are there.</summary>
 /// <typeparam name="TReading">What one process measures.</typeparam>

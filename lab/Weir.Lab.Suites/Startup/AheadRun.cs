@@ -2,10 +2,10 @@ using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Page;
 using static System.FormattableString;
 
-namespace Weir.Lab.Suites.Young;
+namespace Weir.Lab.Suites.Startup;
 
 /// <summary>
-/// What <c>young</c> and <c>cold-start</c> have in common: builds that are compiled ahead of time, each arm in fresh processes, in turns, and the page.
+/// What <c>warm-up</c> and <c>cold-start</c> have in common: builds that are compiled ahead of time, each arm in fresh processes, in turns, and the page.
 /// </summary>
 /// <typeparam name="TArm">What is measured.</typeparam>
 /// <typeparam name="TReading">What one process measures.</typeparam>

@@ -3,7 +3,7 @@ using Weir.Lab.ColdStart;
 using Weir.Lab.Suites.Figures;
 using static System.FormattableString;
 
-namespace Weir.Lab.Suites.Young;
+namespace Weir.Lab.Suites.Startup;
 
 /// <summary>The page of results of first calls.</summary>
 internal static class ColdPage
@@ -32,7 +32,7 @@ internal static class ColdPage
         page.Append("- **Weir compiled ahead**: the program is plain IL, and Weir's assemblies also contain machine code, as those of .NET do. "
             + "This is what the packages contain for .NET 10 on Linux, Windows and macOS.\n");
         page.Append("- **all compiled ahead**: the program was published with `PublishReadyToRun`.\n\n");
-        page.Append(provenance).Append("\n\n").Append(YoungNotes.Of(before));
+        page.Append(provenance).Append("\n\n").Append(PageNotes.Of(before));
         foreach (IGrouping<string, ColdArm> work in arms.GroupBy(static arm => arm.Work))
         {
             Append(page, [.. work], builds, readings);

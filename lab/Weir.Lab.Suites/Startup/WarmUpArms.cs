@@ -1,10 +1,10 @@
 using Weir.Lab.Suites.Peers;
 using Weir.Lab.Suites.Workloads;
 
-namespace Weir.Lab.Suites.Young;
+namespace Weir.Lab.Suites.Startup;
 
 /// <summary>All arms, in the order of the page; of each work the baseline first.</summary>
-internal static class YoungArms
+internal static class WarmUpArms
 {
     private const string Loop = "plain loop";
     private const string Plain = "no policy";
@@ -12,7 +12,7 @@ internal static class YoungArms
 
     private static readonly ParallelRunOptions Options = new() { MaxDegreeOfParallelism = Limit };
 
-    public static IReadOnlyList<YoungArm> All { get; } =
+    public static IReadOnlyList<WarmUpArm> All { get; } =
     [
         .. Lists("list of 100,000", 100_000, mostRatio: 1),
         .. Lists("list of 1,000", 1_000, mostRatio: null),
@@ -20,7 +20,7 @@ internal static class YoungArms
         .. Policies("policies, list of 10,000", 10_000),
     ];
 
-    private static IEnumerable<YoungArm> Lists(string work, int items, double? mostRatio)
+    private static IEnumerable<WarmUpArm> Lists(string work, int items, double? mostRatio)
     {
         ItemCall call = ItemCalls.Light;
         yield return new(work, Loop, items, () => Summed(items, source => AwaitLoop.RunAsync(source, items, call)));
@@ -32,7 +32,7 @@ internal static class YoungArms
             work, "Parallel.ForEachAsync", items, () => Summed(items, source => ForEachAsync.RunAsync(source, items, Limit, call))) { Baseline = Loop };
     }
 
-    private static IEnumerable<YoungArm> Streams(string work, int items)
+    private static IEnumerable<WarmUpArm> Streams(string work, int items)
     {
         ItemCall call = ItemCalls.Light;
         yield return new(work, Loop, items, () => Drained(items, source => AwaitLoop.Stream(source, call)));
@@ -44,7 +44,7 @@ internal static class YoungArms
             Drained(items, source => source.SelectParallelStreamAsync(call, Options with { OrderedOutput = true }))) { Baseline = Loop, MostPerItem = 60 };
     }
 
-    private static IEnumerable<YoungArm> Policies(string work, int items)
+    private static IEnumerable<WarmUpArm> Policies(string work, int items)
     {
         yield return Policy(work, Plain, items, static options => options) with { Baseline = null, MostAdded = null };
         yield return Policy(work, "circuit breaker", items, Features.CircuitBreaker);
@@ -54,7 +54,7 @@ internal static class YoungArms
         yield return Policy(work, "adaptive limit", items, Features.Adaptive);
     }
 
-    private static YoungArm Policy(string work, string name, int items, Func<ParallelRunOptions, ParallelRunOptions> with)
+    private static WarmUpArm Policy(string work, string name, int items, Func<ParallelRunOptions, ParallelRunOptions> with)
     {
         ItemCall call = ItemCalls.Light;
         return new(work, name, items, () =>

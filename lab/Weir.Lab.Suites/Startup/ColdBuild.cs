@@ -1,4 +1,4 @@
-namespace Weir.Lab.Suites.Young;
+namespace Weir.Lab.Suites.Startup;
 
 /// <summary>One way to build the program of first calls.</summary>
 /// <param name="Name">Its name on the page.</param>

@@ -1,14 +1,14 @@
 using System.Diagnostics;
 using System.Globalization;
 
-namespace Weir.Lab.Suites.Young;
+namespace Weir.Lab.Suites.Startup;
 
 /// <summary>What one process has measured: the time of a call in nanoseconds, the mean over the first so many.</summary>
 /// <param name="First">The first call.</param>
 /// <param name="Ten">The first ten.</param>
 /// <param name="Hundred">The first hundred.</param>
 /// <param name="Second">Those of the first second, at least a hundred.</param>
-internal sealed record YoungReading(double First, double Ten, double Hundred, double Second)
+internal sealed record WarmUpReading(double First, double Ten, double Hundred, double Second)
 {
     private static readonly TimeSpan Whole = TimeSpan.FromSeconds(1);
 
@@ -20,7 +20,7 @@ internal sealed record YoungReading(double First, double Ten, double Hundred, do
     /// <summary>Measures a call in this process, which has not made any yet.</summary>
     /// <param name="call">Gives the sum of the results.</param>
     /// <param name="sum">What the sum has to be.</param>
-    public static async Task<YoungReading> MeasureAsync(Func<Task<long>> call, long sum)
+    public static async Task<WarmUpReading> MeasureAsync(Func<Task<long>> call, long sum)
     {
         double[] values = new double[3];
         long start = Stopwatch.GetTimestamp();
@@ -41,13 +41,13 @@ internal sealed record YoungReading(double First, double Ten, double Hundred, do
             }
         }
 
-        return new YoungReading(values[0], values[1], values[2], elapsed.TotalNanoseconds / calls);
+        return new WarmUpReading(values[0], values[1], values[2], elapsed.TotalNanoseconds / calls);
     }
 
-    public static YoungReading Parse(string line)
+    public static WarmUpReading Parse(string line)
     {
         double[] values = [.. line.Split(' ').Select(static value => double.Parse(value, CultureInfo.InvariantCulture))];
-        return new YoungReading(values[0], values[1], values[2], values[3]);
+        return new WarmUpReading(values[0], values[1], values[2], values[3]);
     }
 
     public override string ToString() => string.Join(' ', Values.Select(static value => value.ToString("R", CultureInfo.InvariantCulture)));

@@ -1,6 +1,6 @@
 using Weir.Lab.ColdStart;
 
-namespace Weir.Lab.Suites.Young;
+namespace Weir.Lab.Suites.Startup;
 
 /// <summary>What <c>cold-start</c> does: the first call of a process that has nothing else in it, of each build, in turns; and the page.</summary>
 /// <param name="output">Where the tables go.</param>

@@ -2,7 +2,7 @@ using Weir.Lab.Statistics;
 using Weir.Lab.Trials;
 using static System.FormattableString;
 
-namespace Weir.Lab.Suites.Young;
+namespace Weir.Lab.Suites.Startup;
 
 /// <summary>Each arm once a round, in a process of its own, in an order that rotates.</summary>
 internal static class ProcessTurns

@@ -1,7 +1,7 @@
-namespace Weir.Lab.Suites.Young;
+namespace Weir.Lab.Suites.Startup;
 
 /// <summary>What was written on a page by hand, and is kept when the page is written anew.</summary>
-internal static class YoungNotes
+internal static class PageNotes
 {
     private const string Begin = "<!-- notes -->\n";
     private const string End = "<!-- /notes -->\n";
