@@ -36,7 +36,7 @@ internal readonly struct AdaptivePending<TResult, TPending> : IPending<TResult>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public TResult GetResult() => _controller is null ? _inner.GetResult() : Measure();
 
-    public static bool MayBePostponed => false;
+    public bool MayBePostponed => false;
 
     public Task? Until => null;
 

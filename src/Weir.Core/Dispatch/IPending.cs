@@ -10,7 +10,7 @@ internal interface IPending<out TResult>
     TResult GetResult();
 
     /// <summary>Whether <see cref="Until"/> may be set at all. A constant for the compiler.</summary>
-    static abstract bool MayBePostponed { get; }
+    bool MayBePostponed { get; }
 
     /// <summary>
     /// What the item has to wait for before its call can begin; null if the call has begun. A call that has not begun is complete, but not successfully.

@@ -29,7 +29,7 @@ internal struct PendingNothing(ValueTask task) : IPending<Nothing>
 
     public readonly void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
 
-    public static bool MayBePostponed => false;
+    public readonly bool MayBePostponed => false;
 
     public readonly Task? Until => null;
 

@@ -24,7 +24,7 @@ internal struct PendingResult<TResult>(ValueTask<TResult> task) : IPending<TResu
 
     public readonly void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
 
-    public static bool MayBePostponed => false;
+    public readonly bool MayBePostponed => false;
 
     public readonly Task? Until => null;
 

@@ -38,7 +38,7 @@ internal struct PolicyPending<TResult> : IPending<TResult>
         _turn = turn;
     }
 
-    public static bool MayBePostponed => true;
+    public readonly bool MayBePostponed => true;
 
     public readonly Task? Until => _turn?.Served;
 

@@ -54,7 +54,7 @@ internal readonly struct RangePending<TItem, TResult> : IPending<ItemRange<TItem
         return _range;
     }
 
-    public static bool MayBePostponed => false;
+    public bool MayBePostponed => false;
 
     public Task? Until => null;
 
