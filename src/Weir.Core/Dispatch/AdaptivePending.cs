@@ -36,8 +36,6 @@ internal readonly struct AdaptivePending<TResult, TPending> : IPending<TResult>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public TResult GetResult() => _controller is null ? _inner.GetResult() : Measure();
 
-    public bool MayBePostponed => false;
-
     public Task? Until => null;
 
     public bool CanBeTask => false;

@@ -9,11 +9,9 @@ internal interface IPending<out TResult>
 
     TResult GetResult();
 
-    /// <summary>Whether <see cref="Until"/> may be set at all. A constant for the compiler.</summary>
-    bool MayBePostponed { get; }
-
     /// <summary>
-    /// What the item has to wait for before its call can begin; null if the call has begun. A call that has not begun is complete, but not successfully.
+    /// What the item has to wait for before its call can begin; null if the call has begun, and always null, for the compiler too, where no call waits. A call that
+    /// has not begun is complete, but not successfully.
     /// </summary>
     Task? Until { get; }
 

@@ -29,8 +29,6 @@ internal struct PendingNothing(ValueTask task) : IPending<Nothing>
 
     public readonly void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
 
-    public readonly bool MayBePostponed => false;
-
     public readonly Task? Until => null;
 
     public readonly bool CanBeTask => true;

@@ -24,8 +24,6 @@ internal struct PendingResult<TResult>(ValueTask<TResult> task) : IPending<TResu
 
     public readonly void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
 
-    public readonly bool MayBePostponed => false;
-
     public readonly Task? Until => null;
 
     public readonly bool CanBeTask => true;

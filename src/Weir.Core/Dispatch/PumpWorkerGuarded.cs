@@ -130,7 +130,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                     return ParkGuardedCall(pending, inCall);
                 }
 
-                until = pending.MayBePostponed ? pending.Until : null;
+                until = pending.Until;
                 result = until is null ? pending.GetResult() : default!;
             }
             catch (Exception e)

@@ -100,7 +100,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return WaitForCall(position + 1);
             }
 
-            if (pending.MayBePostponed && pending.Until is { } until)
+            if (pending.Until is { } until)
             {
                 _succeeded += position - started;
                 Keep(items[position]);

@@ -47,7 +47,8 @@ internal static class ProcessBarrier
 
     private static bool Measure()
     {
-        if (AppContext.TryGetSwitch("Weir.Dataflow.DisableProcessBarrier", out bool disabled) && disabled)
+        bool isDecided = AppContext.TryGetSwitch("Weir.Dataflow.DisableProcessBarrier", out bool disabled);
+        if (disabled)
         {
             return false;
         }
@@ -57,7 +58,7 @@ internal static class ProcessBarrier
             Interlocked.MemoryBarrierProcessWide();
 
             // A switch that is set to false is a decision too.
-            return AppContext.TryGetSwitch("Weir.Dataflow.DisableProcessBarrier", out _) || IsFast();
+            return isDecided || IsFast();
         }
         catch (PlatformNotSupportedException)
         {

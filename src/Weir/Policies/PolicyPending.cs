@@ -38,8 +38,6 @@ internal struct PolicyPending<TResult> : IPending<TResult>
         _turn = turn;
     }
 
-    public readonly bool MayBePostponed => true;
-
     public readonly Task? Until => _turn?.Served;
 
     public readonly bool IsCompleted

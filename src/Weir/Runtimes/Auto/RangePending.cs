@@ -54,8 +54,6 @@ internal readonly struct RangePending<TItem, TResult> : IPending<ItemRange<TItem
         return _range;
     }
 
-    public bool MayBePostponed => false;
-
     public Task? Until => null;
 
     public bool CanBeTask => false;

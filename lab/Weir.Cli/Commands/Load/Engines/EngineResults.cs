@@ -68,7 +68,7 @@ internal static class EngineResults
         long done = window.Items - delivery.Lost;
         return new RoundRecord
         {
-            Order = ((window.Round - 1) * arms) + Array.IndexOf(TrialOrder.Of(arms, window.Round - 1), index) + 1,
+            Order = TrialOrder.PlaceOf(arms, window.Round - 1, index),
             Partial = window.IsPartial,
             Passes = window.Passes,
             Operations = done,

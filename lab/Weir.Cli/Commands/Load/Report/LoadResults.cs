@@ -50,7 +50,7 @@ internal static class LoadResults
     // Every completed pass had the right checksum; otherwise, there is no result.
     private static RoundRecord Round(Window window, long checksum, int arms, int index) => new RoundRecord
     {
-        Order = ((window.Round - 1) * arms) + Array.IndexOf(TrialOrder.Of(arms, window.Round - 1), index) + 1,
+        Order = TrialOrder.PlaceOf(arms, window.Round - 1, index),
         Partial = window.IsPartial,
         Passes = window.Passes,
         Operations = window.Items,
