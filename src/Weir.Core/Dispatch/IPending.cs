@@ -10,8 +10,8 @@ internal interface IPending<out TResult>
     TResult GetResult();
 
     /// <summary>
-    /// What the item has to wait for before its call can begin; null if the call has begun, and always null, for the compiler too, where no call waits. A call that
-    /// has not begun is complete, but not successfully.
+    /// What the item has to wait for before its call can begin; null if the call has begun. A call that has not begun is complete, but not successfully.
+    /// Where no call ever waits, this is a constant, also for the compiler.
     /// </summary>
     Task? Until { get; }
 

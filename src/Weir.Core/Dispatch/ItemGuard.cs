@@ -87,6 +87,16 @@ internal sealed class ItemGuard
         }
     }
 
+    /// <summary>The run has ended. The serial number stays, and so does the passage.</summary>
+    public void Forget()
+    {
+        Deadline = 0;
+        ItemDeadline = long.MaxValue;
+        Host = null;
+        Tokens = null;
+        Stop = null;
+    }
+
     /// <summary>
     /// Records the item's state for the stall watch, whose looks do not overlap. An item that it sees for the first time gets a time, which is at most one
     /// period of the watch after the item's start and never before it. This costs the item nothing.

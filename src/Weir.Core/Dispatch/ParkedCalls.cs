@@ -7,10 +7,6 @@ internal sealed class ParkedCalls<TResult, TPending>
     // The calls of larger runs are left to the collector, because what is kept stays for good.
     private const int Most = 256;
 
-    // So many that runs that are under way at the same time find one each.
-    private static readonly ParkedCalls<TResult, TPending>?[] Spare =
-        new ParkedCalls<TResult, TPending>?[Math.Clamp(2 * Environment.ProcessorCount, 4, 32)];
-
     private ParkedCall<TResult, TPending>?[] _calls = new ParkedCall<TResult, TPending>?[1];
     private int _used;
     private bool _spoiled;
@@ -29,21 +25,7 @@ internal sealed class ParkedCalls<TResult, TPending>
     }
 
     /// <summary>Gets calls that no run has.</summary>
-    public static ParkedCalls<TResult, TPending> Take()
-    {
-        ParkedCalls<TResult, TPending>?[] spare = Spare;
-        int start = Thread.GetCurrentProcessorId();
-        for (int i = 0; i < spare.Length; i++)
-        {
-            ref ParkedCalls<TResult, TPending>? place = ref spare[(start + i) % spare.Length];
-            if (Volatile.Read(ref place) is not null && Interlocked.Exchange(ref place, null) is { } calls)
-            {
-                return calls;
-            }
-        }
-
-        return new ParkedCalls<TResult, TPending>();
-    }
+    public static ParkedCalls<TResult, TPending> Take() => Spare<ParkedCalls<TResult, TPending>>.Take() ?? new ParkedCalls<TResult, TPending>();
 
     /// <summary>Something went wrong with one of the calls: no other run may have them.</summary>
     public void Spoil() => _spoiled = true;
@@ -68,16 +50,7 @@ internal sealed class ParkedCalls<TResult, TPending>
         }
 
         _used = 0;
-        ParkedCalls<TResult, TPending>?[] spare = Spare;
-        int start = Thread.GetCurrentProcessorId();
-        for (int i = 0; i < spare.Length; i++)
-        {
-            ref ParkedCalls<TResult, TPending>? place = ref spare[(start + i) % spare.Length];
-            if (Volatile.Read(ref place) is null && Interlocked.CompareExchange(ref place, this, null) is null)
-            {
-                return;
-            }
-        }
+        Spare<ParkedCalls<TResult, TPending>>.GiveBack(this);
     }
 
     /// <summary>Gets a call to park.</summary>

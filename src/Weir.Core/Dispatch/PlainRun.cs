@@ -22,16 +22,47 @@ internal static class PlainRun
             : new Pump<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, TSink>(
                 source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery);
 
-    public static Pump MakeDiscard<TItem>(
+    /// <summary>Starts a run that nobody gets, so that later ones may use it again.</summary>
+    public static void Start<TItem, TResult, TSink>(
+        Source<TItem> source,
+        Func<TItem, CancellationToken, ValueTask<TResult>> selector,
+        TSink sink,
+        PumpSettings settings,
+        IRecovery<TResult>? recovery,
+        CancellationToken cancellationToken)
+        where TSink : struct, ISink<TResult>
+    {
+        if (source is ILanes lanes)
+        {
+            MakeInLanes(source, selector, new LaneSink<TResult, TSink>(sink, lanes), settings, recovery).Start(1, cancellationToken);
+        }
+        else
+        {
+            Pump<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, TSink>.Start(
+                source, new SelectorCall<TItem, TResult>(selector), sink, settings, recovery, cancellationToken);
+        }
+    }
+
+    /// <summary>The same for actions.</summary>
+    public static void StartDiscard<TItem>(
         Source<TItem> source,
         Func<TItem, CancellationToken, ValueTask> action,
         TaskCompletionSource completion,
         PumpSettings settings,
-        IRecovery<Nothing>? recovery) =>
-        source is ILanes lanes
-            ? MakeDiscardInLanes(source, action, new LaneSink<Nothing, DiscardSink>(new DiscardSink(completion), lanes), settings, recovery)
-            : new Pump<TItem, Nothing, PendingNothing, ActionCall<TItem>, DiscardSink>(
-                source, new ActionCall<TItem>(action), new DiscardSink(completion), settings, recovery);
+        IRecovery<Nothing>? recovery,
+        CancellationToken cancellationToken)
+    {
+        if (source is ILanes lanes)
+        {
+            LaneSink<Nothing, DiscardSink> sink = new(new DiscardSink(completion), lanes);
+            MakeDiscardInLanes(source, action, sink, settings, recovery).Start(1, cancellationToken);
+        }
+        else
+        {
+            Pump<TItem, Nothing, PendingNothing, ActionCall<TItem>, DiscardSink>.Start(
+                source, new ActionCall<TItem>(action), new DiscardSink(completion), settings, recovery, cancellationToken);
+        }
+    }
 
     // Separate: what a method names is loaded when it is compiled, also what its first call does not use.
     private static Pump<TItem, TResult, PendingResult<TResult>, SelectorCall<TItem, TResult>, LaneSink<TResult, TSink>> MakeInLanes<TItem, TResult, TSink>(

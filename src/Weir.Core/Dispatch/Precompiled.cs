@@ -57,9 +57,9 @@ internal static class Precompiled
         OutcomeCompletion<TResult> outcomes = new(items.Length);
         UnorderedOutput<TResult> unordered = new(1, 0, null!);
         OrderedOutput<TResult> ordered = new(1, 0, null!);
-        PlainRun.Make(source, call, new ListSink<TResult>(completion), settings, null).Start(1, default);
-        PlainRun.Make(source, call, new GrowingListSink<TResult>(completion), settings, null).Start(1, default);
-        PlainRun.Make(source, call, new OutcomeSink<TResult>(outcomes), settings, null).Start(1, default);
+        PlainRun.Start(source, call, new ListSink<TResult>(completion), settings, null, default);
+        PlainRun.Start(source, call, new GrowingListSink<TResult>(completion), settings, null, default);
+        PlainRun.Start(source, call, new OutcomeSink<TResult>(outcomes), settings, null, default);
         PlainRun.Make(source, call, new StreamSink<TResult>(unordered), settings, null).Start(1, default);
         _ = unordered.MoveNextAsync().AsTask();
         _ = ordered.MoveNextAsync().AsTask();
@@ -68,6 +68,6 @@ internal static class Precompiled
     private static void Actions<TItem>(TItem[] items, PumpSettings settings)
     {
         Func<TItem, CancellationToken, ValueTask> action = static (_, _) => default;
-        PlainRun.MakeDiscard(SourceOf.Enumerable(items), action, new TaskCompletionSource(), settings, null).Start(1, default);
+        PlainRun.StartDiscard(SourceOf.Enumerable(items), action, new TaskCompletionSource(), settings, null, default);
     }
 }

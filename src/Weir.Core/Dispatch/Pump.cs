@@ -21,7 +21,7 @@ namespace Weir.Core.Dispatch;
 internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThreadPoolWorkItem
 {
     private readonly Lock _lock = new();
-    private readonly CancellationTokenSource _stopped = new();
+    private CancellationTokenSource _stopped;
     private CancellationTokenRegistration _callerToken;
     private CancellationTokenRegistration _otherCallerToken;
     private CancellationToken? _cancelledBy;
@@ -39,27 +39,22 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThr
 
     protected Pump(PumpSettings settings, bool guarded = false)
     {
-        Debug.Assert(settings.Limit >= 1, "Limits are validated by the public API.");
-        Settings = settings;
+        Begin(settings, guarded);
         Orders = settings is ControlledSettings controlled ? new PumpOrders(controlled) : null;
-        _limit = settings.Limit;
-        IsGuarded = guarded || settings.Guarded || settings.PerItemTimeout is not null;
-        Token = _stopped.Token;
-        Context = ExecutionContext.Capture();
         settings.Adaptive?.Attach(this);
     }
 
     /// <summary>The token that this run's user code gets. It is cancelled when the run stops for any reason.</summary>
-    public readonly CancellationToken Token;
+    public CancellationToken Token;
 
     /// <summary>The caller's context, under which user code runs. Null when the caller suppressed its flow.</summary>
-    public readonly ExecutionContext? Context;
+    public ExecutionContext? Context;
 
     /// <summary>Whether the run was stopped before its end. Then no further item starts.</summary>
     public bool IsOver => _over;
 
     /// <summary>Whether items can be given up while they run.</summary>
-    public readonly bool IsGuarded;
+    public bool IsGuarded;
 
     /// <summary>
     /// Whether the stall watch determines when an item that lasts for a while began: within one of its periods, by the run's own clock. Set before the start;
@@ -82,7 +77,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThr
     /// <summary>Whether there are more workers than the limit allows. One more is allowed while a reader's place is lent to it.</summary>
     public bool HasTooMany => Volatile.Read(ref _live) - Volatile.Read(ref _limit) is var over && over > 0 && !(over == 1 && IsLent);
 
-    public readonly PumpSettings Settings;
+    public PumpSettings Settings;
 
     public override string? Operation => Settings.Operation;
 
@@ -122,7 +117,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThr
     /// <param name="otherCallerToken">A second token of the caller, such as that of an enumerator.</param>
     public void Start(int eager, CancellationToken callerToken, CancellationToken otherCallerToken = default)
     {
-        PumpWorker first = CreateWorker();
+        PumpWorker first = _idle ?? CreateWorker();
         first.IsQueued = true;
         Orders?.Settings.Control.Attach(this);
         using (_lock.Hold())
@@ -135,6 +130,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThr
             }
 
             _created = first;
+            _idle = null;
             _live = 1;
             _queued = 1;
         }

@@ -138,8 +138,8 @@ internal abstract partial class Pump
     private void Unlink()
     {
         IsWatched = false;
-        _callerToken.Unregister();
-        _otherCallerToken.Unregister();
+        _isCalled |= _callerToken != default && !_callerToken.Unregister();
+        _isCalled |= _otherCallerToken != default && !_otherCallerToken.Unregister();
     }
 
     private static void Finish(object? pump) => ((Pump)pump!).Finish();
@@ -213,7 +213,7 @@ internal abstract partial class Pump
                 CloseDelays();
                 for (PumpWorker? worker = _created; worker is not null; worker = worker.NextCreated)
                 {
-                    worker.Retire();
+                    _isCalled |= !worker.Retire();
                 }
             }
             finally
@@ -251,17 +251,11 @@ internal abstract partial class Pump
         LeaveWatch(Ending);
         if (_broken is null || _cancelledBy is not null || _failures?.Single is not null)
         {
-            try
-            {
-                Complete(_cancelledBy, _failures);
-                return;
-            }
-            catch (Exception e)
-            {
-                _broken = e;
-            }
+            Complete(_cancelledBy, _failures);
         }
-
-        CompleteBroken(_broken);
+        else
+        {
+            CompleteBroken(_broken);
+        }
     }
 }

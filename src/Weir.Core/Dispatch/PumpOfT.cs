@@ -10,9 +10,9 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     where TCall : struct, ICall<TItem, TPending>
     where TSink : struct, ISink<TResult>
 {
-    public readonly Source<TItem> Source;
-    public readonly TCall Call;
-    public readonly TSink Sink;
+    public Source<TItem> Source;
+    public TCall Call;
+    public TSink Sink;
 
     /// <summary>Decides what becomes of failed calls before they count, or null.</summary>
     public readonly IRecovery<TResult>? Recovery;
@@ -30,11 +30,51 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         Source = source;
         TakesTurns = source.TakesTurns;
         Keepable = IsGuarded || recovery is not null || WatchesPauses || Orders is not null || call.UsesInvokeInto ? null : source as OneByOneSource<TItem>;
-        Parks = default(TPending).CanBeTask && Orders is null && recovery is null && !WatchesPauses && settings.Adaptive is null && settings.OnLook is null
-            && source is IndexedSource<TItem> && source.KnownCount <= settings.Limit;
+        Parks = Orders is null && CanPark(source, settings, recovery);
         Call = call;
         Sink = sink;
         source.CancellationToken = Orders is not null && TakesTurns ? ReadingToken(Orders) : Token;
+    }
+
+    /// <summary>Starts a run that nobody gets. It may be one that was used before.</summary>
+    public static void Start(
+        Source<TItem> source, TCall call, TSink sink, PumpSettings settings, IRecovery<TResult>? recovery, CancellationToken cancellationToken)
+    {
+        Pump<TItem, TResult, TPending, TCall, TSink>? run = null;
+        if (CanPark(source, settings, recovery) && settings is not ControlledSettings
+            && Spare<Pump<TItem, TResult, TPending, TCall, TSink>>.Take() is { } spare)
+        {
+            run = spare;
+            run.Begin(source, call, sink, settings);
+        }
+
+        run ??= new Pump<TItem, TResult, TPending, TCall, TSink>(source, call, sink, settings, recovery);
+        run.IsReusable = run.Parks;
+        run.Start(1, cancellationToken);
+    }
+
+    /// <summary>Whether all items may be in flight at once, and nothing happens to one but its call.</summary>
+    private static bool CanPark(Source<TItem> source, PumpSettings settings, IRecovery<TResult>? recovery) =>
+        default(TPending).CanBeTask && recovery is null && !settings.WatchesPauses && settings.Adaptive is null && settings.OnLook is null
+            && source is IndexedSource<TItem> && source.KnownCount <= settings.Limit;
+
+    private void Begin(Source<TItem> source, TCall call, TSink sink, PumpSettings settings)
+    {
+        Begin(settings, guarded: false);
+        Source = source;
+        Call = call;
+        Sink = sink;
+        source.CancellationToken = Token;
+        BeginAgain();
+    }
+
+    private void Keep()
+    {
+        Source = null!;
+        Call = default;
+        Sink = default;
+        Forget();
+        Spare<Pump<TItem, TResult, TPending, TCall, TSink>>.GiveBack(this);
     }
 
     protected override bool IsExhausted => Source.IsExhausted;
@@ -72,8 +112,25 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
     protected override ValueTask DisposeSourceAsync() => Source.DisposeAsync();
 
-    protected override void Complete(CancellationToken? cancelledBy, FailureLog? failures) =>
-        Sink.Complete(new RunEnd(cancelledBy, failures, Source.NextIndex, Source.LeftOver()));
+    protected override void Complete(CancellationToken? cancelledBy, FailureLog? failures)
+    {
+        TSink sink = Sink;
+        try
+        {
+            RunEnd end = new(cancelledBy, failures, Source.NextIndex, Source.LeftOver());
+            if (IsReusableNow)
+            {
+                // From here on, another run may have this object: perhaps the one that the awaiting code starts.
+                Keep();
+            }
+
+            sink.Complete(end);
+        }
+        catch (Exception e)
+        {
+            sink.Complete(RunEnd.Broken(e));
+        }
+    }
 
     public override void EndParked(ParkedCall call)
     {

@@ -9,7 +9,7 @@ internal abstract partial class Pump
     private long _throttles;
     private long _drains;
 
-    protected bool WatchesPauses => Settings.CountsPauses || Settings.OnThrottle is not null || Settings.OnDrain is not null;
+    protected bool WatchesPauses => Settings.WatchesPauses;
 
     /// <summary>Records that reading pauses.</summary>
     /// <returns>The hook's call, once for each pause; otherwise null.</returns>

@@ -30,6 +30,9 @@ internal record PumpSettings
     /// <summary>Whether pauses are counted even though there is no hook for them.</summary>
     public bool CountsPauses;
 
+    /// <summary>Whether anybody wants to know of pauses.</summary>
+    public bool WatchesPauses => CountsPauses || OnThrottle is not null || OnDrain is not null;
+
     /// <summary>Whether running items can be given up, which costs one atomic operation per item. Always true with an item timeout.</summary>
     public bool Guarded;
 

@@ -48,10 +48,15 @@ internal abstract class PumpWorker : PumpWork
     /// <returns>Whether there are now more items to claim.</returns>
     public virtual bool ShareIfStuck() => false;
 
-    /// <summary>The run has ended: releases the timers.</summary>
-    public virtual void Retire()
-    {
-    }
+    /// <summary>The run has ended: releases the timer.</summary>
+    /// <returns>False if the timer may be calling this worker.</returns>
+    public abstract bool Retire();
+
+    /// <summary>The run has ended and is kept for another one, together with this worker: lets go of everything.</summary>
+    public abstract void Forget();
+
+    /// <summary>The run has become another one.</summary>
+    public abstract void BeginAgain();
 
     /// <summary>The worker cannot continue: the items that it claimed but did not start are given back.</summary>
     protected abstract void DropClaimed();

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using Weir.Core.Sinks;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
@@ -13,15 +14,23 @@ namespace Weir.Core.Dispatch;
     Justification = "The timer ends in Retire; the token source has no resources.")]
 internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 {
-    private readonly ItemGuard? _guard = run.IsGuarded ? new ItemGuard() : null;
+    private ItemGuard? _guard = run.IsGuarded ? new ItemGuard() : null;
 
-    private void RetireGuard()
+    private bool RetireGuard()
     {
-        if (_guard is not null)
+        if (_guard?.Timer is not { } timer)
         {
-            _guard.Timer?.Dispose();
-            _guard.Timer = null;
+            return true;
         }
+
+        _guard.Timer = null;
+        if (timer is WatchTimer own)
+        {
+            return own.TryDispose();
+        }
+
+        timer.Dispose();
+        return false;
     }
 
     public override bool TryAbandon(ItemStatus status, Exception? error, out bool isOrphan)

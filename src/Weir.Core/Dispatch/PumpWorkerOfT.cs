@@ -64,6 +64,19 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         sample.InFlight += (_guard is null ? _wait == Wait.Call || (IsExecuting && !Reads && !_handlesFailure) : _guard.IsInFlight) ? 1 : 0;
     }
 
+    public override void Forget()
+    {
+        NextCreated = null;
+        NextIdle = null;
+        _chunk = default;
+        _item = default;
+        _claims = 0;
+        _succeeded = 0;
+        _guard?.Forget();
+    }
+
+    public override void BeginAgain() => _guard = run.IsGuarded ? _guard ?? new ItemGuard() : null;
+
     protected override bool Step()
     {
         StepResult done = Continue();

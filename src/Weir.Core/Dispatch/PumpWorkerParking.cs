@@ -8,14 +8,16 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 {
     private ParkedCalls<TResult, TPending>? _parked;
 
-    public override void Retire()
+    public override bool Retire()
     {
-        RetireGuard();
+        bool isFree = RetireGuard();
         if (_parked is { } parked)
         {
             _parked = null;
             parked.GiveBack(run.IsGuarded);
         }
+
+        return isFree;
     }
 
     /// <summary>Records the failure of a parked call on the current thread, and then works on.</summary>

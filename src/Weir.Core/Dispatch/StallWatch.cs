@@ -106,6 +106,7 @@ internal static class StallWatch
             {
                 if (!run.IsSeen && run.Operation is not null)
                 {
+                    run.IsListed = true;
                     (unseen ??= []).Add(run);
                 }
             }
@@ -147,6 +148,18 @@ internal static class StallWatch
             }
         }
 
+        Look(runs);
+        using (RunsLock.Hold())
+        {
+            foreach (LiveRun run in runs)
+            {
+                run.IsLookedAt = false;
+            }
+        }
+    }
+
+    private static void Look(LiveRun[] runs)
+    {
         double cores = BusyCores();
         foreach (LiveRun run in runs)
         {
@@ -181,6 +194,7 @@ internal static class StallWatch
             // It may have been cleared meanwhile, but is set only before the run is added.
             if (run.IsWatched && count > 0)
             {
+                run.IsLookedAt = true;
                 watched[--count] = run;
             }
         }

@@ -72,12 +72,15 @@ internal sealed class WatchThread(TimeSpan grace)
         return true;
     }
 
-    public void Remove(WatchTimer timer)
+    /// <returns>Whether it was armed.</returns>
+    public bool Remove(WatchTimer timer)
     {
         using (LockHold.HoldMonitor(_lock))
         {
+            bool wasArmed = timer.Place >= 0;
             timer.IsDisposed = true;
             _timers.Remove(timer);
+            return wasArmed;
         }
     }
 

@@ -27,6 +27,10 @@ internal sealed class WatchTimer(WatchThread watch, TimerCallback callback, obje
 
     public void Dispose() => watch.Remove(this);
 
+    /// <summary>Ends the timer.</summary>
+    /// <returns>Whether it was armed, so that it is not about to fire. A callback that has armed it again may not have returned.</returns>
+    public bool TryDispose() => watch.Remove(this);
+
     public ValueTask DisposeAsync()
     {
         Dispose();

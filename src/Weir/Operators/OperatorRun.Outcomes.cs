@@ -60,7 +60,7 @@ internal static partial class OperatorRun
         if (IsPlain(options, settings))
         {
             RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, null);
-            PlainRun.Make(source, selector, new OutcomeSink<TResult>(completion), settings, recovery).Start(1, cancellationToken);
+            PlainRun.Start(source, selector, new OutcomeSink<TResult>(completion), settings, recovery, cancellationToken);
         }
         else
         {
@@ -80,7 +80,7 @@ internal static partial class OperatorRun
         if (IsPlain(options, settings))
         {
             RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, null);
-            PlainRun.Make(source, selector, new GrowingOutcomeSink<TResult>(completion), settings, recovery).Start(1, cancellationToken);
+            PlainRun.Start(source, selector, new GrowingOutcomeSink<TResult>(completion), settings, recovery, cancellationToken);
         }
         else
         {

@@ -57,7 +57,7 @@ internal static partial class OperatorRun
         if (IsPlain(options, settings))
         {
             RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, null);
-            PlainRun.Make(source, selector, new ListSink<TResult>(completion), settings, recovery).Start(1, cancellationToken);
+            PlainRun.Start(source, selector, new ListSink<TResult>(completion), settings, recovery, cancellationToken);
         }
         else
         {
@@ -77,7 +77,7 @@ internal static partial class OperatorRun
         if (IsPlain(options, settings))
         {
             RunRecovery<TResult>? recovery = RunRecovery<TResult>.Of(options, null);
-            PlainRun.Make(source, selector, new GrowingListSink<TResult>(completion), settings, recovery).Start(1, cancellationToken);
+            PlainRun.Start(source, selector, new GrowingListSink<TResult>(completion), settings, recovery, cancellationToken);
         }
         else
         {
@@ -109,7 +109,7 @@ internal static partial class OperatorRun
         PumpSettings settings = Settings(options, options.ErrorMode, operation);
         if (IsPlain(options, settings))
         {
-            PlainRun.MakeDiscard(source, action, completion, settings, RunRecovery<Nothing>.Of(options, null)).Start(1, cancellationToken);
+            PlainRun.StartDiscard(source, action, completion, settings, RunRecovery<Nothing>.Of(options, null), cancellationToken);
         }
         else
         {

@@ -1,0 +1,72 @@
+using System.Diagnostics.CodeAnalysis;
+
+namespace Weir.Core.Dispatch;
+
+/// <content>
+/// Runs whose items may all be in flight at once are used again, together with one worker: in a fan-out of a few calls, they would be most of its memory.
+/// </content>
+/// <remarks>
+/// That is safe because an ended run is kept only if nobody has it any more. Its maker gets nothing but the caller's task. No worker of it waits for a thread,
+/// and what a worker or a parked call does after it has left or ended touches neither itself nor the run, with one exception: the thread of a parked call that
+/// counted down to zero may come for the lock late, and then finds a run that has ended, or asks another one whether it has. The caller's token and the
+/// timers of its workers have let it go before they called it. The stall watch is not just looking at it, and no observer has it. It was neither stopped nor
+/// did anything in it fail, so nobody is about to tell it so.
+/// </remarks>
+internal abstract partial class Pump
+{
+    /// <summary>Whether nobody gets the run but the engine, so that it may be used again. Set before the start.</summary>
+    public bool IsReusable;
+
+    // Whether the caller's token or a worker's timer may be calling it.
+    private bool _isCalled;
+
+    /// <summary>Whether this run, which has left the watch, may be used again.</summary>
+    protected bool IsReusableNow =>
+        IsReusable && !_over && !_isCalled && !MayBeKnown && _queued == 0 && _failures is null && _pastOrNone is null && _broken is null;
+
+    /// <summary>What a run begins with. The rest is as <see cref="Forget"/> left it, or new.</summary>
+    [MemberNotNull(nameof(_stopped), nameof(Settings))]
+    protected void Begin(PumpSettings settings, bool guarded)
+    {
+        System.Diagnostics.Debug.Assert(settings.Limit >= 1, "Limits are validated by the public API.");
+        Settings = settings;
+        _limit = settings.Limit;
+        IsGuarded = guarded || settings.Guarded || settings.PerItemTimeout is not null;
+        _stopped = new CancellationTokenSource();
+        Token = _stopped.Token;
+        Context = ExecutionContext.Capture();
+    }
+
+    /// <summary>Ends the rest. From here on, a thread that comes late finds the run as it is now.</summary>
+    protected void BeginAgain()
+    {
+        _idle!.BeginAgain();
+        using (_lock.Hold())
+        {
+            _finished = false;
+        }
+
+        Volatile.Write(ref HasLeft, false);
+    }
+
+    /// <summary>Lets go of everything that belonged to the run, and of all workers but one.</summary>
+    protected void Forget()
+    {
+        PumpWorker worker = _idle!;
+        worker.Forget();
+        _created = null;
+        _idle = worker;
+        _stopped = null!;
+        Token = default;
+        Context = null;
+        Settings = null!;
+        _callerToken = default;
+        _otherCallerToken = default;
+        SeesStarts = false;
+        _throttled = false;
+        _nextHelp = 0;
+        _helpPause = WakeUpThreshold;
+        _claimsSeen = -1;
+        _parked = 0;
+    }
+}
