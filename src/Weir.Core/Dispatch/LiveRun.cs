@@ -32,6 +32,11 @@ internal abstract class LiveRun
     /// <summary>When it started, as a timestamp of its clock.</summary>
     public long StartedAt;
 
+    // Not protected: see WorkRange.
+    internal LiveRun()
+    {
+    }
+
     /// <summary>What the caller called, such as SelectParallelAsync; null if nobody is to see it.</summary>
     public abstract string? Operation { get; }
 

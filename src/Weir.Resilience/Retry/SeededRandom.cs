@@ -1,6 +1,3 @@
-using System.Buffers.Binary;
-using System.Security.Cryptography;
-
 namespace Weir.Resilience;
 
 /// <summary>A repeatable source of random numbers for jitter: SplitMix64 by Steele, Lea and Flood (OOPSLA 2014).</summary>
@@ -14,7 +11,8 @@ public sealed class SeededRandom(long seed)
 
     private long _state = seed;
 
-    internal static SeededRandom Shared { get; } = new(BinaryPrimitives.ReadInt64LittleEndian(RandomNumberGenerator.GetBytes(sizeof(long))));
+    // A Guid has enough random bits for jitter, which is no secret. RandomNumberGenerator would load the system's cryptography in a first call.
+    internal static SeededRandom Shared { get; } = new(BitConverter.ToInt64(Guid.NewGuid().ToByteArray()));
 
     /// <summary>Returns the next number.</summary>
     /// <returns>A number from 0 to less than 1, one of 2^53 equally likely values.</returns>

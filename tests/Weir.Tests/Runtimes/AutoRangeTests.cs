@@ -121,7 +121,7 @@ public sealed class AutoRangeTests : IDisposable
         TaskCompletionSource<int> waits = new();
         Make((x, _) => x == 1 ? new ValueTask<int>(waits.Task) : new ValueTask<int>(x));
         ItemRange<int, int> range = Claim();
-        RangePending<int, int> pending = range.Run(default);
+        RangePending pending = range.Run(default);
         Assert.False(pending.IsCompleted);
         Assert.Equal(1, _call.Sample().Succeeded);
         ItemRange<int, int> rest = Claim();
@@ -161,10 +161,9 @@ public sealed class AutoRangeTests : IDisposable
         AutoArrayCall<int, int> call = new(
             _completion, new RuntimeCalls(this), "ProcessManyAsync", ProcessManyOptions.Default, pilot, processor, new AutoProfiles(), static _ => { });
         call.Source = new RangeSource<int, int>(new WholeSource(), call);
-        Pump pump = new Pump<ItemRange<int, int>, ItemRange<int, int>, RangePending<int, int>, RangeCall<int, int>, RangeSink<int, int>>(
+        Pump pump = PlainRun.MakeOfRanges(
             call.Source,
-            default,
-            new RangeSink<int, int>(call),
+            call,
             new PumpSettings { Limit = 100, ErrorMode = ErrorMode.BestEffort, Guarded = true, Executor = pilot.Executor });
         call.Begin(pump, null, TimeProvider.System);
         _call = call;
@@ -182,9 +181,9 @@ public sealed class AutoRangeTests : IDisposable
             });
         }
 
-        Chunk<ItemRange<int, int>> chunk = default;
+        Chunk<WorkRange> chunk = default;
         Assert.Equal(ClaimResult.Claimed, _call!.Source.TryClaim(ref chunk, 1, long.MaxValue));
-        return chunk.Items[0];
+        return Assert.IsType<ItemRange<int, int>>(chunk.Items[0]);
     }
 
     /// <summary>All items in one claim.</summary>

@@ -26,7 +26,7 @@ internal sealed class AutoArrayCall<TItem, TResult>(
 
     public override ItemOutcome<TResult>[] Slots { get; } = completion.Outcomes;
 
-    public override void Store(long first, ReadOnlySpan<ItemOutcome<TResult>> outcomes)
+    public override void Store(long first, ItemOutcome<TResult>[] outcomes, int offset, int count)
     {
         // The outcomes are already in their places.
     }

@@ -1,4 +1,5 @@
 using Weir.Core;
+using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
@@ -14,7 +15,7 @@ internal abstract class AutoCall<TItem, TResult>(
     Func<TItem, CancellationToken, ValueTask<TResult>> processor,
     AutoProfiles profiles,
     Action<AutoCall> ended)
-    : AutoCall(calls, operation, options, pilot)
+    : AutoCall(calls, operation, options, pilot), IRanges
 {
     // Usually a spare range for each thread, each on its own cache line.
     private const int Spares = 8;
@@ -98,7 +99,8 @@ internal abstract class AutoCall<TItem, TResult>(
     }
 
     /// <summary>Stores the outcomes of consecutive items.</summary>
-    public abstract void Store(long first, ReadOnlySpan<ItemOutcome<TResult>> outcomes);
+    /// <remarks>A part of an array, and no span: .NET's own generic types over ours are compiled in each process.</remarks>
+    public abstract void Store(long first, ItemOutcome<TResult>[] outcomes, int offset, int count);
 
     /// <summary>Stores the outcome of an item that was given up, and whose call may still be running.</summary>
     public abstract void StoreGivenUp(long index, ItemStatus status, Exception? error);
@@ -114,6 +116,8 @@ internal abstract class AutoCall<TItem, TResult>(
         CountGivenUp(Run.StoppedAs);
         return ItemOutcome<TResult>.Without(Run.StoppedAs, Run.StoppedError);
     }
+
+    public void GiveUp(long first, ItemStatus status, Exception? error) => At(first).GiveUp(status, error);
 
     public void Complete(RunEnd end)
     {

@@ -47,9 +47,9 @@ internal struct AutoLatency
     /// <param name="most">The highest limit.</param>
     /// <param name="isBusy">Whether this process keeps all processors busy, so that longer times say nothing about what the items wait for.</param>
     /// <param name="reason">Why the limit changes.</param>
-    public int Next(int limit, int least, int most, bool isBusy, out string reason)
+    public int Next(int limit, int least, int most, bool isBusy, out FormattableString? reason)
     {
-        reason = "";
+        reason = null;
         int window = IsRising ? Math.Max(4, limit / 4) : Math.Max(16, limit);
         if (_waits < window)
         {
@@ -66,8 +66,8 @@ internal struct AutoLatency
 
         _base = Math.Min(latency, _base + ((latency - _base) * Drift));
         Restart();
-        string? bad = failing > Failing && failing > 2 * _baseFailing ? $"{failing:P0} of the items failed"
-            : latency > Inflated * _base && !isBusy ? $"an item takes {AutoSample.Time(latency)} instead of {AutoSample.Time(_base)}"
+        FormattableString? bad = failing > Failing && failing > 2 * _baseFailing ? (FormattableString)$"{failing:P0} of the items failed"
+            : latency > Inflated * _base && !isBusy ? (FormattableString)$"an item takes {new AutoTime(latency)} instead of {new AutoTime(_base)}"
             : null;
 
         // A single bad window may be a hiccup of the machine.
@@ -79,12 +79,12 @@ internal struct AutoLatency
             _wasBad = false;
             IsRising = false;
             next = Math.Max(Math.Min(limit, least), (int)(limit * Cut));
-            reason = bad!;
+            reason = bad;
         }
         else if (bad is null && limit < most && (IsRising || latency <= Level * _base))
         {
             next = IsRising ? Math.Min(most, limit * 2) : Math.Min(most, limit + Math.Max(1, limit / 10));
-            reason = $"an item takes {AutoSample.Time(latency)}, and {AutoSample.Time(_base)} at best";
+            reason = $"an item takes {new AutoTime(latency)}, and {new AutoTime(_base)} at best";
         }
 
         return next;

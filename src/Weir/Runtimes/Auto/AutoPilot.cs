@@ -43,7 +43,7 @@ internal sealed partial class AutoPilot
     private readonly int _count;
     private readonly bool _oneByOne;
     private readonly long _started = Stopwatch.GetTimestamp();
-    private readonly List<AutoDecision> _decisions = [];
+    private readonly List<AutoStep> _steps = [];
     private Pump? _run;
     private AutoMode _mode;
     private AutoSample _sample;
@@ -79,7 +79,7 @@ internal sealed partial class AutoPilot
             _known = profile.Sample;
             _sample = profile.Sample;
             _isTiny = profile.IsTiny;
-            AutoMode mode = Choose(out string rule, out bool isTiny);
+            AutoMode mode = Choose(out FormattableString rule, out bool isTiny);
             SwitchNeedsLock(mode, Waits(mode) ? profile.InFlight : _threads, $"as in an earlier call, {rule}: {_known}");
             _isTiny = isTiny;
             _sample = default;
@@ -104,7 +104,13 @@ internal sealed partial class AutoPilot
         {
             using (_lock.Hold())
             {
-                return [.. _decisions];
+                AutoDecision[] decisions = new AutoDecision[_steps.Count];
+                for (int i = 0; i < decisions.Length; i++)
+                {
+                    decisions[i] = _steps[i].InWords();
+                }
+
+                return decisions;
             }
         }
     }
@@ -197,10 +203,10 @@ internal sealed partial class AutoPilot
             _latency.Add(ticks, failed);
             if (_mode is AutoMode.Concurrent or AutoMode.Mixed)
             {
-                int next = _latency.Next(_inFlight, FirstInFlight, _budget.InFlight, _isBusy, out string reason);
+                int next = _latency.Next(_inFlight, FirstInFlight, _budget.InFlight, _isBusy, out FormattableString? reason);
                 if (next != _inFlight)
                 {
-                    MoveNeedsLock(next, reason);
+                    MoveNeedsLock(next, reason!);
                 }
             }
         }

@@ -23,7 +23,7 @@ internal sealed partial class AutoPilot
     private void EvaluateNeedsLock(long now, bool atOnce)
     {
         AssertInvariants();
-        AutoMode mode = Choose(out string rule, out bool isTiny);
+        AutoMode mode = Choose(out FormattableString rule, out bool isTiny);
         _known = _sample;
         _lastLook = now;
         if (mode == _mode)
@@ -46,7 +46,7 @@ internal sealed partial class AutoPilot
 
     private static bool Waits(AutoMode mode) => mode is AutoMode.Concurrent or AutoMode.Mixed or AutoMode.Blocking;
 
-    private AutoMode Choose(out string rule, out bool isTiny)
+    private AutoMode Choose(out FormattableString rule, out bool isTiny)
     {
         isTiny = false;
         double perItem = _sample.PerItem;
@@ -54,19 +54,19 @@ internal sealed partial class AutoPilot
         if (_sample.Suspended > 0 || _waiting > 0)
         {
             bool mostly = _sample.Share >= MostlySuspending;
-            rule = mostly ? "the items wait" : "some items wait and others compute";
+            rule = mostly ? (FormattableString)$"the items wait" : $"some items wait and others compute";
             return mostly ? AutoMode.Concurrent : AutoMode.Mixed;
         }
 
         if (_sample.CpuShare < Waiting && perItem >= HandOver)
         {
-            rule = "the items hold their thread while they wait";
+            rule = $"the items hold their thread while they wait";
             return AutoMode.Blocking;
         }
 
         if (_threads == 1 || _budget.InFlight == 1)
         {
-            rule = "there is one thread";
+            rule = $"there is one thread";
             return AutoMode.Direct;
         }
 
@@ -74,21 +74,21 @@ internal sealed partial class AutoPilot
         if (_sample.Quickest < (wasTiny ? DisturbedAll * Tiny : Tiny) && perItem < DisturbedSome * Tiny)
         {
             isTiny = true;
-            rule = "an item takes no longer than storing its outcome, and two threads only hinder each other there";
+            rule = $"an item takes no longer than storing its outcome, and two threads only hinder each other there";
             return AutoMode.Direct;
         }
 
         if (left < HandOver)
         {
-            rule = $"what is left takes {AutoSample.Time(left)}, less than a hand-over";
+            rule = $"what is left takes {new AutoTime(left)}, less than a hand-over";
             return AutoMode.Direct;
         }
 
-        rule = "the items compute";
+        rule = $"the items compute";
         return AutoMode.Parallel;
     }
 
-    private void SwitchNeedsLock(AutoMode mode, int inFlight, string reason)
+    private void SwitchNeedsLock(AutoMode mode, int inFlight, FormattableString reason)
     {
         AutoMode from = _mode;
         _mode = mode;
@@ -124,7 +124,7 @@ internal sealed partial class AutoPilot
         RecordNeedsLock(_mode, $"the runtime has {_budget.Calls} calls running, which share its threads");
     }
 
-    private void MoveNeedsLock(int inFlight, string reason)
+    private void MoveNeedsLock(int inFlight, FormattableString reason)
     {
         bool isCut = inFlight < _inFlight;
         _inFlight = inFlight;
@@ -153,15 +153,15 @@ internal sealed partial class AutoPilot
         }
     }
 
-    private void RecordNeedsLock(AutoMode from, string reason)
+    private void RecordNeedsLock(AutoMode from, FormattableString reason)
     {
         _recordedInFlight = _inFlight;
-        if (_decisions.Count == MostDecisions)
+        if (_steps.Count == MostDecisions)
         {
-            _decisions.RemoveAt(1);
+            _steps.RemoveAt(1);
         }
 
-        _decisions.Add(new AutoDecision
+        AutoDecision decision = new()
         {
             At = Stopwatch.GetElapsedTime(_started),
             Items = _ended,
@@ -169,8 +169,9 @@ internal sealed partial class AutoPilot
             To = _mode,
             Threads = _executor.Threads,
             InFlight = _inFlight,
-            Reason = reason,
-        });
+            Reason = "",
+        };
+        _steps.Add(new AutoStep(decision, reason));
     }
 
     [Conditional("DEBUG")]

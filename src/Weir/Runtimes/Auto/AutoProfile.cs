@@ -1,5 +1,5 @@
-using System.Collections.Concurrent;
 using System.Reflection;
+using Weir.Core;
 using Weir.Operators;
 
 namespace Weir.Runtimes;
@@ -17,18 +17,40 @@ internal sealed class AutoProfiles
     // A program has few processors. One that generates methods at run time must not fill the memory.
     private const int Most = 256;
 
-    private readonly ConcurrentDictionary<MethodInfo, AutoProfile> _profiles = new();
+    // Not a concurrent dictionary, which takes a first call as long as all the rest: it makes an event source to tell of its locks. By object, because .NET has
+    // compiled what compares objects.
+    private readonly Dictionary<object, AutoProfile> _profiles = [];
+    private readonly Lock _lock = new();
 
-    public AutoProfile? Find(Delegate processor) => _profiles.GetValueOrDefault(MethodOf(processor));
+    public AutoProfile? Find(Delegate processor)
+    {
+        using (_lock.Hold())
+        {
+            if (_profiles.Count == 0)
+            {
+                return null;
+            }
+        }
+
+        MethodInfo method = MethodOf(processor);
+        using (_lock.Hold())
+        {
+            return _profiles.GetValueOrDefault(method);
+        }
+    }
 
     public void Keep(Delegate processor, AutoProfile profile)
     {
-        if (_profiles.Count >= Most)
+        MethodInfo method = MethodOf(processor);
+        using (_lock.Hold())
         {
-            _profiles.Clear();
-        }
+            if (_profiles.Count >= Most)
+            {
+                _profiles.Clear();
+            }
 
-        _profiles[MethodOf(processor)] = profile;
+            _profiles[method] = profile;
+        }
     }
 
     // The user's own method: the adapter around calls that return a task is the same for all of them.

@@ -338,9 +338,7 @@ public sealed class AutoRuntime : IExecutionRuntime
             settings = new ControlledSettings(settings, control) { MovesLimit = true, CountItems = call.Sample };
         }
 
-        Pump pump =
-            new Pump<ItemRange<TItem, TResult>, ItemRange<TItem, TResult>, RangePending<TItem, TResult>, RangeCall<TItem, TResult>, RangeSink<TItem, TResult>>(
-            source, default, new RangeSink<TItem, TResult>(call), settings);
+        Pump pump = PlainRun.MakeOfRanges(source, call, settings);
         _budget.Enter();
         try
         {

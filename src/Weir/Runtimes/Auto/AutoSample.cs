@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using System.Globalization;
 using System.Runtime.InteropServices;
 
@@ -44,17 +43,5 @@ internal struct AutoSample
     /// <summary>The figures as text.</summary>
     public override readonly string ToString() => string.Create(
         CultureInfo.InvariantCulture,
-        $"{Time(PerItem)} in an item's call, {CpuShare:P0} of it computing, {Share:P0} of the items suspend");
-
-    /// <summary>Formats a time in a suitable unit.</summary>
-    public static string Time(double ticks)
-    {
-        double nanoseconds = ticks / Stopwatch.Frequency * 1e9;
-        return nanoseconds switch
-        {
-            < 1e3 => string.Create(CultureInfo.InvariantCulture, $"{nanoseconds:0.#} ns"),
-            < 1e6 => string.Create(CultureInfo.InvariantCulture, $"{nanoseconds / 1e3:0.#} us"),
-            _ => string.Create(CultureInfo.InvariantCulture, $"{nanoseconds / 1e6:0.#} ms"),
-        };
-    }
+        $"{new AutoTime(PerItem)} in an item's call, {CpuShare:P0} of it computing, {Share:P0} of the items suspend");
 }

@@ -21,11 +21,11 @@ internal sealed class AutoSinkCall<TItem, TResult, TSink>(
 
     public override ItemOutcome<TResult>[]? Slots => null;
 
-    public override void Store(long first, ReadOnlySpan<ItemOutcome<TResult>> outcomes)
+    public override void Store(long first, ItemOutcome<TResult>[] outcomes, int offset, int count)
     {
-        for (int i = 0; i < outcomes.Length; i++)
+        for (int i = 0; i < count; i++)
         {
-            ref readonly ItemOutcome<TResult> outcome = ref outcomes[i];
+            ref readonly ItemOutcome<TResult> outcome = ref outcomes[offset + i];
             if (outcome.IsSuccess)
             {
                 _sink.Succeeded(first + i, outcome.Value);

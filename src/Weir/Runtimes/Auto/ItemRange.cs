@@ -14,7 +14,7 @@ namespace Weir.Runtimes;
 /// Another thread that takes items away closes the worker's <see cref="Passage"/>; the range's lock decides. Outcomes stay in the call's slots, or in a buffer
 /// of the range if there are no slots, until the range ends or another thread looks. Then they are handed on under the lock, each exactly once.
 /// </remarks>
-internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult> call)
+internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult> call) : WorkRange
 {
     private readonly Lock _lock = new();
     private Chunk<TItem> _items;
@@ -38,8 +38,8 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
     private long _unreportedTicks;
     private long _waitStarted;
 
-    /// <summary>The index of the first item.</summary>
-    public long First { get; private set; }
+    // The item that the range waits for. Only for the worker.
+    private ValueTask<TResult> _pending;
 
     /// <summary>The number of items, without those that were taken away.</summary>
     public int Count => _count;
@@ -76,20 +76,19 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
         }
     }
 
-    /// <summary>Runs the items, until one of them suspends.</summary>
-    public RangePending<TItem, TResult> Run(CancellationToken cancellationToken)
+    public override RangePending Run(CancellationToken cancellationToken)
     {
         long cpu = call.Pilot.WantsCpu ? ThreadClock.Now() : -1;
         long started = Stopwatch.GetTimestamp();
         int position = 0;
         try
         {
-            if (RunItems(ref position, cancellationToken, out ValueTask<TResult> pending))
+            if (RunItems(ref position, cancellationToken))
             {
                 long now = Stopwatch.GetTimestamp();
                 Suspend(position, now);
                 Report(position + 1, now - started, cpu < 0 ? -1 : ThreadClock.Now() - cpu, suspended: true);
-                return new RangePending<TItem, TResult>(this, pending);
+                return new RangePending(this, waits: true);
             }
         }
         catch (InvalidOperationException e) when (position == 0)
@@ -107,7 +106,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
             Report(position, Stopwatch.GetTimestamp() - started, cpu < 0 ? -1 : ThreadClock.Now() - cpu, suspended: false);
         }
 
-        return new RangePending<TItem, TResult>(this);
+        return new RangePending(this, waits: false);
     }
 
     /// <summary>Reports the measurements to the pilot. Small claims of quick items are combined, because all workers report to the same pilot.</summary>
@@ -133,23 +132,19 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
         call.Pilot.RecordItems(items, ticks, cpu, suspended);
     }
 
-    /// <summary>The outcome of an item that failed, possibly because its token was cancelled.</summary>
-    public ItemOutcome<TResult> Failed(Exception error) => call.Failed(error);
-
     /// <returns>Whether the item at the position suspended; if not, the worker has finished the range.</returns>
-    private bool RunItems(ref int at, CancellationToken cancellationToken, out ValueTask<TResult> suspended)
+    private bool RunItems(ref int at, CancellationToken cancellationToken)
     {
         ReadOnlySpan<TItem> items = _items.Items;
 
         // From here on, the worker knows where its items are, and those behind the one it runs may be taken away.
         Volatile.Write(ref _isRunning, true);
         int position = 0;
-        suspended = default;
         while (true)
         {
             try
             {
-                if (RunPlain(items, position, cancellationToken, ref suspended))
+                if (items.Length == 1 ? RunOne(items, position, cancellationToken) : RunPlain(items, position, cancellationToken))
                 {
                     at = Position;
                     return true;
@@ -160,7 +155,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
             catch (Exception e)
             {
                 position = Position;
-                _outcomes[_offset + position] = Failed(e);
+                _outcomes[_offset + position] = call.Failed(e);
                 _failures++;
                 position++;
                 continue;
@@ -174,6 +169,26 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
         }
     }
 
+    /// <summary>As <see cref="RunPlain"/>, for a range of one item, which needs no loop. It is compiled ahead, and first calls run nothing else.</summary>
+    private bool RunOne(ReadOnlySpan<TItem> items, int position, CancellationToken cancellationToken)
+    {
+        if (!_passage.TryMoveTo(position) || call.IsOver)
+        {
+            return false;
+        }
+
+        ValueTask<TResult> pending = call.Processor(items[position], cancellationToken);
+        if (!pending.IsCompleted)
+        {
+            _pending = pending;
+            return true;
+        }
+
+        _outcomes[_offset + position] = ItemOutcome<TResult>.Success(pending.Result);
+        _passage.TryMoveTo(position + 1);
+        return false;
+    }
+
     /// <summary>
     /// The innermost loop. It has no exception handler, because then the position would live in memory and its increment would cost more than everything else.
     /// Instead, the position is stored once per item and never loaded.
@@ -184,7 +199,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
     /// </remarks>
     /// <returns>Whether the item at the stored position suspended; if not, the worker may not continue there.</returns>
     [MethodImpl(MethodImplOptions.AggressiveOptimization)]
-    private bool RunPlain(ReadOnlySpan<TItem> items, int position, CancellationToken cancellationToken, ref ValueTask<TResult> suspended)
+    private bool RunPlain(ReadOnlySpan<TItem> items, int position, CancellationToken cancellationToken)
     {
         Func<TItem, CancellationToken, ValueTask<TResult>> processor = call.Processor;
         Pump run = call.Run;
@@ -199,7 +214,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
             ValueTask<TResult> pending = processor(items[position], cancellationToken);
             if (!pending.IsCompleted)
             {
-                suspended = pending;
+                _pending = pending;
                 return true;
             }
 
@@ -278,23 +293,23 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
         Debug.Assert(_lock.IsHeldByCurrentThread, "Outcomes are handed on under the lock, each once.");
         if (position > _delivered)
         {
-            ReadOnlySpan<ItemOutcome<TResult>> outcomes = _outcomes.AsSpan(_offset + _delivered, position - _delivered);
-            int unsuccessful = _failures == 0 ? 0 : CountUnsuccessful(outcomes);
+            int count = position - _delivered;
+            int unsuccessful = _failures == 0 ? 0 : CountUnsuccessful(_delivered, count);
             _unsuccessful += unsuccessful;
-            _succeeded += outcomes.Length - unsuccessful;
-            call.Store(First + _delivered, outcomes);
+            _succeeded += count - unsuccessful;
+            call.Store(First + _delivered, _outcomes, _offset + _delivered, count);
             _delivered = position;
         }
     }
 
-    private static int CountUnsuccessful(ReadOnlySpan<ItemOutcome<TResult>> outcomes)
+    private int CountUnsuccessful(int first, int count)
     {
-        int count = 0;
-        foreach (ref readonly ItemOutcome<TResult> outcome in outcomes)
+        int unsuccessful = 0;
+        for (int i = 0; i < count; i++)
         {
-            count += outcome.IsSuccess ? 0 : 1;
+            unsuccessful += _outcomes[_offset + first + i].IsSuccess ? 0 : 1;
         }
 
-        return count;
+        return unsuccessful;
     }
 }

@@ -7,9 +7,25 @@ namespace Weir.Runtimes;
 /// <content>How a range ends, and what others may do to it before.</content>
 internal sealed partial class ItemRange<TItem, TResult>
 {
-    /// <summary>The item that the range waited for has ended.</summary>
-    public void HasWaited(ItemOutcome<TResult> outcome)
+    public override bool HasItemEnded => _pending.IsCompleted;
+
+    public override bool HasItemSucceeded => _pending.IsCompletedSuccessfully;
+
+    public override void OnItemEnded(Action continuation) => _pending.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
+
+    public override void TakeItem()
     {
+        ItemOutcome<TResult> outcome;
+        try
+        {
+            outcome = ItemOutcome<TResult>.Success(_pending.Result);
+        }
+        catch (Exception e)
+        {
+            outcome = call.Failed(e);
+        }
+
+        _pending = default;
         using (_lock.Hold())
         {
             if (_isAbandoned || !_isWaiting)
@@ -26,8 +42,7 @@ internal sealed partial class ItemRange<TItem, TResult>
         call.Pilot.Waited(Stopwatch.GetTimestamp() - _waitStarted, !outcome.IsSuccess);
     }
 
-    /// <summary>The worker has finished the range, which was not given up.</summary>
-    public void End()
+    public override void End()
     {
         using (_lock.Hold())
         {
@@ -141,7 +156,7 @@ internal sealed partial class ItemRange<TItem, TResult>
             int position = Math.Min(Position, _count);
             if (position > _delivered)
             {
-                int unsuccessful = CountUnsuccessful(_outcomes.AsSpan(_offset + _delivered, position - _delivered));
+                int unsuccessful = CountUnsuccessful(_delivered, position - _delivered);
                 sample.Unsuccessful += unsuccessful;
                 sample.Succeeded += position - _delivered - unsuccessful;
             }

@@ -1,9 +1,10 @@
+using Weir.Core.Dispatch;
 using Weir.Core.Sources;
 
 namespace Weir.Runtimes;
 
 /// <summary>The items of a call as ranges, whose size the call's pilot sets. A range that was split off comes back as a separate range.</summary>
-internal sealed class RangeSource<TItem, TResult>(Source<TItem> inner, AutoCall<TItem, TResult> call) : Source<ItemRange<TItem, TResult>>
+internal sealed class RangeSource<TItem, TResult>(Source<TItem> inner, AutoCall<TItem, TResult> call) : Source<WorkRange>
 {
     public override int KnownCount => inner.KnownCount;
 
@@ -45,7 +46,7 @@ internal sealed class RangeSource<TItem, TResult>(Source<TItem> inner, AutoCall<
 
     public override void OnReady(Action continuation) => inner.OnReady(continuation);
 
-    public override ClaimResult FinishClaim(ref Chunk<ItemRange<TItem, TResult>> chunk)
+    public override ClaimResult FinishClaim(ref Chunk<WorkRange> chunk)
     {
         Chunk<TItem> items = default;
         return Begin(inner.FinishClaim(ref items), items, ref chunk);
@@ -69,18 +70,18 @@ internal sealed class RangeSource<TItem, TResult>(Source<TItem> inner, AutoCall<
     /// <summary>Takes back a range that nobody will run.</summary>
     public void GiveBack(ItemRange<TItem, TResult> range)
     {
-        Chunk<ItemRange<TItem, TResult>> chunk = default;
+        Chunk<WorkRange> chunk = default;
         chunk.SetSingle(range, range.First);
         GiveBack(chunk);
     }
 
-    protected override ClaimResult TryClaimNext(ref Chunk<ItemRange<TItem, TResult>> chunk, int max, long ceiling)
+    protected override ClaimResult TryClaimNext(ref Chunk<WorkRange> chunk, int max, long ceiling)
     {
         Chunk<TItem> items = default;
         return Begin(inner.TryClaim(ref items, call.Pilot.Size, ceiling), items, ref chunk);
     }
 
-    private ClaimResult Begin(ClaimResult result, in Chunk<TItem> items, ref Chunk<ItemRange<TItem, TResult>> chunk)
+    private ClaimResult Begin(ClaimResult result, in Chunk<TItem> items, ref Chunk<WorkRange> chunk)
     {
         if (result == ClaimResult.Claimed)
         {
