@@ -58,4 +58,8 @@ internal static partial class Lines
 
     [LoggerMessage(14, LogLevel.Warning, "{OperationName}: a call to read, acknowledge or store has failed, and is repeated.")]
     public static partial void HostFault(ILogger logger, Exception error, string operationName);
+
+    [LoggerMessage(
+        15, LogLevel.Warning, "{Operation} {OperationName}: {Waiting} items wait at their {Limit}, the first of them for {Seconds} s now.")]
+    public static partial void StillWaiting(ILogger logger, string operation, string operationName, int waiting, string limit, double seconds);
 }

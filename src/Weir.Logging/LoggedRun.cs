@@ -13,6 +13,8 @@ internal sealed class LoggedRun(ILogger logger, ParallelRunOptions options, stri
     private long _quietUntil = long.MinValue;
     private int _untold;
 
+    public override TimeSpan LongWait => longWait;
+
     /// <summary>Calls a logger, whose failure must not become that of a run.</summary>
     public static void Write(Action write)
     {
@@ -46,13 +48,11 @@ internal sealed class LoggedRun(ILogger logger, ParallelRunOptions options, stri
     public override void Retrying(long index, int attempt, TimeSpan delay, Exception error) =>
         InScope(() => Lines.Retrying(logger, error, operation, _name, index, attempt, delay.TotalSeconds));
 
-    public override void WaitedAtLimit(string limit, TimeSpan elapsed)
-    {
-        if (longWait == Timeout.InfiniteTimeSpan || elapsed < longWait)
-        {
-            return;
-        }
+    public override void StillWaiting(string limit, int waiting, TimeSpan longest) =>
+        InScope(() => Lines.StillWaiting(logger, operation, _name, waiting, limit, longest.TotalSeconds));
 
+    public override void WaitedLong(string limit, TimeSpan elapsed)
+    {
         InScope(() =>
         {
             TimeProvider clock = options.TimeProvider;

@@ -6,7 +6,7 @@ namespace Weir.Logging;
 /// <summary>Writes log lines of runs and circuit breakers through <c>Microsoft.Extensions.Logging</c>.</summary>
 /// <remarks>
 /// The lines, with their event ids, are listed in docs/observability.md. A line is written on the thread where it happens, so a logger that blocks holds up its
-/// run; one that throws changes nothing. Whoever does not call these methods pays nothing.
+/// run; one that throws changes nothing. Only the line of waits that go on comes from a timer. Whoever does not call these methods pays nothing.
 /// </remarks>
 public static class RunLogging
 {
@@ -22,8 +22,9 @@ public static class RunLogging
     /// <param name="options">The options. Set the circuit breaker and the adaptive limit before.</param>
     /// <param name="loggerFactory">Where the lines go.</param>
     /// <param name="longWait">
-    /// How long an item must have waited at a concurrency limit or a rate limit for a line. Zero or more; <see langword="null"/> for 10 seconds, and
-    /// <see cref="Timeout.InfiniteTimeSpan"/> for no such lines.
+    /// How long an item must have waited at a concurrency limit, a rate limit or an open circuit for a line that tells of it: one while it waits, together with
+    /// the others that wait there, and one when it goes on. Zero or more; <see langword="null"/> for 10 seconds, and <see cref="Timeout.InfiniteTimeSpan"/> for
+    /// no such lines.
     /// </param>
     /// <returns>Changed options. The run's name and tags, and all hooks, stay as they are.</returns>
     /// <exception cref="ArgumentNullException"><paramref name="options"/> or <paramref name="loggerFactory"/> is <see langword="null"/>.</exception>

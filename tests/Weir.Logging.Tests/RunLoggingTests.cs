@@ -168,7 +168,9 @@ public sealed partial class RunLoggingTests : IDisposable
     {
         using ILoggerFactory factory = Factory(_lines);
         await RunAtFullLimitAsync(options => options.WithLogging(factory, longWait: TimeSpan.FromSeconds(5)));
-        Assert.Equal([1, 12, 12, 2], _lines.All.Select(static l => l.Id));
+
+        // Line 15 may come in between: its look is on another thread. See LongWaitTests.
+        Assert.Equal([1, 12, 12, 2], _lines.All.Select(static l => l.Id).Where(static id => id != 15));
         KeptLine[] waits = [.. _lines.All.Where(static l => l.Id == 12)];
         Assert.Equal([(7.0, 0), (12.0, 1)], waits.Select(static l => ((double)l.Fields["Seconds"]!, (int)l.Fields["Others"]!)));
         Assert.All(waits, static l => Assert.Equal(
@@ -254,7 +256,7 @@ public sealed partial class RunLoggingTests : IDisposable
         string page = File.ReadAllText(Path.Combine(Repository.Root, "docs", "observability.md"));
         string lines = File.ReadAllText(Path.Combine(Repository.Root, "src", "Weir.Logging", "Lines.cs"));
         (string Id, string Level)[] all = [.. LineOf().Matches(lines).Select(static m => (m.Groups[1].Value, m.Groups[2].Value))];
-        Assert.Equal(14, all.Distinct().Count());
+        Assert.Equal(15, all.Distinct().Count());
         Assert.All(all, line => Assert.Contains($"| {line.Id} | {line.Level} |", page, StringComparison.Ordinal));
     }
 

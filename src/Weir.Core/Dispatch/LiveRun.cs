@@ -46,8 +46,8 @@ internal abstract class LiveRun
     /// <summary>The clock.</summary>
     public abstract TimeProvider Time { get; }
 
-    /// <summary>Who is told of each wait, besides the observer, or null. Must not throw.</summary>
-    protected virtual Action<WaitKind, TimeSpan>? OnWait => null;
+    /// <summary>Who is told of each wait, besides the observer, or null.</summary>
+    protected virtual WaitListener? Waits => null;
 
     /// <summary>The counts so far.</summary>
     public abstract RunSample Sample();
@@ -63,20 +63,23 @@ internal abstract class LiveRun
     {
     }
 
+    /// <summary>An item begins to wait.</summary>
+    /// <param name="kind">What it waits for.</param>
+    /// <param name="first">Since when, as a timestamp of the run's clock, counting the waits right before it for the same.</param>
+    public void WaitBegins(WaitKind kind, long first) => Waits?.Began(kind, first);
+
     /// <summary>An item has waited, and goes on.</summary>
     /// <param name="kind">What it waited for.</param>
     /// <param name="since">When it began to wait, as a timestamp of the run's clock.</param>
-    public void Waited(WaitKind kind, long since)
+    /// <param name="first">What <see cref="WaitBegins"/> was told.</param>
+    public void WaitEnds(WaitKind kind, long since, long first)
     {
         if (Operation is not null && RunObserver.Current is { WantsWaits: true } observer)
         {
             observer.Waited(this, kind, Time.GetElapsedTime(since));
         }
 
-        if (OnWait is { } onWait)
-        {
-            onWait(kind, Time.GetElapsedTime(since));
-        }
+        Waits?.Ended(kind, first);
     }
 
     /// <summary>All has ended: it leaves the list, and is counted if somebody has seen it or wants to know of each end.</summary>

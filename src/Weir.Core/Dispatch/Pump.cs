@@ -85,7 +85,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThr
 
     public override TimeProvider Time => Settings.TimeProvider;
 
-    protected override Action<WaitKind, TimeSpan>? OnWait => Settings.OnWait;
+    protected override WaitListener? Waits => Settings.Waits;
 
     private ref RunSample Past => ref (_pastOrNone ??= new StrongBox<RunSample>()).Value;
 

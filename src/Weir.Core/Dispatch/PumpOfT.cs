@@ -184,6 +184,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     {
         Chunk<TItem> chunk = default;
         chunk.SetSingle(item, index, repetition);
+        WaitBegins(repetition.Kind, repetition.First);
 
         // Counted first, so that the run does not end while no worker and no queue has the item.
         CountDelayed();

@@ -42,8 +42,8 @@ internal record PumpSettings
     /// <summary>Called at each look of the stall watch, with the number of cores that the process keeps busy, as far as the system says.</summary>
     public Action<double>? OnLook;
 
-    /// <summary>Called when an item has waited and goes on. Must not throw.</summary>
-    public Action<WaitKind, TimeSpan>? OnWait;
+    /// <summary>Who is told of each wait, or null.</summary>
+    public WaitListener? Waits;
 
     /// <summary>What the caller called, for observers; null if the run is not to be seen.</summary>
     public string? Operation;

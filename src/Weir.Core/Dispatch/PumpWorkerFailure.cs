@@ -108,7 +108,9 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 WaitKind kind = decision.Kind == RecoveryKind.Retry ? WaitKind.Retry : WaitKind.CircuitBreaker;
                 long now = time.GetTimestamp();
                 long due = now + (long)(decision.Delay.TotalSeconds * time.TimestampFrequency);
-                if (!run.TryDelay(_item!, index, new Repetition(made, decision.Delay, deadline, kind, now), Math.Min(due, deadline), decision.Until))
+                Repetition? before = kind == WaitKind.Retry ? null : _repetition;
+                Repetition next = new(made, decision.Delay, deadline, kind, now, before: before);
+                if (!run.TryDelay(_item!, index, next, Math.Min(due, deadline), decision.Until))
                 {
                     EndAsStopped(index);
                 }

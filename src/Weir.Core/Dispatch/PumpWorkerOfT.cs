@@ -214,7 +214,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 _pace.Left -= _chunk.Count;
                 if (_chunk.Repetition is { } repetition)
                 {
-                    run.Waited(repetition.Kind, repetition.Since);
+                    run.WaitEnds(repetition.Kind, repetition.Since, repetition.First);
                 }
 
                 if (_helper)

@@ -16,6 +16,7 @@ internal sealed class RunObservation
     private readonly TimeProvider _time;
     private readonly int? _total;
     private readonly RunEvents? _events;
+    private readonly LongWaits? _waits;
     private readonly PeriodicReport? _progress;
     private readonly PeriodicReport? _metrics;
     private Activity? _outer;
@@ -29,6 +30,7 @@ internal sealed class RunObservation
         _time = options.TimeProvider;
         _total = total >= 0 ? total : null;
         _events = options.Events;
+        _waits = LongWaits.Of(options);
         MeasuresCalls = Listeners.IsPossible && HasCallListeners();
         if (options.Progress is { OnProgress: { } onProgress } progress)
         {
@@ -48,6 +50,9 @@ internal sealed class RunObservation
 
     /// <summary>The spans, if the run is sampled.</summary>
     public RunTrace? Trace { get; private set; }
+
+    /// <summary>Who is told of each wait, or null.</summary>
+    public WaitListener? Waits => _waits;
 
     /// <summary>Whether somebody wants the duration of each call.</summary>
     public bool MeasuresCalls { get; }
@@ -85,6 +90,7 @@ internal sealed class RunObservation
     public void Attach(Pump pump)
     {
         _pump = pump;
+        _waits?.Attach(pump);
         _started = _time.GetTimestamp();
         _events?.Started(_total);
         _progress?.Start();
@@ -153,6 +159,7 @@ internal sealed class RunObservation
         // A listener that throws, or a lack of memory, must not change the outcome, and must not keep anybody else from learning of the end.
         try
         {
+            _waits?.Dispose();
             RunSample sample = Sample();
             string outcome = _pump!.StoppedAs == ItemStatus.TimedOut ? "timedout" : OutcomeOf(end);
             InvokeSafely(() => Trace?.End(sample, outcome, end.FirstError));

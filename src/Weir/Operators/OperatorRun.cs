@@ -264,7 +264,7 @@ internal static partial class OperatorRun
                 observation.MeasuresCalls ? MeasuredCalls.Of(observation.Label, selector) : selector,
                 new ObservedSink<TResult, TSink>(sink, observation),
                 options,
-                settings with { CountsPauses = true, OnWait = options.Events is { } told ? told.Waited : null },
+                settings with { CountsPauses = true, Waits = observation.Waits },
                 observation.Trace,
                 records);
             observation.Attach(pump);

@@ -1,5 +1,3 @@
-using Weir.Core.Metering;
-
 namespace Weir;
 
 /// <summary>What a run tells a log, besides the metrics and the spans. Each method is called on the thread where it happens, and must not throw.</summary>
@@ -19,18 +17,19 @@ internal abstract class RunEvents
     /// <summary>An item waits for its next attempt.</summary>
     public abstract void Retrying(long index, int attempt, TimeSpan delay, Exception error);
 
-    /// <summary>An item has waited outside its call, and goes on.</summary>
-    public void Waited(WaitKind kind, TimeSpan elapsed)
-    {
-        // Retries and circuits are told by what they are.
-        if (kind is WaitKind.ConcurrencyLimit or WaitKind.RateLimit)
-        {
-            WaitedAtLimit(kind == WaitKind.RateLimit ? "rate_limit" : "concurrency_limit", elapsed);
-        }
-    }
+    /// <summary>From when on a wait is long; <see cref="Timeout.InfiniteTimeSpan"/> if nobody wants to know of waits.</summary>
+    public abstract TimeSpan LongWait { get; }
 
-    /// <summary>An item has waited at a limit that it shares with others, and goes on.</summary>
-    public abstract void WaitedAtLimit(string limit, TimeSpan elapsed);
+    /// <summary>An item has waited long at a limit that it shares with others, and goes on.</summary>
+    /// <param name="limit">Which kind of limit.</param>
+    /// <param name="elapsed">How long.</param>
+    public abstract void WaitedLong(string limit, TimeSpan elapsed);
+
+    /// <summary>Items wait, and at least one of them has waited long.</summary>
+    /// <param name="limit">What they wait for.</param>
+    /// <param name="waiting">How many wait for it, long or not.</param>
+    /// <param name="longest">How long the first of them has waited.</param>
+    public abstract void StillWaiting(string limit, int waiting, TimeSpan longest);
 
     /// <summary>An item has failed for good.</summary>
     public abstract void ItemFailed(long index, bool timedOut, Exception? error);

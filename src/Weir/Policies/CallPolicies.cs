@@ -128,15 +128,17 @@ internal sealed class CallPolicies
     /// <returns>Since when, for <see cref="RateWaitEnds"/>.</returns>
     public long RateWaitBegins()
     {
+        long since = _run!.Time.GetTimestamp();
+        _run.WaitBegins(WaitKind.RateLimit, since);
         Interlocked.Increment(ref _atRateLimit);
-        return _run!.Time.GetTimestamp();
+        return since;
     }
 
     /// <summary>An item waits at the rate limit no longer.</summary>
     public void RateWaitEnds(long since)
     {
         Interlocked.Decrement(ref _atRateLimit);
-        _run!.Waited(WaitKind.RateLimit, since);
+        _run!.WaitEnds(WaitKind.RateLimit, since, since);
     }
 
     /// <summary>Adds the items that wait at the rate limit, and the states of the circuit breakers.</summary>
