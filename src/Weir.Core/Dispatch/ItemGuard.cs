@@ -1,3 +1,5 @@
+using Weir.Core.Threads;
+
 namespace Weir.Core.Dispatch;
 
 /// <summary>
@@ -46,6 +48,9 @@ internal sealed class ItemGuard
     /// <summary>Used in place of a deadline: the attempt has begun, but no thread has read the clock for it yet. See <see cref="SeenAt"/>.</summary>
     public const long NotSet = long.MinValue;
 
+    // What the worker had in an earlier run that it was kept from.
+    private ItemTokens? _spareTokens;
+    private WatchTimer? _spareTimer;
     private long _seen;
     private long _seenAt;
 
@@ -66,7 +71,7 @@ internal sealed class ItemGuard
     /// <summary>The item's own token. It is cancelled when the item's time limit passes or the run stops.</summary>
     public CancellationTokenSource? Stop { get; set; }
 
-    public ITimer? Timer { get; set; }
+    public ITimer? Timer { get; private set; }
 
     /// <summary>The error of the item whose orphan this worker replaces.</summary>
     public Exception? HandedError { get; set; }
@@ -87,14 +92,53 @@ internal sealed class ItemGuard
         }
     }
 
+    /// <summary>Gives the worker a timer, which is not armed.</summary>
+    public ITimer BeginTimer(TimeProvider time, TimerCallback callback, object worker)
+    {
+        if (_spareTimer is { } spare && time == TimeProvider.System)
+        {
+            _spareTimer = null;
+            spare.Renew();
+            return Timer = spare;
+        }
+
+        return Timer = WatchTime.For(time).CreateTimer(callback, worker, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+    }
+
+    /// <summary>Ends the timer.</summary>
+    /// <returns>False if it may be calling the worker.</returns>
+    public bool EndTimer()
+    {
+        ITimer? timer = Timer;
+        Timer = null;
+        if (timer is not WatchTimer own)
+        {
+            timer?.Dispose();
+            return timer is null;
+        }
+
+        _spareTimer = own;
+        return own.TryDispose();
+    }
+
     /// <summary>The run has ended. The serial number stays, and so does the passage.</summary>
     public void Forget()
     {
         Deadline = 0;
         ItemDeadline = long.MaxValue;
         Host = null;
-        Tokens = null;
         Stop = null;
+        _spareTokens = Tokens;
+        _spareTokens?.Forget();
+        Tokens = null;
+    }
+
+    /// <summary>Gives the worker the tokens of its items.</summary>
+    public ItemTokens BeginTokens()
+    {
+        Tokens = _spareTokens ?? new ItemTokens();
+        _spareTokens = null;
+        return Tokens;
     }
 
     /// <summary>

@@ -21,11 +21,12 @@ internal sealed class ItemTokens
     private List<WeakReference<Block>>? _ended;
     private Block _block = new([]);
     private int _count;
+    private int _inEnded;
     private int _pruneAt = FewestBlocks;
     private bool _stopped;
 
-    public ItemTokens(CancellationToken runToken) =>
-        runToken.UnsafeRegister(static tokens => ((ItemTokens)tokens!).StopAll(), this);
+    /// <summary>The next in the list of the run, which stops them all; see <see cref="Pump.AddTokens"/>.</summary>
+    public ItemTokens? NextOfRun;
 
     /// <summary>How many blocks of ended items are still known.</summary>
     public int Blocks
@@ -72,13 +73,28 @@ internal sealed class ItemTokens
             }
 
             _ended.Add(new WeakReference<Block>(_block));
+            _inEnded += _count;
             _block = new Block(new Source?[Math.Min(Block.Most, 4 * (_block.More.Length + 1)) - 1]);
             _count = 0;
         }
     }
 
+    /// <summary>The run has ended without a stop: lets go of all sources. Those that are still in use will never be cancelled.</summary>
+    public void Forget()
+    {
+        // The next run of this worker is likely to have as many items.
+        int made = Math.Clamp(_inEnded + _count, 1, Block.Most);
+        NextOfRun = null;
+        _ended = null;
+        _inEnded = 0;
+        _block = new Block(made == 1 ? [] : new Source?[made - 1]);
+        _count = 0;
+        _pruneAt = FewestBlocks;
+    }
+
     /// <summary>The run has stopped: cancels the token of the running item, and those tokens of ended items that are still in use.</summary>
-    private void StopAll()
+    /// <param name="later">Whether the user's callbacks run on other threads.</param>
+    public void StopAll(bool later)
     {
         // Either the worker sees this before its next item begins, or that item's source is seen here. The worker needs no barrier.
         Volatile.Write(ref _stopped, true);
@@ -98,17 +114,26 @@ internal sealed class ItemTokens
 
         foreach (Block block in blocks)
         {
-            Cancel(ref block.First);
+            Cancel(ref block.First, later);
             foreach (ref Source? source in block.More.AsSpan())
             {
-                Cancel(ref source);
+                Cancel(ref source, later);
             }
         }
     }
 
-    private static void Cancel(ref Source? source)
+    private static void Cancel(ref Source? source, bool later)
     {
-        if (Volatile.Read(ref source) is { } made)
+        if (Volatile.Read(ref source) is not { } made)
+        {
+            return;
+        }
+
+        if (later)
+        {
+            SafeCancel.Later(made);
+        }
+        else
         {
             SafeCancel.Now(made);
         }

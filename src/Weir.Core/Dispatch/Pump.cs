@@ -4,6 +4,7 @@ using System.Runtime.CompilerServices;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
 using Weir.Core.Sources;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
@@ -188,15 +189,9 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThr
             return false;
         }
 
-        try
-        {
-            _stopped.Cancel();
-        }
-        catch (AggregateException)
-        {
-            // Thrown by callbacks that user code registered on the token. They are not part of the run's outcome.
-        }
-
+        // The callbacks of these tokens are user code.
+        StopTokens(later: false);
+        SafeCancel.Now(_stopped);
         if (finish)
         {
             QueueFinish();

@@ -14,6 +14,7 @@ internal abstract partial class Pump
         if (TryStop(by: null, status, error, out bool finish))
         {
             // User code may take long to react to its cancelled token, and nobody waits for it here.
+            StopTokens(later: true);
             SafeCancel.Later(_stopped);
             if (finish)
             {

@@ -62,6 +62,7 @@ internal abstract partial class Pump
         Settings = null!;
         _callerToken = default;
         _otherCallerToken = default;
+        _tokens = null;
         SeesStarts = false;
         _throttled = false;
         _nextHelp = 0;

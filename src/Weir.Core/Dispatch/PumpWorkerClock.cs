@@ -39,8 +39,12 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             return false;
         }
 
-        guard.Tokens ??= new ItemTokens(run.Token);
-        guard.Stop = guard.Tokens.Next();
+        if (guard.Tokens is null)
+        {
+            run.AddTokens(guard.BeginTokens());
+        }
+
+        guard.Stop = guard.Tokens!.Next();
         if (guard.Timer is null)
         {
             StartTimer(guard);
@@ -55,15 +59,10 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     }
 
     // The timer stays on while the worker works, and checks the deadlines of whatever items run when it fires.
-    private void StartTimer(ItemGuard guard)
-    {
-        guard.Timer = WatchTime.For(run.Settings.TimeProvider).CreateTimer(
-            static worker => ((PumpWorker<TItem, TResult, TPending, TCall, TSink>)worker!).CheckDeadline(),
-            this,
-            Timeout.InfiniteTimeSpan,
-            Timeout.InfiniteTimeSpan);
-        guard.Timer.Change(ShortestLimit, Timeout.InfiniteTimeSpan);
-    }
+    private void StartTimer(ItemGuard guard) =>
+        guard.BeginTimer(
+            run.Settings.TimeProvider, static worker => ((PumpWorker<TItem, TResult, TPending, TCall, TSink>)worker!).CheckDeadline(), this)
+            .Change(ShortestLimit, Timeout.InfiniteTimeSpan);
 
     /// <summary>
     /// Sets the deadline of an item that started without one. Only for the owner of the item: its worker, or the thread that took it from the worker.

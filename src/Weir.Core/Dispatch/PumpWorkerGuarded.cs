@@ -1,7 +1,6 @@
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using Weir.Core.Sinks;
-using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
@@ -15,23 +14,6 @@ namespace Weir.Core.Dispatch;
 internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 {
     private ItemGuard? _guard = run.IsGuarded ? new ItemGuard() : null;
-
-    private bool RetireGuard()
-    {
-        if (_guard?.Timer is not { } timer)
-        {
-            return true;
-        }
-
-        _guard.Timer = null;
-        if (timer is WatchTimer own)
-        {
-            return own.TryDispose();
-        }
-
-        timer.Dispose();
-        return false;
-    }
 
     public override bool TryAbandon(ItemStatus status, Exception? error, out bool isOrphan)
     {

@@ -10,7 +10,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
     public override bool Retire()
     {
-        bool isFree = RetireGuard();
+        bool isFree = _guard?.EndTimer() ?? true;
         if (_parked is { } parked)
         {
             _parked = null;

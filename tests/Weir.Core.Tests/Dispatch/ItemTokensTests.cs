@@ -1,5 +1,7 @@
 using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
+using Weir.Core.Sinks;
+using Weir.Core.Sources;
 using Weir.TestKit;
 
 namespace Weir.Core.Tests.Dispatch;
@@ -9,13 +11,12 @@ public class ItemTokensTests
     [Fact]
     public void Next_ForEachItem_GivesATokenOfItsOwn()
     {
-        using CancellationTokenSource run = new();
-        ItemTokens tokens = new(run.Token);
+        ItemTokens tokens = new();
         CancellationTokenSource[] all = [.. Enumerable.Range(0, 200).Select(_ => tokens.Next())];
         all[100].Cancel();
         Assert.Equal(1, all.Count(static source => source.IsCancellationRequested));
 
-        run.Cancel();
+        tokens.StopAll(later: false);
         Assert.All(all, static source => Assert.True(source.IsCancellationRequested));
         Assert.True(tokens.Next().IsCancellationRequested);
     }
@@ -23,16 +24,49 @@ public class ItemTokensTests
     [Fact]
     public void Next_AfterTheRunHasStopped_IsCancelledFromTheStart()
     {
-        using CancellationTokenSource run = new();
-        run.Cancel();
-        Assert.True(new ItemTokens(run.Token).Next().IsCancellationRequested);
+        Pump run = MakeRun();
+        run.Stop();
+        ItemTokens tokens = new();
+        run.AddTokens(tokens);
+        Assert.True(tokens.Next().IsCancellationRequested);
+    }
+
+    [Fact]
+    public async Task Add_WhileTheRunStops_StopsThem()
+    {
+        for (int round = 0; round < 200; round++)
+        {
+            Pump run = MakeRun();
+            ItemTokens[] all = [new(), new(), new()];
+            using Barrier barrier = new(2);
+            Task adding = Task.Run(() =>
+            {
+                barrier.SignalAndWait();
+                Array.ForEach(all, run.AddTokens);
+            });
+            barrier.SignalAndWait();
+            run.Stop();
+            await adding.WithinAsync();
+            Assert.All(all, static tokens => Assert.True(tokens.Next().IsCancellationRequested));
+        }
+    }
+
+    [Fact]
+    public void Forget_KeptToken_IsNotCancelledByALaterRun()
+    {
+        ItemTokens tokens = new();
+        CancellationTokenSource[] old = [.. Enumerable.Range(0, 50).Select(_ => tokens.Next())];
+        tokens.Forget();
+        CancellationTokenSource next = tokens.Next();
+        tokens.StopAll(later: false);
+        Assert.True(next.IsCancellationRequested);
+        Assert.All(old, static source => Assert.False(source.IsCancellationRequested));
     }
 
     [Fact]
     public void Next_ManyItemsThatKeepNoToken_KeepsNextToNothing()
     {
-        using CancellationTokenSource run = new();
-        ItemTokens tokens = new(run.Token);
+        ItemTokens tokens = new();
         CancellationToken kept = tokens.Next().Token;
         for (int round = 0; round < 20; round++)
         {
@@ -42,23 +76,22 @@ public class ItemTokensTests
 
         Make(tokens);
         Assert.InRange(tokens.Blocks, 1, 400);
-        run.Cancel();
+        tokens.StopAll(later: false);
         Assert.True(kept.IsCancellationRequested);
     }
 
     [Fact]
     public void Next_OneItem_TakesLittleMoreThanItsSource()
     {
-        using CancellationTokenSource run = new();
-        GC.KeepAlive(new ItemTokens(run.Token).Next());
+        GC.KeepAlive(new ItemTokens().Next());
 
         long before = GC.GetAllocatedBytesForCurrentThread();
         for (int i = 0; i < 100; i++)
         {
-            GC.KeepAlive(new ItemTokens(run.Token).Next());
+            GC.KeepAlive(new ItemTokens().Next());
         }
 
-        Assert.InRange((GC.GetAllocatedBytesForCurrentThread() - before) / 100, 1, 300);
+        Assert.InRange((GC.GetAllocatedBytesForCurrentThread() - before) / 100, 1, 160);
     }
 
     [Fact]
@@ -66,8 +99,7 @@ public class ItemTokensTests
     {
         for (int round = 0; round < 200; round++)
         {
-            using CancellationTokenSource run = new();
-            ItemTokens tokens = new(run.Token);
+            ItemTokens tokens = new();
             List<CancellationTokenSource> made = [];
             using Barrier barrier = new(2);
             Task making = Task.Run(() =>
@@ -79,11 +111,14 @@ public class ItemTokensTests
                 }
             });
             barrier.SignalAndWait();
-            run.Cancel();
+            tokens.StopAll(later: false);
             await making.WithinAsync();
             Assert.All(made, static source => Assert.True(source.IsCancellationRequested));
         }
     }
+
+    private static Pump MakeRun() =>
+        new TestRun<int, int>(SourceOf.Enumerable([1]), static (x, _) => new(x), new PumpSettings { Limit = 1, ErrorMode = ErrorMode.FailFast }).Pump;
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void Make(ItemTokens tokens)
