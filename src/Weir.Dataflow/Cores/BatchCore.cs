@@ -2,13 +2,14 @@ using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Links;
+using Weir.Dataflow.Metering;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
 /// <summary>What a BatchBlock does: fills an array and hands it to the output.</summary>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "The timer ends with the block's completion.")]
-internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
+internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>, IMeteredBlock
 {
     private const int LeastLength = 1024;
 
@@ -29,6 +30,11 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
 
     /// <summary>The last group was asked for while messages of it were being consumed.</summary>
     private bool _delayed;
+    private ListedBlock _listed;
+
+    /// <summary>How many messages have become part of a batch, and how many were thrown away. Each is counted once it is no longer in the array.</summary>
+    private long _grouped;
+    private long _discarded;
 
     public BatchCore(IPropagatorBlock<T, T[]> owner, int batchSize, BlockOptions options, TimeSpan? flushAfter, TimeProvider? timeProvider)
         : base(options)
@@ -57,6 +63,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
         _isPlain = options is { IsBounded: false, Greedy: true, MaxGroups: long.MaxValue };
         BatchSize = batchSize;
         Source = new SourceCore<T[]>(owner, this, options);
+        BlockListeners.Look();
         ListenToToken();
     }
 
@@ -68,6 +75,10 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
 
     protected override bool TakesOffersNeedsLock => Options.Greedy;
 
+    Type IMeteredBlock.Type => _owner.GetType();
+
+    string? IMeteredBlock.Name => Options.GivenName(_owner);
+
     int IOutputHost<T[]>.CountOf(T[] item) => item.Length;
 
     void IOutputHost<T[]>.OutputLeft(int weight) => Free(weight, here: false);
@@ -78,6 +89,18 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
     {
         StopListening();
         _timer?.Dispose();
+        _listed.End();
+    }
+
+    BlockSample IMeteredBlock.Sample()
+    {
+        BlockSample sample = default;
+        sample.Processed = Volatile.Read(ref _grouped);
+        sample.Discarded = Volatile.Read(ref _discarded);
+        sample.Queued = Volatile.Read(ref _filled);
+        sample.Received = sample.Processed + sample.Discarded + sample.Queued;
+        Source.Sample(ref sample);
+        return sample;
     }
 
     /// <inheritdoc/>
@@ -146,6 +169,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
         T[]? batch = _batch;
         if (batch is null || filled == batch.Length)
         {
+            _listed.Begin(this);
             batch = TryGrow();
             if (batch is null)
             {
@@ -192,8 +216,10 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
 
     protected override void DropNeedsLock()
     {
+        int filled = _filled;
         _batch = null;
         _filled = 0;
+        Volatile.Write(ref _discarded, _discarded + filled);
     }
 
     protected override bool IsDrainedNeedsLock() => !_fetching;
@@ -280,6 +306,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>
 
         _batch = null;
         _filled = 0;
+        Volatile.Write(ref _grouped, _grouped + filled);
         _begin = Math.Max(LeastLength, filled + (filled / 8L));
         return after;
     }

@@ -188,7 +188,9 @@ internal sealed partial class BatchCore<T> : IAfterLock
         }
 
         LockOwner? key = StateLock.Enter();
+        _listed.Begin(this);
         IAfterLock? after = HandOutNeedsLock(batch);
+        Volatile.Write(ref _grouped, _grouped + (ReferenceEquals(after, NoMemory.Instance) ? 0 : batch.Length));
         AddUsedNeedsLock(batch.Length);
         Leave(key, after);
     }

@@ -1,4 +1,5 @@
 using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Metering;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
@@ -24,6 +25,8 @@ internal sealed class BatchedJoinCore<T1, T2> : BatchedJoinShared, IOutputHost<T
 
     protected override IBatchedJoinTarget[] Targets { get; }
 
+    protected override IDataflowBlock Owner => Source.Owner;
+
     int IOutputHost<Tuple<IList<T1>, IList<T2>>>.CountOf(Tuple<IList<T1>, IList<T2>> item) => 1;
 
     void IOutputHost<Tuple<IList<T1>, IList<T2>>>.OutputLeft(int weight)
@@ -32,7 +35,7 @@ internal sealed class BatchedJoinCore<T1, T2> : BatchedJoinShared, IOutputHost<T
 
     void IOutputHost<Tuple<IList<T1>, IList<T2>>>.OutputFailed() => FailAll();
 
-    void IOutputHost<Tuple<IList<T1>, IList<T2>>>.OutputCompleted() => StopListening();
+    void IOutputHost<Tuple<IList<T1>, IList<T2>>>.OutputCompleted() => Ended();
 
     protected override IAfterLock? EmitNeedsLock()
     {
@@ -55,6 +58,8 @@ internal sealed class BatchedJoinCore<T1, T2> : BatchedJoinShared, IOutputHost<T
 
         return after;
     }
+
+    protected override void SampleOutput(ref BlockSample sample) => Source.Sample(ref sample);
 
     protected override void ReconsiderOutput() => Source.Reconsider();
 

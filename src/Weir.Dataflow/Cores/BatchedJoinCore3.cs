@@ -1,4 +1,5 @@
 using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Metering;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
@@ -27,6 +28,8 @@ internal sealed class BatchedJoinCore<T1, T2, T3> : BatchedJoinShared, IOutputHo
 
     protected override IBatchedJoinTarget[] Targets { get; }
 
+    protected override IDataflowBlock Owner => Source.Owner;
+
     int IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>.CountOf(Tuple<IList<T1>, IList<T2>, IList<T3>> item) => 1;
 
     void IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>.OutputLeft(int weight)
@@ -35,7 +38,7 @@ internal sealed class BatchedJoinCore<T1, T2, T3> : BatchedJoinShared, IOutputHo
 
     void IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>.OutputFailed() => FailAll();
 
-    void IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>.OutputCompleted() => StopListening();
+    void IOutputHost<Tuple<IList<T1>, IList<T2>, IList<T3>>>.OutputCompleted() => Ended();
 
     protected override IAfterLock? EmitNeedsLock()
     {
@@ -59,6 +62,8 @@ internal sealed class BatchedJoinCore<T1, T2, T3> : BatchedJoinShared, IOutputHo
 
         return after;
     }
+
+    protected override void SampleOutput(ref BlockSample sample) => Source.Sample(ref sample);
 
     protected override void ReconsiderOutput() => Source.Reconsider();
 

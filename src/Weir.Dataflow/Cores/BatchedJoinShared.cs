@@ -1,9 +1,11 @@
+using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Metering;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
 /// <summary>What the targets of a batched join share. As something to do after the locks it closes all targets.</summary>
-internal abstract class BatchedJoinShared : IAfterLock
+internal abstract class BatchedJoinShared : IAfterLock, IMeteredBlock
 {
     public BiasedLock StateLock;
     private readonly BlockOptions _options;
@@ -14,6 +16,11 @@ internal abstract class BatchedJoinShared : IAfterLock
     private long _claimed;
     private long _made;
     private int _finished;
+    private ListedBlock _listed;
+    private long _discarded;
+
+    /// <summary>How many messages the last tuple has, if that are fewer than the others have.</summary>
+    private int _rest;
 
     protected BatchedJoinShared(int batchSize, BlockOptions dataflowBlockOptions)
     {
@@ -36,6 +43,7 @@ internal abstract class BatchedJoinShared : IAfterLock
         _options = dataflowBlockOptions;
         _retrying = new Retrying(this);
         _limit = _options.MaxGroups > long.MaxValue / batchSize ? long.MaxValue : _options.MaxGroups * batchSize;
+        BlockListeners.Look();
     }
 
     public int BatchSize { get; }
@@ -44,7 +52,26 @@ internal abstract class BatchedJoinShared : IAfterLock
 
     public bool HasEnoughNeedsLock => _made >= _options.MaxGroups;
 
+    Type IMeteredBlock.Type => Owner.GetType();
+
+    string? IMeteredBlock.Name => _options.GivenName(Owner);
+
     protected abstract IBatchedJoinTarget[] Targets { get; }
+
+    protected abstract IDataflowBlock Owner { get; }
+
+    BlockSample IMeteredBlock.Sample()
+    {
+        // The tuples are read first: a message leaves the present one before it is counted among them.
+        BlockSample sample = default;
+        long grouped = Volatile.Read(ref _made) * BatchSize;
+        sample.Processed = grouped + Volatile.Read(ref _rest);
+        sample.Discarded = Volatile.Read(ref _discarded);
+        sample.Received = grouped + BatchSize - Volatile.Read(ref _left);
+        sample.Queued = Math.Max(0, sample.Received - sample.Processed - sample.Discarded);
+        SampleOutput(ref sample);
+        return sample;
+    }
 
     /// <summary>One of the messages that all targets together take in their life.</summary>
     /// <returns>Whether there is one to be had.</returns>
@@ -69,6 +96,7 @@ internal abstract class BatchedJoinShared : IAfterLock
     /// <summary>One message more.</summary>
     public IAfterLock? CountNeedsLock()
     {
+        _listed.Begin(this);
         if (_left > 1)
         {
             _left--;
@@ -82,9 +110,12 @@ internal abstract class BatchedJoinShared : IAfterLock
         }
 
         _left = BatchSize;
-        _made++;
+        Volatile.Write(ref _made, _made + 1);
         return !HasEnoughNeedsLock ? after : after is null ? this : new AfterBoth(after, this);
     }
+
+    /// <summary>Messages were thrown away.</summary>
+    public void OnDiscardedNeedsLock(int count) => _discarded += count;
 
     /// <summary>Closes all targets.</summary>
     public void AfterLock()
@@ -150,6 +181,10 @@ internal abstract class BatchedJoinShared : IAfterLock
                     after = null;
                     _exceptions = [NoMemory.Exception()];
                 }
+                else
+                {
+                    _rest = BatchSize - _left;
+                }
             }
         }
         finally
@@ -164,17 +199,23 @@ internal abstract class BatchedJoinShared : IAfterLock
         }
     }
 
-    public void StopListening()
+    /// <summary>The block is complete.</summary>
+    protected void Ended()
     {
         foreach (IBatchedJoinTarget target in Targets)
         {
             target.StopListeningToToken();
         }
+
+        _listed.End();
     }
 
     /// <summary>Makes a tuple of what the targets have. Throws nothing.</summary>
     /// <returns>What has to be done once no lock is held; <see cref="NoMemory"/> if the targets still have it.</returns>
     protected abstract IAfterLock? EmitNeedsLock();
+
+    /// <summary>Counts what has left and what waits.</summary>
+    protected abstract void SampleOutput(ref BlockSample sample);
 
     protected abstract void ReconsiderOutput();
 

@@ -112,6 +112,7 @@ internal sealed class BatchedJoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IBa
     protected override void DropNeedsLock()
     {
         LockOwner? key = _join.StateLock.Enter();
+        _join.OnDiscardedNeedsLock(_items.Count);
         _items.Clear();
         _join.StateLock.Exit(key);
     }

@@ -35,8 +35,7 @@ internal sealed class BlockOptions
 
     public string NameFormat { get; }
 
-    /// <summary>Whether the options give the block no name of its own.</summary>
-    public bool HasDefaultName => NameFormat == DefaultNameFormat;
+    private bool HasDefaultName => NameFormat == DefaultNameFormat;
 
     public bool Ordered { get; }
 
@@ -88,6 +87,9 @@ internal sealed class BlockOptions
 
     /// <summary>The options of blocks that were built without any.</summary>
     public static BlockOptions None() => Default;
+
+    /// <summary>The name that the options give the block, or null.</summary>
+    public string? GivenName(IDataflowBlock block) => HasDefaultName ? null : Name(block);
 
     /// <summary>What the block's ToString says.</summary>
     public string Name(IDataflowBlock block)

@@ -2,6 +2,7 @@ using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Links;
+using Weir.Dataflow.Metering;
 using Weir.Dataflow.Sync;
 using Weir.Dataflow.Waiters;
 
@@ -18,6 +19,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
     private ITargetBlock<T>? _reservedFor;
     private T? _held;
     private bool _hasHeld;
+    private long _heldId;
     private long _currentId;
 
     /// <summary>The identity of this block at its targets. It offers to them under the monitor, so one offer at a time.</summary>
@@ -35,6 +37,8 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
     public CopySource<T> Source { get; }
 
     protected override ITargetBlock<T> Self => _owner;
+
+    protected override long SentNow => Volatile.Read(ref _currentId);
 
     protected override bool DeclinesPostponedEarly => true;
 
@@ -173,6 +177,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
         }
 
         StopListening();
+        EndMetering();
         Source.End.Complete(exceptions, Options.Token);
         while (first is not null)
         {
@@ -204,6 +209,10 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
 
         if (held)
         {
+            CallWatch? watch = CallEnds(_heldId, out CallWatch.Ending outer);
+            DiscardTaken();
+            CallWatch.Failed(null, watch);
+            watch?.Left(_heldId, isDone: true, outer);
             PendingDone();
         }
     }
@@ -228,8 +237,12 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
     private void PublishHeld()
     {
         T item = _held!;
+        long id = _heldId;
         _held = default;
-        if (Process(item, 0))
+        CallWatch? watch = CallEnds(id, out CallWatch.Ending outer);
+        bool isDone = Process(item, id);
+        watch?.Left(id, isDone, outer);
+        if (isDone)
         {
             PendingDone();
         }

@@ -14,7 +14,7 @@ internal sealed partial class BroadcastCore<T>
     {
         lock (Source)
         {
-            if (!TryPublish(item))
+            if (!TryPublish(item, id))
             {
                 return false;
             }
@@ -48,7 +48,7 @@ internal sealed partial class BroadcastCore<T>
                     }
 
                     queue.Take(in slot);
-                    if (!TryPublish(item))
+                    if (!TryPublish(item, queue.ReadCount - 1))
                     {
                         return false;
                     }
@@ -60,7 +60,7 @@ internal sealed partial class BroadcastCore<T>
     }
 
     /// <summary>Publishes, unless a reservation of the current message holds this one back.</summary>
-    private bool TryPublish(T item)
+    private bool TryPublish(T item, long id)
     {
         if (_reservedFor is null)
         {
@@ -69,8 +69,13 @@ internal sealed partial class BroadcastCore<T>
         else if (!IsDropped)
         {
             _held = item;
+            _heldId = id;
             _hasHeld = true;
             return false;
+        }
+        else
+        {
+            DiscardTaken();
         }
 
         return true;

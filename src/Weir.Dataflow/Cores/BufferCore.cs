@@ -1,15 +1,19 @@
 using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Metering;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
 /// <summary>The core of a BufferBlock: input goes straight to the output.</summary>
-internal sealed class BufferCore<T> : TargetCore<T>, IOutputHost<T>
+internal sealed class BufferCore<T> : TargetCore<T>, IOutputHost<T>, IMeteredBlock
 {
+    private ListedBlock _listed;
+
     public BufferCore(IPropagatorBlock<T, T> owner, BlockOptions options)
         : base(options)
     {
         Source = new SourceCore<T>(owner, this, options);
+        BlockListeners.Look();
         ListenToToken();
     }
 
@@ -17,15 +21,37 @@ internal sealed class BufferCore<T> : TargetCore<T>, IOutputHost<T>
 
     protected override ITargetBlock<T> Self => (ITargetBlock<T>)Source.Owner;
 
+    Type IMeteredBlock.Type => Source.Owner.GetType();
+
+    string? IMeteredBlock.Name => Options.GivenName(Source.Owner);
+
     int IOutputHost<T>.CountOf(T item) => 1;
 
     void IOutputHost<T>.OutputLeft(int weight) => Free(weight, here: false);
 
     void IOutputHost<T>.OutputFailed() => Complete(null, drop: true);
 
-    void IOutputHost<T>.OutputCompleted() => StopListening();
+    void IOutputHost<T>.OutputCompleted()
+    {
+        StopListening();
+        _listed.End();
+    }
 
-    protected override IAfterLock? StoreNeedsLock(T item) => Source.Add(item);
+    BlockSample IMeteredBlock.Sample()
+    {
+        BlockSample sample = default;
+        sample.Discarded = Source.DiscardedNow;
+        Source.Sample(ref sample);
+        sample.Processed = sample.Sent;
+        sample.Received = sample.Sent + sample.Discarded + sample.Output;
+        return sample;
+    }
+
+    protected override IAfterLock? StoreNeedsLock(T item)
+    {
+        _listed.Begin(this);
+        return Source.Add(item);
+    }
 
     // The output side keeps what it has, or discards it when it sees the fault or the cancellation itself.
     protected override void DropNeedsLock()

@@ -16,10 +16,13 @@ internal abstract partial class ExecCore<T> : IMeteredBlock
 
     Type IMeteredBlock.Type => Self.GetType();
 
-    string? IMeteredBlock.Name => Options.HasDefaultName ? null : Options.Name(Self);
+    string? IMeteredBlock.Name => Options.GivenName(Self);
 
     /// <summary>How many results wait to be taken, read without a lock.</summary>
     protected virtual int OutputNow => 0;
+
+    /// <summary>How many results have left, read without a lock.</summary>
+    protected virtual long SentNow => 0;
 
     private CallWatch? Watch => _queue!.Entry?.Watch;
 
@@ -37,6 +40,7 @@ internal abstract partial class ExecCore<T> : IMeteredBlock
             sample.Received = queue.WrittenNow;
             sample.Queued = _dropped ? 0 : Math.Max(0, sample.Received - taken);
             sample.Output = OutputNow;
+            sample.Sent = SentNow;
         }
 
         return sample;
@@ -50,6 +54,9 @@ internal abstract partial class ExecCore<T> : IMeteredBlock
             BlockTotals.End(entry, BlockListeners.IsMetered);
         }
     }
+
+    /// <summary>A message that was taken is thrown away. For the reader.</summary>
+    protected void DiscardTaken() => _queue!.DiscardTaken();
 
     /// <summary>An asynchronous call has ended, and this thread deals with its result.</summary>
     protected CallWatch? CallEnds(long id, out CallWatch.Ending outer)

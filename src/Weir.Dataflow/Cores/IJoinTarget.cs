@@ -5,6 +5,9 @@ internal interface IJoinTarget
 {
     bool HasItemNeedsLock { get; }
 
+    /// <summary>How many messages wait, read without a lock.</summary>
+    int CountNow { get; }
+
     bool IsDeclining { get; }
 
     /// <summary>Declines and throws away what the target has.</summary>

@@ -1,4 +1,5 @@
 using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Metering;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
@@ -24,13 +25,15 @@ internal sealed class JoinCore<T1, T2> : JoinShared, IOutputHost<Tuple<T1, T2>>
 
     protected override IJoinTarget[] Targets { get; }
 
+    protected override IDataflowBlock Owner => Source.Owner;
+
     int IOutputHost<Tuple<T1, T2>>.CountOf(Tuple<T1, T2> item) => 1;
 
     void IOutputHost<Tuple<T1, T2>>.OutputLeft(int weight) => Free(weight, here: false);
 
     void IOutputHost<Tuple<T1, T2>>.OutputFailed() => FailAll();
 
-    void IOutputHost<Tuple<T1, T2>>.OutputCompleted() => StopListening();
+    void IOutputHost<Tuple<T1, T2>>.OutputCompleted() => Ended();
 
     protected override IAfterLock? EmitNeedsLock()
     {
@@ -53,6 +56,8 @@ internal sealed class JoinCore<T1, T2> : JoinShared, IOutputHost<Tuple<T1, T2>>
 
         return after;
     }
+
+    protected override void SampleOutput(ref BlockSample sample) => Source.Sample(ref sample);
 
     protected override void ReconsiderOutput() => Source.Reconsider();
 

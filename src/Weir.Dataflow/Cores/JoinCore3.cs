@@ -1,4 +1,5 @@
 using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Metering;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
@@ -27,13 +28,15 @@ internal sealed class JoinCore<T1, T2, T3> : JoinShared, IOutputHost<Tuple<T1, T
 
     protected override IJoinTarget[] Targets { get; }
 
+    protected override IDataflowBlock Owner => Source.Owner;
+
     int IOutputHost<Tuple<T1, T2, T3>>.CountOf(Tuple<T1, T2, T3> item) => 1;
 
     void IOutputHost<Tuple<T1, T2, T3>>.OutputLeft(int weight) => Free(weight, here: false);
 
     void IOutputHost<Tuple<T1, T2, T3>>.OutputFailed() => FailAll();
 
-    void IOutputHost<Tuple<T1, T2, T3>>.OutputCompleted() => StopListening();
+    void IOutputHost<Tuple<T1, T2, T3>>.OutputCompleted() => Ended();
 
     protected override IAfterLock? EmitNeedsLock()
     {
@@ -57,6 +60,8 @@ internal sealed class JoinCore<T1, T2, T3> : JoinShared, IOutputHost<Tuple<T1, T
 
         return after;
     }
+
+    protected override void SampleOutput(ref BlockSample sample) => Source.Sample(ref sample);
 
     protected override void ReconsiderOutput() => Source.Reconsider();
 

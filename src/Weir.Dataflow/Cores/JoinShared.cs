@@ -1,11 +1,19 @@
+using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Metering;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
 /// <summary>What the targets of a join share. After the locks are left, it fetches messages if the join is not greedy, and ends targets.</summary>
-internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLock
+internal abstract class JoinShared : IAfterLock, IMeteredBlock
 {
     public BiasedLock StateLock;
+    private readonly int _targets;
+    private ListedBlock _listed;
+
+    /// <summary>How many tuples were made, and how many messages were thrown away. Each is counted once it is no longer in a queue.</summary>
+    private long _made;
+    private long _discarded;
     private List<Exception>? _exceptions;
     private int _finished;
     private int _fetchWanted;
@@ -17,17 +25,45 @@ internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLo
     /// <summary>A target declines, so a tuple may take its last message.</summary>
     private volatile bool _declines;
 
-    public BlockOptions Options { get; } = options;
+    protected JoinShared(BlockOptions options, int targets)
+    {
+        Options = options;
+        _targets = targets;
+        BlockListeners.Look();
+    }
+
+    public BlockOptions Options { get; }
 
     /// <summary>How many tuples were made. Guarded by the lock.</summary>
-    public long Made { get; protected set; }
+    public long MadeNeedsLock => _made;
+
+    Type IMeteredBlock.Type => Owner.GetType();
+
+    string? IMeteredBlock.Name => Options.GivenName(Owner);
 
     protected abstract IJoinTarget[] Targets { get; }
+
+    protected abstract IDataflowBlock Owner { get; }
+
+    BlockSample IMeteredBlock.Sample()
+    {
+        BlockSample sample = default;
+        sample.Processed = _targets * Volatile.Read(ref _made);
+        sample.Discarded = Volatile.Read(ref _discarded);
+        foreach (IJoinTarget target in Targets)
+        {
+            sample.Queued += target.CountNow;
+        }
+
+        sample.Received = sample.Processed + sample.Discarded + sample.Queued;
+        SampleOutput(ref sample);
+        return sample;
+    }
 
     /// <summary>Makes tuples while there is a message on each target.</summary>
     public IAfterLock? JoinNeedsLock()
     {
-        if (_withItems < targets)
+        if (_withItems < _targets)
         {
             return null;
         }
@@ -38,7 +74,7 @@ internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLo
             return after;
         }
 
-        Made++;
+        Volatile.Write(ref _made, _made + 1);
         if (!_declines)
         {
             return after;
@@ -56,10 +92,17 @@ internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLo
     }
 
     /// <summary>A target has got its first message.</summary>
-    public void OnFilledNeedsLock() => _withItems++;
+    public void OnFilledNeedsLock()
+    {
+        _listed.Begin(this);
+        _withItems++;
+    }
 
     /// <summary>A target has no message any more.</summary>
     public void OnEmptiedNeedsLock() => _withItems--;
+
+    /// <summary>Messages were thrown away, and are in no queue any more.</summary>
+    public void OnDiscardedNeedsLock(int count) => Volatile.Write(ref _discarded, _discarded + count);
 
     /// <summary>A target has begun to decline. Before it looks whether it is empty.</summary>
     public void TargetDeclines() => _declines = true;
@@ -150,12 +193,15 @@ internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLo
         }
     }
 
-    public void StopListening()
+    /// <summary>The block is complete.</summary>
+    protected void Ended()
     {
         foreach (IJoinTarget target in Targets)
         {
             target.StopListeningToToken();
         }
+
+        _listed.End();
     }
 
     public void Free(int count, bool here)
@@ -195,6 +241,9 @@ internal abstract class JoinShared(BlockOptions options, int targets) : IAfterLo
     /// <summary>Makes a tuple. Throws nothing.</summary>
     /// <returns>What has to be done once no lock is held; <see cref="NoMemory"/> if the messages are still where they were.</returns>
     protected abstract IAfterLock? EmitNeedsLock();
+
+    /// <summary>Counts what has left and what waits.</summary>
+    protected abstract void SampleOutput(ref BlockSample sample);
 
     protected abstract void ReconsiderOutput();
 

@@ -28,6 +28,8 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
 
     bool IJoinTarget.HasItemNeedsLock => _queue.Count > 0;
 
+    int IJoinTarget.CountNow => _queue.Count;
+
     protected override ITargetBlock<T> Self => this;
 
     protected override bool TakesOffersNeedsLock => Options.Greedy;
@@ -140,7 +142,7 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
     {
         LockOwner? key = _join.StateLock.Enter();
         IAfterLock? after = StoreInJoinNeedsLock(item);
-        bool enough = _join.Made + _queue.Count >= Options.MaxGroups;
+        bool enough = _join.MadeNeedsLock + _queue.Count >= Options.MaxGroups;
         _join.StateLock.Exit(key);
         if (enough)
         {
@@ -204,10 +206,12 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
         LockOwner? key = _join.StateLock.Enter();
         if (_queue.Count > 0)
         {
+            int discarded = _queue.Count;
             _join.OnEmptiedNeedsLock();
+            _queue.Clear();
+            _join.OnDiscardedNeedsLock(discarded);
         }
 
-        _queue.Clear();
         _join.StateLock.Exit(key);
     }
 

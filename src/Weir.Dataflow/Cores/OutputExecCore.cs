@@ -21,6 +21,8 @@ internal abstract class OutputExecCore<TIn, TOut> : ExecCore<TIn>, IOutputHost<T
 
     protected override int OutputNow => Source.CountNow;
 
+    protected override long SentNow => Source.SentNow;
+
     protected override ITargetBlock<TIn> Self => (ITargetBlock<TIn>)Source.Owner;
 
     int IOutputHost<TOut>.CountOf(TOut item) => 1;

@@ -78,9 +78,6 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IThreadPoolWorkIt
         }
     }
 
-    /// <summary>The count, read without the lock while it may change.</summary>
-    public int CountNow => _queue.Count;
-
     private bool IsCancelledOrFaulted => _options.Token.IsCancellationRequested || (_exceptions is not null && _completing);
 
     private bool MayOffer => IsHeadFree && !IsCancelledOrFaulted;
@@ -286,7 +283,7 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IThreadPoolWorkIt
     private T TakeHeadNeedsLock()
     {
         T item = _queue.Dequeue();
-        _headId++;
+        Volatile.Write(ref _headId, _headId + 1);
         _reservedFor = null;
         _refused = false;
         return item;
@@ -349,7 +346,9 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IThreadPoolWorkIt
             LockOwner? key = _stateLock.Enter();
             first = _links.Clear();
             UpdateDirectNeedsLock();
+            int discarded = _queue.Count;
             _queue.Clear();
+            Volatile.Write(ref _discarded, discarded);
             exceptions = _exceptions;
             _stateLock.Exit(key);
         }

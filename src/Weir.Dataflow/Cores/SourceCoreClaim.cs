@@ -169,7 +169,7 @@ internal sealed partial class SourceCore<T>
                 throw;
             }
 
-            _headId += all.Count;
+            Volatile.Write(ref _headId, _headId + all.Count);
             _refused = false;
             LeaveAfterClaim(key);
         }

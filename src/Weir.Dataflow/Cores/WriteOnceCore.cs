@@ -1,11 +1,12 @@
 using System.Threading.Tasks.Dataflow;
 using Weir.Dataflow.Links;
+using Weir.Dataflow.Metering;
 using Weir.Dataflow.Waiters;
 
 namespace Weir.Dataflow.Cores;
 
 /// <summary>The core of a WriteOnceBlock. It has one message, so one monitor (this object) is enough for everything.</summary>
-internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>
+internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>, IMeteredBlock
 {
     private static readonly DataflowMessageHeader Header = new(1);
 
@@ -13,12 +14,14 @@ internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>
     private CancellationTokenRegistration _registration;
     private List<Exception>? _exceptions;
     private bool _declining;
+    private ListedBlock _listed;
 
     public WriteOnceCore(IPropagatorBlock<T, T> owner, Func<T, T>? cloningFunction, BlockOptions options)
         : base(cloningFunction)
     {
         _owner = owner;
         Options = options;
+        BlockListeners.Look();
         if (options.Token.CanBeCanceled)
         {
             _registration = options.Token.UnsafeRegister(static core => ((WriteOnceCore<T>)core!).Complete(null), this);
@@ -26,6 +29,18 @@ internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>
     }
 
     public BlockOptions Options { get; }
+
+    Type IMeteredBlock.Type => _owner.GetType();
+
+    string? IMeteredBlock.Name => Options.GivenName(_owner);
+
+    /// <inheritdoc/>
+    /// <remarks>The one message has left as soon as everybody can have it.</remarks>
+    public BlockSample Sample()
+    {
+        int count = HasValue ? 1 : 0;
+        return new BlockSample { Received = count, Processed = count, Sent = count };
+    }
 
     public bool Post(T item) => Offer(Header, item, null, consumeToAccept: false) == DataflowMessageStatus.Accepted;
 
@@ -48,6 +63,7 @@ internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>
                 }
             }
 
+            _listed.Begin(this);
             SetNeedsLock(messageValue);
             _declining = true;
         }
@@ -198,6 +214,7 @@ internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>
         }
 
         _registration.Unregister();
+        _listed.End();
         End.Complete(_exceptions, HasValue ? CancellationToken.None : Options.Token);
         foreach (LinkNode<T> node in nodes)
         {

@@ -17,11 +17,13 @@ internal static class BlockMeter
             "weir.blocks.active", static () => Measure(static s => s.Blocks), "{block}", "Blocks that have had a message and are not complete.")),
         Make(static () => Meter.CreateObservableCounter(
             "weir.block.received", static () => Measure(static s => s.Received), "{message}", "Messages that blocks have taken.")),
+        Make(static () => Meter.CreateObservableCounter(
+            "weir.block.sent", static () => Measure(static s => s.Sent), "{message}", "Results, groups and messages that have left blocks.")),
         Make(static () => Meter.CreateObservableCounter("weir.block.messages", MeasureMessages, "{message}", "What became of the messages of blocks.")),
         Make(static () => Meter.CreateObservableUpDownCounter(
             "weir.block.in_flight", static () => Measure(static s => s.InFlight), "{message}", "Messages inside their call.")),
         Make(static () => Meter.CreateObservableUpDownCounter(
-            "weir.block.queued", MeasureQueued, "{message}", "Messages that wait for their call, and results that nobody has taken.")),
+            "weir.block.queued", MeasureQueued, "{message}", "Messages that wait for their call or group, and results that nobody has taken.")),
     ];
 
     private static readonly Histogram<double>? CallDuration =

@@ -6,13 +6,13 @@ internal struct BlockSample
     /// <summary>Messages that the block has taken.</summary>
     public long Received;
 
-    /// <summary>Messages whose call has ended in any way.</summary>
+    /// <summary>Messages whose call has ended in any way. Without a call: that the block has passed on, or made part of a group.</summary>
     public long Processed;
 
-    /// <summary>Messages that were thrown away before their call, because the block failed or was cancelled.</summary>
+    /// <summary>Messages that were thrown away before that, because the block failed, was cancelled, or has no partners for them.</summary>
     public long Discarded;
 
-    /// <summary>Messages that wait for their call.</summary>
+    /// <summary>Messages that wait for their call or their group.</summary>
     public long Queued;
 
     /// <summary>Messages inside their call.</summary>
@@ -20,6 +20,9 @@ internal struct BlockSample
 
     /// <summary>Results that nobody has taken.</summary>
     public long Output;
+
+    /// <summary>Results that have left.</summary>
+    public long Sent;
 
     /// <summary>Blocks under way.</summary>
     public long Blocks;
@@ -35,6 +38,7 @@ internal struct BlockSample
         Received = Math.Max(Received, last.Received);
         Processed = Math.Max(Processed, last.Processed);
         Discarded = Math.Max(Discarded, last.Discarded);
+        Sent = Math.Max(Sent, last.Sent);
     }
 
     public void Add(in BlockSample other)
@@ -45,6 +49,7 @@ internal struct BlockSample
         Queued += other.Queued;
         InFlight += other.InFlight;
         Output += other.Output;
+        Sent += other.Sent;
         Blocks += other.Blocks;
         Cancelled += other.Cancelled;
         foreach ((string type, long count) in other.Failed ?? [])

@@ -63,14 +63,14 @@ internal sealed class BlockListener : IDisposable
     public IReadOnlyList<string> Durations => [.. _durations];
 
     /// <summary>What an instrument shows now; null if it shows nothing of this name.</summary>
-    public long? this[string instrument]
+    public long? this[string instrument] => ReadAll().TryGetValue(instrument, out long value) ? value : null;
+
+    /// <summary>What all instruments show now.</summary>
+    public IReadOnlyDictionary<string, long> ReadAll()
     {
-        get
-        {
-            _values.Clear();
-            _meter.RecordObservableInstruments();
-            return _values.TryGetValue(instrument, out long value) ? value : null;
-        }
+        _values.Clear();
+        _meter.RecordObservableInstruments();
+        return _values;
     }
 
     public void Dispose()
