@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using Weir.Core.Metering;
 
 namespace Weir.Core.Dispatch;
 
@@ -37,6 +38,8 @@ internal readonly struct AdaptivePending<TResult, TPending> : IPending<TResult>
     public TResult GetResult() => _controller is null ? _inner.GetResult() : Measure();
 
     public Task? Until => null;
+
+    public WaitKind WaitsFor => default;
 
     public bool CanBeTask => false;
 

@@ -22,9 +22,11 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
     private bool _closed;
     private int _forCircuit;
     private int _forPlace;
+    private int _forRate;
 
-    /// <summary>How many of the items wait for a circuit, and how many for a place of a shared limit.</summary>
-    public (int ForCircuit, int ForPlace) Kinds => (Volatile.Read(ref _forCircuit), Volatile.Read(ref _forPlace));
+    /// <summary>How many of the items wait for a circuit, how many for a place of a shared limit, and how many at a rate limit.</summary>
+    public (int ForCircuit, int ForPlace, int ForRate) Kinds =>
+        (Volatile.Read(ref _forCircuit), Volatile.Read(ref _forPlace), Volatile.Read(ref _forRate));
 
     /// <summary>Keeps an item.</summary>
     /// <param name="item">A chunk of the one item.</param>
@@ -133,6 +135,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
             _byTask = null;
             _forCircuit = 0;
             _forPlace = 0;
+            _forRate = 0;
             return left;
         }
     }
@@ -148,6 +151,9 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
                 break;
             case WaitKind.ConcurrencyLimit:
                 _forPlace += change;
+                break;
+            case WaitKind.RateLimit:
+                _forRate += change;
                 break;
         }
     }

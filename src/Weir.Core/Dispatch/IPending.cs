@@ -1,3 +1,5 @@
+using Weir.Core.Metering;
+
 namespace Weir.Core.Dispatch;
 
 /// <summary>A started call: a ValueTask of one kind or another. Consume it only once.</summary>
@@ -14,6 +16,9 @@ internal interface IPending<out TResult>
     /// Where no call ever waits, this is a constant, also for the compiler.
     /// </summary>
     Task? Until { get; }
+
+    /// <summary>What <see cref="Until"/> is, when there is one.</summary>
+    WaitKind WaitsFor { get; }
 
     /// <summary>Whether the call can be turned into one that waits for a task.</summary>
     bool CanBeTask { get; }

@@ -16,5 +16,10 @@ internal interface IRecovery<TResult>
 
     /// <summary>Lets go of what a failed call holds, because its item has ended without a decision. Never throws.</summary>
     /// <returns>Null if there is nothing to wait for.</returns>
-    Task? Discard(Exception error) => null;
+    Task? Discard(Exception error, long index) => null;
+
+    /// <summary>An item was given up before it began to wait for what its call needs. It leaves the queue. Never throws.</summary>
+    void LeaveQueues(long index)
+    {
+    }
 }

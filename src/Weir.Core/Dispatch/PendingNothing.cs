@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using Weir.Core.Metering;
 using Weir.Core.Sinks;
 
 namespace Weir.Core.Dispatch;
@@ -30,6 +31,8 @@ internal struct PendingNothing(ValueTask task) : IPending<Nothing>
     public readonly void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
 
     public readonly Task? Until => null;
+
+    public readonly WaitKind WaitsFor => default;
 
     public readonly bool CanBeTask => true;
 

@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using Weir.Core.Metering;
 
 namespace Weir.Core.Dispatch;
 
@@ -25,6 +26,8 @@ internal struct PendingResult<TResult>(ValueTask<TResult> task) : IPending<TResu
     public readonly void OnCompleted(Action continuation) => _task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
 
     public readonly Task? Until => null;
+
+    public readonly WaitKind WaitsFor => default;
 
     public readonly bool CanBeTask => true;
 

@@ -63,7 +63,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         if (over && error is OperationCanceledException && status != ItemStatus.TimedOut)
         {
             // A reaction to our own cancellation, not an error.
-            if (run.Recovery?.Discard(error) is { } discarding)
+            if (run.Recovery?.Discard(error, index) is { } discarding)
             {
                 return WaitForTask(EndAsStoppedAfterAsync(discarding, index));
             }
@@ -118,7 +118,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 break;
 
             case RecoveryKind.Wait:
-                KeepUntil(decision.Until!, index);
+                KeepUntil(decision.Until!, decision.WaitsFor, index);
                 break;
 
             default:
@@ -140,7 +140,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     }
 
     /// <summary>The call of the kept item could not begin: the item waits, with its clock stopped, and another begins.</summary>
-    private StepResult Postpone(long index, Task until)
+    private StepResult Postpone(long index, Task until, WaitKind kind)
     {
         try
         {
@@ -150,7 +150,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             }
             else
             {
-                KeepUntil(until, index);
+                KeepUntil(until, kind, index);
             }
         }
         catch (Exception e)
@@ -164,11 +164,11 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         return StepResult.Ready;
     }
 
-    private void KeepUntil(Task until, long index)
+    private void KeepUntil(Task until, WaitKind kind, long index)
     {
         long since = run.Settings.TimeProvider.GetTimestamp();
         long left = ItemDeadline == long.MaxValue ? long.MaxValue : Math.Max(0, ItemDeadline - since);
-        Repetition same = new(_repetition?.Attempts ?? 0, _repetition?.Delay ?? TimeSpan.Zero, left, WaitKind.ConcurrencyLimit, since, stopped: true);
+        Repetition same = new(_repetition?.Attempts ?? 0, _repetition?.Delay ?? TimeSpan.Zero, left, kind, since, stopped: true);
         if (!run.TryDelay(_item!, index, same, long.MaxValue, until))
         {
             EndAsStopped(index);

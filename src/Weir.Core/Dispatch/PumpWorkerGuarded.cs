@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
+using Weir.Core.Metering;
 using Weir.Core.Sinks;
 
 namespace Weir.Core.Dispatch;
@@ -106,6 +107,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
             TResult result;
             Task? until = null;
+            WaitKind kind = default;
             try
             {
                 TPending pending = call.Invoke(items[position], index, _chunk.Repetition is null, token);
@@ -122,13 +124,14 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 }
 
                 until = pending.Until;
+                kind = until is null ? default : pending.WaitsFor;
                 result = until is null ? pending.GetResult() : default!;
             }
             catch (Exception e)
             {
                 if (!TryEndCall(inCall))
                 {
-                    run.Recovery?.Discard(e);
+                    run.Recovery?.Discard(e, index);
                     return StepResult.Left;
                 }
 
@@ -138,13 +141,18 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
             if (!TryEndCall(inCall))
             {
+                if (until is not null)
+                {
+                    run.Recovery?.LeaveQueues(index);
+                }
+
                 return StepResult.Left;
             }
 
             if (until is not null)
             {
                 SetDeadlineIfNotSet(inCall);
-                return Postpone(index, until);
+                return Postpone(index, until, kind);
             }
 
             run.Sink.Succeeded(index, result);
@@ -209,7 +217,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return Fail(index, ItemStatus.Failed, e);
             }
 
-            run.Recovery?.Discard(e);
+            run.Recovery?.Discard(e, index);
             return LeaveAsOrphan();
         }
 
@@ -284,7 +292,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         catch (Exception e)
         {
             // The item already has its outcome.
-            run.Recovery?.Discard(e);
+            run.Recovery?.Discard(e, _index);
         }
     });
 

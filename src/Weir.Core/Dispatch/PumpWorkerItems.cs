@@ -105,7 +105,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 _succeeded += position - started;
                 Keep(items[position]);
                 _chunk.Position = position + 1;
-                return Postpone(first + position, until);
+                return Postpone(first + position, until, pending.WaitsFor);
             }
 
             if (sink.HasSlots)

@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using Weir.Core.Metering;
 
 namespace Weir.Core.Dispatch;
 
@@ -27,6 +28,8 @@ internal readonly struct RangePending(WorkRange range, bool waits) : IPending<Wo
     }
 
     public Task? Until => null;
+
+    public WaitKind WaitsFor => default;
 
     public bool CanBeTask => false;
 

@@ -1,4 +1,5 @@
 using System.Runtime.InteropServices;
+using Weir.Core.Metering;
 
 namespace Weir.Core.Dispatch;
 
@@ -6,13 +7,14 @@ namespace Weir.Core.Dispatch;
 [StructLayout(LayoutKind.Auto)]
 internal readonly struct Recovery<TResult>
 {
-    private Recovery(RecoveryKind kind, TimeSpan delay, TResult? result, Exception? error, Task? until = null)
+    private Recovery(RecoveryKind kind, TimeSpan delay, TResult? result, Exception? error, Task? until = null, WaitKind waitsFor = default)
     {
         Kind = kind;
         Delay = delay;
         Result = result;
         Error = error;
         Until = until;
+        WaitsFor = waitsFor;
     }
 
     public static Recovery<TResult> None => default;
@@ -29,6 +31,9 @@ internal readonly struct Recovery<TResult>
     /// <summary>What ends the delay early, when it has an end before that.</summary>
     public Task? Until { get; }
 
+    /// <summary>What an item waits for whose clock stands still meanwhile.</summary>
+    public WaitKind WaitsFor { get; }
+
     /// <summary>Another attempt after a delay.</summary>
     public static Recovery<TResult> Retry(TimeSpan delay) => new(RecoveryKind.Retry, delay, default, null);
 
@@ -36,7 +41,7 @@ internal readonly struct Recovery<TResult>
     public static Recovery<TResult> Defer(TimeSpan delay, Task? until = null) => new(RecoveryKind.Defer, delay, default, null, until);
 
     /// <summary>The same attempt when a task has ended, however long that takes, because it could not begin. The item's clock stands still meanwhile.</summary>
-    public static Recovery<TResult> Wait(Task until) => new(RecoveryKind.Wait, default, default, null, until);
+    public static Recovery<TResult> Wait(Task until, WaitKind kind) => new(RecoveryKind.Wait, default, default, null, until, kind);
 
     /// <summary>A result that replaces the failure.</summary>
     public static Recovery<TResult> Succeed(TResult result) => new(RecoveryKind.Succeed, default, result, null);

@@ -36,6 +36,9 @@ internal record struct RunSample
     /// <summary>The part of <see cref="Delayed"/> that waits for a place of a shared concurrency limit.</summary>
     public int WaitingForPlace { get; set; }
 
+    /// <summary>The part of <see cref="Delayed"/> that waits at a rate limit.</summary>
+    public int WaitingForRate { get; set; }
+
     /// <summary>The part of <see cref="InFlight"/> that waits at a rate limit.</summary>
     public int AtRateLimit { get; set; }
 

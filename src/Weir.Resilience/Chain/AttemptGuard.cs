@@ -11,7 +11,9 @@ namespace Weir.Resilience;
 /// <param name="places">The concurrency limit, as this user of it, or null.</param>
 /// <param name="rateLimit">The rate limit, or null.</param>
 /// <param name="waitsForCircuit">Whether an attempt waits here for an open circuit. A run lets its items wait elsewhere, where they hold no worker.</param>
-internal sealed class AttemptGuard(CircuitBreaker? breaker, PlaceUser? places, IRateLimit? rateLimit, bool waitsForCircuit)
+/// <param name="waitsForTokens">The same for the tokens of a bucket. If not, the bucket is used by nobody who waits here.</param>
+internal sealed class AttemptGuard(
+    CircuitBreaker? breaker, PlaceUser? places, IRateLimit? rateLimit, bool waitsForCircuit, bool waitsForTokens = true)
 {
     private readonly TokenBucket? _bucket = rateLimit as TokenBucket;
 
@@ -23,6 +25,9 @@ internal sealed class AttemptGuard(CircuitBreaker? breaker, PlaceUser? places, I
 
     /// <summary>The concurrency limit, as this user of it.</summary>
     public PlaceUser? Places => places;
+
+    /// <summary>The bucket for whose tokens an attempt waits elsewhere; null if there is none.</summary>
+    public TokenBucket? BucketToWaitFor => waitsForTokens ? null : _bucket;
 
     /// <summary>Whether there is nothing to pass.</summary>
     public bool IsEmpty => breaker is null && _onlyBreaker;

@@ -22,7 +22,7 @@ namespace Weir.Resilience;
 /// </para>
 /// </remarks>
 [DebuggerDisplay("{Waiting} wait")]
-public sealed class TokenBucket : IRateLimit
+public sealed partial class TokenBucket : IRateLimit
 {
     // If an operation has less time than this, a clock reading for each would be most of its cost.
     private const double QuickCost = 1e-6;
@@ -79,11 +79,12 @@ public sealed class TokenBucket : IRateLimit
             {
                 AssertInvariantsNeedsLock();
                 SettleNeedsLock();
-                double mark = _waiting.Count == 0 ? Volatile.Read(ref _mark) : _heldMark;
-                TimeSpan wait = _clock.ToTimeSpan(StartTicks(mark + (_waiting.Count * _cost)) - (_clock.Now - _origin));
+                int waiting = _waiting.Count + (_turns?.Count ?? 0);
+                double mark = _waiting.Count > 0 ? _heldMark : Turns > 0 ? _calledMark : Volatile.Read(ref _mark);
+                TimeSpan wait = _clock.ToTimeSpan(StartTicks(mark + (waiting * _cost)) - (_clock.Now - _origin));
 
                 // There may be tokens for all waiting calls, with none of them awake yet.
-                return wait == TimeSpan.Zero && _waiting.Count > 0 ? new TimeSpan(1) : wait;
+                return wait == TimeSpan.Zero && waiting > 0 ? new TimeSpan(1) : wait;
             }
         }
     }
@@ -96,7 +97,7 @@ public sealed class TokenBucket : IRateLimit
             using (_lock.EnterSafely())
             {
                 SettleNeedsLock();
-                return _waiting.Count == 0 && Volatile.Read(ref _mark) <= _clock.Now - _origin;
+                return _waiting.Count == 0 && Turns == 0 && Volatile.Read(ref _mark) <= _clock.Now - _origin;
             }
         }
     }
@@ -108,7 +109,7 @@ public sealed class TokenBucket : IRateLimit
         {
             using (_lock.EnterSafely())
             {
-                return _waiting.Count;
+                return _waiting.Count + Turns;
             }
         }
     }
@@ -229,6 +230,7 @@ public sealed class TokenBucket : IRateLimit
         using (_lock.EnterSafely())
         {
             AssertInvariantsNeedsLock();
+            Debug.Assert(Turns == 0, "Items that wait elsewhere share a bucket with nobody else.");
             if (_waiting.Count == 0)
             {
                 SettleNeedsLock();
@@ -325,6 +327,7 @@ public sealed class TokenBucket : IRateLimit
     private void AssertInvariantsNeedsLock()
     {
         Debug.Assert(_lock.IsHeldByCurrentThread, "The bucket's lock is held.");
-        Debug.Assert(_waiting.Count > 0 == double.IsPositiveInfinity(Volatile.Read(ref _mark)), "While somebody waits, and only then, nobody else gets in.");
+        bool isHeld = double.IsPositiveInfinity(Volatile.Read(ref _mark));
+        Debug.Assert(_waiting.Count + Turns > 0 == isHeld, "While somebody waits, and only then, nobody else gets in.");
     }
 }

@@ -35,7 +35,8 @@ internal sealed class CallPolicies
         IRateLimit? rateLimit = RateLimitOf(options);
         // Places that the run's workers cannot use would lie idle.
         PlaceUser? places = options.SharedConcurrencyLimit is { } shared ? new PlaceUser(shared, () => RunLimit) : null;
-        Places = places is not null || options.ConcurrencyLimitByKey is not null ? new RunPlaces(guarded) : null;
+        bool hasPlaces = places is not null || options.ConcurrencyLimitByKey is not null;
+        Places = hasPlaces || options.RateLimitByKey is not null ? new RunPlaces(guarded && hasPlaces) : null;
         Guard = new AttemptGuard(breaker, places, rateLimit, waitsForCircuit: false);
         RateLimit = rateLimit;
         _hasBreaker = breaker is not null || options.CircuitBreakerByKey is not null;
@@ -71,11 +72,13 @@ internal sealed class CallPolicies
 
     /// <summary>
     /// The way past the circuit breaker and both limits. An item that meets an open circuit is refused, and waits in the engine if it may; so does one that
-    /// needs a place of the concurrency limit.
+    /// needs a place of the concurrency limit, or the tokens of its key.
     /// </summary>
     public AttemptGuard Guard { get; }
 
-    /// <summary>The places of the concurrency limit that the run's items hold and wait for; null if there is no such limit.</summary>
+    /// <summary>
+    /// The places of the concurrency limit that the run's items hold and wait for, and their turns at rate limits by key; null if there are no such limits.
+    /// </summary>
     public RunPlaces? Places { get; }
 
     public IRateLimit? RateLimit { get; }
@@ -122,6 +125,13 @@ internal sealed class CallPolicies
             // A run that has stopped may have to wait for its calls for long. Meanwhile others use the places that it will not use.
             RunToken.UnsafeRegister(static places => ((RunPlaces)places!).Close(), places);
         }
+    }
+
+    /// <summary>An item was given up while its call was under way.</summary>
+    public void GivenUp<TItem>(long index, TItem? item)
+    {
+        Places?.GivenUp(index);
+        Records?.Begin(index, item!);
     }
 
     /// <summary>An item waits at the rate limit.</summary>

@@ -42,7 +42,8 @@ internal sealed class KeyedGuards<TItem>
             limit = _byKey.Limits?.Use(item);
             rate = _byKey.Rates?.Use(item);
             PlaceUser? places = limit is null ? _own.Places : UserOf(limit.Policy);
-            AttemptGuard guard = new(breaker?.Policy ?? _own.Breaker, places, rate?.Policy ?? _rate, waitsForCircuit: false);
+            AttemptGuard guard = new(
+                breaker?.Policy ?? _own.Breaker, places, rate?.Policy ?? _rate, waitsForCircuit: false, waitsForTokens: rate is null);
             return new KeyedGuard(guard, breaker, limit, rate);
         }
         catch

@@ -89,11 +89,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
         pending.Succeed(task.Result);
     }
 
-    public void GivenUp(TItem? item, long index)
-    {
-        policies.Places?.GivenUp(index);
-        policies.Records?.Begin(index, item!);
-    }
+    public void GivenUp(TItem? item, long index) => policies.GivenUp(index, item);
 
     public void AddTo(ref RunSample sample) => policies.AddTo(ref sample);
 
@@ -200,49 +196,57 @@ internal readonly struct PolicyCall<TItem, TResult>(
 
     /// <summary>One attempt, as far as it gets without waiting.</summary>
     private PolicyPending<TResult> Attempt(TItem item, long index, ItemRecord? record, CancellationToken cancellationToken) =>
-        keyed is not null ? new(AttemptByKeyAsync(keyed, item, index, record, cancellationToken))
+        keyed is not null ? AttemptByKey(keyed, item, index, record, cancellationToken)
         : policies.Places is not null ? AttemptWithPlace(item, index, record, cancellationToken)
         : Attempt(item, policies.Guard.TryEnter(out CircuitTicket ticket), ticket, record, cancellationToken);
 
     /// <summary>One attempt that needs a place of the concurrency limit.</summary>
     private PolicyPending<TResult> AttemptWithPlace(TItem item, long index, ItemRecord? record, CancellationToken cancellationToken)
     {
-        Attempt attempt = Enter(policies.Guard, index, out PlaceTurn? waiting, cancellationToken);
-        return waiting is null ? new(FinishAsync(policies.Guard, attempt, item, record, cancellationToken)) : new(policies, waiting);
+        Attempt attempt = Enter(policies.Guard, index, out Task? until, out WaitKind kind, cancellationToken);
+        return until is null ? new(FinishAsync(policies.Guard, attempt, item, record, cancellationToken)) : new(policies, until, kind);
     }
 
     /// <summary>One attempt under the policies of its item's keys.</summary>
-    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private async ValueTask<TResult> AttemptByKeyAsync(
+    private PolicyPending<TResult> AttemptByKey(
         KeyedGuards<TItem> guards, TItem item, long index, ItemRecord? record, CancellationToken cancellationToken)
     {
         KeyedGuard keys = guards.Of(item);
+        Attempt attempt;
+        Task? until;
+        WaitKind kind;
         try
         {
-            Attempt attempt = Enter(keys.Guard, index, out PlaceTurn? waiting, cancellationToken);
-            return waiting is null
-                ? await FinishAsync(keys.Guard, attempt, item, record, cancellationToken).ConfigureAwait(false)
-                : throw new PlaceTakenException(policies.Places!, waiting);
+            attempt = Enter(keys.Guard, index, out until, out kind, cancellationToken);
         }
-        finally
+        catch
         {
             keys.Release();
+            throw;
         }
+
+        if (until is null)
+        {
+            return new(FinishAsync(keys.Guard, attempt, item, record, cancellationToken, keys));
+        }
+
+        keys.Release();
+        return new(policies, until, kind);
     }
 
     /// <summary>Gets an attempt as far as it gets without waiting; one that waits at the rate limit has its place in that queue.</summary>
     /// <param name="guard">What the attempt has to pass.</param>
     /// <param name="index">The item's index.</param>
-    /// <param name="waiting">Its turn, if the item has to wait for a place of the concurrency limit; then the attempt has not begun.</param>
-    /// <param name="cancellationToken">The token of the call.</param>
+    /// <param name="until">What the item has to wait for without a worker; then the attempt has not begun.</param>
+    /// <param name="kind">What that is.</param>
+    /// <param name="token">The token of the call.</param>
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Consumed once, where the attempt goes on.")]
-    private Attempt Enter(AttemptGuard guard, long index, out PlaceTurn? waiting, CancellationToken cancellationToken)
+    private Attempt Enter(AttemptGuard guard, long index, out Task? until, out WaitKind kind, CancellationToken token)
     {
-        Attempt attempt = default;
-        waiting = null;
-        if (guard.Places is not null)
+        (Attempt attempt, until, kind) = (default, null, default);
+        if (guard.Places is not null || guard.BucketToWaitFor is not null)
         {
-            attempt = policies.Places!.Enter(guard, index, out waiting);
+            attempt = policies.Places!.Enter(guard, index, out until, out kind);
         }
         else
         {
@@ -255,7 +259,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
 
         if (attempt.Phase == AttemptPhase.RateLimit)
         {
-            attempt.Entry = guard.EnterRateLimit(cancellationToken);
+            attempt.Entry = guard.EnterRateLimit(token);
         }
 
         return attempt;
@@ -324,7 +328,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
     /// <summary>The rest of an attempt that has to wait at the rate limit, or holds something until its call has ended.</summary>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     private async ValueTask<TResult> FinishAsync(
-        AttemptGuard guard, Attempt attempt, TItem item, ItemRecord? record, CancellationToken cancellationToken)
+        AttemptGuard guard, Attempt attempt, TItem item, ItemRecord? record, CancellationToken cancellationToken, KeyedGuard? keys = null)
     {
         try
         {
@@ -369,6 +373,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
         }
         finally
         {
+            keys?.Release();
             guard.End(ref attempt);
         }
     }

@@ -1,5 +1,6 @@
 using System.Runtime.CompilerServices;
 using Weir.Core.Dispatch;
+using Weir.Core.Metering;
 using Weir.Resilience;
 
 namespace Weir.Policies;
@@ -17,7 +18,7 @@ internal struct PolicyPending<TResult> : IPending<TResult>
     private readonly CircuitTicket _ticket;
     private readonly long _started;
     private readonly CancellationToken _cancellationToken;
-    private readonly PlaceTurn? _turn;
+    private readonly Task? _until;
 
     public PolicyPending(ValueTask<TResult> task) => _task = task;
 
@@ -30,15 +31,20 @@ internal struct PolicyPending<TResult> : IPending<TResult>
         _cancellationToken = cancellationToken;
     }
 
-    /// <summary>A call that cannot begin, because its item waits for a place of the concurrency limit.</summary>
-    public PolicyPending(CallPolicies policies, PlaceTurn turn)
+    /// <summary>A call that cannot begin, because its item waits for something else first.</summary>
+    public PolicyPending(CallPolicies policies, Task until, WaitKind kind)
     {
         _task = new ValueTask<TResult>(NotBegun);
         _policies = policies;
-        _turn = turn;
+        _until = until;
+
+        // It has no start, and one more field would make every call larger.
+        _started = (long)kind;
     }
 
-    public readonly Task? Until => _turn?.Served;
+    public readonly Task? Until => _until;
+
+    public readonly WaitKind WaitsFor => (WaitKind)_started;
 
     public readonly bool IsCompleted
     {
@@ -73,9 +79,9 @@ internal struct PolicyPending<TResult> : IPending<TResult>
 
     private readonly TResult Report(CallPolicies policies)
     {
-        if (_turn is not null)
+        if (_until is not null)
         {
-            throw new PlaceTakenException(policies.Places!, _turn);
+            throw new ItemWaitsException(policies.Places!, _until, WaitsFor);
         }
 
         TResult result;

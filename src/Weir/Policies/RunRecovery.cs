@@ -4,8 +4,8 @@ using Weir.Resilience;
 namespace Weir.Policies;
 
 /// <summary>
-/// What a run does with a failed attempt: it waits for an open circuit or for a place of the concurrency limit, retries, or falls back. The engine does the
-/// waiting, without a worker.
+/// What a run does with a failed attempt: it waits for an open circuit, for a place of the concurrency limit or at a rate limit by key, retries, or falls back.
+/// The engine does the waiting, without a worker.
 /// </summary>
 internal sealed class RunRecovery<TResult> : IRecovery<TResult>
 {
@@ -42,7 +42,17 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
 
     public bool HasTimedOut(Exception error) => _policies?.HasTimedOut(error) == true;
 
-    public Task? Discard(Exception error) => error is RefusedResultException refused ? refused.DropQuietlyAsync() : null;
+    public Task? Discard(Exception error, long index)
+    {
+        if (error is ItemWaitsException)
+        {
+            LeaveQueues(index);
+        }
+
+        return error is RefusedResultException refused ? refused.DropQuietlyAsync() : null;
+    }
+
+    public void LeaveQueues(long index) => _policies?.Places?.Drop(index);
 
     public ValueTask<Recovery<TResult>> DecideAsync(FailedCall call) =>
         call.Error is RefusedResultException refused ? DecideRefusedAsync(call, refused) : DecideOnAsync(call);
@@ -65,12 +75,12 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
         AttemptTimeoutException.Number(call.Error, call.Attempt);
         if (_policies?.Places is { } places)
         {
-            if (call.Error is PlaceTakenException waiting && waiting.WaitsAt == places)
+            if (call.Error is ItemWaitsException waiting && waiting.WaitsAt == places)
             {
-                return Recovery<TResult>.Wait(waiting.Turn.Served);
+                return Recovery<TResult>.Wait(waiting.Until, waiting.Kind);
             }
 
-            // The item's time was up before it could use its place.
+            // The item's time was up, or its circuit open, before it could use what it waited for.
             places.Drop(call.Index);
         }
 

@@ -1,0 +1,230 @@
+using System.Diagnostics;
+
+namespace Weir.Resilience;
+
+// Items of runs that wait elsewhere, in a bucket that only they use. One timer calls the first item when its tokens should be there, and the items take them
+// when they start. An item may start late, or never if its run is paused. So there are two marks: that of the tokens that were taken, which alone decides who
+// may start, and a later one, as if all items that were called had taken theirs at that moment. It decides who is called next. So those behind an item leave
+// its tokens to it, but do not wait for it for longer than it takes these to flow in.
+public sealed partial class TokenBucket
+{
+    private LinkedList<ItemRateTurn>? _turns;
+    private int _called;
+    private double _calledMark;
+    private long _turnNumber;
+    private ITimer? _timer;
+    private long _timerFor;
+
+    private int Turns => (_turns?.Count ?? 0) + _called;
+
+    /// <summary>Takes the tokens of an item that may start at once, or gives it a turn at the end of the queue.</summary>
+    /// <param name="turn">Its turn; null if it has its tokens.</param>
+    internal bool TryEnter(out ItemRateTurn? turn)
+    {
+        ItemRateTurn? called;
+        using (_lock.EnterSafely())
+        {
+            AssertInvariantsNeedsLock();
+            Debug.Assert(_waiting.Count == 0, "Items that wait elsewhere share a bucket with nobody else.");
+            if (Turns == 0)
+            {
+                SettleNeedsLock();
+
+                // From here on, no call takes tokens without the lock.
+                _heldMark = _calledMark = Interlocked.Exchange(ref _mark, Held);
+            }
+
+            double now = _clock.Now - _origin;
+            turn = null;
+            if (_turns is not { Count: > 0 } && _calledMark - _reach <= now)
+            {
+                _heldMark = MarkAfter(_heldMark, now);
+                _calledMark = MarkAfter(_calledMark, now);
+            }
+            else
+            {
+                turn = new ItemRateTurn(this) { Number = ++_turnNumber };
+                (_turns ??= []).AddLast(turn.Node);
+            }
+
+            called = CallNeedsLock();
+        }
+
+        ItemRateTurn.Complete(called);
+        return turn is null;
+    }
+
+    /// <summary>Takes the tokens of an item that was called; or has it wait again, before all who came after it.</summary>
+    internal bool TryEnter(ItemRateTurn turn)
+    {
+        ItemRateTurn? called;
+        bool taken;
+        using (_lock.EnterSafely())
+        {
+            AssertInvariantsNeedsLock();
+            if (!turn.IsCalled)
+            {
+                return false;
+            }
+
+            double now = _clock.Now - _origin;
+            taken = _heldMark - _reach <= now;
+            if (taken)
+            {
+                _heldMark = MarkAfter(_heldMark, now);
+            }
+
+            UncallNeedsLock(turn, taken);
+            if (!taken)
+            {
+                turn.Renew();
+                QueueNeedsLock(turn);
+            }
+
+            called = CallNeedsLock();
+        }
+
+        ItemRateTurn.Complete(called);
+        return taken;
+    }
+
+    /// <summary>Takes a turn out of the queue.</summary>
+    internal void Drop(ItemRateTurn turn)
+    {
+        ItemRateTurn? called;
+        using (_lock.EnterSafely())
+        {
+            AssertInvariantsNeedsLock();
+            if (turn.IsCalled)
+            {
+                UncallNeedsLock(turn, taken: false);
+            }
+            else
+            {
+                _turns!.Remove(turn.Node);
+            }
+
+            called = CallNeedsLock();
+        }
+
+        ItemRateTurn.Complete(called);
+    }
+
+    private void UncallNeedsLock(ItemRateTurn turn, bool taken)
+    {
+        turn.IsCalled = false;
+        _called--;
+
+        // Rounding must not add up, so the marks are the same when no item has tokens to take. An item that started late may have moved its mark beyond the
+        // other.
+        _calledMark = _called == 0 ? _heldMark : Math.Max(_heldMark, taken ? _calledMark : _calledMark - _cost);
+    }
+
+    /// <summary>Puts a turn where its number belongs, which is at the front or near it.</summary>
+    private void QueueNeedsLock(ItemRateTurn turn)
+    {
+        LinkedListNode<ItemRateTurn>? behind = _turns!.First;
+        while (behind is not null && behind.Value.Number < turn.Number)
+        {
+            behind = behind.Next;
+        }
+
+        if (behind is null)
+        {
+            _turns.AddLast(turn.Node);
+        }
+        else
+        {
+            _turns.AddBefore(behind, turn.Node);
+        }
+    }
+
+    /// <summary>The last step of every change: calls the items whose time has come, and sets the timer for the next one.</summary>
+    /// <returns>Those to be told, without the lock.</returns>
+    private ItemRateTurn? CallNeedsLock()
+    {
+        ItemRateTurn? first = null;
+        ItemRateTurn? last = null;
+        if (_turns is { Count: > 0 } turns)
+        {
+            long now = _clock.Now - _origin;
+            while (turns.First is { } node && _calledMark - _reach <= now)
+            {
+                ItemRateTurn turn = node.Value;
+                turns.RemoveFirst();
+                turn.IsCalled = true;
+                _called++;
+                _calledMark = MarkAfter(_calledMark, now);
+                first ??= turn;
+                _ = last is null ? null : last.Next = turn;
+                last = turn;
+            }
+
+            SetTimerNeedsLock(turns, now);
+        }
+        else
+        {
+            StopTimerNeedsLock();
+        }
+
+        if (Turns == 0)
+        {
+            Volatile.Write(ref _mark, _heldMark);
+        }
+
+        return first;
+    }
+
+    private void SetTimerNeedsLock(LinkedList<ItemRateTurn> turns, long now)
+    {
+        if (turns.Count == 0)
+        {
+            StopTimerNeedsLock();
+            return;
+        }
+
+        long start = StartTicks(_calledMark);
+        if (_timer is null)
+        {
+            // Without the context of whoever waits first.
+            using (ExecutionContext.IsFlowSuppressed() ? default : ExecutionContext.SuppressFlow())
+            {
+                _timer = _clock.Provider.CreateTimer(
+                    static bucket => ((TokenBucket)bucket!).CallTurns(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+            }
+        }
+        else if (start == _timerFor)
+        {
+            return;
+        }
+
+        _timerFor = start;
+        _timer.Change(TimerDelay.RoundUp(_clock.ToTimeSpan(start - now)), Timeout.InfiniteTimeSpan);
+    }
+
+    private void StopTimerNeedsLock()
+    {
+        _timer?.Dispose();
+        _timer = null;
+    }
+
+    private void CallTurns()
+    {
+        ItemRateTurn? called;
+        using (_lock.EnterSafely())
+        {
+            if (Turns == 0)
+            {
+                return;
+            }
+
+            AssertInvariantsNeedsLock();
+
+            // It has fired, perhaps early.
+            _timerFor = -1;
+            called = CallNeedsLock();
+        }
+
+        ItemRateTurn.Complete(called);
+    }
+}
