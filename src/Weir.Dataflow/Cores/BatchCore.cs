@@ -89,7 +89,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>, IM
     {
         StopListening();
         _timer?.Dispose();
-        _listed.End();
+        _listed.End(this);
     }
 
     BlockSample IMeteredBlock.Sample()

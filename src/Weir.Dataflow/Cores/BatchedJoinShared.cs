@@ -207,7 +207,7 @@ internal abstract class BatchedJoinShared : IAfterLock, IMeteredBlock
             target.StopListeningToToken();
         }
 
-        _listed.End();
+        _listed.End(this);
     }
 
     /// <summary>Makes a tuple of what the targets have. Throws nothing.</summary>

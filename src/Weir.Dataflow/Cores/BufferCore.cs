@@ -34,7 +34,7 @@ internal sealed class BufferCore<T> : TargetCore<T>, IOutputHost<T>, IMeteredBlo
     void IOutputHost<T>.OutputCompleted()
     {
         StopListening();
-        _listed.End();
+        _listed.End(this);
     }
 
     BlockSample IMeteredBlock.Sample()

@@ -168,7 +168,8 @@ internal abstract partial class ExecCore<T>
     {
         try
         {
-            _queue = new InputQueue<T> { Entry = BlockTotals.Begin(this) };
+            _queue = new InputQueue<T>();
+            _queue.Listed.Begin(this);
             if (BlockListeners.WantsCalls)
             {
                 SwitchWatchNeedsLock(wants: true);

@@ -24,7 +24,7 @@ internal abstract partial class ExecCore<T> : IMeteredBlock
     /// <summary>How many results have left, read without a lock.</summary>
     protected virtual long SentNow => 0;
 
-    private CallWatch? Watch => _queue!.Entry?.Watch;
+    private CallWatch? Watch => _queue!.Watch;
 
     BlockSample IMeteredBlock.Sample()
     {
@@ -49,10 +49,7 @@ internal abstract partial class ExecCore<T> : IMeteredBlock
     /// <summary>The block is complete.</summary>
     protected void EndMetering()
     {
-        if (_queue?.Entry is { } entry)
-        {
-            BlockTotals.End(entry, BlockListeners.IsMetered);
-        }
+        _queue?.Listed.End(this);
     }
 
     /// <summary>A message that was taken is thrown away. For the reader.</summary>
@@ -80,18 +77,11 @@ internal abstract partial class ExecCore<T> : IMeteredBlock
 
     private void Failed(Exception error)
     {
-        if (_queue?.Entry is { } entry)
+        if (_queue is { } queue)
         {
-            bool isCancelled = Protocol.IsCancellation(error);
-            CallWatch.Failed(isCancelled ? null : error, entry.Watch);
-            if (isCancelled)
-            {
-                entry.Cancelled();
-            }
-            else
-            {
-                BlockTotals.Failed(entry, error);
-            }
+            Exception? failure = Protocol.IsCancellation(error) ? null : error;
+            CallWatch.Failed(failure, queue.Watch);
+            queue.Listed.Failed(this, failure);
         }
     }
 
@@ -125,14 +115,15 @@ internal abstract partial class ExecCore<T> : IMeteredBlock
 
     private void SwitchWatchNeedsLock(bool wants)
     {
-        if (_queue?.Entry is { } entry)
+        if (_queue is { } queue)
         {
-            if (wants)
+            if (wants && queue.Watch is null)
             {
-                entry.Watch ??= new CallWatch(BlockTotals.LabelOf(entry));
+                queue.Watch = queue.Listed.Label(this) is { } label ? new CallWatch(label) : null;
             }
 
-            entry.Watch?.ForgetSenders();
+            wants &= queue.Watch is not null;
+            queue.Watch?.ForgetSenders();
             _isPlain = !IsBounded && !wants;
             Volatile.Write(ref _isWatched, wants);
         }

@@ -32,14 +32,17 @@ internal sealed class InputQueue<T>
     /// <summary>A segment that the reader has finished, which the writer uses next.</summary>
     private Segment? _spare;
 
+    /// <summary>The block's place among those under way. Here, because a block that is never used needs none.</summary>
+    public ListedBlock Listed;
+
     public InputQueue() => _writing = _reading = NewSegment(FirstLength);
 
     public bool IsEmpty => Volatile.Read(ref _written.Value) == Volatile.Read(ref _read.Value);
 
     public long Count => Math.Max(0, Volatile.Read(ref _written.Value) - Volatile.Read(ref _read.Value));
 
-    /// <summary>What the meter knows of the block.</summary>
-    public BlockEntry? Entry { get; init; }
+    /// <summary>What becomes of calls while somebody asks for each of them; otherwise null.</summary>
+    public CallWatch? Watch { get; set; }
 
     /// <summary>How many messages were added, for any thread.</summary>
     public long WrittenNow => Volatile.Read(ref _written.Value);

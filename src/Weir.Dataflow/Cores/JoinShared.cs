@@ -201,7 +201,7 @@ internal abstract class JoinShared : IAfterLock, IMeteredBlock
             target.StopListeningToToken();
         }
 
-        _listed.End();
+        _listed.End(this);
     }
 
     public void Free(int count, bool here)

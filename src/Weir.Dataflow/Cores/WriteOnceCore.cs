@@ -214,7 +214,7 @@ internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>, IMetere
         }
 
         _registration.Unregister();
-        _listed.End();
+        _listed.End(this);
         End.Complete(_exceptions, HasValue ? CancellationToken.None : Options.Token);
         foreach (LinkNode<T> node in nodes)
         {

@@ -11,6 +11,9 @@ internal sealed record BlockLabel(string Kind, string? Name)
     /// <summary>The label under which the blocks of too many names are counted together, with the tag that OpenTelemetry has for it.</summary>
     public static BlockLabel Overflow { get; } = new("overflow", null);
 
+    /// <summary>What the block is called.</summary>
+    public static BlockLabel Of(IMeteredBlock block) => new(block.Type.Name.Split('`')[0], block.Name);
+
     public KeyValuePair<string, object?>[] Tags { get; } = (Kind, Name) switch
     {
         ("overflow", _) => [new("otel.metric.overflow", true)],

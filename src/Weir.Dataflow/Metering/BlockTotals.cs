@@ -1,6 +1,10 @@
 namespace Weir.Dataflow.Metering;
 
 /// <summary>The blocks under way, and the sums of those that have ended, by name. Thread-safe; runs no code of the user's.</summary>
+/// <remarks>
+/// A block knows the number of its place, and nothing else: an object for each block would make all of them larger. It brings itself along, so that a place
+/// that has another block by now stays as it is.
+/// </remarks>
 internal static class BlockTotals
 {
     /// <summary>How many labels are kept. Further ones are counted together, so that names that never repeat do not fill the memory.</summary>
@@ -9,43 +13,55 @@ internal static class BlockTotals
 
     private static readonly Lock Lock = new();
     private static readonly Dictionary<BlockLabel, BlockSample> Ended = [];
-    private static BlockEntry? _first;
-    private static int _count;
+
+    /// <summary>The places. The first is nobody's, so that 0 is none.</summary>
+    private static BlockEntry[] _entries = new BlockEntry[FewBlocks];
+
+    /// <summary>How many places have been taken at some time.</summary>
+    private static int _used = 1;
+
+    /// <summary>Which of them are free. There is room for all, so that giving a place back needs no memory.</summary>
+    private static Stack<int> _free = new(FewBlocks);
 
     /// <summary>At so many blocks, those that were collected without having been completed are looked for.</summary>
     private static int _sweepAt = FewBlocks;
 
+    private static int Count => _used - 1 - _free.Count;
+
     /// <summary>A block takes its first message. The caller may hold the block's lock.</summary>
-    public static BlockEntry Begin(IMeteredBlock block)
+    /// <returns>The number of its place.</returns>
+    public static int Begin(IMeteredBlock block)
     {
-        BlockEntry entry = new(block);
         lock (Lock)
         {
-            if (_count >= _sweepAt)
+            if (Count >= _sweepAt)
             {
                 SweepNeedsLock();
             }
 
-            entry.IsListed = true;
-            entry.Next = _first;
-            if (_first is not null)
+            // What needs memory comes first.
+            if (_free.Count == 0 && _used == _entries.Length)
             {
-                _first.Previous = entry;
+                GrowNeedsLock();
             }
 
-            _first = entry;
-            _count++;
+            BlockEntry entry = new(block);
+            int place = _free.TryPop(out int free) ? free : _used++;
+            _entries[place] = entry;
+            return place;
         }
-
-        return entry;
     }
 
     /// <summary>A block is complete. It counts among those that have ended if anybody reads it, or has done so.</summary>
-    public static void End(BlockEntry entry, bool isMetered)
+    public static void End(int place, IMeteredBlock block, bool isMetered)
     {
         lock (Lock)
         {
-            EndNeedsLock(entry, isMetered);
+            if (IsOfNeedsLock(place, block))
+            {
+                EndNeedsLock(place, isMetered);
+                ForgetPlacesNeedsLock();
+            }
         }
     }
 
@@ -56,15 +72,23 @@ internal static class BlockTotals
         lock (Lock)
         {
             SweepNeedsLock();
-            for (BlockEntry? entry = _first; entry is not null; entry = entry.Next)
+            for (int place = 1; place < _used; place++)
             {
-                _ = LabelNeedsLock(entry);
+                // One that is collected just now has been read by nobody, or has a label.
+                if (_entries[place].Block is { } block)
+                {
+                    _ = LabelNeedsLock(ref _entries[place], block);
+                }
             }
 
             sums = new(Ended);
-            for (BlockEntry? entry = _first; entry is not null; entry = entry.Next)
+            for (int place = 1; place < _used; place++)
             {
-                Add(sums, entry.Label!, entry.Read());
+                ref BlockEntry entry = ref _entries[place];
+                if (entry.Record is { Label: { } label } record)
+                {
+                    Add(sums, label, record.Read(entry.Block));
+                }
             }
         }
 
@@ -72,30 +96,39 @@ internal static class BlockTotals
     }
 
     /// <summary>A call of a block has failed.</summary>
-    public static void Failed(BlockEntry entry, Exception error)
+    /// <param name="place">The block's place.</param>
+    /// <param name="block">The block.</param>
+    /// <param name="error">What it threw; null if it was cancelled.</param>
+    public static void Failed(int place, IMeteredBlock block, Exception? error)
     {
-        string type = error.GetType().FullName ?? error.GetType().Name;
+        string? type = error is null ? null : error.GetType().FullName ?? error.GetType().Name;
         lock (Lock)
         {
-            entry.Failed(type);
+            if (IsOfNeedsLock(place, block))
+            {
+                (_entries[place].Record ??= new BlockRecord()).Failed(type);
+            }
         }
     }
 
-    /// <summary>The label under which the block is counted.</summary>
-    public static BlockLabel LabelOf(BlockEntry entry)
+    /// <summary>The label under which the block is counted; null if it is not.</summary>
+    public static BlockLabel? LabelOf(int place, IMeteredBlock block)
     {
         lock (Lock)
         {
-            return LabelNeedsLock(entry);
+            return IsOfNeedsLock(place, block) ? LabelNeedsLock(ref _entries[place], block) : null;
         }
     }
 
-    private static BlockLabel LabelNeedsLock(BlockEntry entry)
+    private static bool IsOfNeedsLock(int place, IMeteredBlock block) => place < _used && ReferenceEquals(_entries[place].Block, block);
+
+    private static BlockLabel LabelNeedsLock(ref BlockEntry entry, IMeteredBlock block)
     {
-        if (entry.Label is not { } label)
+        BlockRecord record = entry.Record ??= new BlockRecord();
+        if (record.Label is not { } label)
         {
-            label = entry.NewLabel();
-            entry.Label = label = Ended.ContainsKey(label) || Ended.Count < MostLabels ? label : BlockLabel.Overflow;
+            label = BlockLabel.Of(block);
+            record.Label = label = Ended.ContainsKey(label) || Ended.Count < MostLabels ? label : BlockLabel.Overflow;
             Ended.TryAdd(label, default);
         }
 
@@ -104,51 +137,62 @@ internal static class BlockTotals
 
     private static void SweepNeedsLock()
     {
-        for (BlockEntry? entry = _first, next; entry is not null; entry = next)
+        for (int place = 1; place < _used; place++)
         {
-            next = entry.Next;
-            if (!entry.IsAlive)
+            if (_entries[place] is { IsTaken: true, Block: null })
             {
-                EndNeedsLock(entry, isMetered: false);
+                EndNeedsLock(place, isMetered: false);
             }
         }
 
-        _sweepAt = Math.Max(FewBlocks, 2 * _count);
+        ForgetPlacesNeedsLock();
+        _sweepAt = Math.Max(FewBlocks, 2 * Count);
     }
 
-    private static void EndNeedsLock(BlockEntry entry, bool isMetered)
+    private static void EndNeedsLock(int place, bool isMetered)
     {
-        if (!entry.IsListed)
+        ref BlockEntry entry = ref _entries[place];
+        IMeteredBlock? block = entry.Block;
+        if (isMetered && block is not null)
         {
-            return;
+            _ = LabelNeedsLock(ref entry, block);
         }
 
-        if (isMetered || entry.Label is not null)
+        if (entry.Record is { Label: { } label } record)
         {
             // In one step with its leaving the list, so that a counter never decreases.
-            BlockSample sample = entry.Read();
+            BlockSample sample = record.Read(block);
             sample.End();
-            Add(Ended, LabelNeedsLock(entry), sample);
+            Add(Ended, label, sample);
         }
 
-        entry.IsListed = false;
-        if (entry.Previous is null)
-        {
-            _first = entry.Next;
-        }
-        else
-        {
-            entry.Previous.Next = entry.Next;
-        }
-
-        if (entry.Next is not null)
-        {
-            entry.Next.Previous = entry.Previous;
-        }
-
-        entry.Previous = entry.Next = null;
-        _count--;
         entry.Free();
+        _free.Push(place);
+    }
+
+    private static void GrowNeedsLock()
+    {
+        int length = checked(_entries.Length * 2);
+        _free.EnsureCapacity(length);
+        Array.Resize(ref _entries, length);
+    }
+
+    /// <summary>When the last of many blocks has ended, the places of all of them go.</summary>
+    private static void ForgetPlacesNeedsLock()
+    {
+        if (_entries.Length > FewBlocks && Count == 0)
+        {
+            try
+            {
+                (_entries, _free) = (new BlockEntry[FewBlocks], new Stack<int>(FewBlocks));
+                _used = 1;
+                _sweepAt = FewBlocks;
+            }
+            catch (OutOfMemoryException)
+            {
+                // Then they stay.
+            }
+        }
     }
 
     private static void Add(Dictionary<BlockLabel, BlockSample> sums, BlockLabel label, in BlockSample sample)

@@ -207,6 +207,56 @@ public sealed class BlockMeterTests
     }
 
     [Fact(Timeout = Eventually.Limit)]
+    public async Task Blocks_ManyThatComeAndGo_AreEachCountedOnce()
+    {
+        using BlockListener listener = new(_name);
+        List<BufferBlock<int>> blocks = [];
+        Add(300);
+        Assert.Equal(300, listener["weir.blocks.active"]);
+        for (int i = 0; i < 100; i++)
+        {
+            await EndAsync(blocks[i * 2]);
+        }
+
+        Assert.Equal(200, listener["weir.blocks.active"]);
+        Assert.Equal(300, listener["weir.block.received"]);
+
+        // They take the places that have become free, and some more.
+        Add(150);
+        Assert.Equal(350, listener["weir.blocks.active"]);
+        Assert.Equal(450, listener["weir.block.received"]);
+        Assert.Equal(350, listener["weir.block.queued output"]);
+        foreach (BufferBlock<int> block in blocks)
+        {
+            await EndAsync(block);
+        }
+
+        Assert.Equal(0, listener["weir.blocks.active"]);
+        Assert.Equal(450, listener["weir.block.received"]);
+        Assert.Equal(450, listener["weir.block.sent"]);
+        Add(1);
+        Assert.Equal(1, listener["weir.blocks.active"]);
+        Assert.Equal(451, listener["weir.block.received"]);
+
+        void Add(int count)
+        {
+            for (int i = 0; i < count; i++)
+            {
+                BufferBlock<int> block = new(new DataflowBlockOptions { NameFormat = _name });
+                Assert.True(block.Post(i));
+                blocks.Add(block);
+            }
+        }
+
+        static async Task EndAsync(BufferBlock<int> block)
+        {
+            _ = block.TryReceive(out _);
+            block.Complete();
+            await Eventually.Done(block.Completion);
+        }
+    }
+
+    [Fact(Timeout = Eventually.Limit)]
     public async Task Counts_ReadWhileMessagesMove_NeverGoBack()
     {
         using BlockListener listener = new(_name);
