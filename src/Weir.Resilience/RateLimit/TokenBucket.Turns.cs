@@ -34,7 +34,7 @@ public sealed partial class TokenBucket
                 _heldMark = _calledMark = Interlocked.Exchange(ref _mark, Held);
             }
 
-            double now = _clock.Now - _origin;
+            long now = _clock.Now - _origin;
             turn = null;
             if (_turns is not { Count: > 0 } && _calledMark - _reach <= now)
             {
@@ -47,7 +47,7 @@ public sealed partial class TokenBucket
                 (_turns ??= []).AddLast(turn.Node);
             }
 
-            called = CallNeedsLock();
+            called = CallNeedsLock(now);
         }
 
         ItemRateTurn.Complete(called);
@@ -67,7 +67,7 @@ public sealed partial class TokenBucket
                 return false;
             }
 
-            double now = _clock.Now - _origin;
+            long now = _clock.Now - _origin;
             taken = _heldMark - _reach <= now;
             if (taken)
             {
@@ -81,7 +81,7 @@ public sealed partial class TokenBucket
                 QueueNeedsLock(turn);
             }
 
-            called = CallNeedsLock();
+            called = CallNeedsLock(now);
         }
 
         ItemRateTurn.Complete(called);
@@ -104,7 +104,7 @@ public sealed partial class TokenBucket
                 _turns!.Remove(turn.Node);
             }
 
-            called = CallNeedsLock();
+            called = CallNeedsLock(_clock.Now - _origin);
         }
 
         ItemRateTurn.Complete(called);
@@ -140,14 +140,14 @@ public sealed partial class TokenBucket
     }
 
     /// <summary>The last step of every change: calls the items whose time has come, and sets the timer for the next one.</summary>
+    /// <param name="now">The time since the origin.</param>
     /// <returns>Those to be told, without the lock.</returns>
-    private ItemRateTurn? CallNeedsLock()
+    private ItemRateTurn? CallNeedsLock(long now)
     {
         ItemRateTurn? first = null;
         ItemRateTurn? last = null;
         if (_turns is { Count: > 0 } turns)
         {
-            long now = _clock.Now - _origin;
             while (turns.First is { } node && _calledMark - _reach <= now)
             {
                 ItemRateTurn turn = node.Value;
@@ -222,7 +222,7 @@ public sealed partial class TokenBucket
 
             // It has fired, perhaps early.
             _timerFor = -1;
-            called = CallNeedsLock();
+            called = CallNeedsLock(_clock.Now - _origin);
         }
 
         ItemRateTurn.Complete(called);
