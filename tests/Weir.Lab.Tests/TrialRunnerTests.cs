@@ -1,3 +1,4 @@
+using System.Reflection.Emit;
 using Weir.Lab.Trials;
 using Weir.TestKit;
 
@@ -158,7 +159,8 @@ public class TrialRunnerTests
     public async Task RunAsync_Observer_HearsEachStepInItsPlace()
     {
         Recorder recorder = new();
-        TrialRunner runner = new(new TrialOptions { Trials = 1, MinimumWindow = TimeSpan.Zero, TimeProvider = _time }, recorder);
+        TrialOptions options = new() { Trials = 1, MinimumWindow = TimeSpan.Zero, CompilerPatience = TimeSpan.Zero, TimeProvider = _time };
+        TrialRunner runner = new(options, recorder);
 
         await runner.RunAsync([ArmOf("a", TimeSpan.FromMilliseconds(1), 1), ArmOf("b", TimeSpan.FromMilliseconds(1), 1)]);
 
@@ -179,7 +181,7 @@ public class TrialRunnerTests
         Assert.Throws<ArgumentOutOfRangeException>(static () => new TrialRunner(new TrialOptions { Trials = 0 }));
 
     private TrialRunner RunnerOf(int trials, TimeSpan window) =>
-        new(new TrialOptions { Trials = trials, MinimumWindow = window, TimeProvider = _time });
+        new(new TrialOptions { Trials = trials, MinimumWindow = window, CompilerPatience = TimeSpan.Zero, TimeProvider = _time });
 
     private TrialArm ArmOf(string name, TimeSpan pass, int items, Action? also = null) => ArmOf(name, _ => pass, items, also);
 
@@ -194,7 +196,32 @@ public class TrialRunnerTests
         });
     }
 
-    private async Task<int> CountWarmUpsAsync(Func<int, TimeSpan> length)
+    [Theory(Timeout = 300_000)]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task RunAsync_WarmUpThatCompilesCode_GoesOnUntilNothingIsCompiled(bool isPatient)
+    {
+        // A second has ten such windows. In the first 14, each pass calls code that is new.
+        int warmUps = await CountWarmUpsAsync(
+            static pass =>
+            {
+                if (pass < 14)
+                {
+                    DynamicMethod method = new("new", typeof(int), []);
+                    ILGenerator code = method.GetILGenerator();
+                    code.Emit(OpCodes.Ldc_I4, pass);
+                    code.Emit(OpCodes.Ret);
+                    Assert.Equal(pass, method.CreateDelegate<Func<int>>()());
+                }
+
+                return TimeSpan.FromMilliseconds(100);
+            },
+            isPatient ? TimeSpan.FromMinutes(1) : TimeSpan.Zero);
+
+        Assert.InRange(warmUps, isPatient ? 16 : 4, isPatient ? int.MaxValue : 11);
+    }
+
+    private async Task<int> CountWarmUpsAsync(Func<int, TimeSpan> length, TimeSpan patience = default)
     {
         int warmUps = 0;
         TrialArm arm = new("a", default, static _ => default)
@@ -205,7 +232,8 @@ public class TrialRunnerTests
                 return default;
             },
         };
-        await RunnerOf(trials: 1, TimeSpan.Zero).RunAsync([arm]);
+        TrialOptions options = new() { Trials = 1, MinimumWindow = TimeSpan.Zero, CompilerPatience = patience, TimeProvider = _time };
+        await new TrialRunner(options).RunAsync([arm]);
         return warmUps;
     }
 

@@ -41,6 +41,7 @@ internal sealed class Arms<TOrder>(
         List<RoundRecord>[] measured = [.. arms.Select(static _ => new List<RoundRecord>())];
         int all = arms.Count * turns * rounds;
         PrintedOnce printed = new(progress);
+        RemainingTime remaining = new(host.Measure.Clock, all);
         for (int turn = 0; turn < turns && !host.Stop.IsCancellationRequested; turn++)
         {
             foreach (int index in TrialOrder.Of(arms.Count, turn))
@@ -90,7 +91,7 @@ internal sealed class Arms<TOrder>(
                         string state = round.Partial ? " (stopped)" : round.Problem is { } problem ? $" INVALID: {problem}" : "";
                         if (++ended > told || state.Length > 0)
                         {
-                            progress.End($"{name}: {Numbers.Rate(round.Rate)} {unit}/s{state}", _order, all);
+                            progress.End($"{name}: {Numbers.Rate(round.Rate)} {unit}/s{state}{remaining.After(_order)}", _order, all);
                         }
                     }
                 }).ConfigureAwait(false);

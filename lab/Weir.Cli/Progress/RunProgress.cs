@@ -81,6 +81,15 @@ internal sealed class RunProgress
         }
     }
 
+    /// <summary>Says something about what comes, unless quiet output was requested.</summary>
+    public void Say(string line)
+    {
+        if (!_isQuiet)
+        {
+            WriteLine($"weir: {line}");
+        }
+    }
+
     /// <summary>Writes a message that is not progress, and is therefore also shown in quiet mode.</summary>
     public void WriteLine(string line)
     {

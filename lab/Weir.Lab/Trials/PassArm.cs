@@ -32,7 +32,15 @@ internal sealed class PassArm(TrialArm arm, TrialOptions options, TrialSteps ste
         if (arm.WarmUp is { } pass)
         {
             Workload unchecked_ = new("warm-up", worker => Operation.OfAsync(() => pass(worker.Stopping)));
-            WarmUp warmUp = new() { LeastWindows = LeastWarmUps, Longest = options.LongestWarmUp, QuietWindows = 1, Clock = options.TimeProvider };
+            WarmUp warmUp = new()
+            {
+                LeastWindows = LeastWarmUps,
+                Longest = options.LongestWarmUp,
+                CompilerPatience = options.CompilerPatience,
+                QuietWindows = 2,
+                RestsForCompiler = options.CompilerPatience > TimeSpan.Zero,
+                Clock = options.TimeProvider,
+            };
             await warmUp.RunAsync(
                 async () => await WindowAsync(PlanOf(0, options.LongestWarmUp / WarmUpWindows), cancellationToken, unchecked_).ConfigureAwait(false),
                 static () => false,

@@ -15,6 +15,10 @@ internal sealed record TrialOptions
     /// <value>The default is 1 second. Zero means one warm-up pass.</value>
     public TimeSpan LongestWarmUp { get; init; } = TimeSpan.FromSeconds(1);
 
+    /// <summary>How much longer the warm-up of an arm lasts at most while code is being compiled.</summary>
+    /// <value>The default is 5 seconds.</value>
+    public TimeSpan CompilerPatience { get; init; } = TimeSpan.FromSeconds(5);
+
     /// <summary>The clock.</summary>
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;
@@ -24,6 +28,7 @@ internal sealed record TrialOptions
         ArgumentOutOfRangeException.ThrowIfLessThan(Trials, 1, nameof(Trials));
         ArgumentOutOfRangeException.ThrowIfLessThan(MinimumWindow, TimeSpan.Zero, nameof(MinimumWindow));
         ArgumentOutOfRangeException.ThrowIfLessThan(LongestWarmUp, TimeSpan.Zero, nameof(LongestWarmUp));
+        ArgumentOutOfRangeException.ThrowIfLessThan(CompilerPatience, TimeSpan.Zero, nameof(CompilerPatience));
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
     }
 }

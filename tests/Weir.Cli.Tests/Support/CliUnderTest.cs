@@ -47,7 +47,7 @@ internal sealed class CliUnderTest
         using StoppingWriter error = new(StopsAt, interrupt);
         LoadHost settings = new()
         {
-            Trials = new TrialOptions { MinimumWindow = Window, LongestWarmUp = TimeSpan.Zero },
+            Trials = new TrialOptions { MinimumWindow = Window, LongestWarmUp = TimeSpan.Zero, CompilerPatience = TimeSpan.Zero },
         };
         settings = WrapSource is null ? settings : settings with { WrapSource = WrapSource };
         CliHost host = new()

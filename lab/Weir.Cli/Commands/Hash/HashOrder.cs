@@ -7,6 +7,9 @@ internal sealed record HashOrder
 {
     public required string Directory { get; init; }
 
+    /// <summary>Where the small files are that the code is warmed up on.</summary>
+    public string WarmUpDirectory { get; init; } = "";
+
     public required int Files { get; init; }
 
     public required long FileSize { get; init; }

@@ -36,22 +36,19 @@ internal static class HashRounds
         }
     }
 
+    /// <summary>Makes the small files of the warm-up. Once for all rounds: making and flushing them takes longer than the warm-up on them.</summary>
+    /// <param name="directory">Where. It is removed by the caller.</param>
+    /// <param name="stop">Stops it.</param>
+    public static void MakeWarmUpFiles(string directory, CancellationToken stop) =>
+        RandomFiles.Ensure(directory, WarmUpFiles, WarmUpBytes, static _ => { }, stop);
+
     // Warms the code up on small files, so that nothing is compiled in a measured round.
     private static async Task WarmUpAsync(HashOrder order)
     {
-        string directory = Path.Combine(order.Directory, $".weir-warm-up-{Environment.ProcessId}");
-        try
+        HashOrder small = order with
         {
-            RandomFiles.Ensure(directory, WarmUpFiles, WarmUpBytes, static _ => { }, CancellationToken.None);
-            HashOrder small = order with { Directory = directory, Files = WarmUpFiles, FileSize = WarmUpBytes, Workers = 1, InFlight = null };
-            await HashRound.RunAsync(small, CancellationToken.None).ConfigureAwait(false);
-        }
-        finally
-        {
-            if (Directory.Exists(directory))
-            {
-                Directory.Delete(directory, recursive: true);
-            }
-        }
+            Directory = order.WarmUpDirectory, Files = WarmUpFiles, FileSize = WarmUpBytes, Workers = 1, InFlight = null,
+        };
+        await HashRound.RunAsync(small, CancellationToken.None).ConfigureAwait(false);
     }
 }

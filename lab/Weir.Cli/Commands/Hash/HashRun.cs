@@ -16,6 +16,7 @@ internal sealed class HashRun(HashSettings settings, OutputSettings output, IRea
     private const string Unit = "tasks";
 
     private readonly IReadOnlyList<HashOrder> _orders = settings.Orders();
+    private readonly string _warmUp = Path.Combine(Path.GetFullPath(settings.Input), $".weir-warm-up-{Guid.NewGuid():N}");
 
     public async Task<int> RunAsync()
     {
@@ -35,7 +36,21 @@ internal sealed class HashRun(HashSettings settings, OutputSettings output, IRea
                 progress.End($"made {Numbers.Grouped(made)} files of {Numbers.Bytes(settings.FileSize)}", settings.Files, settings.Files);
             }
 
-            return await MeasureAsync(progress).ConfigureAwait(false);
+            string rounds = Numbers.Counted(_orders.Count * settings.Rounds, "round");
+            string each = Numbers.Bytes(settings.Files * (double)settings.FileSize);
+            progress.Say($"{rounds} of {each}{(settings.Isolate ? ", each in a process of its own" : "")}; how long they take is known after the first");
+            try
+            {
+                HashRounds.MakeWarmUpFiles(_warmUp, host.Stop);
+                return await MeasureAsync(progress).ConfigureAwait(false);
+            }
+            finally
+            {
+                if (Directory.Exists(_warmUp))
+                {
+                    Directory.Delete(_warmUp, recursive: true);
+                }
+            }
         }).ConfigureAwait(false);
 
         ArmRecord[] arms = [.. _orders.Select((order, i) => Arm(order, rounds[i]))];
@@ -68,7 +83,7 @@ internal sealed class HashRun(HashSettings settings, OutputSettings output, IRea
     // Without a process of its own for each round, an arm does all its rounds at once.
     private Task<IReadOnlyList<IReadOnlyList<RoundRecord>>> MeasureAsync(RunProgress progress) =>
         new Arms<HashOrder>(host, HashCommand.Name, HashRounds.RunAsync, Unit, static _ => null).MeasureAsync(
-            [.. _orders.Select(static o => ($"{Text(o.Arm)} x {o.Workers}", o))],
+            [.. _orders.Select(o => ($"{Text(o.Arm)} x {o.Workers}", o with { WarmUpDirectory = _warmUp }))],
             settings.Isolate ? settings.Rounds : 1,
             settings.Isolate ? 1 : settings.Rounds,
             progress);

@@ -59,6 +59,32 @@ public class HashRunTests
         Assert.Equal(["sync x 1", "async x 1", "sync x 2", "async x 2", "async x 2", "sync x 2", "async x 1", "sync x 1"], order);
     }
 
+    [Theory(Timeout = 300_000)]
+    [InlineData("", true)]
+    [InlineData("--quiet", false)]
+    public async Task Hash_Progress_SaysWhatComesAndHowLongItTakes(string options, bool isTold)
+    {
+        using TemporaryDirectory directory = new();
+
+        LoadResult result = await new CliUnderTest().RunAsync(
+            $"hash --input {directory.Path} --files 6 --size 40KiB --cache warm --arms sync,async --workers 1 --rounds 2 {options}");
+
+        Assert.Equal(0, result.ExitCode);
+        string[] lines = result.Error.Split('\n', StringSplitOptions.RemoveEmptyEntries);
+        if (!isTold)
+        {
+            Assert.Empty(lines);
+            return;
+        }
+
+        Assert.Equal(
+            "weir: 4 rounds of 240 KB, each in a process of its own; how long they take is known after the first",
+            Assert.Single(lines, static l => l.StartsWith("weir: ", StringComparison.Ordinal)));
+        Assert.All(lines.Where(static l => l.StartsWith('[') && l.Contains(" x 1: ", StringComparison.Ordinal)).SkipLast(1), static l =>
+            Assert.Matches(@"tasks/s, about \d+ s left$", l));
+        Assert.EndsWith("tasks/s", lines[^1], StringComparison.Ordinal);
+    }
+
     [Fact(Timeout = 300_000)]
     public async Task Hash_FilesPresent_AreKeptAndMissingOrCutOnesMadeAnew()
     {

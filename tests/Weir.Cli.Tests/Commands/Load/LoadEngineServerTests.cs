@@ -1,8 +1,11 @@
 using System.Collections.Concurrent;
 using System.Text.Json;
+using Npgsql;
 using RabbitMQ.Client;
 using RabbitMQ.Client.Exceptions;
 using Weir.Cli.Tests.Support;
+using Weir.Delivery;
+using Weir.Lab.Network;
 using Weir.TestKit;
 
 namespace Weir.Cli.Tests.Commands.Load;
@@ -89,8 +92,24 @@ public sealed class LoadEngineServerTests
     {
         LoadResult result = await new CliUnderTest().RunAsync([.. Of(engine).Split(' '), "--connection", address]);
         Assert.Equal((1, ""), (result.ExitCode, result.Out));
-        Assert.Contains("weir: ", result.Error, StringComparison.Ordinal);
+        Assert.Contains($"weir: {engine} failed in the queue of {engine} items=1, after 0 items were done: ", result.Error, StringComparison.Ordinal);
         Assert.DoesNotContain("sesame", result.Error, StringComparison.Ordinal);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Postgres_FailsInTheMiddle_IsSaidWithItsName()
+    {
+        await using TestDatabase database = await TestDatabase.CreateAsync();
+        NpgsqlConnectionStringBuilder server = new(database.Address);
+        await using FaultProxy proxy = new(server.Host!, server.Port);
+        server.Host = "127.0.0.1";
+        server.Port = proxy.Port;
+        CliUnderTest cli = new() { WrapSource = source => new Last(source, proxy) };
+        LoadResult result = await cli.RunAsync(
+            ["load", "--engine", "postgres", "--items-per-message", "16", "--count", "2000", "--trials", "1", "--warmup", "0",
+                "--connection", server.ToString()]);
+        Assert.Equal((1, ""), (result.ExitCode, result.Out));
+        Assert.Matches(@"(?m)^weir: postgres failed in the queue of postgres items=16, after [\d,]+ items were done: \S.*\.$", result.Error);
     }
 
     private static string Of(string engine) => Run.Replace("{0}", engine, StringComparison.Ordinal);
@@ -140,5 +159,33 @@ public sealed class LoadEngineServerTests
         await using IChannel channel = await connection.CreateChannelAsync();
         OperationInterruptedException refused = await Assert.ThrowsAsync<OperationInterruptedException>(() => find(channel));
         Assert.Equal(Constants.NotFound, refused.ShutdownReason!.ReplyCode);
+    }
+
+    /// <summary>Its third acknowledgement is the last thing that reaches the server.</summary>
+    private sealed class Last(IWorkSource<string> inner, FaultProxy proxy) : IWorkSource<string>
+    {
+        private int _acknowledged;
+
+        public string Name => inner.Name;
+
+        public AcknowledgementOrder Order => inner.Order;
+
+        public IRedelivery<string>? Redelivery => inner.Redelivery;
+
+        public ValueTask<WorkBatch<string>?> ReadAsync(CancellationToken cancellationToken) => inner.ReadAsync(cancellationToken);
+
+        public async ValueTask AcknowledgeAsync(IReadOnlyList<WorkBatch<string>> batches, CancellationToken cancellationToken)
+        {
+            await inner.AcknowledgeAsync(batches, cancellationToken);
+            if (Interlocked.Increment(ref _acknowledged) == 3)
+            {
+                await proxy.DisposeAsync();
+            }
+        }
+
+        public ValueTask ReturnAsync(IReadOnlyList<WorkBatch<string>> batches, CancellationToken cancellationToken) =>
+            inner.ReturnAsync(batches, cancellationToken);
+
+        public ValueTask DisposeAsync() => inner.DisposeAsync();
     }
 }

@@ -92,7 +92,8 @@ public sealed class LoadEngineTests
         CliUnderTest cli = new() { WrapSource = static source => new Broken(source) };
         LoadResult result = await cli.RunAsync("load --engine memory --items-per-message 1 --count 100 --trials 1");
         Assert.Equal(1, result.ExitCode);
-        Assert.Contains("weir: the queue was not set up", result.Error, StringComparison.Ordinal);
+        Assert.Contains(
+            "weir: memory failed in the queue of memory items=1, after 0 items were done: the queue was not set up.\n", result.Error, StringComparison.Ordinal);
     }
 
     private static JsonElement OnlyRound(LoadResult result) =>

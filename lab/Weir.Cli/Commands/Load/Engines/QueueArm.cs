@@ -4,6 +4,7 @@ using Weir.Cli.Commands.Load.Options;
 using Weir.Cli.Hosting;
 using Weir.Cli.Options;
 using Weir.Delivery;
+using Weir.Lab.Formatting;
 using Weir.Lab.Trials;
 using static Weir.Cli.Commands.Work.Engines.WorkEngines;
 
@@ -61,14 +62,33 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
 
         async ValueTask<PassResult> RunAsync(int count, CancellationToken token)
         {
-            await open(this, token).ConfigureAwait(false);
-            return await PassAsync(count, token).ConfigureAwait(false);
+            try
+            {
+                await open(this, token).ConfigureAwait(false);
+                return await PassAsync(count, token).ConfigureAwait(false);
+            }
+            catch (Exception e) when (IsFailure(e, token))
+            {
+                throw Failed(e);
+            }
+        }
+
+        async ValueTask BeginAsync(CancellationToken token)
+        {
+            try
+            {
+                await open(this, token).ConfigureAwait(false);
+            }
+            catch (Exception e) when (IsFailure(e, token))
+            {
+                throw Failed(e);
+            }
         }
 
         return new TrialArm(Name, new PassResult(Count, 0), token => RunAsync(Count, token))
         {
             WarmUp = warmup == 0 ? null : async token => await RunAsync(warmup, token).ConfigureAwait(false),
-            Begin = async token => await open(this, token).ConfigureAwait(false),
+            Begin = BeginAsync,
             ItemsDone = () => ItemsDone,
             TakeDelivery = () => Interlocked.Exchange(ref _tally, NewTally(settings)),
         };
@@ -136,6 +156,19 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
     /// <summary>Checks the address. Nothing is asked of the server.</summary>
     /// <exception cref="BadInputException">It cannot be used.</exception>
     public ValueTask CheckAsync() => Open().DisposeAsync();
+
+    private static bool IsFailure(Exception error, CancellationToken stop) =>
+        error is not OutOfMemoryException and not BadInputException && !(error is OperationCanceledException && stop.IsCancellationRequested);
+
+    /// <summary>The same failure in a sentence that names the engine: what a client or a server says of itself often does not.</summary>
+    private InvalidOperationException Failed(Exception error)
+    {
+        // Several publishers fail together, mostly of the same.
+        Exception first = error is AggregateException { InnerExceptions: [var inner, ..] } ? inner : error;
+        string what = Credentials.Hide(first.Message.ReplaceLineEndings(" ").TrimEnd('.'));
+        return new InvalidOperationException(
+            $"{engine.Name} failed in the queue of {Name}, after {Numbers.Grouped(ItemsDone)} items were done: {what}.", error);
+    }
 
     private static DeliveryTally NewTally(EngineSettings settings) => new() { Response = settings.Rate is null ? null : new() };
 
