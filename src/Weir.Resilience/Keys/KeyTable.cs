@@ -74,7 +74,7 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
                 found = found.Next;
             }
 
-            made ??= found is null ? new Entry(this, key, make()) : null;
+            made ??= found is null ? new Entry(key, make()) : null;
             using (_lock.EnterSafely())
             {
                 if (TryUseNeedsLock(hash, first, found ?? made!, isNew: found is null))
@@ -110,18 +110,9 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
             return false;
         }
 
-        entry.Users++;
+        Interlocked.Increment(ref entry.Users);
         entry.WasUsed = true;
         return true;
-    }
-
-    private void Release(Entry entry)
-    {
-        using (_lock.EnterSafely())
-        {
-            entry.Users--;
-            Debug.Assert(entry.Users >= 0, "Each use ends once.");
-        }
     }
 
     private void SweepNeedsLock()
@@ -132,7 +123,7 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
             Entry? last = null;
             for (Entry? entry = _byHash[hash]; entry is not null; entry = entry.Next)
             {
-                if (entry is { Users: 0, WasUsed: false } && isIdle(entry.Policy))
+                if (Volatile.Read(ref entry.Users) == 0 && !entry.WasUsed && isIdle(entry.Policy))
                 {
                     entry.IsForgotten = true;
                     _count--;
@@ -160,8 +151,11 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
         _sweepAt = _count + Math.Max(Few, _count / 2);
     }
 
-    private sealed class Entry(KeyTable<TKey, TPolicy> table, TKey key, TPolicy policy) : KeyUse<TPolicy>(policy)
+    private sealed class Entry(TKey key, TPolicy policy) : KeyUse<TPolicy>(policy)
     {
+        // Grows under the table's lock only, so an entry without users has none until the lock is given up. It shrinks without it.
+        public int Users;
+
         private Entry? _next;
 
         public TKey Key => key;
@@ -173,13 +167,15 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
             set => Volatile.Write(ref _next, value);
         }
 
-        public int Users { get; set; }
-
         /// <summary>Whether it was used since the last sweep.</summary>
         public bool WasUsed { get; set; }
 
         public bool IsForgotten { get; set; }
 
-        public override void Release() => table.Release(this);
+        public override void Release()
+        {
+            int left = Interlocked.Decrement(ref Users);
+            Debug.Assert(left >= 0, "Each use ends once.");
+        }
     }
 }
