@@ -8,6 +8,11 @@ internal abstract class RunObserver
 {
     private static volatile RunObserver? _current;
 
+    // Not protected: see WorkRange.
+    internal RunObserver()
+    {
+    }
+
     /// <summary>The observer of the process, or null until there is one.</summary>
     public static RunObserver? Current
     {

@@ -113,8 +113,11 @@ public sealed record WorkHostOptions<T>
         Require.GracePeriod(GracePeriod, nameof(GracePeriod));
         Require.NotEmpty(OperationName, nameof(OperationName));
         Require.Keys(Tags, nameof(Tags));
-        Require.Defined(
-            Acknowledge is AcknowledgePoint.AfterProcessing or AcknowledgePoint.OnReceipt, Acknowledge, nameof(Acknowledge), "AfterProcessing or OnReceipt");
+        if (Acknowledge is not (AcknowledgePoint.AfterProcessing or AcknowledgePoint.OnReceipt))
+        {
+            throw Require.Undefined(Acknowledge, nameof(Acknowledge), "AfterProcessing or OnReceipt");
+        }
+
         if (RedeliveryDelays.Count == 0)
         {
             throw new ArgumentException($"{nameof(RedeliveryDelays)} must have at least one value.", nameof(RedeliveryDelays));

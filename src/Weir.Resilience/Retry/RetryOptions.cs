@@ -67,10 +67,9 @@ public sealed record RetryOptions
             Require.AtLeast(baseDelay, maxDelay, nameof(MaxDelay), nameof(BaseDelay));
         }
 
-        Require.Defined(
-            backoffStrategy is >= BackoffStrategy.Exponential and <= BackoffStrategy.LinearJitter,
-            backoffStrategy,
-            nameof(BackoffStrategy),
-            "one of the named strategies");
+        if (backoffStrategy is not (>= BackoffStrategy.Exponential and <= BackoffStrategy.LinearJitter))
+        {
+            throw Require.Undefined(backoffStrategy, nameof(BackoffStrategy), "one of the named strategies");
+        }
     }
 }

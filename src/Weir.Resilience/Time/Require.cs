@@ -59,16 +59,8 @@ internal static class Require
     public static void GracePeriod(TimeSpan value, string name) =>
         InRange(NoneIfInfinite(value), name, canBeZero: true, ", or Timeout.InfiniteTimeSpan to wait for as long as it takes");
 
-    /// <summary>An enumeration value. The caller knows whether it is defined, and what is.</summary>
-    [StackTraceHidden]
-    public static void Defined<T>(bool isDefined, T value, string name, string values)
-        where T : struct, Enum
-    {
-        if (!isDefined)
-        {
-            throw new ArgumentOutOfRangeException(name, value, $"{name} must be {values}.");
-        }
-    }
+    /// <summary>What the caller throws for an enumeration value that is not defined. A generic check would be compiled in each process.</summary>
+    public static ArgumentOutOfRangeException Undefined(object value, string name, string values) => new(name, value, $"{name} must be {values}.");
 
     [StackTraceHidden]
     public static void NotBoth(object? own, object? shared, string ownName, string sharedName)

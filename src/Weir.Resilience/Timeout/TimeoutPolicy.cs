@@ -26,7 +26,7 @@ public sealed class TimeoutPolicy<TResult>
     private TimeoutScope<TResult>? _next;
 
     // Created when a second call at a time has ended.
-    private ConcurrentQueue<TimeoutScope<TResult>>? _idle;
+    private IdleScopes? _idle;
     private bool _closed;
 
     /// <summary>Creates a policy from the options.</summary>
@@ -196,7 +196,7 @@ public sealed class TimeoutPolicy<TResult>
             return;
         }
 
-        ConcurrentQueue<TimeoutScope<TResult>> idle = LazyInitializer.EnsureInitialized(ref _idle);
+        ConcurrentQueue<TimeoutScope<TResult>> idle = LazyInitializer.EnsureInitialized(ref _idle).Queue;
         if (idle.Count < MaxIdle)
         {
             idle.Enqueue(previous);
@@ -210,7 +210,7 @@ public sealed class TimeoutPolicy<TResult>
     /// <summary>A scope for the next call.</summary>
     internal TimeoutScope<TResult> Rent() =>
         Interlocked.Exchange(ref _next, null)
-        ?? (Volatile.Read(ref _idle) is { } idle && idle.TryDequeue(out TimeoutScope<TResult>? scope) ? scope : Create());
+        ?? (Volatile.Read(ref _idle) is { } idle && idle.Queue.TryDequeue(out TimeoutScope<TResult>? scope) ? scope : Create());
 
     private TimeoutScope<TResult> Create()
     {
@@ -232,5 +232,11 @@ public sealed class TimeoutPolicy<TResult>
         }
 
         return scope;
+    }
+
+    /// <summary>Of its own, because the assembly of the queue would be loaded with the policy, and a first call needs none.</summary>
+    private sealed class IdleScopes
+    {
+        public readonly ConcurrentQueue<TimeoutScope<TResult>> Queue = new();
     }
 }

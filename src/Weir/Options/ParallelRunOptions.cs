@@ -279,8 +279,11 @@ public sealed record ParallelRunOptions
         Require.AtLeastOne(MaxPerPartition, nameof(MaxPerPartition));
         Require.Timeout(PerItemTimeout, nameof(PerItemTimeout));
         Require.Timeout(AttemptTimeout, nameof(AttemptTimeout));
-        Require.Defined(
-            ErrorMode is >= ErrorMode.FailFast and <= ErrorMode.BestEffort, ErrorMode, nameof(ErrorMode), "FailFast, CollectAndContinue or BestEffort");
+        if (ErrorMode is not (>= ErrorMode.FailFast and <= ErrorMode.BestEffort))
+        {
+            throw Require.Undefined(ErrorMode, nameof(ErrorMode), "FailFast, CollectAndContinue or BestEffort");
+        }
+
         ArgumentNullException.ThrowIfNull(TimeProvider, nameof(TimeProvider));
         Require.NotEmpty(OperationName, nameof(OperationName));
         Require.Keys(Tags, nameof(Tags));
@@ -289,11 +292,11 @@ public sealed record ParallelRunOptions
         RetryOptions.Validate(MaxRetries, BaseDelay, MaxDelay, BackoffStrategy);
         CircuitBreaker?.Validate();
         RateLimit?.Validate();
-        Require.Defined(
-            OpenCircuitMode is OpenCircuitMode.FailFast or OpenCircuitMode.WaitForHalfOpen,
-            OpenCircuitMode,
-            nameof(OpenCircuitMode),
-            "FailFast or WaitForHalfOpen");
+        if (OpenCircuitMode is not (OpenCircuitMode.FailFast or OpenCircuitMode.WaitForHalfOpen))
+        {
+            throw Require.Undefined(OpenCircuitMode, nameof(OpenCircuitMode), "FailFast or WaitForHalfOpen");
+        }
+
         Require.NotBoth(IsTransient, ShouldRetry, nameof(IsTransient), nameof(ShouldRetry));
         Require.NotBoth(CircuitBreaker, SharedCircuitBreaker, nameof(CircuitBreaker), nameof(SharedCircuitBreaker));
         Require.NotBoth(RateLimit, SharedRateLimit, nameof(RateLimit), nameof(SharedRateLimit));

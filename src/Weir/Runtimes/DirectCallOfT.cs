@@ -29,29 +29,54 @@ internal sealed class DirectCall<TItem, TResult>(
 
     private TimeoutPolicy<TResult> Limit => _limit ??= new TimeoutPolicy<TResult>(Options.PerItemTimeout, WatchTime.For(Time), UrgentWork.Queue);
 
-    public async Task<ItemOutcome<TResult>[]> RunAsync(ItemOutcome<TResult>[] outcomes)
+    public Task<ItemOutcome<TResult>[]> RunAsync(ItemOutcome<TResult>[] outcomes) =>
+        Control is { } control ? RunControlledAsync(outcomes, control) : RunFreelyAsync(outcomes);
+
+    // It waits for the items itself: an async method for the wait would be .NET's generic code over our types, which is compiled in each process.
+    private async Task<ItemOutcome<TResult>[]> RunFreelyAsync(ItemOutcome<TResult>[] outcomes)
     {
         try
         {
-            int next = 0;
-            if (!TryBegin())
+            // False if the call ended before its first item.
+            if (TryBegin())
             {
-                // Ended before its first item.
+                int next = 0;
+                while (RunUntilWait(outcomes, ref next))
+                {
+                    BeginWait();
+                    try
+                    {
+                        TResult result = await Watch().ConfigureAwait(false);
+                        outcomes[next] = Ended(result);
+                    }
+                    catch (Exception e)
+                    {
+                        outcomes[next] = FailedLater(e);
+                    }
+
+                    next++;
+                }
             }
-            else if (Control is { } asked)
+
+            ThrowIfCancelledByCaller();
+            return outcomes;
+        }
+        finally
+        {
+            End();
+        }
+    }
+
+    private async Task<ItemOutcome<TResult>[]> RunControlledAsync(ItemOutcome<TResult>[] outcomes, DirectCallControl control)
+    {
+        try
+        {
+            if (TryBegin())
             {
-                for (; next < outcomes.Length && await asked.TryBeginItemAsync(Token).ConfigureAwait(false); next++)
+                for (int next = 0; next < outcomes.Length && await control.TryBeginItemAsync(Token).ConfigureAwait(false); next++)
                 {
                     ItemOutcome<TResult> outcome = Start(items[next], out bool waits);
                     outcomes[next] = waits ? await FinishAsync().ConfigureAwait(false) : outcome;
-                }
-            }
-            else
-            {
-                while (RunUntilWait(outcomes, ref next))
-                {
-                    outcomes[next] = await FinishAsync().ConfigureAwait(false);
-                    next++;
                 }
             }
 
@@ -213,6 +238,19 @@ internal sealed class DirectCall<TItem, TResult>(
     /// <summary>Waits until the item ends or is given up.</summary>
     private async ValueTask<ItemOutcome<TResult>> FinishAsync()
     {
+        BeginWait();
+        try
+        {
+            return Ended(await Watch().ConfigureAwait(false));
+        }
+        catch (Exception e)
+        {
+            return FailedLater(e);
+        }
+    }
+
+    private void BeginWait()
+    {
         Show();
         if (Options.PerItemTimeout is null)
         {
@@ -220,34 +258,37 @@ internal sealed class DirectCall<TItem, TResult>(
             Begin(_scope ?? Limit.Rent());
         }
 
-        TimeoutScope<TResult> scope = _scope!;
         if (GivenUpAs != ItemStatus.NotRun)
         {
-            scope.GiveUp();
-        }
-
-        ValueTask<TResult> pending = _pending;
-        _pending = default;
-        try
-        {
-            return Ended(await scope.Watch(pending).ConfigureAwait(false));
-        }
-        catch (Exception e)
-        {
-            if (!scope.HasTimedOut && !scope.WasGivenUp)
-            {
-                return Failed(e, hasTimedOut: false);
-            }
-
-            // The abandoned call may end at any time. It keeps its scope, and the next item gets a new one.
-            Volatile.Write(ref _scope, null);
-            Abandoned++;
-            return scope.HasTimedOut ? PassedLimit() : GivenUp();
+            _scope!.GiveUp();
         }
     }
 
+    /// <summary>The running item, which has suspended, until it ends or is given up. A task source of the user may throw already here.</summary>
+    private ValueTask<TResult> Watch()
+    {
+        ValueTask<TResult> pending = _pending;
+        _pending = default;
+        return _scope!.Watch(pending);
+    }
+
+    /// <summary>The outcome of an item that failed after it had suspended, or that was given up.</summary>
+    private ItemOutcome<TResult> FailedLater(Exception error)
+    {
+        TimeoutScope<TResult> scope = _scope!;
+        if (!scope.HasTimedOut && !scope.WasGivenUp)
+        {
+            return Failed(error, hasTimedOut: false);
+        }
+
+        // The abandoned call may end at any time. It keeps its scope, and the next item gets a new one.
+        Volatile.Write(ref _scope, null);
+        Abandoned++;
+        return scope.HasTimedOut ? PassedLimit() : GivenUp();
+    }
+
     /// <summary>
-    /// Starts the time of an item. From now on, whoever gives up the call gives up the item, or did so before and is seen by <see cref="FinishAsync"/>: the
+    /// Starts the time of an item. From now on, whoever gives up the call gives up the item, or did so before and is seen by <see cref="BeginWait"/>: the
     /// scope's beginning is a full fence.
     /// </summary>
     private CancellationToken Begin(TimeoutScope<TResult> scope)
