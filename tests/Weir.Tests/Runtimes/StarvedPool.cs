@@ -8,6 +8,7 @@ internal sealed class StarvedPool : IDisposable
     private readonly Gate _gate = new();
     private readonly (int Workers, int Io) _min;
     private readonly (int Workers, int Io) _max;
+    private int _held;
 
     public StarvedPool()
     {
@@ -25,22 +26,42 @@ internal sealed class StarvedPool : IDisposable
     /// </remarks>
     public void HoldAll()
     {
-        int held = 0;
+        HoldMore();
+
+        // One thread may be the test's own.
+        if (!SpinWait.SpinUntil(() => Volatile.Read(ref _held) >= Threads - 1, TimeSpan.FromSeconds(20)))
+        {
+            Assert.True(Volatile.Read(ref _held) > 0, "The pool has begun with the holders.");
+        }
+    }
+
+    /// <summary>
+    /// Runs something for which the pool must have no thread at all. The pool adjusts its size while it gets its new limits, and may then have more threads than
+    /// they allow: some more holders take these.
+    /// </summary>
+    /// <param name="run">Runs it.</param>
+    /// <param name="hadNone">Whether no thread took part in it.</param>
+    public void WithoutAny<T>(Func<T> run, Func<T, bool> hadNone)
+    {
+        HoldAll();
+        for (int i = 0; !hadNone(run()); i++)
+        {
+            Assert.True(i < 10, "The pool has no thread left.");
+            HoldMore();
+        }
+    }
+
+    private void HoldMore()
+    {
         for (int i = 0; i < 2 * Threads; i++)
         {
             ThreadPool.UnsafeQueueUserWorkItem(
                 _ =>
                 {
-                    Interlocked.Increment(ref held);
+                    Interlocked.Increment(ref _held);
                     _gate.Wait();
                 },
                 null);
-        }
-
-        // One thread may be the test's own.
-        if (!SpinWait.SpinUntil(() => Volatile.Read(ref held) >= Threads - 1, TimeSpan.FromSeconds(20)))
-        {
-            Assert.True(Volatile.Read(ref held) > 0, "The pool has begun with the holders.");
         }
     }
 
