@@ -36,7 +36,7 @@ internal sealed class StarvedPool : IDisposable
     }
 
     /// <summary>
-    /// Runs something for which the pool must have no thread at all. The pool adjusts its size while it gets its new limits, and may then have more threads than
+    /// Runs something for which the pool must have no thread. The pool adjusts its size while it gets its new limits, and may then have more threads than
     /// they allow: some more holders take these.
     /// </summary>
     /// <param name="run">Runs it.</param>
