@@ -9,6 +9,9 @@ internal static partial class Credentials
 
     public static string Hide(string text) => Keyword().Replace(UserInfo().Replace(text, $"://{Hidden}@"), $"$1{Hidden}");
 
+    /// <summary>What an exception says, on one line.</summary>
+    public static string LineOf(Exception error) => Hide(error.Message.ReplaceLineEndings(" "));
+
     // Greedy: a password may have an at sign in it. A name without one is no secret.
     [GeneratedRegex(@"://[^\s:@/]*:\S*@")]
     private static partial Regex UserInfo();

@@ -128,7 +128,7 @@ internal sealed class CdcOptionSet
 
     /// <summary>Says what failed and is tried again.</summary>
     public static void Report(CliHost host, Exception failure) =>
-        host.Error.WriteLine($"weir: {Credentials.Hide(failure.Message.ReplaceLineEndings(" "))} (trying again)");
+        host.Error.WriteLine($"weir: {Credentials.LineOf(failure)} (trying again)");
 
     private CdcTarget Queue(OptionValue to, ParseResult parsed)
     {

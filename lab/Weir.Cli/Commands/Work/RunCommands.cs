@@ -151,7 +151,7 @@ internal static class RunCommands
         MaxItemsInFlight = Math.Max(4096, most),
         GracePeriod = settings.Grace,
         TimeProvider = host.Work.Clock,
-        OnFault = fault => host.Error.WriteLine($"weir: {Credentials.Hide(fault.Message.ReplaceLineEndings(" "))} (trying again)"),
+        OnFault = fault => host.Error.WriteLine($"weir: {Credentials.LineOf(fault)} (trying again)"),
     };
 
     private static void WriteProgress(WorkHostStatistics now, CliHost host) => host.Error.WriteLine(

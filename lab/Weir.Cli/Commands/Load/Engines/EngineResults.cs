@@ -130,7 +130,7 @@ internal static class EngineResults
                 yield return new Finding(
                     FindingLevel.Doubt,
                     $"{arm.Name}: consumers repeated {Numbers.Counted((int)Math.Min(arm.Faults.Count, int.MaxValue), "call")}, the last one because of: "
-                        + Credentials.Hide(last.Message.ReplaceLineEndings(" ").TrimEnd('.')) + ".");
+                        + Credentials.LineOf(last).TrimEnd('.') + ".");
             }
         }
 

@@ -77,7 +77,7 @@ internal sealed class EngineRun(EngineSettings settings, OutputSettings output, 
             catch (Exception e) when (e is not OutOfMemoryException)
             {
                 // Whatever else went wrong is reported as well, and the others are dropped.
-                string why = Credentials.Hide(e.Message.ReplaceLineEndings(" "));
+                string why = Credentials.LineOf(e);
                 string queue = FormattableString.Invariant($"{_id}_{arm.ItemsPerMessage}");
                 await host.Error.WriteLineAsync($"weir: the queue of {arm.Name}, {queue}, could not be dropped: {why}").ConfigureAwait(false);
             }

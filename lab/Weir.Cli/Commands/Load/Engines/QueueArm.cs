@@ -165,7 +165,7 @@ internal sealed class QueueArm(WorkEngine engine, OptionValue address, int items
     {
         // Several publishers fail together, mostly of the same.
         Exception first = error is AggregateException { InnerExceptions: [var inner, ..] } ? inner : error;
-        string what = Credentials.Hide(first.Message.ReplaceLineEndings(" ").TrimEnd('.'));
+        string what = Credentials.LineOf(first).TrimEnd('.');
         return new InvalidOperationException(
             $"{engine.Name} failed in the queue of {Name}, after {Numbers.Grouped(ItemsDone)} items were done: {what}.", error);
     }
