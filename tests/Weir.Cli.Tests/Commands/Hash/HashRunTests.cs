@@ -66,7 +66,7 @@ public class HashRunTests
     {
         using TemporaryDirectory directory = new();
 
-        LoadResult result = await new CliUnderTest().RunAsync(
+        LoadResult result = await WarmAsync(
             $"hash --input {directory.Path} --files 6 --size 40KiB --cache warm --arms sync,async --workers 1 --rounds 2 {options}");
 
         Assert.Equal(0, result.ExitCode);
@@ -107,7 +107,7 @@ public class HashRunTests
     {
         using TemporaryDirectory directory = new();
 
-        LoadResult result = await new CliUnderTest().RunAsync(
+        LoadResult result = await WarmAsync(
             $"hash --input {directory.Path} --files 6 --size 1MiB --cache warm --quiet --arms sync,async --workers 2 --rounds 2");
 
         // Rates above 10,000 are shortened; files of a megabyte do not come near that.
@@ -125,7 +125,7 @@ public class HashRunTests
         string output = directory.File("out");
 
         LoadResult result =
-            await new CliUnderTest().RunAsync($"hash --input {directory.File("in")} {Small} --workers 2 --rounds 2 --export md,csv,json,html --out {output}");
+            await WarmAsync($"hash --input {directory.File("in")} {Small} --workers 2 --rounds 2 --export md,csv,json,html --out {output}");
 
         Assert.Equal(0, result.ExitCode);
         Assert.Equal(3, (await File.ReadAllLinesAsync(Path.Combine(output, "weir-hash.csv"), TestContext.Current.CancellationToken)).Length);
@@ -171,7 +171,7 @@ public class HashRunTests
         using TemporaryDirectory directory = new();
         ResultFile here = await RunAsync(directory, "--workers 2 --rounds 1");
 
-        LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync($"hash --input {directory.Path} {Small} --workers 1,2 --rounds 1 --json");
+        LoadResult result = await WarmAsync($"hash --input {directory.Path} {Small} --workers 1,2 --rounds 1 --json", new CliUnderTest { UseProcesses = true });
 
         ResultFile there = ResultJson.Parse(result.Out, "output");
         Assert.Equal("", result.Error);
@@ -181,11 +181,27 @@ public class HashRunTests
 
     private static async Task<ResultFile> RunAsync(TemporaryDirectory directory, string options)
     {
-        LoadResult result = await new CliUnderTest().RunAsync(
+        LoadResult result = await WarmAsync(
             $"hash --input {directory.Path} {(options.Contains("--files", StringComparison.Ordinal) ? "--cache warm --quiet" : Small)} {options} --json");
         Assert.Equal("", result.Error);
         Assert.Equal(0, result.ExitCode);
         Assert.Equal(JsonValueKind.Object, result.Json.ValueKind);
         return ResultJson.Parse(result.Out, "output");
+    }
+
+    /// <summary>
+    /// Measures with a warm page cache. The system may drop pages at any moment. The measurement says so, and is made again.
+    /// </summary>
+    private static async Task<LoadResult> WarmAsync(string line, CliUnderTest? cli = null)
+    {
+        const int most = 5;
+        cli ??= new CliUnderTest();
+        LoadResult result = await cli.RunAsync(line);
+        for (int i = 1; i < most && result.Error.Contains("the cache was not warm", StringComparison.Ordinal); i++)
+        {
+            result = await cli.RunAsync(line);
+        }
+
+        return result;
     }
 }
