@@ -22,7 +22,7 @@ public sealed partial class SharedConcurrencyLimit
     internal PlaceTurn Queue(PlaceUser user)
     {
         PlaceTurn turn = new(user);
-        PlaceTurn? served = null;
+        ToldTurns<PlaceTurn> served = default;
         bool rejected = false;
         using (_lock.EnterSafely())
         {
@@ -30,7 +30,7 @@ public sealed partial class SharedConcurrencyLimit
             if (TryTakeNeedsLock(user))
             {
                 turn.State = PlaceTurnState.Served;
-                served = turn;
+                served.Add(turn);
             }
             else if (_waiting.Count + _parked >= MaxWaiting)
             {
@@ -50,14 +50,14 @@ public sealed partial class SharedConcurrencyLimit
             throw new ConcurrencyLimitRejectedException(Limit, MaxWaiting!.Value);
         }
 
-        PlaceTurn.Complete(served);
+        served.Tell();
         return turn;
     }
 
     /// <summary>Returns a user's place. It goes to the first call in the queue that can start now.</summary>
     internal void Leave(PlaceUser user)
     {
-        PlaceTurn? served;
+        ToldTurns<PlaceTurn> served;
         using (_lock.EnterSafely())
         {
             CloseNeedsLock();
@@ -76,14 +76,14 @@ public sealed partial class SharedConcurrencyLimit
             }
         }
 
-        PlaceTurn.Complete(served);
+        served.Tell();
     }
 
     /// <summary>Takes a turn out of the queue.</summary>
     /// <returns>False if it no longer waits.</returns>
     internal bool TryRemove(PlaceTurn turn)
     {
-        PlaceTurn? served;
+        ToldTurns<PlaceTurn> served;
         using (_lock.EnterSafely())
         {
             if (turn.State != PlaceTurnState.Waiting)
@@ -102,7 +102,7 @@ public sealed partial class SharedConcurrencyLimit
             served = ServeNeedsLock();
         }
 
-        PlaceTurn.Complete(served);
+        served.Tell();
         return true;
     }
 
@@ -135,10 +135,9 @@ public sealed partial class SharedConcurrencyLimit
     /// would lie idle; it keeps its number, and comes back to its old position when its user returns a place.
     /// </summary>
     /// <returns>The calls that got a place, to be told without the lock.</returns>
-    private PlaceTurn? ServeNeedsLock()
+    private ToldTurns<PlaceTurn> ServeNeedsLock()
     {
-        PlaceTurn? first = null;
-        PlaceTurn? last = null;
+        ToldTurns<PlaceTurn> served = default;
         while (_word >= Place && _waiting.First is { } node)
         {
             PlaceTurn turn = node.Value;
@@ -152,13 +151,11 @@ public sealed partial class SharedConcurrencyLimit
 
             TakeNeedsLock(turn.User);
             turn.State = PlaceTurnState.Served;
-            first ??= turn;
-            _ = last is null ? null : last.Next = turn;
-            last = turn;
+            served.Add(turn);
         }
 
         OpenNeedsLock();
-        return first;
+        return served;
     }
 
     /// <summary>The last step of every change.</summary>
@@ -180,20 +177,7 @@ public sealed partial class SharedConcurrencyLimit
             _parked--;
 
             // Those behind it are younger, and it is usually older than all.
-            LinkedListNode<PlaceTurn>? behind = _waiting.First;
-            while (behind is not null && behind.Value.Number < node.Value.Number)
-            {
-                behind = behind.Next;
-            }
-
-            if (behind is null)
-            {
-                _waiting.AddLast(node);
-            }
-            else
-            {
-                _waiting.AddBefore(behind, node);
-            }
+            node.Value.InsertInto(_waiting);
         }
     }
 

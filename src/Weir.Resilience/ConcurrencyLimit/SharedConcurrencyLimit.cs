@@ -86,7 +86,7 @@ public sealed partial class SharedConcurrencyLimit
         set
         {
             Require.AtLeast(1, value, nameof(Limit));
-            PlaceTurn? served;
+            ToldTurns<PlaceTurn> served;
             using (_lock.EnterSafely())
             {
                 CloseNeedsLock();
@@ -95,7 +95,7 @@ public sealed partial class SharedConcurrencyLimit
                 served = ServeNeedsLock();
             }
 
-            PlaceTurn.Complete(served);
+            served.Tell();
         }
     }
 

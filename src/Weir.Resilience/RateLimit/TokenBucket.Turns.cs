@@ -21,7 +21,7 @@ public sealed partial class TokenBucket
     /// <param name="turn">Its turn; null if it has its tokens.</param>
     internal bool TryEnter(out ItemRateTurn? turn)
     {
-        ItemRateTurn? called;
+        ToldTurns<ItemRateTurn> called;
         using (_lock.EnterSafely())
         {
             AssertInvariantsNeedsLock();
@@ -50,14 +50,14 @@ public sealed partial class TokenBucket
             called = CallNeedsLock(now);
         }
 
-        ItemRateTurn.Complete(called);
+        called.Tell();
         return turn is null;
     }
 
     /// <summary>Takes the tokens of an item that was called; or has it wait again, before all who came after it.</summary>
     internal bool TryEnter(ItemRateTurn turn)
     {
-        ItemRateTurn? called;
+        ToldTurns<ItemRateTurn> called;
         bool taken;
         using (_lock.EnterSafely())
         {
@@ -78,20 +78,20 @@ public sealed partial class TokenBucket
             if (!taken)
             {
                 turn.Renew();
-                QueueNeedsLock(turn);
+                turn.InsertInto(_turns!);
             }
 
             called = CallNeedsLock(now);
         }
 
-        ItemRateTurn.Complete(called);
+        called.Tell();
         return taken;
     }
 
     /// <summary>Takes a turn out of the queue.</summary>
     internal void Drop(ItemRateTurn turn)
     {
-        ItemRateTurn? called;
+        ToldTurns<ItemRateTurn> called;
         using (_lock.EnterSafely())
         {
             AssertInvariantsNeedsLock();
@@ -107,7 +107,7 @@ public sealed partial class TokenBucket
             called = CallNeedsLock(_clock.Now - _origin);
         }
 
-        ItemRateTurn.Complete(called);
+        called.Tell();
     }
 
     private void UncallNeedsLock(ItemRateTurn turn, bool taken)
@@ -120,32 +120,12 @@ public sealed partial class TokenBucket
         _calledMark = _called == 0 ? _heldMark : Math.Max(_heldMark, taken ? _calledMark : _calledMark - _cost);
     }
 
-    /// <summary>Puts a turn where its number belongs, which is at the front or near it.</summary>
-    private void QueueNeedsLock(ItemRateTurn turn)
-    {
-        LinkedListNode<ItemRateTurn>? behind = _turns!.First;
-        while (behind is not null && behind.Value.Number < turn.Number)
-        {
-            behind = behind.Next;
-        }
-
-        if (behind is null)
-        {
-            _turns.AddLast(turn.Node);
-        }
-        else
-        {
-            _turns.AddBefore(behind, turn.Node);
-        }
-    }
-
     /// <summary>The last step of every change: calls the items whose time has come, and sets the timer for the next one.</summary>
     /// <param name="now">The time since the origin.</param>
     /// <returns>Those to be told, without the lock.</returns>
-    private ItemRateTurn? CallNeedsLock(long now)
+    private ToldTurns<ItemRateTurn> CallNeedsLock(long now)
     {
-        ItemRateTurn? first = null;
-        ItemRateTurn? last = null;
+        ToldTurns<ItemRateTurn> called = default;
         if (_turns is { Count: > 0 } turns)
         {
             while (turns.First is { } node && _calledMark - _reach <= now)
@@ -155,9 +135,7 @@ public sealed partial class TokenBucket
                 turn.IsCalled = true;
                 _called++;
                 _calledMark = MarkAfter(_calledMark, now);
-                first ??= turn;
-                _ = last is null ? null : last.Next = turn;
-                last = turn;
+                called.Add(turn);
             }
 
             SetTimerNeedsLock(turns, now);
@@ -172,7 +150,7 @@ public sealed partial class TokenBucket
             Volatile.Write(ref _mark, _heldMark);
         }
 
-        return first;
+        return called;
     }
 
     private void SetTimerNeedsLock(LinkedList<ItemRateTurn> turns, long now)
@@ -210,7 +188,7 @@ public sealed partial class TokenBucket
 
     private void CallTurns()
     {
-        ItemRateTurn? called;
+        ToldTurns<ItemRateTurn> called;
         using (_lock.EnterSafely())
         {
             if (Turns == 0)
@@ -225,6 +203,6 @@ public sealed partial class TokenBucket
             called = CallNeedsLock(_clock.Now - _origin);
         }
 
-        ItemRateTurn.Complete(called);
+        called.Tell();
     }
 }

@@ -96,7 +96,10 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
             // Also when the item's time is up: it made no call that could have failed, so it is timed out. The change is asked for first: one between the two
             // questions is not missed.
             Task change = breaker.NextChange;
-            return Recovery<TResult>.Defer(breaker.RetryAfter, change);
+            TimeSpan wait = breaker.RetryAfter;
+
+            // The circuit may have changed since it refused the call. Then the item goes on at once, and not at the next tick of a timer.
+            return Recovery<TResult>.Defer(wait, wait == TimeSpan.Zero ? Task.CompletedTask : change);
         }
 
         int index = Indices.ToInt(call.Index);

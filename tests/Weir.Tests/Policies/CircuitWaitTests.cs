@@ -43,6 +43,29 @@ public sealed class CircuitWaitTests : IDisposable
     }
 
     [Fact(Timeout = Selectors.Timeout)]
+    public async Task HalfOpen_ProbeEndsBetweenARefusalAndItsWait_TheItemGoesOnAtOnce()
+    {
+        int readings = 0;
+        CircuitBreaker breaker = Broken(new ReadClock(_time, () => Interlocked.Increment(ref readings)));
+        _time.Advance(OpenTimeout);
+        Assert.True(breaker.TryEnter(out CircuitTicket probe));
+        Volatile.Write(ref readings, 0);
+
+        // The circuit reads its clock to refuse the item, and to say how long it stays refused. Then the run reads its own, before it asks how long to wait.
+        ReadClock clock = new(_time, () =>
+        {
+            if (Volatile.Read(ref readings) >= 2)
+            {
+                breaker.Succeeded(probe);
+            }
+        });
+        Task<List<int>> run = new[] { 7 }.SelectParallelAsync(
+            static (x, _) => new ValueTask<int>(x), Options with { SharedCircuitBreaker = breaker, TimeProvider = clock });
+        Assert.Equal([7], await run.WithinAsync("the run whose circuit closed as its item began to wait"));
+        Assert.InRange(readings, 2, int.MaxValue);
+    }
+
+    [Fact(Timeout = Selectors.Timeout)]
     public async Task Open_PassesToHalfOpenAndClosed_WithNoStepOfTheClockInBetween()
     {
         CircuitBreaker breaker = Broken();
@@ -123,9 +146,15 @@ public sealed class CircuitWaitTests : IDisposable
         return new WeakReference(item);
     }
 
-    private CircuitBreaker Broken()
+    private CircuitBreaker Broken(TimeProvider? time = null)
     {
-        CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = 1, SuccessThreshold = 1, OpenTimeout = OpenTimeout, TimeProvider = _time });
+        CircuitBreaker breaker = new(new CircuitBreakerOptions
+        {
+            FailureThreshold = 1,
+            SuccessThreshold = 1,
+            OpenTimeout = OpenTimeout,
+            TimeProvider = time ?? _time,
+        });
         Assert.True(breaker.TryEnter(out CircuitTicket ticket));
         breaker.Failed(ticket);
         return breaker;
@@ -144,6 +173,21 @@ public sealed class CircuitWaitTests : IDisposable
         public override long TimestampFrequency => timers.TimestampFrequency;
 
         public override long GetTimestamp() => timers.GetTimestamp() + Volatile.Read(ref _ahead);
+
+        public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period) =>
+            timers.CreateTimer(callback, state, dueTime, period);
+    }
+
+    /// <summary>A clock that says when it is read.</summary>
+    private sealed class ReadClock(ManualTimeProvider timers, Action reading) : TimeProvider
+    {
+        public override long TimestampFrequency => timers.TimestampFrequency;
+
+        public override long GetTimestamp()
+        {
+            reading();
+            return timers.GetTimestamp();
+        }
 
         public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period) =>
             timers.CreateTimer(callback, state, dueTime, period);

@@ -1,0 +1,56 @@
+namespace Weir.Resilience;
+
+/// <summary>
+/// A place in the queue of a policy whose holder waits elsewhere. The policy's lock guards the place; its holder is told without the lock.
+/// </summary>
+/// <typeparam name="TTurn">The type of the queue's turns, which derives from this one.</typeparam>
+internal abstract class QueueTurn<TTurn>
+    where TTurn : QueueTurn<TTurn>
+{
+    private TaskCompletionSource _served = NewSource();
+
+    protected QueueTurn() => Node = new LinkedListNode<TTurn>((TTurn)this);
+
+    /// <summary>Its node in the list that it stands in. It stands in one at most.</summary>
+    public LinkedListNode<TTurn> Node { get; }
+
+    /// <summary>Its number in the order of arrival.</summary>
+    public long Number { get; set; }
+
+    /// <summary>Completes when its holder is to go on.</summary>
+    public Task Served => _served.Task;
+
+    /// <summary>The next one that is told. Only <see cref="ToldTurns{TTurn}"/> uses it.</summary>
+    internal TTurn? Next { get; set; }
+
+    /// <summary>Its holder is to go on. Under no lock.</summary>
+    internal void Tell() => _served.TrySetResult();
+
+    /// <summary>Puts it where its number belongs in a list in the order of numbers, which is at the front or near it.</summary>
+    internal void InsertInto(LinkedList<TTurn> turns)
+    {
+        LinkedListNode<TTurn>? behind = turns.First;
+        while (behind is not null && behind.Value.Number < Number)
+        {
+            behind = behind.Next;
+        }
+
+        if (behind is null)
+        {
+            turns.AddLast(Node);
+        }
+        else
+        {
+            turns.AddBefore(behind, Node);
+        }
+    }
+
+    /// <summary>Its holder waits again, for another <see cref="Served"/>.</summary>
+    protected void WaitAgain() => _served = NewSource();
+
+    /// <summary>Its holder stops waiting.</summary>
+    protected void StopWaiting(CancellationToken cancellationToken) => _served.TrySetCanceled(cancellationToken);
+
+    // The code behind the wait never runs on the stack of whoever returns a place.
+    private static TaskCompletionSource NewSource() => new(TaskCreationOptions.RunContinuationsAsynchronously);
+}
