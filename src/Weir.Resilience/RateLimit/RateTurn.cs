@@ -42,7 +42,17 @@ internal sealed class RateTurn : IValueTaskSource<IDisposable?>
         Exception? failure = null;
         try
         {
-            await _bucket.WaitForAsync(this, _cancellationToken).ConfigureAwait(false);
+            // Never on the stack of the caller, which does not expect to continue before it has begun to wait; also if the wait ends just now.
+            await _bucket.UntilMayAskAsync(this, _cancellationToken).ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
+            _cancellationToken.ThrowIfCancellationRequested();
+
+            // In the method that completes the wait. The end of another async method could be found by a thread that is only about to await it, and that
+            // would continue some time after the tokens were taken.
+            while (!_bucket.TryTakeFirst(this, out long start))
+            {
+                await _bucket.UntilAsync(start, _cancellationToken).ConfigureAwait(false);
+                _cancellationToken.ThrowIfCancellationRequested();
+            }
         }
         catch (Exception e)
         {
@@ -55,6 +65,7 @@ internal sealed class RateTurn : IValueTaskSource<IDisposable?>
         }
         else
         {
+            _bucket.Leave(this);
             _core.SetException(failure);
         }
     }

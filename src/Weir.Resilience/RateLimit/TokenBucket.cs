@@ -141,35 +141,49 @@ public sealed partial class TokenBucket : IRateLimit
         : turn.Wait;
 
     /// <summary>
-    /// Waits in the queue. Only the first call in it waits for a point in time, which no other call moves meanwhile; the others wait to be the first. A call
-    /// that leaves wakes the next one.
+    /// Waits until a call in the queue may ask for its tokens. Only the first call in it waits for a point in time, which no other call moves meanwhile; the
+    /// others wait to be the first. A call that leaves wakes the next one.
     /// </summary>
-    internal async Task WaitForAsync(RateTurn turn, CancellationToken cancellationToken)
+    internal Task UntilMayAskAsync(RateTurn turn, CancellationToken cancellationToken) =>
+        IsFirst(turn, out long start) ? UntilAsync(start, cancellationToken) : turn.First.Task.WaitAsync(cancellationToken);
+
+    /// <summary>Waits for a point in time that the bucket gave.</summary>
+    internal Task UntilAsync(long start, CancellationToken cancellationToken) => TimerDelay.WaitUntilAsync(start, _clock, cancellationToken);
+
+    /// <summary>Takes the tokens of the first call in the queue, which then leaves it, or returns when that call may start.</summary>
+    internal bool TryTakeFirst(RateTurn turn, out long start)
     {
-        try
+        RateTurn? next;
+        using (_lock.EnterSafely())
         {
-            Task ready = IsFirst(turn, out long start)
-                ? TimerDelay.WaitUntilAsync(start, _clock, cancellationToken)
-                : turn.First.Task.WaitAsync(cancellationToken);
-
-            // Never on the stack of the caller, which does not expect to continue before it has begun to wait.
-            await ready.ConfigureAwait(ready.IsCompleted ? ConfigureAwaitOptions.ForceYielding : ConfigureAwaitOptions.None);
-            while (true)
+            AssertInvariantsNeedsLock();
+            Debug.Assert(_waiting.First == turn.Node, "Only the first one asks.");
+            start = _origin + StartTicks(_heldMark);
+            double now = _clock.Now - _origin;
+            if (_heldMark - _reach > now)
             {
-                cancellationToken.ThrowIfCancellationRequested();
-                if (TryTakeFirst(turn, out start))
-                {
-                    return;
-                }
-
-                await TimerDelay.WaitUntilAsync(start, _clock, cancellationToken).ConfigureAwait(false);
+                return false;
             }
+
+            _heldMark = MarkAfter(_heldMark, now);
+            next = RemoveNeedsLock(turn);
         }
-        catch
+
+        next?.First.TrySetResult();
+        return true;
+    }
+
+    /// <summary>Takes a call out of the queue, if it is still there.</summary>
+    internal void Leave(RateTurn turn)
+    {
+        RateTurn? next;
+        using (_lock.EnterSafely())
         {
-            Leave(turn);
-            throw;
+            AssertInvariantsNeedsLock();
+            next = RemoveNeedsLock(turn);
         }
+
+        next?.First.TrySetResult();
     }
 
     private bool TryTake()
@@ -257,41 +271,6 @@ public sealed partial class TokenBucket : IRateLimit
             start = _origin + StartTicks(_heldMark);
             return _waiting.First == turn.Node;
         }
-    }
-
-    /// <summary>Takes the tokens of the first call in the queue, which then leaves it, or returns when that call may start.</summary>
-    private bool TryTakeFirst(RateTurn turn, out long start)
-    {
-        RateTurn? next;
-        using (_lock.EnterSafely())
-        {
-            AssertInvariantsNeedsLock();
-            Debug.Assert(_waiting.First == turn.Node, "Only the first one asks.");
-            start = _origin + StartTicks(_heldMark);
-            double now = _clock.Now - _origin;
-            if (_heldMark - _reach > now)
-            {
-                return false;
-            }
-
-            _heldMark = MarkAfter(_heldMark, now);
-            next = RemoveNeedsLock(turn);
-        }
-
-        next?.First.TrySetResult();
-        return true;
-    }
-
-    private void Leave(RateTurn turn)
-    {
-        RateTurn? next;
-        using (_lock.EnterSafely())
-        {
-            AssertInvariantsNeedsLock();
-            next = RemoveNeedsLock(turn);
-        }
-
-        next?.First.TrySetResult();
     }
 
     /// <summary>Removes a call from the queue. If it was the last one, opens the bucket to all.</summary>
