@@ -33,6 +33,15 @@ public sealed class ManualTimeProvider : TimeProvider
         }
     }
 
+    /// <summary>Whether a timer is armed that fires at this moment of the clock. Others may be armed as well, and may fire before.</summary>
+    public bool IsArmedFor(TimeSpan moment)
+    {
+        lock (_lock)
+        {
+            return _timers.Exists(t => t.Due == moment.Ticks);
+        }
+    }
+
     /// <summary>How many timers exist that nobody has disposed.</summary>
     public int LiveTimers
     {

@@ -243,13 +243,13 @@ public class RunPolicyTests
     [Fact(Timeout = 90_000)]
     public async Task AttemptTimeout_BehindARateLimit_BeginsWhenTheAttemptMayStart()
     {
-        // The fourth waits three seconds for its token, longer than an attempt may last.
+        // The fourth waits three seconds for its token, longer than an attempt may last. No attempt is out of time at the moment of a token.
         int ended = 0;
         Task<List<int>> run = Enumerable.Range(0, 4).SelectParallelAsync(
             static (x, _) => new ValueTask<int>(x),
             Options with
             {
-                AttemptTimeout = Second * 2,
+                AttemptTimeout = Second * 2.5,
                 RateLimit = new RateLimitOptions { TokensPerSecond = 1, BurstCapacity = 1 },
                 OnCompleteItemAsync = _ =>
                 {
@@ -260,7 +260,7 @@ public class RunPolicyTests
         for (int token = 1; token < 4; token++)
         {
             // The clock moves only when no attempt is under way, so none of them is out of time because its thread was held up.
-            await Guard.UntilAsync(() => Volatile.Read(ref ended) == token && _time.ArmedTimers > 0, "the wait for the next token");
+            await Guard.UntilAsync(() => Volatile.Read(ref ended) == token && _time.IsArmedFor(Second * token), "the wait for the next token");
             _time.Advance(Second);
         }
 
