@@ -81,16 +81,7 @@ public class DirectRuntimeTests
             _ = runtime.ProcessManyAsync(items, same);
         }
 
-        long least = long.MaxValue;
-        for (int i = 0; i < 20; i++)
-        {
-            long before = GC.GetAllocatedBytesForCurrentThread();
-            Task<ItemOutcome<int>[]> call = runtime.ProcessManyAsync(items, same);
-            long after = GC.GetAllocatedBytesForCurrentThread();
-            Assert.True(call.IsCompletedSuccessfully);
-            least = Math.Min(least, after - before);
-        }
-
+        long least = Allocated.Least(() => Assert.True(runtime.ProcessManyAsync(items, same).IsCompletedSuccessfully), rounds: 20);
         long array = (10_000L * Unsafe.SizeOf<ItemOutcome<int>>()) + 24;
         Assert.InRange(least, array, array + 600);
     }
