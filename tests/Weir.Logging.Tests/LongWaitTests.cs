@@ -157,6 +157,33 @@ public sealed class LongWaitTests : IDisposable
     }
 
     [Fact(Timeout = 90_000)]
+    public async Task Lines_OfTheRatesOfKeys_CountItemsThatHoldNoWorker()
+    {
+        using ILoggerFactory factory = Factory(_lines);
+        RateLimits limits = RateLimits.ByKey(
+            static (int x) => x % 2, new RateLimitOptions { TokensPerSecond = 1, TokensPerOperation = 1000, BurstCapacity = 1000, TimeProvider = _time });
+        using CancellationTokenSource stop = new();
+        int done = 0;
+        Task run = Enumerable.Range(0, 10).ForEachParallelAsync(
+            (_, _) =>
+            {
+                Interlocked.Increment(ref done);
+                return default;
+            },
+            (Options with { RateLimitByKey = limits, MaxDegreeOfParallelism = 1 }).WithLogging(factory, Long),
+            stop.Token);
+
+        // One item of each key has started.
+        await Guard.UntilAsync(() => Volatile.Read(ref done) == 2 && Waiting("rate_limit") == 8, "the items at the rates of their keys");
+        _time.Advance(Long);
+        await Guard.UntilAsync(() => Told.Any(), "the line");
+        KeptLine line = Assert.Single(Told);
+        Assert.Equal((8, "rate_limit", 5.0), (line.Fields["Waiting"], line.Fields["Limit"], line.Fields["Seconds"]));
+        await stop.CancelAsync();
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => run.WithinAsync("the run"));
+    }
+
+    [Fact(Timeout = 90_000)]
     public async Task Lines_OfASecondTrouble_BeginAnew()
     {
         using ILoggerFactory factory = Factory(_lines);

@@ -26,8 +26,8 @@ public sealed record ParallelRunOptions
     public AdaptiveConcurrencyOptions? AdaptiveConcurrency { get; init; }
 
     /// <summary>
-    /// How long one item may take, including all its attempts, the waits between them, and its start and completion hooks, but not the wait for <see
-    /// cref="SharedConcurrencyLimit"/>.
+    /// How long one item may take, including all its attempts, the waits between them, and its start and completion hooks, but not the waits for
+    /// <see cref="SharedConcurrencyLimit"/>, <see cref="ConcurrencyLimitByKey"/> and <see cref="RateLimitByKey"/>.
     /// </summary>
     /// <value>
     /// More than zero and at most <see cref="uint.MaxValue"/> - 1 milliseconds; <see langword="null"/>, the default, for no limit.
@@ -238,6 +238,10 @@ public sealed record ParallelRunOptions
 
     /// <summary>A rate limit for each key, which may be shared with other runs. See <see cref="RateLimits.ByKey{TItem, TKey}"/>.</summary>
     /// <value><see langword="null"/>, the default, for none. The keys must be those of the operator's items. Not together with another rate limit.</value>
+    /// <remarks>
+    /// An item that waits for the rate of its key holds no worker and no place of a concurrency limit, so the items of other keys go on. No new item starts
+    /// while 1,024 items plus four times <see cref="MaxDegreeOfParallelism"/> wait.
+    /// </remarks>
     public RateLimits? RateLimitByKey { get; init; }
 
     /// <summary>Progress reports.</summary>
