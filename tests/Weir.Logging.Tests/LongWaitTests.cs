@@ -25,6 +25,9 @@ public sealed class LongWaitTests : IDisposable
         OperationName = _name, Tags = [new("tenant", 7)], ErrorMode = ErrorMode.BestEffort, MaxDegreeOfParallelism = 2, TimeProvider = _time,
     };
 
+    // The next call may start after 1,000 s.
+    private RateLimitOptions OneCall => new() { TokensPerSecond = 1, TokensPerOperation = 1000, BurstCapacity = 1000, TimeProvider = _time };
+
     private IEnumerable<KeptLine> Told => _lines.All.Where(static l => l.Id == Still);
 
     [Fact(Timeout = 90_000)]
@@ -116,9 +119,7 @@ public sealed class LongWaitTests : IDisposable
 
         Assert.Empty(Told);
         _time.Advance(TimeSpan.FromSeconds(1));
-        await Guard.UntilAsync(() => Told.Any(), "the line");
-        KeptLine line = Assert.Single(Told);
-        Assert.Equal((8, "circuit_breaker", 5.0), (line.Fields["Waiting"], line.Fields["Limit"], line.Fields["Seconds"]));
+        await ToldOnceAsync(8, "circuit_breaker");
         await stop.CancelAsync();
         await Assert.ThrowsAnyAsync<OperationCanceledException>(() => run.WithinAsync("the run"));
     }
@@ -127,7 +128,7 @@ public sealed class LongWaitTests : IDisposable
     public async Task Lines_OfARateLimit_AreWrittenWhileItemsWait_AndNoLongerAfterTheRunWasStopped()
     {
         using ILoggerFactory factory = Factory(_lines);
-        TokenBucket bucket = new(new RateLimitOptions { TokensPerSecond = 1, TokensPerOperation = 1000, BurstCapacity = 1000, TimeProvider = _time });
+        TokenBucket bucket = new(OneCall);
         using CancellationTokenSource stop = new();
         using Gate gate = new();
         int inside = 0;
@@ -141,9 +142,7 @@ public sealed class LongWaitTests : IDisposable
             stop.Token);
         await Guard.UntilAsync(() => Volatile.Read(ref inside) == 1 && Waiting("rate_limit") == 2, "the items at the rate limit");
         _time.Advance(Long);
-        await Guard.UntilAsync(() => Told.Any(), "the line");
-        KeptLine line = Assert.Single(Told);
-        Assert.Equal((2, "rate_limit", 5.0), (line.Fields["Waiting"], line.Fields["Limit"], line.Fields["Seconds"]));
+        await ToldOnceAsync(2, "rate_limit");
         await LookedAsync(others: 1);
 
         // It has to wait for its call, but no longer for the limit.
@@ -160,8 +159,7 @@ public sealed class LongWaitTests : IDisposable
     public async Task Lines_OfTheRatesOfKeys_CountItemsThatHoldNoWorker()
     {
         using ILoggerFactory factory = Factory(_lines);
-        RateLimits limits = RateLimits.ByKey(
-            static (int x) => x % 2, new RateLimitOptions { TokensPerSecond = 1, TokensPerOperation = 1000, BurstCapacity = 1000, TimeProvider = _time });
+        RateLimits limits = RateLimits.ByKey(static (int x) => x % 2, OneCall);
         using CancellationTokenSource stop = new();
         int done = 0;
         Task run = Enumerable.Range(0, 10).ForEachParallelAsync(
@@ -176,9 +174,7 @@ public sealed class LongWaitTests : IDisposable
         // One item of each key has started.
         await Guard.UntilAsync(() => Volatile.Read(ref done) == 2 && Waiting("rate_limit") == 8, "the items at the rates of their keys");
         _time.Advance(Long);
-        await Guard.UntilAsync(() => Told.Any(), "the line");
-        KeptLine line = Assert.Single(Told);
-        Assert.Equal((8, "rate_limit", 5.0), (line.Fields["Waiting"], line.Fields["Limit"], line.Fields["Seconds"]));
+        await ToldOnceAsync(8, "rate_limit");
         await stop.CancelAsync();
         await Assert.ThrowsAnyAsync<OperationCanceledException>(() => run.WithinAsync("the run"));
     }
@@ -255,11 +251,8 @@ public sealed class LongWaitTests : IDisposable
             Task run = runtime.ProcessManyAsync([1, 2], static (x, _) => new ValueTask<int>(x), new ProcessManyOptions { OperationName = _name });
             await Guard.UntilAsync(() => Waiting("concurrency_limit") == 2, "the items at the limit");
             _time.Advance(Long);
-            await Guard.UntilAsync(() => Told.Any(), "the line");
-            KeptLine line = Assert.Single(Told);
-            Assert.Equal(
-                ("ProcessManyAsync", _name, 2, "concurrency_limit", 5.0),
-                (line.Fields["Operation"], line.Fields["OperationName"], line.Fields["Waiting"], line.Fields["Limit"], line.Fields["Seconds"]));
+            KeptLine line = await ToldOnceAsync(2, "concurrency_limit");
+            Assert.Equal(("ProcessManyAsync", _name), (line.Fields["Operation"], line.Fields["OperationName"]));
             limit.Leave();
             await run.WithinAsync("the call");
         }
@@ -317,6 +310,15 @@ public sealed class LongWaitTests : IDisposable
         limit.Leave();
         await run.WithinAsync("the run");
         Assert.Equal(TaskStatus.RanToCompletion, run.Status);
+    }
+
+    /// <summary>The only line so far tells of this many items that have waited for as long as counts.</summary>
+    private async Task<KeptLine> ToldOnceAsync(int waiting, string limit)
+    {
+        await Guard.UntilAsync(() => Told.Any(), "the line");
+        KeptLine line = Assert.Single(Told);
+        Assert.Equal((waiting, limit, 5.0), (line.Fields["Waiting"], line.Fields["Limit"], line.Fields["Seconds"]));
+        return line;
     }
 
     /// <summary>The look that the clock has begun is over: it has armed the timer of the next.</summary>

@@ -26,6 +26,9 @@ internal abstract class QueueTurn<TTurn>
     /// <summary>Its holder is to go on. Under no lock.</summary>
     internal void Tell() => _served.TrySetResult();
 
+    /// <summary>Its holder waits again, for another <see cref="Served"/>.</summary>
+    internal void WaitAgain() => _served = NewSource();
+
     /// <summary>Puts it where its number belongs in a list in the order of numbers, which is at the front or near it.</summary>
     internal void InsertInto(LinkedList<TTurn> turns)
     {
@@ -44,9 +47,6 @@ internal abstract class QueueTurn<TTurn>
             turns.AddBefore(behind, Node);
         }
     }
-
-    /// <summary>Its holder waits again, for another <see cref="Served"/>.</summary>
-    protected void WaitAgain() => _served = NewSource();
 
     /// <summary>Its holder stops waiting.</summary>
     protected void StopWaiting(CancellationToken cancellationToken) => _served.TrySetCanceled(cancellationToken);

@@ -18,7 +18,4 @@ internal sealed class ItemRateTurn(TokenBucket bucket) : QueueTurn<ItemRateTurn>
 
     /// <summary>The item will not start. Called at most once, and not after the tokens were taken.</summary>
     public void Drop() => bucket.Drop(this);
-
-    /// <summary>It waits again.</summary>
-    public void Renew() => WaitAgain();
 }

@@ -77,7 +77,7 @@ public sealed partial class TokenBucket
             UncallNeedsLock(turn, taken);
             if (!taken)
             {
-                turn.Renew();
+                turn.WaitAgain();
                 turn.InsertInto(_turns!);
             }
 

@@ -46,18 +46,24 @@ public sealed class CircuitWaitTests : IDisposable
     public async Task HalfOpen_ProbeEndsBetweenARefusalAndItsWait_TheItemGoesOnAtOnce()
     {
         int readings = 0;
-        CircuitBreaker breaker = Broken(new ReadClock(_time, () => Interlocked.Increment(ref readings)));
+        CircuitBreaker breaker = Broken(new ReadClock(_time, now =>
+        {
+            Interlocked.Increment(ref readings);
+            return now;
+        }));
         _time.Advance(OpenTimeout);
         Assert.True(breaker.TryEnter(out CircuitTicket probe));
         Volatile.Write(ref readings, 0);
 
         // The circuit reads its clock to refuse the item, and to say how long it stays refused. Then the run reads its own, before it asks how long to wait.
-        ReadClock clock = new(_time, () =>
+        ReadClock clock = new(_time, now =>
         {
             if (Volatile.Read(ref readings) >= 2)
             {
                 breaker.Succeeded(probe);
             }
+
+            return now;
         });
         Task<List<int>> run = new[] { 7 }.SelectParallelAsync(
             static (x, _) => new ValueTask<int>(x), Options with { SharedCircuitBreaker = breaker, TimeProvider = clock });
@@ -112,11 +118,12 @@ public sealed class CircuitWaitTests : IDisposable
     public async Task Refused_WhenTheItemsTimeIsUpAlready_IsTimedOut()
     {
         // The clock of the second item passes its limit while it asks the circuit, which the first one has opened, and before any timer fires.
-        LateTimers clock = new(_time);
+        long ahead = 0;
+        ReadClock clock = new(_time, now => now + Volatile.Read(ref ahead));
         CircuitBreakers breakers = CircuitBreakers.ByKey(
             (int x) =>
             {
-                clock.Ahead = x * OpenTimeout;
+                Volatile.Write(ref ahead, (x * OpenTimeout).Ticks);
                 return 0;
             },
             new CircuitBreakerOptions { FailureThreshold = 1, OpenTimeout = TimeSpan.FromDays(1), TimeProvider = _time });
@@ -160,34 +167,12 @@ public sealed class CircuitWaitTests : IDisposable
         return breaker;
     }
 
-    /// <summary>A clock that can be ahead of its timers.</summary>
-    private sealed class LateTimers(ManualTimeProvider timers) : TimeProvider
-    {
-        private long _ahead;
-
-        public TimeSpan Ahead
-        {
-            set => Volatile.Write(ref _ahead, value.Ticks);
-        }
-
-        public override long TimestampFrequency => timers.TimestampFrequency;
-
-        public override long GetTimestamp() => timers.GetTimestamp() + Volatile.Read(ref _ahead);
-
-        public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period) =>
-            timers.CreateTimer(callback, state, dueTime, period);
-    }
-
-    /// <summary>A clock that says when it is read.</summary>
-    private sealed class ReadClock(ManualTimeProvider timers, Action reading) : TimeProvider
+    /// <summary>A clock whose readings a test sees, and may move ahead of its timers.</summary>
+    private sealed class ReadClock(ManualTimeProvider timers, Func<long, long> read) : TimeProvider
     {
         public override long TimestampFrequency => timers.TimestampFrequency;
 
-        public override long GetTimestamp()
-        {
-            reading();
-            return timers.GetTimestamp();
-        }
+        public override long GetTimestamp() => read(timers.GetTimestamp());
 
         public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period) =>
             timers.CreateTimer(callback, state, dueTime, period);
