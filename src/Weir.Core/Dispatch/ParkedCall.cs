@@ -8,7 +8,7 @@ namespace Weir.Core.Dispatch;
 /// </summary>
 /// <remarks>
 /// It belongs to one run at a time and is used again by later ones. That is safe because it waits for a task, which calls its continuation exactly once, and
-/// because a run lets go of its calls only when all of them have ended.
+/// because a run lets go of its calls only when all of them have ended and no other thread can be looking at them. Otherwise nobody uses them again.
 /// </remarks>
 internal abstract class ParkedCall : PumpWork
 {
@@ -29,9 +29,6 @@ internal abstract class ParkedCall : PumpWork
 
     /// <summary>The item's own token, if it has one.</summary>
     public CancellationTokenSource? Stop { get; private set; }
-
-    /// <summary>Whether another thread decided the item's outcome. The call may not have ended.</summary>
-    public bool IsAbandoned => (Volatile.Read(ref _word) & ItemGuard.StateMask) == ItemGuard.Abandoned;
 
     /// <summary>Gives the call to an item. Nothing after this needs memory.</summary>
     public void Begin(Pump run, long index)

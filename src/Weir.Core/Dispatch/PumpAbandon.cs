@@ -80,8 +80,15 @@ internal abstract partial class Pump
         before.NextCreated = worker.NextCreated;
     }
 
+    /// <returns>Whether the run has ended.</returns>
     private bool AbandonAll(ItemStatus status, Exception? error)
     {
+        // A run that ended by itself gives away what its workers have. One that is over, and has not ended, keeps it.
+        if (HasFinished)
+        {
+            return true;
+        }
+
         for (PumpWorker? worker = Volatile.Read(ref _created); worker is not null; worker = worker.NextCreated)
         {
             bool isOrphan = true;
@@ -116,9 +123,17 @@ internal abstract partial class Pump
             AbandonParkedOf(worker, status, error);
         }
 
-        using (_lock.Hold())
+        return HasFinished;
+    }
+
+    private bool HasFinished
+    {
+        get
         {
-            return _finished;
+            using (_lock.Hold())
+            {
+                return _finished;
+            }
         }
     }
 

@@ -11,10 +11,14 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     public override bool Retire()
     {
         bool isFree = _guard?.EndTimer() ?? true;
-        if (_parked is { } parked)
+        ParkedCalls<TResult, TPending>? parked = _parked;
+        _parked = null;
+
+        // The worker's timer, or whoever stopped the run, may still be looking through the calls. They are then left to the collector: in the hands of another
+        // run, they would change under its eyes.
+        if (isFree && !run.IsOver)
         {
-            _parked = null;
-            parked.GiveBack(run.IsGuarded);
+            parked?.GiveBack();
         }
 
         return isFree;
@@ -65,8 +69,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// <summary>The same for an item that can be given up: from the worker's hands into those of its call, with its deadline and token.</summary>
     private StepResult ParkGuardedCall(TPending pending, long inCall)
     {
-        ParkedCalls<TResult, TPending> parked = _parked ??= ParkedCalls<TResult, TPending>.Take();
-        ParkedCall<TResult, TPending> call = parked.Next();
+        // Before it touches its calls: whoever gives up the item hands them to the worker that replaces this one, and two of them would park in the same call.
         if (!TryMoveOn(inCall, ItemGuard.Moving))
         {
             Observe(pending);
@@ -74,26 +77,56 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
 
         ItemGuard guard = _guard!;
-        SetDeadlineIfNotSet(inCall);
-        call.Begin(run, _index);
+        long idle = inCall - ItemGuard.InCall + ItemGuard.Idle;
+        ParkedCalls<TResult, TPending> parked;
+        ParkedCall<TResult, TPending> call;
+        try
+        {
+            SetDeadlineIfNotSet(inCall);
+            parked = _parked ??= ParkedCalls<TResult, TPending>.Take();
+            call = parked.Next();
+            call.Begin(run, _index);
+        }
+        catch (Exception e)
+        {
+            // No memory, or a clock of the user. The item is still the worker's own.
+            Volatile.Write(ref guard.Word, idle);
+            return Fail(_index, ItemStatus.Failed, e);
+        }
+
         call.Guard(guard.Deadline, guard.Stop);
         _pace.Reset();
-        Volatile.Write(ref guard.Word, inCall - ItemGuard.InCall + ItemGuard.Idle);
+        Volatile.Write(ref guard.Word, idle);
         parked.Untold++;
-        call.Wait(pending);
-        return StepResult.Ready;
+        try
+        {
+            call.Wait(pending);
+            return StepResult.Ready;
+        }
+        catch (Exception e)
+        {
+            // No memory to wait with.
+            parked.Spoil();
+            if (!call.TryEnd())
+            {
+                return StepResult.Ready;
+            }
+
+            parked.Untold--;
+            return Fail(_index, ItemStatus.Failed, e);
+        }
     }
 
     public override void AbandonParked(ItemStatus status, Exception? error, ref int abandoned)
     {
-        if (_parked is not { } parked)
+        if (Volatile.Read(ref _parked) is not { } parked)
         {
             return;
         }
 
-        foreach (ParkedCall<TResult, TPending>? call in parked.Used)
+        foreach (ParkedCall<TResult, TPending> call in parked.Used)
         {
-            if (call!.IsWaitingIn(run, out long word) && call.TryGiveUp(word))
+            if (call.IsWaitingIn(run, out long word) && call.TryGiveUp(word))
             {
                 abandoned++;
                 run.Call.GivenUp(default, call.Index);
@@ -114,14 +147,16 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
         TimeProvider time = run.Settings.TimeProvider;
         long now = time.GetTimestamp();
-        foreach (ParkedCall<TResult, TPending>? call in parked.Used)
+        ReadOnlySpan<ParkedCall<TResult, TPending>> calls = parked.Used;
+        FaultPoint.Pass("PumpWorker.CheckParkedDeadlines", run);
+        foreach (ParkedCall<TResult, TPending> call in calls)
         {
-            if (call!.IsWaitingIn(run, out long word))
+            if (call.IsWaitingIn(run, out long word))
             {
                 TimeSpan due = time.GetElapsedTime(now, call.Deadline);
                 if (due <= TimeSpan.Zero)
                 {
-                    GiveUpParked(call, word);
+                    GiveUpParked(parked, call, word);
                 }
                 else if (due < left)
                 {
@@ -133,13 +168,15 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         return left;
     }
 
-    private void GiveUpParked(ParkedCall<TResult, TPending> call, long word)
+    private void GiveUpParked(ParkedCalls<TResult, TPending> parked, ParkedCall<TResult, TPending> call, long word)
     {
         if (!call.TryGiveUp(word))
         {
             return;
         }
 
+        // The call still waits, perhaps forever.
+        parked.Spoil();
         run.Call.GivenUp(default, call.Index);
         var worker = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateForParked();
         worker.HandOver(call.Index, TimeLimit.OfItem(run.Settings.PerItemTimeout!.Value));

@@ -1,0 +1,16 @@
+using System.Diagnostics;
+
+namespace Weir.Core.Threads;
+
+/// <summary>
+/// Places where tests let the engine fail as it would without memory, or hold it up between two steps. Nothing of them is left in a Release build.
+/// </summary>
+internal static class FaultPoint
+{
+    /// <summary>Raised at each place with its name and whose work it is. For tests only; others run meanwhile, so a test must know its own.</summary>
+    public static event Action<string, object>? Passed;
+
+    /// <summary>The engine passes a place.</summary>
+    [Conditional("DEBUG")]
+    public static void Pass(string place, object owner) => Passed?.Invoke(place, owner);
+}

@@ -1,0 +1,215 @@
+using System.Globalization;
+using Weir.Core.Dispatch;
+using Weir.Core.Sinks;
+using Weir.Core.Sources;
+using Weir.Core.Threads;
+using Weir.TestKit;
+
+namespace Weir.Core.Tests.Dispatch;
+
+/// <summary>
+/// Who has a worker's parked calls: the worker alone adds to them, its timer looks through them, and no other run gets them while anybody does.
+/// </summary>
+public sealed class ParkedRaceTests : IDisposable
+{
+    private static readonly TimeSpan Limit = TimeSpan.FromSeconds(100);
+    private static readonly TimeSpan Second = TimeSpan.FromSeconds(1);
+
+    private readonly ManualTimeProvider _time = new();
+    private readonly ManualExecutor _executor = new();
+    private int _thread;
+    private string? _place;
+    private Action? _then;
+
+    public ParkedRaceTests() => FaultPoint.Passed += AtPlace;
+
+    public void Dispose() => FaultPoint.Passed -= AtPlace;
+
+    [Fact(Timeout = 90_000)]
+    public async Task Deadlines_LookedThroughAsTheRunEnds_AreThoseOfNoOtherRun()
+    {
+        SkipWithoutFaultPoints();
+        TaskCompletionSource<int>[] items = Pending(4);
+        Task<ItemOutcome<int>[]> run = Start(4, (x, _) =>
+        {
+            _time.Advance(Second);
+            return new ValueTask<int>(items[x].Task);
+        });
+        _executor.RunAll();
+
+        // The first call was given up and waits for ever; the timer is on for the second.
+        _time.Advance(Limit - (3 * Second));
+        _executor.RunAll();
+        TaskCompletionSource<int>[] later = Pending(4);
+        Task<ItemOutcome<int>[]>? next = null;
+        At("PumpWorker.CheckParkedDeadlines", () =>
+        {
+            // The timer has begun to look: the run ends, and another one begins and parks its calls.
+            for (int x = 1; x < 4; x++)
+            {
+                items[x].SetResult(x);
+            }
+
+            _executor.RunAll();
+            Assert.True(SpinWait.SpinUntil(() => run.IsCompleted, TimeSpan.FromSeconds(60)), "The run ends on the pool.");
+            next = Start(4, (x, _) => new ValueTask<int>(later[x].Task));
+            _executor.RunAll();
+        });
+        _time.Advance(Second);
+        Assert.NotNull(next);
+        _executor.RunAll();
+        Assert.Equal(
+            [ItemStatus.TimedOut, ItemStatus.Succeeded, ItemStatus.Succeeded, ItemStatus.Succeeded],
+            (await run.WithinAsync()).Select(static outcome => outcome.Status));
+        items[0].SetResult(0);
+        for (int x = 0; x < 4; x++)
+        {
+            Assert.False(next.IsCompleted);
+            later[x].SetResult(10 + x);
+        }
+
+        Assert.Equal([10, 11, 12, 13], (await next.WithinAsync()).Select(static outcome => outcome.Value));
+    }
+
+    [Theory(Timeout = 90_000)]
+    [InlineData(1)]
+    [InlineData(2)]
+    [InlineData(5)]
+    public async Task Deadline_AsACallIsParked_LeavesTheOthersTheirOwnCalls(int count)
+    {
+        SkipWithoutFaultPoints();
+        TaskCompletionSource<int>[] items = Pending(count);
+        Task<ItemOutcome<int>[]> run = Start(count, (x, _) => new ValueTask<int>(items[x].Task));
+        At("ParkedCalls.Next", () =>
+        {
+            // The worker is between two steps of taking a call, and its item's time is over.
+            _time.Advance(Limit);
+            _executor.RunAll();
+        });
+        _executor.RunAll();
+        Assert.Null(_then);
+        _time.Advance(Second);
+        _executor.RunAll();
+        for (int x = 1; x < count; x += 2)
+        {
+            items[x].SetResult(x);
+        }
+
+        _time.Advance(Limit);
+        _executor.RunAll();
+        ItemOutcome<int>[] outcomes = await run.WithinAsync();
+        Assert.Equal(
+            Enumerable.Range(0, count).Select(static x => x % 2 == 0 ? ItemStatus.TimedOut : ItemStatus.Succeeded),
+            outcomes.Select(static outcome => outcome.Status));
+    }
+
+    [Theory(Timeout = 90_000)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Memory_RunsOutAsACallIsParked_FailsItsItemAlone(bool guarded)
+    {
+        SkipWithoutFaultPoints();
+        TaskCompletionSource<int>[] items = Pending(3);
+        Task<ItemOutcome<int>[]> run = Start(3, (x, _) => new ValueTask<int>(items[x].Task), guarded);
+        At("ParkedCalls.Next", static () => throw new InsufficientMemoryException());
+        _executor.RunAll();
+        items[1].SetResult(1);
+        items[2].SetResult(2);
+        _executor.RunAll();
+        ItemOutcome<int>[] outcomes = await run.WithinAsync();
+        Assert.IsType<InsufficientMemoryException>(outcomes[0].Error);
+        Assert.Equal([1, 2], outcomes[1..].Select(static outcome => outcome.Value));
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task Abort_AfterTheEnd_DoesNotLookThroughCallsThatWereGivenBack()
+    {
+        SkipWithoutFaultPoints();
+        TaskCompletionSource<int>[] items = Pending(2);
+        Pump pump = Make(2, (x, _) => new ValueTask<int>(items[x].Task), true, out OutcomeCompletion<int> completion);
+        ManualExecutor.Start(pump);
+        _executor.RunAll();
+        items[0].SetResult(0);
+        items[1].SetResult(1);
+        Assert.Equal([0, 1], (await completion.Task.WithinAsync()).Select(static outcome => outcome.Value));
+        pump.Abort(ItemStatus.Cancelled, null);
+        Assert.Equal((2, 0), (pump.Sample().Succeeded, pump.Sample().Unsuccessful));
+    }
+
+    /// <summary>Of four hundred items, half never end before their limit, in several runs at once that take each other's calls.</summary>
+    [Fact(Timeout = 600_000)]
+    public async Task Runs_WhoseDeadlinesComeWhileTheyEnd_HaveOneOutcomeForEachItem()
+    {
+        TimeSpan length = TimeSpan.FromSeconds(
+            double.TryParse(Environment.GetEnvironmentVariable("WEIR_STRESS"), CultureInfo.InvariantCulture, out double given) ? given : 1);
+        long began = TimeProvider.System.GetTimestamp();
+        await Task.WhenAll(Enumerable.Range(0, 4).Select(seed => Task.Run(async () =>
+        {
+            Random random = new(seed);
+            int round = 0;
+            do
+            {
+                int own = 1_000 * ++round;
+                int count = random.Next(1, 400);
+                int spin = random.Next(400);
+                OutcomeCompletion<int> completion = new(count);
+                Pump pump = new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int>>(
+                    SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()),
+                    new SelectorCall<int, int>(async (x, token) =>
+                    {
+                        Thread.SpinWait(spin);
+                        await Task.Delay(x % 2 == 0 ? Timeout.InfiniteTimeSpan : TimeSpan.FromMilliseconds(1), TimeProvider.System, token);
+                        return own + x;
+                    }),
+                    new OutcomeSink<int>(completion),
+                    new PumpSettings { Limit = 400, ErrorMode = ErrorMode.BestEffort, PerItemTimeout = TimeSpan.FromMilliseconds(2) });
+                pump.Start(1, default);
+                ItemOutcome<int>[] outcomes = await completion.Task.WithinAsync();
+                Assert.All(outcomes, (outcome, x) => Assert.True(
+                    outcome.Status == ItemStatus.TimedOut || (x % 2 == 1 && outcome.Status == ItemStatus.Succeeded && outcome.Value == own + x),
+                    $"{x}: {outcome.Status} {outcome.Error}"));
+                Assert.Equal(count, pump.Sample().Succeeded + pump.Sample().Unsuccessful);
+            }
+            while (TimeProvider.System.GetElapsedTime(began) < length);
+        })));
+    }
+
+    private static TaskCompletionSource<int>[] Pending(int count) => [.. Enumerable.Range(0, count).Select(static _ => new TaskCompletionSource<int>())];
+
+    private static void SkipWithoutFaultPoints()
+    {
+#if !DEBUG
+        Assert.Skip("A Release build has no places to hold the engine up at.");
+#endif
+    }
+
+    private void At(string place, Action then) => (_place, _then, _thread) = (place, then, Environment.CurrentManagedThreadId);
+
+    private void AtPlace(string place, object owner)
+    {
+        if (place == _place && Environment.CurrentManagedThreadId == _thread && Interlocked.Exchange(ref _then, null) is { } then)
+        {
+            then();
+        }
+    }
+
+    private Pump Make(int count, Func<int, CancellationToken, ValueTask<int>> selector, bool guarded, out OutcomeCompletion<int> completion) =>
+        new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int>>(
+            SourceOf.Enumerable(Enumerable.Range(0, count).ToArray()),
+            new SelectorCall<int, int>(selector),
+            new OutcomeSink<int>(completion = new OutcomeCompletion<int>(count)),
+            new PumpSettings
+            {
+                Limit = count,
+                ErrorMode = ErrorMode.BestEffort,
+                Executor = _executor,
+                TimeProvider = _time,
+                PerItemTimeout = guarded ? Limit : null,
+            });
+
+    private Task<ItemOutcome<int>[]> Start(int count, Func<int, CancellationToken, ValueTask<int>> selector, bool guarded = true)
+    {
+        ManualExecutor.Start(Make(count, selector, guarded, out OutcomeCompletion<int> completion));
+        return completion.Task;
+    }
+}
