@@ -10,11 +10,11 @@ namespace Weir.Core.Sources;
 internal abstract class Source<T>
 {
     // Created by the first give-back: a run whose items all complete synchronously never has one.
-    private GivenBack? _stash;
+    private GivenBack<T>? _stash;
     private volatile bool _hasStash;
     private volatile SourceHold _hold;
 
-    // Created by the first claim that throws.
+    // Created by the first item that is lost.
     private List<(long First, int Count)>? _lost;
 
     /// <summary>The run's token, which ends waits for the next item. Set before the first claim.</summary>
@@ -60,7 +60,7 @@ internal abstract class Source<T>
     /// <summary>Whether a claim may find something. More exact than <see cref="IsExhausted"/>, which some sources learn only from a final read.</summary>
     public bool MayHaveMore => _hasStash || !(IsDrained || (KnownCount >= 0 && NextIndex >= KnownCount));
 
-    private bool HasHeld => Volatile.Read(ref _stash) is { Held: not null };
+    private bool HasHeld => IsHeld && Volatile.Read(ref _stash) is { HasNew: true };
 
     /// <summary>Whether what was read still begins after a stop, because it is part of something. Then the stop is like an end of the sequence.</summary>
     public virtual bool BeginsWhatWasRead => false;
@@ -131,18 +131,11 @@ internal abstract class Source<T>
             return;
         }
 
-        GivenBack stash = Stash();
+        GivenBack<T> stash = Stash();
         using (LockHold.HoldMonitor(stash))
         {
-            if (IsHeld && rest.Repetition is null)
-            {
-                (stash.Held ??= new()).Push(rest);
-            }
-            else
-            {
-                stash.Push(rest);
-                _hasStash = true;
-            }
+            stash.Add(rest);
+            _hasStash |= !IsHeld || rest.Repetition is not null;
         }
 
         // A thread that next checks whether there are workers for the items, or which thread has the turn, does so after the items have become visible.
@@ -152,26 +145,12 @@ internal abstract class Source<T>
     /// <summary>Determines whether items that have not begun may be claimed. A worker that is reading now may still read one, and then gives it back.</summary>
     public virtual void Hold(SourceHold hold)
     {
-        GivenBack stash = Stash();
+        GivenBack<T> stash = Stash();
         using (LockHold.HoldMonitor(stash))
         {
             _hold = hold;
-            Chunk<T>[] all = [.. stash, .. stash.Held ?? []];
-            stash.Clear();
-            stash.Held = null;
-            foreach (Chunk<T> chunk in all.OrderByDescending(static chunk => chunk.FirstIndex))
-            {
-                if (IsHeld && chunk.Repetition is null)
-                {
-                    (stash.Held ??= new()).Push(chunk);
-                }
-                else
-                {
-                    stash.Push(chunk);
-                }
-            }
-
-            _hasStash = stash.Count > 0;
+            stash.SortNew();
+            _hasStash = HasAny(stash);
         }
 
         Interlocked.MemoryBarrier();
@@ -181,7 +160,7 @@ internal abstract class Source<T>
     public virtual void Release(ref Chunk<T> chunk) => chunk.Clear();
 
     /// <summary>
-    /// The index ranges, in order, of the items that were claimed and given back, or lost by a claim that threw. For the end of a stopped run.
+    /// The index ranges, in order, of the items that were claimed and given back, or lost. For the end of a stopped run.
     /// </summary>
     /// <returns><see cref="NothingLeft.Ranges"/> itself at the end of nearly all runs.</returns>
     public virtual IEnumerable<(long First, int Count)> LeftOver() => !_hasStash && !HasHeld && _lost is null ? NothingLeft.Ranges : StashedAndLost();
@@ -200,22 +179,7 @@ internal abstract class Source<T>
 
         using (LockHold.HoldMonitor(stash))
         {
-            Chunk<T>[] all = [.. stash];
-            stash.Clear();
-            List<long> attempted = [];
-            foreach (Chunk<T> chunk in all)
-            {
-                if (chunk.Repetition is { Attempts: > 0 })
-                {
-                    attempted.Add(chunk.FirstIndex);
-                }
-                else
-                {
-                    stash.Push(chunk);
-                }
-            }
-
-            return attempted;
+            return stash.TakeAttempted();
         }
     }
 
@@ -247,8 +211,10 @@ internal abstract class Source<T>
         return result;
     }
 
-    /// <summary>Records that a claim threw after it had moved past its items: no worker will run them.</summary>
-    protected void Lose(long first, int count)
+    /// <summary>
+    /// Records that no worker will run items that were claimed: their claim threw after it had moved past them, or their run has stopped before their call.
+    /// </summary>
+    public void Lose(long first, int count)
     {
         List<(long First, int Count)> lost = Volatile.Read(ref _lost) ?? Interlocked.CompareExchange(ref _lost, [], null) ?? _lost;
         using (LockHold.HoldMonitor(lost))
@@ -259,46 +225,29 @@ internal abstract class Source<T>
 
     // Separate, so that the first run of a process does not compile it.
     private IEnumerable<(long First, int Count)> StashedAndLost() =>
-        (_stash ?? []).Concat(_stash?.Held ?? []).Select(static c => (c.FirstIndex, c.Count)).Concat(_lost ?? []).Order();
+        (_stash?.All ?? []).Select(static c => (c.FirstIndex, c.Count)).Concat(_lost ?? []).Order();
 
-    private GivenBack Stash()
+    private bool HasAny(GivenBack<T> stash) => stash.HasWaited || (stash.HasNew && !IsHeld);
+
+    private GivenBack<T> Stash()
     {
         if (Volatile.Read(ref _stash) is { } stash)
         {
             return stash;
         }
 
-        GivenBack made = new();
+        GivenBack<T> made = new();
         return Interlocked.CompareExchange(ref _stash, made, null) ?? made;
     }
 
     private bool TryTakeStashed(ref Chunk<T> chunk)
     {
-        GivenBack stash = _stash!;
+        GivenBack<T> stash = _stash!;
         using (LockHold.HoldMonitor(stash))
         {
-            if (!stash.TryPeek(out Chunk<T> rest))
-            {
-                return false;
-            }
-
-            // Only one item: items that were given back have a neighbour that takes long. It is removed after it has been read, which throws if the caller's
-            // list was changed.
-            chunk.SetSingle(rest.Items[0], rest.FirstIndex, rest.Repetition);
-            stash.Pop();
-            if (rest.Count > 1)
-            {
-                stash.Push(rest.TakeRest(1));
-            }
-
-            _hasStash = stash.Count > 0;
-            return true;
+            bool taken = stash.TryTake(ref chunk, newToo: !IsHeld);
+            _hasStash = HasAny(stash);
+            return taken;
         }
-    }
-
-    private sealed class GivenBack : Stack<Chunk<T>>
-    {
-        /// <summary>While the source is held: those that have not begun. Guarded by this object, and null when there are none.</summary>
-        public volatile Stack<Chunk<T>>? Held;
     }
 }
