@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace Weir.Core.Dispatch;
 
 /// <summary>Decides what becomes of a call that failed, before it counts as a failure of its item. Called from several workers at once.</summary>
@@ -12,7 +14,13 @@ internal interface IRecovery<TResult>
     /// <summary>Whether a call ended because its attempt passed the limit of the run.</summary>
     bool HasTimedOut(Exception error) => false;
 
+    /// <summary>Whether a call was not made, because the item waits for something else first.</summary>
+    bool HasNotBegun(Exception error) => false;
+
     ValueTask<Recovery<TResult>> DecideAsync(FailedCall call);
+
+    /// <summary>Gets the result that replaces a failure, after <see cref="Recovery{TResult}.Replace"/>.</summary>
+    ValueTask<Recovery<TResult>> ReplaceAsync(FailedCall call) => throw new UnreachableException();
 
     /// <summary>Lets go of what a failed call holds, because its item has ended without a decision. Never throws.</summary>
     /// <returns>Null if there is nothing to wait for.</returns>

@@ -48,6 +48,9 @@ internal sealed class ItemGuard
     /// <summary>Used in place of a deadline: the attempt has begun, but no thread has read the clock for it yet. See <see cref="SeenAt"/>.</summary>
     public const long NotSet = long.MinValue;
 
+    /// <summary>Used in place of a deadline: there is none.</summary>
+    public const long Never = long.MaxValue;
+
     // What the worker had in an earlier run that it was kept from.
     private ItemTokens? _spareTokens;
     private WatchTimer? _spareTimer;

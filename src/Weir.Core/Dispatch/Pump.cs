@@ -69,6 +69,9 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThr
     /// <summary>Whether workers take turns to read. Set by the constructor.</summary>
     public bool TakesTurns;
 
+    /// <summary>Whether the run has ended: nothing of it is left but its completion.</summary>
+    public bool HasEnded => Volatile.Read(ref _finished);
+
     /// <summary>How many items may be in flight at once. A worker above the limit leaves when its item ends.</summary>
     public int Limit => Volatile.Read(ref _limit);
 
@@ -207,14 +210,22 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThr
     {
         Debug.Assert(limit >= 1, "A run without workers would never end.");
         int more;
+        bool raised;
         using (_lock.Hold())
         {
+            int before = _limit;
             more = SetOwnLimitNeedsLock(limit);
+            raised = _limit > before;
         }
 
         for (; more > 0; more--)
         {
             AddQueued();
+        }
+
+        if (raised)
+        {
+            LimitRaised();
         }
     }
 

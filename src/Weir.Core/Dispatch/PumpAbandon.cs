@@ -25,8 +25,7 @@ internal abstract partial class Pump
         if (!AbandonAll(status, error))
         {
             // A worker was between two items and had not yet seen that the run has ended. It sees this before its next item, or is caught in that item.
-            AbandonTimer again = new(this, status, error);
-            again.Timer.Change(AbandonTimer.Pause, AbandonTimer.Pause);
+            new AbandonTimer(this, status, error).Wait();
         }
     }
 
@@ -137,31 +136,40 @@ internal abstract partial class Pump
         }
     }
 
-    /// <summary>Gives up the remaining items, repeatedly, until the run has ended.</summary>
+    /// <summary>
+    /// Gives up the remaining items, repeatedly, until the run has ended. After some milliseconds, what is left is no worker between two items but code that
+    /// cannot be given up, such as that of a sequence, and may take for ever: so it looks less and less often.
+    /// </summary>
     private sealed class AbandonTimer
     {
-        public static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(1);
+        private static readonly TimeSpan Longest = TimeSpan.FromSeconds(1);
 
         private readonly Pump _run;
         private readonly ItemStatus _status;
         private readonly Exception? _error;
+        private readonly WatchTimer _timer;
+        private TimeSpan _pause = TimeSpan.FromMilliseconds(1);
 
         public AbandonTimer(Pump run, ItemStatus status, Exception? error)
         {
             _run = run;
             _status = status;
             _error = error;
-            Timer = new WatchTimer(static again => ((AbandonTimer)again!).Run(), this);
+            _timer = new WatchTimer(static again => ((AbandonTimer)again!).Run(), this);
         }
 
-        public WatchTimer Timer { get; }
+        public void Wait() => _timer.Change(_pause, Timeout.InfiniteTimeSpan);
 
         private void Run()
         {
             if (_run.AbandonAll(_status, _error))
             {
-                Timer.Dispose();
+                _timer.Dispose();
+                return;
             }
+
+            _pause = _pause < Longest / 2 ? 2 * _pause : Longest;
+            Wait();
         }
     }
 }

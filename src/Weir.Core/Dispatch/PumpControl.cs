@@ -37,9 +37,11 @@ internal abstract partial class Pump
         bool stops;
         bool finish = false;
         bool limits;
+        bool raised;
         using (_lock.Hold())
         {
             RunOrder before = orders.Order;
+            int limitBefore = _limit;
             if (_finished || order == before)
             {
                 return;
@@ -57,6 +59,7 @@ internal abstract partial class Pump
             }
 
             more = ApplyLimitNeedsLock(orders);
+            raised = _limit > limitBefore;
             if (resumes)
             {
                 // As many as have a thread now. The others follow as items suspend or block, as at the start of a run.
@@ -70,6 +73,11 @@ internal abstract partial class Pump
         {
             onLimit(limit);
             Release();
+        }
+
+        if (raised)
+        {
+            LimitRaised();
         }
 
         if (stops && orders.Reading is { } reading)
@@ -86,6 +94,13 @@ internal abstract partial class Pump
         for (; more > 0 && AddQueued(); more--)
         {
         }
+    }
+
+    /// <summary>More items may be in flight: those that wait for a place, and those behind a backlog, may go on.</summary>
+    private void LimitRaised()
+    {
+        Settings.OnLimitRaised?.Invoke();
+        Release();
     }
 
     RunSample IControlledRun.Count()

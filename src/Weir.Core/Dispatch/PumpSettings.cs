@@ -39,6 +39,9 @@ internal record PumpSettings
     /// <summary>Called once when all items of the run have ended, before the run itself ends.</summary>
     public Action? OnEnd;
 
+    /// <summary>Called when the limit was raised, or null.</summary>
+    public Action? OnLimitRaised;
+
     /// <summary>Called at each look of the stall watch, with the number of cores that the process keeps busy, as far as the system says.</summary>
     public Action<double>? OnLook;
 

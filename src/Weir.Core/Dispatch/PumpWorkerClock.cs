@@ -1,7 +1,6 @@
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using Weir.Core.Sinks;
-using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
@@ -130,6 +129,11 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                     deadline = Math.Min(After(seen, run.Settings.PerItemTimeout), After(seen, run.Recovery?.AttemptTimeout));
                 }
 
+                if (deadline == ItemGuard.Never)
+                {
+                    break;
+                }
+
                 left = time.GetElapsedTime(time.GetTimestamp(), deadline);
                 if (left <= TimeSpan.Zero)
                 {
@@ -156,7 +160,11 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         SetDeadlineIfNotSet(guard);
         bool isItems = _guard!.Deadline >= _guard!.ItemDeadline;
         TimeSpan limit = (isItems ? run.Settings.PerItemTimeout : run.Recovery!.AttemptTimeout)!.Value;
-        run.Settings.Adaptive?.TimedOut(limit);
+        if (_around == Around.Call)
+        {
+            run.Settings.Adaptive?.TimedOut(limit);
+        }
+
         var successor = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateSuccessor(this);
         successor._item = _item;
         successor._repetition = _repetition;
@@ -165,7 +173,6 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         successor.TakeParkedOf(this);
         successor.HandOver(_index, isItems ? TimeLimit.OfItem(limit) : run.Recovery!.AttemptTimedOut((_repetition?.Attempts ?? 0) + 1));
         _guard!.Timer?.Dispose();
-        SafeCancel.Later(_guard!.Stop!);
         run.Settings.Executor.QueueUrgently(successor);
     }
 

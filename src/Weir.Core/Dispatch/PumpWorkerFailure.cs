@@ -13,8 +13,6 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     private TItem? _item;
     private Repetition? _repetition;
 
-    // A hint for whoever counts what is inside its call.
-    private bool _handlesFailure;
     private int _retries;
 
     /// <summary>Remembers the item, together with its repetition.</summary>
@@ -37,64 +35,116 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
-    /// <summary>
-    /// What the worker waited for has ended. It catches exceptions from user code, so only the engine itself can have failed in it. In that case the run must
-    /// not appear to have succeeded.
-    /// </summary>
-    private StepResult EndTaskWait()
-    {
-        if (((Task)_awaited!).Exception?.InnerException is { } error)
-        {
-            run.EngineFailed(error);
-        }
-
-        _awaited = null;
-        return StepResult.Ready;
-    }
-
     private StepResult Fail(long index, ItemStatus status, Exception error)
     {
+        _index = index;
         bool over = run.IsOver;
         if (status == ItemStatus.Failed && run.Recovery?.HasTimedOut(error) == true)
         {
             status = ItemStatus.TimedOut;
         }
 
-        if (over && error is OperationCanceledException && status != ItemStatus.TimedOut)
+        if (over && status != ItemStatus.TimedOut)
         {
             // A reaction to our own cancellation, not an error.
-            if (run.Recovery?.Discard(error, index) is { } discarding)
+            bool wasCalled = error is not NotBegunException && run.Recovery?.HasNotBegun(error) != true;
+            if (!wasCalled || error is OperationCanceledException)
             {
-                return WaitForTask(EndAsStoppedAfterAsync(discarding, index));
+                return Stopped(index, error, wasCalled);
             }
-
-            EndAsStopped(index);
-            return StepResult.Ready;
         }
 
-        // The user's hooks and functions that run here, and may block, are not the item's call.
-        _handlesFailure = true;
-        Task? handling = run.Recovery is { } recovery && !over ? RecoverAsync(recovery, index, status, error) : RecordFailure(index, status, error);
-        _handlesFailure = false;
-        return handling is null ? StepResult.Ready : WaitForTask(handling);
+        return run.Recovery is { } recovery && !over ? Recover(recovery, index, status, error) : Record(index, status, error);
     }
 
-    private async Task RecoverAsync(IRecovery<TResult> recovery, long index, ItemStatus status, Exception error)
+    /// <summary>Ends an item whose attempt ended because the run was stopped.</summary>
+    private StepResult Stopped(long index, Exception error, bool wasCalled)
     {
-        TimeProvider time = run.Settings.TimeProvider;
-        int attempts = _repetition?.Attempts ?? 0;
-        long deadline = ItemDeadline;
-        Recovery<TResult> decision;
+        if (run.Recovery is { } recovery)
+        {
+            long word = BeginAround(Around.Recovery, ItemGuard.Never);
+            if (recovery.Discard(error, index) is { } discarding)
+            {
+                return WaitAround(discarding, discarding, word, Wait.Discard);
+            }
+
+            if (!TryEndAround(word))
+            {
+                return StepResult.Left;
+            }
+        }
+
+        EndAsStopped(index, wasCalled);
+        return StepResult.Ready;
+    }
+
+    /// <summary>Asks what becomes of an item whose attempt has failed.</summary>
+    private StepResult Recover(IRecovery<TResult> recovery, long index, ItemStatus status, Exception error)
+    {
+        int attempt = (_repetition?.Attempts ?? 0) + 1;
+        bool isFinal = run.Settings.TimeProvider.GetTimestamp() >= ItemDeadline;
+        FailedCall call = new(
+            index, attempt, error, _repetition?.Delay ?? TimeSpan.Zero, isFinal, _guard?.Stop is { } stop ? stop.Token : run.Token);
+        return Decide(recovery, call, status, replaces: false);
+    }
+
+    private StepResult Decide(IRecovery<TResult> recovery, in FailedCall call, ItemStatus status, bool replaces)
+    {
+        // An item whose time is up has nothing left but its fallback, which has no limit but that of the run.
+        long word = BeginAround(Around.Recovery, replaces || call.IsFinal ? ItemGuard.Never : ItemDeadline);
+        ValueTask<Recovery<TResult>> deciding = DecideAsync(recovery, call, replaces);
+        if (deciding.IsCompletedSuccessfully)
+        {
+            Recovery<TResult> decision = deciding.Result;
+            return TryEndAround(word) ? Apply(decision, call, status) : StepResult.Left;
+        }
+
+        Deciding later = new(deciding.AsTask(), call, status);
+        return WaitAround(later.Decision, later, word, Wait.Decision);
+    }
+
+    private static async ValueTask<Recovery<TResult>> DecideAsync(IRecovery<TResult> recovery, FailedCall call, bool replaces)
+    {
         try
         {
-            decision = await recovery.DecideAsync(new FailedCall(
-                index, attempts + 1, error, _repetition?.Delay ?? TimeSpan.Zero, time.GetTimestamp() >= deadline)).ConfigureAwait(false);
+            return await (replaces ? recovery.ReplaceAsync(call) : recovery.DecideAsync(call)).ConfigureAwait(false);
         }
         catch (Exception e)
         {
-            decision = Recovery<TResult>.Fail(e);
+            return Recovery<TResult>.Fail(e);
+        }
+    }
+
+    private StepResult Apply(in Recovery<TResult> decision, in FailedCall call, ItemStatus status)
+    {
+        try
+        {
+            if (decision.Kind == RecoveryKind.Replace && !run.IsOver)
+            {
+                return Decide(run.Recovery!, call, status, replaces: true);
+            }
+
+            if (decision.Kind is RecoveryKind.Fail or RecoveryKind.Replace)
+            {
+                ForgetItem();
+                return decision.Error is null ? Record(call.Index, status, call.Error) : Record(call.Index, ItemStatus.Failed, decision.Error);
+            }
+
+            GoOn(decision, call.Index);
+        }
+        catch (Exception e)
+        {
+            // No user code runs here.
+            run.EngineFailed(e);
         }
 
+        ForgetItem();
+        return StepResult.Ready;
+    }
+
+    /// <summary>The item ends with a result after all, or comes back.</summary>
+    private void GoOn(in Recovery<TResult> decision, long index)
+    {
         switch (decision.Kind)
         {
             case RecoveryKind.Succeed:
@@ -102,39 +152,30 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 _succeeded++;
                 break;
 
-            case RecoveryKind.Retry or RecoveryKind.Defer:
-                int made = decision.Kind == RecoveryKind.Retry ? attempts + 1 : attempts;
-                _retries += made - attempts;
-                WaitKind kind = decision.Kind == RecoveryKind.Retry ? WaitKind.Retry : WaitKind.CircuitBreaker;
-                long now = time.GetTimestamp();
-                long due = now + (long)(decision.Delay.TotalSeconds * time.TimestampFrequency);
-                Repetition? before = kind == WaitKind.Retry ? null : _repetition;
-                Repetition next = new(made, decision.Delay, deadline, kind, now, before: before);
-                if (!run.TryDelay(_item!, index, next, Math.Min(due, deadline), decision.Until))
-                {
-                    EndAsStopped(index);
-                }
-
-                break;
-
             case RecoveryKind.Wait:
                 KeepUntil(decision.Until!, decision.WaitsFor, index);
                 break;
 
             default:
-                if (decision.Error is not null)
+                TimeProvider time = run.Settings.TimeProvider;
+                bool wasCalled = decision.Kind == RecoveryKind.Retry;
+                int made = (_repetition?.Attempts ?? 0) + (wasCalled ? 1 : 0);
+                _retries += wasCalled ? 1 : 0;
+                WaitKind kind = wasCalled ? WaitKind.Retry : WaitKind.CircuitBreaker;
+                long now = time.GetTimestamp();
+                long due = now + (long)(decision.Delay.TotalSeconds * time.TimestampFrequency);
+                Repetition next = new(made, decision.Delay, ItemDeadline, kind, now, before: wasCalled ? null : _repetition);
+                if (!run.TryDelay(_item!, index, next, Math.Min(due, ItemDeadline), decision.Until))
                 {
-                    (status, error) = (ItemStatus.Failed, decision.Error);
-                }
-
-                if (RecordFailure(index, status, error) is { } hook)
-                {
-                    await hook.ConfigureAwait(false);
+                    EndAsStopped(index, wasCalled);
                 }
 
                 break;
         }
+    }
 
+    private void ForgetItem()
+    {
         _item = default;
         _repetition = null;
     }
@@ -146,7 +187,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         {
             if (run.IsOver)
             {
-                EndAsStopped(index);
+                EndAsStopped(index, wasCalled: false);
             }
             else
             {
@@ -159,8 +200,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             run.EngineFailed(e);
         }
 
-        _item = default;
-        _repetition = null;
+        ForgetItem();
         return StepResult.Ready;
     }
 
@@ -168,30 +208,32 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         long since = run.Settings.TimeProvider.GetTimestamp();
         long left = ItemDeadline == long.MaxValue ? long.MaxValue : Math.Max(0, ItemDeadline - since);
-        Repetition same = new(_repetition?.Attempts ?? 0, _repetition?.Delay ?? TimeSpan.Zero, left, kind, since, stopped: true);
+        Repetition same = new(_repetition?.Attempts ?? 0, _repetition?.Delay ?? TimeSpan.Zero, left, kind, since, stopped: true, before: _repetition);
         if (!run.TryDelay(_item!, index, same, long.MaxValue, until))
         {
-            EndAsStopped(index);
+            EndAsStopped(index, wasCalled: false);
         }
     }
 
     /// <summary>Records an item that ended because the run was stopped.</summary>
-    private void EndAsStopped(long index)
+    /// <param name="index">Its index.</param>
+    /// <param name="wasCalled">Whether its last attempt made its call. An item that never made one has not run, and stays in the source.</param>
+    private void EndAsStopped(long index, bool wasCalled)
     {
+        if (!wasCalled && _repetition is not { Attempts: > 0 })
+        {
+            run.Source.Lose(index, 1);
+            return;
+        }
+
         // Before the item counts as unsuccessful: whoever reads meanwhile must not take it for a failed one.
         run.CountStopped();
         _unsuccessful++;
         run.Sink.Unsuccessful(index, run.StoppedAs, run.StoppedError);
     }
 
-    private async Task EndAsStoppedAfterAsync(Task discarding, long index)
-    {
-        await discarding.ConfigureAwait(false);
-        EndAsStopped(index);
-    }
-
     /// <summary>Records an item that ended without a result, and calls the hook for it.</summary>
-    private Task? RecordFailure(long index, ItemStatus status, Exception error)
+    private StepResult Record(long index, ItemStatus status, Exception error)
     {
         if (status == ItemStatus.TimedOut)
         {
@@ -208,9 +250,14 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             run.Stop();
         }
 
-        return !late && run.Settings.OnError is { } hook && run.Failures.Reports(index, error)
-            ? CallErrorHook(hook, index, error)
-            : null;
+        if (late || run.Settings.OnError is not { } hook || !run.Failures.Reports(index, error))
+        {
+            return StepResult.Ready;
+        }
+
+        long word = BeginAround(Around.Hook, ItemGuard.Never);
+        Task calling = CallErrorHook(hook, index, error);
+        return WaitAround(calling, calling, word, Wait.Task);
     }
 
     private async Task CallErrorHook(Func<long, Exception, ValueTask<bool>> hook, long index, Exception error)
@@ -229,5 +276,15 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 run.Stop();
             }
         }
+    }
+
+    /// <summary>A decision that takes a while.</summary>
+    private sealed class Deciding(Task<Recovery<TResult>> decision, FailedCall call, ItemStatus status)
+    {
+        public Task<Recovery<TResult>> Decision => decision;
+
+        public FailedCall Call => call;
+
+        public ItemStatus Status => status;
     }
 }

@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
@@ -32,6 +33,12 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         switch (word & ItemGuard.StateMask)
         {
             case ItemGuard.InCall or ItemGuard.Shared or ItemGuard.Waiting when Detach(word):
+                if (_around == Around.Hook)
+                {
+                    TellParked();
+                    return true;
+                }
+
                 run.Sink.Unsuccessful(_index, status, error);
                 break;
             case ItemGuard.Handed when TryMove(word, ItemGuard.Abandoned):
@@ -61,7 +68,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
         long word = Volatile.Read(ref guard.Word);
         if (!guard.RecordSeen(word, run.SeesStarts ? run.Settings.TimeProvider.GetTimestamp() : 0) || (word & ItemGuard.StateMask) != ItemGuard.InCall
-            || _chunk.Remaining <= 0
+            || _chunk.Remaining <= 0 || run.Orders is not null
             || !IsStillInCall(word) || !TryMove(word, ItemGuard.Sharing))
         {
             return false;
@@ -309,19 +316,26 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             return false;
         }
 
-        run.Call.GivenUp(_item, _index);
-        StopsExecuting();
-        if ((guard & ItemGuard.StateMask) != ItemGuard.Waiting)
+        if (_around != Around.Hook)
         {
-            if (!_chunk.IsEmpty)
+            // Before anything else learns of it: a hook or a wait of the item that ends just now sees its token, and makes no call.
+            if (_guard!.Stop is { } stop)
             {
-                run.Source.GiveBack(_chunk.TakeRest(_chunk.Position));
+                SafeCancel.Later(stop);
             }
 
-            if (_guard!.Host is { } host)
-            {
-                run.Settings.Executor.ReplaceHost(host);
-            }
+            run.Call.GivenUp(_item, _index);
+        }
+
+        StopsExecuting();
+        if (!_chunk.IsEmpty)
+        {
+            run.Source.GiveBack(_chunk.TakeRest(_chunk.Position));
+        }
+
+        if ((guard & ItemGuard.StateMask) != ItemGuard.Waiting && _guard!.Host is { } host)
+        {
+            run.Settings.Executor.ReplaceHost(host);
         }
 
         return true;

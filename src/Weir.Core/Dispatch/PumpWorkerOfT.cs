@@ -15,7 +15,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     private Pace _pace;
     private Wait _wait;
 
-    // The call that the worker waits for, with its item's index; the task of a hook or of the handling of a failure, or the failure of a parked call.
+    // The call that the worker waits for, with its item's index; the task of a hook or of a decision, or the failure of a parked call.
     private TPending _pending;
     private long _index;
     private object? _awaited;
@@ -31,6 +31,12 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         Call,
         Claim,
         Task,
+
+        /// <summary>For what becomes of an item whose attempt has failed.</summary>
+        Decision,
+
+        /// <summary>For the end of what an item holds that has ended because the run was stopped.</summary>
+        Discard,
 
         /// <summary>The worker has to record the failure of a parked call.</summary>
         Failure,
@@ -61,7 +67,8 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         sample.Unsuccessful += _unsuccessful;
         sample.Retries += _retries;
         sample.InFlight += _parked?.Untold ?? 0;
-        sample.InFlight += (_guard is null ? _wait == Wait.Call || (IsExecuting && !Reads && !_handlesFailure) : _guard.IsInFlight) ? 1 : 0;
+        sample.InFlight +=
+            (_guard is null ? _wait == Wait.Call || (IsExecuting && !Reads && _around == Around.Call) : _guard.IsInFlight && _around == Around.Call) ? 1 : 0;
     }
 
     public override void Forget()
@@ -118,9 +125,10 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                     return StepResult.Ready;
                 }
 
-            case Wait.Task:
+            case Wait.Task or Wait.Decision or Wait.Discard:
+                Wait ended = _wait;
                 _wait = Wait.None;
-                return EndTaskWait();
+                return EndWaitAround(ended);
             case Wait.Failure:
                 _wait = Wait.None;
                 var failure = (Exception)_awaited!;
@@ -228,7 +236,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                     TurnWasGivenUp();
                 }
 
-                return run.Resume(_chunk.FirstIndex + _chunk.Count) is { } resumed ? WaitForTask(resumed.RunAsync()) : StepResult.Ready;
+                return run.Resume(_chunk.FirstIndex + _chunk.Count) is { } resumed ? CallPauseHook(resumed) : StepResult.Ready;
 
             case ClaimResult.Pending:
                 return WaitForSource();
@@ -240,7 +248,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return Leave(LeaveReason.TooMany);
 
             case ClaimResult.Throttled:
-                return run.Pause() is { } paused ? WaitForTask(paused.RunAsync()) : Leave(LeaveReason.Throttled);
+                return run.Pause() is { } paused ? CallPauseHook(paused) : Leave(LeaveReason.Throttled);
 
             case ClaimResult.Paused:
                 return Leave(LeaveReason.Paused);
@@ -343,20 +351,5 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             StartsExecuting();
             return Fail(_index, ItemStatus.Failed, e);
         }
-    }
-
-    /// <summary>Waits for something other than the item's call. An exception from it is the engine's own fault and ends the run.</summary>
-    private StepResult WaitForTask(Task task)
-    {
-        _awaited = task;
-        if (task.IsCompleted)
-        {
-            return EndTaskWait();
-        }
-
-        _wait = Wait.Task;
-        StopsExecuting();
-        task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(Continuation);
-        return StepResult.Waits;
     }
 }

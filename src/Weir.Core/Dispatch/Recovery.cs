@@ -43,6 +43,9 @@ internal readonly struct Recovery<TResult>
     /// <summary>The same attempt when a task has ended, however long that takes, because it could not begin. The item's clock stands still meanwhile.</summary>
     public static Recovery<TResult> Wait(Task until, WaitKind kind) => new(RecoveryKind.Wait, default, default, null, until, kind);
 
+    /// <summary>A result may replace the failure. It is asked for next, because the item's time limit does not cover that.</summary>
+    public static Recovery<TResult> Replace => new(RecoveryKind.Replace, default, default, null);
+
     /// <summary>A result that replaces the failure.</summary>
     public static Recovery<TResult> Succeed(TResult result) => new(RecoveryKind.Succeed, default, result, null);
 

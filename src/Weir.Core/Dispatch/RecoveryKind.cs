@@ -8,4 +8,5 @@ internal enum RecoveryKind
     Defer,
     Wait,
     Succeed,
+    Replace,
 }

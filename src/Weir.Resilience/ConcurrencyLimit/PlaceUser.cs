@@ -35,6 +35,9 @@ internal sealed class PlaceUser(SharedConcurrencyLimit limit, Func<int>? most) :
         }
     }
 
+    /// <summary>Its bound was raised: those of its turns that let others pass, and can be served now, do so no longer.</summary>
+    public void UseMore() => limit.UseMore(this);
+
     /// <summary>Takes a place, or a turn at the end of the queue.</summary>
     /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait.</exception>
     public PlaceTurn Queue() => limit.Queue(this);

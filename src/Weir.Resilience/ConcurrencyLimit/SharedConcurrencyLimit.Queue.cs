@@ -79,6 +79,20 @@ public sealed partial class SharedConcurrencyLimit
         served.Tell();
     }
 
+    /// <summary>A user can use more places than before.</summary>
+    internal void UseMore(PlaceUser user)
+    {
+        ToldTurns<PlaceTurn> served;
+        using (_lock.EnterSafely())
+        {
+            CloseNeedsLock();
+            UnparkNeedsLock(user);
+            served = ServeNeedsLock();
+        }
+
+        served.Tell();
+    }
+
     /// <summary>Takes a turn out of the queue.</summary>
     /// <returns>False if it no longer waits.</returns>
     internal bool TryRemove(PlaceTurn turn)
@@ -132,7 +146,8 @@ public sealed partial class SharedConcurrencyLimit
 
     /// <summary>
     /// Gives free places to the first calls in the queue. A call whose user already holds as many places as it can use lets others pass, because its place
-    /// would lie idle; it keeps its number, and comes back to its old position when its user returns a place.
+    /// would lie idle; it keeps its number, and comes back to its old position when its user returns a place or can use
+    /// more.
     /// </summary>
     /// <returns>The calls that got a place, to be told without the lock.</returns>
     private ToldTurns<PlaceTurn> ServeNeedsLock()

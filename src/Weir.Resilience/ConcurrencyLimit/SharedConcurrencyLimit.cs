@@ -223,6 +223,8 @@ public sealed partial class SharedConcurrencyLimit
         await EnterAsync(cancellationToken).ConfigureAwait(false);
         try
         {
+            // A wait may end just before it hears of it.
+            cancellationToken.ThrowIfCancellationRequested();
             return await call(state, cancellationToken).ConfigureAwait(false);
         }
         finally

@@ -43,8 +43,8 @@ internal readonly struct TracedCall<TItem, TResult, TPending, TCall>(TCall inner
 
     private static bool Note(ItemTrace? span, Exception error)
     {
-        // An item that has to wait for its place or its tokens has attempted nothing.
-        if (span is not null && error is not ItemWaitsException)
+        // An item whose call was not made, such as one that has to wait for its place, has attempted nothing.
+        if (span is not null && error is not NotBegunException)
         {
             RunTrace.AttemptEnded(span, error is RefusedResultException ? null : error);
         }

@@ -61,18 +61,21 @@ internal static class OperatorPump
         if (policies.ItemHooks is { HasError: true } hooks)
         {
             records.KeepsFailed = true;
-            settings = settings with { OnError = ErrorHook(settings.OnError, hooks, records) };
+            settings = settings with { OnError = ErrorHook(settings.OnError, hooks, records, policies) };
         }
 
         return MakeWithPolicies(source, selector, new RecordedSink<TResult, TSink>(sink, records), options, settings, policies, recovery, trace);
     }
 
-    private static Func<long, Exception, ValueTask<bool>> ErrorHook(Func<long, Exception, ValueTask<bool>>? first, HookCalls hooks, ItemRecords records) =>
+    private static Func<long, Exception, ValueTask<bool>> ErrorHook(
+        Func<long, Exception, ValueTask<bool>>? first, HookCalls hooks, ItemRecords records, CallPolicies policies) =>
         async (index, error) =>
         {
             ItemRecord? record = records.TakeFailed(index);
             bool goesOn = first is null || await first(index, error).ConfigureAwait(false);
-            return record is null ? goesOn : await hooks.ErrorAsync(record, index, error).ConfigureAwait(false) && goesOn;
+
+            // The run may have given up the first one.
+            return record is null || policies.HasRunEnded ? goesOn : await hooks.ErrorAsync(record, index, error).ConfigureAwait(false) && goesOn;
         };
 
     private static Pump MakeWithPolicies<TItem, TResult, TSink>(
@@ -91,7 +94,11 @@ internal static class OperatorPump
             source,
             new PolicyCall<TItem, TResult>(selector, policies, timeout, KeyedGuards<TItem>.Of(options, policies)),
             sink,
-            timeout is null && policies.Places is null ? settings : settings with { OnEnd = AtEnd(timeout, policies.Places, settings.OnEnd) },
+            timeout is null && policies.Places is null ? settings : settings with
+            {
+                OnEnd = AtEnd(timeout, policies.Places, settings.OnEnd),
+                OnLimitRaised = policies.Places is { } places ? places.LimitRaised : null,
+            },
             recovery,
             trace);
         policies.Attach(pump);

@@ -85,11 +85,20 @@ internal sealed class CallPolicies
 
     public AdaptiveController? Adaptive { get; }
 
+    /// <summary>Whether the run has ended, and not only stopped.</summary>
+    public bool HasRunEnded => _run!.HasEnded;
+
     /// <summary>Whether items may meet an open circuit.</summary>
     public bool HasBreaker => _hasBreaker;
 
     /// <summary>How many items the run may have in flight now.</summary>
     public int RunLimit => _run!.Limit;
+
+    /// <summary>
+    /// Whether an item may make no more calls, because its run has stopped or it was given up. Whoever gives up an item cancels its token before anybody can
+    /// learn of the end.
+    /// </summary>
+    public bool Ends(CancellationToken itemToken) => itemToken.IsCancellationRequested || _run!.IsOver;
 
     /// <summary>Whether it is one of the run's own circuits, by key or not.</summary>
     public bool IsOwn(CircuitBreaker breaker) => breaker == Guard.Breaker || (_breakersByKey is not null && breaker.Group == _breakersByKey.Group);
@@ -200,6 +209,13 @@ internal sealed class CallPolicies
     /// <summary>The same under other policies than the run's.</summary>
     public void Failed(AttemptGuard guard, CircuitTicket ticket, Exception error, long started, CancellationToken cancellationToken)
     {
+        if (error is NotBegunException)
+        {
+            // Nothing was called, so nothing can be said about it.
+            guard.Ignored(ticket);
+            return;
+        }
+
         Adaptive?.Ended(started, succeeded: false, cancellationToken);
         guard.Failed(ticket, error, cancellationToken, RunToken);
     }

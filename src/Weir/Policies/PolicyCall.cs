@@ -10,7 +10,7 @@ namespace Weir.Policies;
 /// <remarks>
 /// There is no state machine while an item waits for nothing but the selector itself. This is the path of every item of a run whose policies do not act.
 /// </remarks>
-internal readonly struct PolicyCall<TItem, TResult>(
+internal readonly partial struct PolicyCall<TItem, TResult>(
     Func<TItem, CancellationToken, ValueTask<TResult>> selector,
     CallPolicies policies,
     TimeoutPolicy<TResult>? attemptTimeout,
@@ -108,92 +108,6 @@ internal readonly struct PolicyCall<TItem, TResult>(
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void WaitSlow(ValueTask<TResult> task, ref PolicyPending<TResult> pending) => pending = new(task);
 
-    // Here and below, rare cases are in separate methods, because each entry to this method would have to clear their structs.
-    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly",
-        Justification = "Consumed once: here when it has completed, else where the item goes on.")]
-    private ValueTask<TResult> InvokeHooked(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
-    {
-        // One handler for both hooks instead of one for each.
-        bool inHook = false;
-        try
-        {
-            if (isFirst && policies.Starting is { } starting)
-            {
-                inHook = true;
-                ValueTask started = starting(Indices.ToInt(index));
-                inHook = false;
-                if (!started.IsCompletedSuccessfully)
-                {
-                    return AfterStartAsync(started, item, index, cancellationToken);
-                }
-
-                started.GetAwaiter().GetResult();
-            }
-
-            ValueTask<TResult> pending = selector(item, cancellationToken);
-            if (policies.Completed is not { } completed)
-            {
-                return pending;
-            }
-
-            if (!pending.IsCompletedSuccessfully)
-            {
-                return BeforeCompletionAsync(pending, index);
-            }
-
-            TResult result = pending.Result;
-            inHook = true;
-            ValueTask hook = completed(Indices.ToInt(index));
-            inHook = false;
-            if (!hook.IsCompletedSuccessfully)
-            {
-                return AfterCompletionAsync(hook, result);
-            }
-
-            hook.GetAwaiter().GetResult();
-            return new ValueTask<TResult>(result);
-        }
-        catch (Exception e) when (inHook)
-        {
-            policies.HookFailed(e);
-            throw;
-        }
-    }
-
-    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private async ValueTask<TResult> InvokeAllAsync(ItemRecord? record, TItem item, long index, bool isFirst, CancellationToken cancellationToken)
-    {
-        HookCalls<TItem>? hooks = record is null ? null : (HookCalls<TItem>?)policies.ItemHooks;
-        record?.BeginAttempt();
-        if (isFirst && policies.Starting is { } starting)
-        {
-            await policies.HookEndedAsync(policies.CallHook(starting, index)).ConfigureAwait(false);
-        }
-
-        if (isFirst && hooks is not null)
-        {
-            await hooks.StartAsync(policies, record!, item, index).ConfigureAwait(false);
-        }
-
-        TResult result = await new PendingAwaiter<TResult, PolicyPending<TResult>>(Attempt(item, index, record, cancellationToken));
-        if (record is not null && policies.RetryRule is RetryRule<TResult> rule && policies.Refuses(rule, record, result))
-        {
-            throw new RefusedResultException<TResult>(result);
-        }
-
-        if (policies.Completed is { } completed)
-        {
-            await policies.HookEndedAsync(policies.CallHook(completed, index)).ConfigureAwait(false);
-        }
-
-        if (hooks is not null)
-        {
-            await hooks.CompleteAsync(policies, record!, item, index).ConfigureAwait(false);
-        }
-
-        return result;
-    }
-
     /// <summary>One attempt, as far as it gets without waiting.</summary>
     private PolicyPending<TResult> Attempt(TItem item, long index, ItemRecord? record, CancellationToken cancellationToken) =>
         keyed is not null ? AttemptByKey(keyed, item, index, record, cancellationToken)
@@ -246,7 +160,7 @@ internal readonly struct PolicyCall<TItem, TResult>(
         (Attempt attempt, until, kind) = (default, null, default);
         if (guard.Places is not null || guard.BucketToWaitFor is not null)
         {
-            attempt = policies.Places!.Enter(guard, index, out until, out kind);
+            attempt = policies.Places!.Enter(guard, index, token, out until, out kind);
         }
         else
         {
@@ -316,9 +230,17 @@ internal readonly struct PolicyCall<TItem, TResult>(
         return new(task);
     }
 
+    /// <summary>
+    /// Makes the call, unless the item or its run has ended meanwhile. Each call that may come from a hook or a wait begins here.
+    /// </summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private ValueTask<TResult> Select(TItem item, ItemRecord? record, CancellationToken cancellationToken)
     {
+        if (policies.Ends(cancellationToken))
+        {
+            throw new NotBegunException();
+        }
+
         record?.CountCall();
         return attemptTimeout is null
             ? selector(item, cancellationToken)
@@ -371,30 +293,14 @@ internal readonly struct PolicyCall<TItem, TResult>(
             policies.Succeeded(guard, attempt.Ticket, started, cancellationToken);
             return result;
         }
+        catch (OperationCanceledException) when (attempt.Phase != AttemptPhase.Call && policies.Ends(cancellationToken))
+        {
+            throw new NotBegunException();
+        }
         finally
         {
             keys?.Release();
             guard.End(ref attempt);
         }
-    }
-
-    private async ValueTask<TResult> AfterStartAsync(ValueTask started, TItem item, long index, CancellationToken cancellationToken)
-    {
-        await policies.HookEndedAsync(started).ConfigureAwait(false);
-        return await InvokeHooked(item, index, isFirst: false, cancellationToken).ConfigureAwait(false);
-    }
-
-    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private async ValueTask<TResult> BeforeCompletionAsync(ValueTask<TResult> pending, long index)
-    {
-        TResult result = await pending.ConfigureAwait(false);
-        await policies.HookEndedAsync(policies.CallHook(policies.Completed!, index)).ConfigureAwait(false);
-        return result;
-    }
-
-    private async ValueTask<TResult> AfterCompletionAsync(ValueTask hook, TResult result)
-    {
-        await policies.HookEndedAsync(hook).ConfigureAwait(false);
-        return result;
     }
 }

@@ -1,4 +1,5 @@
 using Weir.Core;
+using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 using Weir.Resilience;
 
@@ -14,20 +15,24 @@ internal sealed class RunPlaces(bool guarded)
     private readonly Lock _lock = new();
     private readonly Dictionary<long, ItemTurns> _turns = [];
     private readonly Dictionary<long, ItemPlace> _held = [];
-    private readonly HashSet<long> _givenUp = [];
     private volatile bool _hasTurns;
+    private volatile int _raises;
     private bool _closed;
 
     /// <summary>Gets an attempt as far as it gets without waiting, with its place and with the tokens of its key.</summary>
     /// <param name="guard">What the attempt has to pass.</param>
     /// <param name="index">The item's index.</param>
+    /// <param name="token">The item's token. It is cancelled before the item counts as given up.</param>
     /// <param name="until">What the item waits for, holding nothing but its turns; null if it does not wait.</param>
     /// <param name="kind">What that is.</param>
     /// <returns>The attempt at a rate limit where it waits itself, or at its call. Nothing if the item waits.</returns>
     /// <exception cref="CircuitBreakerOpenException">The circuit is open.</exception>
     /// <exception cref="ConcurrencyLimitRejectedException">Too many calls already wait.</exception>
-    public Attempt Enter(AttemptGuard guard, long index, out Task? until, out WaitKind kind)
+    /// <exception cref="NotBegunException">The item would have to wait, and it or its run has ended.</exception>
+    public Attempt Enter(AttemptGuard guard, long index, CancellationToken token, out Task? until, out WaitKind kind)
     {
+        // First: a rise that comes later finds the item's turn, or is seen when the turn is kept.
+        int raises = _raises;
         ItemTurns turns = Take(index);
         kind = WaitKind.ConcurrencyLimit;
 
@@ -47,7 +52,7 @@ internal sealed class RunPlaces(bool guarded)
         Attempt attempt;
         try
         {
-            attempt = guard.Places is { } user ? EnterPlaces(guard, user, ref turns.Place, index) : EnterCircuit(guard);
+            attempt = guard.Places is { } user ? EnterPlaces(guard, user, ref turns.Place, index, token) : EnterCircuit(guard);
         }
         catch
         {
@@ -76,8 +81,35 @@ internal sealed class RunPlaces(bool guarded)
             return attempt;
         }
 
-        Keep(turns, index);
+        Keep(turns, index, token);
+        if (_raises != raises)
+        {
+            turns.Place?.User.UseMore();
+        }
+
         return default;
+    }
+
+    /// <summary>The run can use more places than before, perhaps for items that let others pass.</summary>
+    public void LimitRaised()
+    {
+        HashSet<PlaceUser> users = [];
+        using (_lock.Hold())
+        {
+            _raises++;
+            foreach (ItemTurns turns in _turns.Values)
+            {
+                if (turns.Place is { } turn)
+                {
+                    users.Add(turn.User);
+                }
+            }
+        }
+
+        foreach (PlaceUser user in users)
+        {
+            user.UseMore();
+        }
     }
 
     private static Attempt EnterCircuit(AttemptGuard guard)
@@ -88,7 +120,7 @@ internal sealed class RunPlaces(bool guarded)
     }
 
     /// <summary>Gets an attempt to its place. If it has to wait for it, the attempt has not begun, and there is a turn.</summary>
-    private Attempt EnterPlaces(AttemptGuard guard, PlaceUser user, ref PlaceTurn? waiting, long index)
+    private Attempt EnterPlaces(AttemptGuard guard, PlaceUser user, ref PlaceTurn? waiting, long index, CancellationToken token)
     {
         PlaceTurn? turn = waiting;
         waiting = null;
@@ -104,7 +136,7 @@ internal sealed class RunPlaces(bool guarded)
 
             if (next != AttemptPhase.ConcurrencyLimit)
             {
-                return Begin(next, ticket, user, index);
+                return Begin(next, ticket, user, index, token);
             }
 
             turn = user.Queue();
@@ -123,26 +155,23 @@ internal sealed class RunPlaces(bool guarded)
             throw guard.CreateRejection();
         }
 
-        return Begin(next, ticket, user, index);
+        return Begin(next, ticket, user, index, token);
     }
 
     /// <summary>An item has ended that may wait, or have a place that it did not use.</summary>
     public void Drop(long index) => Take(index).Drop();
 
-    /// <summary>An item was given up. The place of its call is returned, although the call may still run.</summary>
+    /// <summary>
+    /// An item was given up, and its token cancelled before. The place of its call is returned, although the call may still run.
+    /// </summary>
     public void GivenUp(long index)
     {
         ItemPlace? place;
         ItemTurns turns;
         using (_lock.Hold())
         {
-            // Without places, the item's worker takes it out of the queue if it was about to wait.
-            if (!_held.Remove(index, out place) && guarded)
-            {
-                // It may be about to take one.
-                _givenUp.Add(index);
-            }
-
+            // One that is about to take a place, or to wait, sees its token.
+            _held.Remove(index, out place);
             _turns.Remove(index, out turns);
         }
 
@@ -182,11 +211,11 @@ internal sealed class RunPlaces(bool guarded)
         }
     }
 
-    private void Keep(ItemTurns turns, long index)
+    private void Keep(ItemTurns turns, long index, CancellationToken token)
     {
         using (_lock.Hold())
         {
-            if (!_closed && !_givenUp.Remove(index))
+            if (!_closed && !token.IsCancellationRequested)
             {
                 _turns.Add(index, turns);
                 _hasTurns = true;
@@ -195,30 +224,26 @@ internal sealed class RunPlaces(bool guarded)
         }
 
         turns.Drop();
-        throw new OperationCanceledException();
+        throw new NotBegunException();
     }
 
-    private Attempt Begin(AttemptPhase phase, CircuitTicket ticket, PlaceUser user, long index) =>
-        new() { Phase = phase, Ticket = ticket, Place = guarded ? Hold(user, index) : user };
+    private Attempt Begin(AttemptPhase phase, CircuitTicket ticket, PlaceUser user, long index, CancellationToken token) =>
+        new() { Phase = phase, Ticket = ticket, Place = guarded ? Hold(user, index, token) : user };
 
-    private ItemPlace Hold(PlaceUser user, long index)
+    private ItemPlace Hold(PlaceUser user, long index, CancellationToken token)
     {
         ItemPlace place = new(this, user, index);
-        bool givenUp;
         using (_lock.Hold())
         {
-            givenUp = _givenUp.Remove(index);
-            if (!givenUp)
+            if (!token.IsCancellationRequested)
             {
                 _held.Add(index, place);
+                return place;
             }
         }
 
-        if (givenUp)
-        {
-            place.LeaveOnce();
-        }
-
+        // Nobody else would return it. No call is made in it.
+        place.LeaveOnce();
         return place;
     }
 

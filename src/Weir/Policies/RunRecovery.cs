@@ -42,6 +42,8 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
 
     public bool HasTimedOut(Exception error) => _policies?.HasTimedOut(error) == true;
 
+    public bool HasNotBegun(Exception error) => RefusedBy(error) is not null;
+
     public Task? Discard(Exception error, long index)
     {
         if (error is ItemWaitsException)
@@ -89,9 +91,7 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
             return Recovery<TResult>.None;
         }
 
-        // What a call's own circuit refuses is a failure like any other.
-        if (_options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen && call.Error is CircuitBreakerOpenException { RefusedBy: { } breaker }
-            && _policies?.IsOwn(breaker) == true)
+        if (RefusedBy(call.Error) is { } breaker)
         {
             // Also when the item's time is up: it made no call that could have failed, so it is timed out. The change is asked for first: one between the two
             // questions is not missed.
@@ -108,20 +108,31 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
             if (DelayAfter(call, out Exception error) is { } delay)
             {
                 await BeforeRetryAsync(index, call, error).ConfigureAwait(false);
-                _options.Events?.Retrying(call.Index, call.Attempt, delay, error);
+                if (!call.Token.IsCancellationRequested)
+                {
+                    _options.Events?.Retrying(call.Index, call.Attempt, delay, error);
+                }
+
                 return Recovery<TResult>.Retry(delay);
             }
         }
 
-        if (_fallback is null)
-        {
-            return Recovery<TResult>.None;
-        }
+        return _fallback is null ? Recovery<TResult>.None : Recovery<TResult>.Replace;
+    }
 
-        ItemRecord? record = _fallback.ItemType is null ? null : _policies!.Records!.Find(call.Index);
+    public async ValueTask<Recovery<TResult>> ReplaceAsync(FailedCall call)
+    {
+        ItemRecord? record = _fallback!.ItemType is null ? null : _policies!.Records!.Find(call.Index);
         int attempt = record?.Attempt ?? call.Attempt;
         return Recovery<TResult>.Succeed(await _fallback.GetAsync(record, call.Index, attempt, call.Error).ConfigureAwait(false));
     }
+
+    /// <summary>The circuit that an item waits for. What a call's own circuit refuses is a failure like any other.</summary>
+    private CircuitBreaker? RefusedBy(Exception error) =>
+        _options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen && error is CircuitBreakerOpenException { RefusedBy: { } breaker }
+            && _policies?.IsOwn(breaker) == true
+                ? breaker
+                : null;
 
     /// <summary>The delay before another attempt; null if there is none.</summary>
     /// <param name="call">The attempt.</param>
@@ -163,7 +174,7 @@ internal sealed class RunRecovery<TResult> : IRecovery<TResult>
 
         if (_policies?.Records?.Find(call.Index) is { } record)
         {
-            if (_policies.ItemHooks is { } hooks)
+            if (_policies.ItemHooks is { } hooks && !call.Token.IsCancellationRequested)
             {
                 await hooks.RetryAsync(record, call.Index, error).ConfigureAwait(false);
             }
