@@ -73,11 +73,11 @@ internal static class Require
 
     /// <summary>A property that has a meaning only together with another.</summary>
     [StackTraceHidden]
-    public static void Other(object? value, object? needed, string name, string neededName)
+    public static void Other(object? value, object? needed, string name, string neededName, string orElse = "")
     {
         if (value is not null && needed is null)
         {
-            throw new ArgumentException($"{name} is set, which needs {neededName}; set that too.", name);
+            throw new ArgumentException($"{name} is set, which needs {neededName}; set that too{orElse}.", name);
         }
     }
 

@@ -15,9 +15,11 @@ internal static partial class OperatorRun
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
         ParallelRunOptions options,
         CancellationToken cancellationToken,
-        [CallerMemberName] string operation = "")
+        [CallerMemberName] string operation = "",
+        [CallerArgumentExpression(nameof(selector))] string call = "")
     {
         CheckTypes<TItem, TResult>(options);
+        TaskCalls.RefuseTasks(typeof(TResult), call);
         if (cancellationToken.IsCancellationRequested && !options.ReturnOutcomesOnCancellation)
         {
             return Task.FromCanceled<ItemOutcome<TResult>[]>(cancellationToken);
@@ -93,7 +95,8 @@ internal static partial class OperatorRun
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
         ParallelRunOptions options,
         CancellationToken cancellationToken,
-        [CallerMemberName] string operation = "") =>
+        [CallerMemberName] string operation = "",
+        [CallerArgumentExpression(nameof(selector))] string call = "") =>
         StreamOf<TItem, TResult, (int Index, ItemOutcome<TResult> Outcome)>(
             options,
             (output, enumeratorToken) =>
@@ -116,6 +119,7 @@ internal static partial class OperatorRun
                     cancellationToken,
                     enumeratorToken);
             },
+            call,
             cancellationToken);
 
     private static void StartDetailed<TItem, TResult>(

@@ -15,9 +15,11 @@ internal static partial class OperatorRun
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
         ParallelRunOptions options,
         CancellationToken cancellationToken,
-        [CallerMemberName] string operation = "")
+        [CallerMemberName] string operation = "",
+        [CallerArgumentExpression(nameof(selector))] string call = "")
     {
         CheckTypes<TItem, TResult>(options);
+        TaskCalls.RefuseTasks(typeof(TResult), call);
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled<List<TResult>>(cancellationToken);
@@ -145,10 +147,12 @@ internal static partial class OperatorRun
         Func<TItem, CancellationToken, ValueTask<TResult>> selector,
         ParallelRunOptions options,
         CancellationToken cancellationToken,
-        [CallerMemberName] string operation = "") =>
+        [CallerMemberName] string operation = "",
+        [CallerArgumentExpression(nameof(selector))] string call = "") =>
         StreamOf<TItem, TResult, TResult>(
             options,
             (output, enumeratorToken) => StartStream(source(), selector, output, options, operation, cancellationToken, enumeratorToken),
+            call,
             cancellationToken);
 
     private static Pump StartStream<TItem, TResult>(
@@ -176,9 +180,10 @@ internal static partial class OperatorRun
         settings.Adaptive is null && !CallPolicies.AreSet(options) && !RunObservation.IsWanted(options);
 
     private static PumpStream<TOutput> StreamOf<TItem, TResult, TOutput>(
-        ParallelRunOptions options, Func<StreamOutput<TOutput>, CancellationToken, Pump> start, CancellationToken cancellationToken)
+        ParallelRunOptions options, Func<StreamOutput<TOutput>, CancellationToken, Pump> start, string call, CancellationToken cancellationToken)
     {
         CheckTypes<TItem, TResult>(options);
+        TaskCalls.RefuseTasks(typeof(TResult), call);
         return new PumpStream<TOutput>(
             options.AdaptiveConcurrency?.MaxConcurrency ?? options.MaxDegreeOfParallelism,
             options.ChannelCapacity,

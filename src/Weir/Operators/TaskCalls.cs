@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Runtime.CompilerServices;
 
 namespace Weir.Operators;
@@ -29,17 +30,27 @@ internal static class TaskCalls
         return new TaskSelectorWithoutToken<TItem, TResult>(selector).Invoke;
     }
 
-    /// <exception cref="ArgumentException">What is returned is a task, which nobody would await.</exception>
+    /// <summary>Refuses results that are tasks. The types say it, so no item pays for the look.</summary>
+    /// <exception cref="ArgumentException">The results are tasks, which nobody would await.</exception>
+    [StackTraceHidden]
+    public static void RefuseTasks(Type results, string? name)
+    {
+        if (IsTask(results))
+        {
+            throw new ArgumentException(
+                "The results of the call are tasks, which nobody would await: await them inside the call (Task.Run does, Task.Factory.StartNew does not), "
+                    + "or put them into a tuple if tasks are what you want.",
+                name);
+        }
+    }
+
     public static Func<TItem, CancellationToken, ValueTask<TResult>> Synchronous<TItem, TResult>(
         Func<TItem, TResult> selector, [CallerArgumentExpression(nameof(selector))] string? name = null)
     {
         ArgumentNullException.ThrowIfNull(selector, name);
-        if (typeof(Task).IsAssignableFrom(typeof(TResult)) || typeof(TResult) == typeof(ValueTask))
-        {
-            throw new ArgumentException("The call returns a task without a result, which nobody would await: return one, or use ForEachParallelAsync.", name);
-        }
-
-        return new SynchronousSelector<TItem, TResult>(selector).Invoke;
+        return typeof(TResult) == typeof(object)
+            ? new ObjectSelector<TItem, TResult>(selector).Invoke
+            : new SynchronousSelector<TItem, TResult>(selector).Invoke;
     }
 
     /// <summary>Turns an action into a selector whose results are all the default value.</summary>
@@ -76,6 +87,7 @@ internal static class TaskCalls
         Func<TItem, CancellationToken, ValueTask<TResult>> action, [CallerArgumentExpression(nameof(action))] string? name = null)
     {
         ArgumentNullException.ThrowIfNull(action, name);
+        RefuseTasks(typeof(TResult), name);
         return (item, cancellationToken) => WithoutResult(action(item, cancellationToken));
     }
 
@@ -83,6 +95,7 @@ internal static class TaskCalls
         Func<TItem, ValueTask<TResult>> action, [CallerArgumentExpression(nameof(action))] string? name = null)
     {
         ArgumentNullException.ThrowIfNull(action, name);
+        RefuseTasks(typeof(TResult), name);
         return (item, _) => WithoutResult(action(item));
     }
 
@@ -130,6 +143,11 @@ internal static class TaskCalls
         return default;
     }
 
+    private static bool IsTask(Type type) =>
+        typeof(Task).IsAssignableFrom(type)
+            || type == typeof(ValueTask)
+            || (type.IsValueType && type.IsGenericType && type.GetGenericTypeDefinition() == typeof(ValueTask<>));
+
     private static InvalidOperationException NoTask() => new("The call returned null in place of a task.");
 
     private sealed class TaskSelector<TItem, TResult>(Func<TItem, CancellationToken, Task<TResult>> selector) : IWrapped
@@ -158,5 +176,19 @@ internal static class TaskCalls
         public Delegate Call => selector;
 
         public ValueTask<TResult> Invoke(TItem item, CancellationToken cancellationToken) => new(selector(item));
+    }
+
+    /// <summary>Results of type object: only each of them shows whether it is a task, such as that of a method called by reflection.</summary>
+    private sealed class ObjectSelector<TItem, TResult>(Func<TItem, TResult> selector) : IWrapped
+    {
+        public Delegate Call => selector;
+
+        public ValueTask<TResult> Invoke(TItem item, CancellationToken cancellationToken)
+        {
+            TResult result = selector(item);
+            return result is not null && IsTask(result.GetType())
+                ? throw new InvalidOperationException("The result of the call is a task, which nobody would await: await it inside the call.")
+                : new(result);
+        }
     }
 }

@@ -13,6 +13,9 @@ public sealed record ParallelRunOptions
 
     internal SettingsMemo Settings;
 
+    // Null where nobody has said it, which is not the same as 0: whoever writes 0 wants no retries.
+    private readonly int? _maxRetries;
+
     /// <summary>How many items may be in flight at once.</summary>
     /// <value>At least 1. The default is the number of processors.</value>
     public int MaxDegreeOfParallelism { get; init; } = Environment.ProcessorCount;
@@ -106,7 +109,11 @@ public sealed record ParallelRunOptions
 
     /// <summary>How often a failed item is retried. Waiting for the next attempt holds no worker.</summary>
     /// <value>0 or more. The default is 0: no retries.</value>
-    public int MaxRetries { get; init; }
+    public int MaxRetries
+    {
+        get => _maxRetries ?? 0;
+        init => _maxRetries = value;
+    }
 
     /// <summary>Decides which failures are retried.</summary>
     /// <value>
@@ -129,7 +136,8 @@ public sealed record ParallelRunOptions
     /// </value>
     /// <remarks>
     /// It is asked after every attempt that another may follow, as <see cref="MaxRetries"/> says. After the last attempt it is not asked: a result is the
-    /// item's, whatever it is. A refused result that is disposable is disposed of. Hooks get a <see cref="ResultRejectedException"/> for it. For the circuit
+    /// item's, whatever it is. A run whose options leave <see cref="MaxRetries"/> out is refused; with a 0 that is written there, the rule is not asked.
+    /// A refused result that is disposable is disposed of. Hooks get a <see cref="ResultRejectedException"/> for it. For the circuit
     /// breaker, every result is a success. An exception from the rule is the item's failure.
     /// </remarks>
     public RetryRule? ShouldRetry { get; init; }
@@ -302,6 +310,7 @@ public sealed record ParallelRunOptions
         }
 
         Require.NotBoth(IsTransient, ShouldRetry, nameof(IsTransient), nameof(ShouldRetry));
+        Require.Other(ShouldRetry, _maxRetries is null ? null : ShouldRetry, nameof(ShouldRetry), nameof(MaxRetries), "; 0 means no retries");
         Require.NotBoth(CircuitBreaker, SharedCircuitBreaker, nameof(CircuitBreaker), nameof(SharedCircuitBreaker));
         Require.NotBoth(RateLimit, SharedRateLimit, nameof(RateLimit), nameof(SharedRateLimit));
         Require.NotBoth(SharedConcurrencyLimit, ConcurrencyLimitByKey, nameof(SharedConcurrencyLimit), nameof(ConcurrencyLimitByKey));

@@ -58,7 +58,7 @@ public sealed class DirectRuntime : IExecutionRuntime
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
     {
-        options = _calls.Check(items, processor, options);
+        options = _calls.Check(items, processor, options, typeof(TResult));
         if (ListOf(items, options) is not { } list)
         {
             return _pumps.StartMany(items, processor, null, options, cancellationToken);
@@ -98,7 +98,7 @@ public sealed class DirectRuntime : IExecutionRuntime
         where TKey : notnull
     {
         ArgumentNullException.ThrowIfNull(partitionBy);
-        options = _calls.Check(items, processor, options);
+        options = _calls.Check(items, processor, options, typeof(TResult));
         if (ListOf(items, options) is not { } list)
         {
             return _pumps.ProcessManyAsync(items, processor, partitionBy, options, cancellationToken);
@@ -124,7 +124,7 @@ public sealed class DirectRuntime : IExecutionRuntime
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
     {
-        options = _calls.Check(items, processor, options);
+        options = _calls.Check(items, processor, options, typeof(TResult));
         if (ListOf(items, options) is not { } list)
         {
             return _pumps.Stream(items, processor, null, orderedOutput, options, cancellationToken);
@@ -157,7 +157,7 @@ public sealed class DirectRuntime : IExecutionRuntime
         where TKey : notnull
     {
         ArgumentNullException.ThrowIfNull(partitionBy);
-        options = _calls.Check(items, processor, options);
+        options = _calls.Check(items, processor, options, typeof(TResult));
         if (ListOf(items, options) is not { } list)
         {
             return _pumps.ProcessManyStreamAsync(items, processor, partitionBy, orderedOutput, options, cancellationToken);

@@ -33,7 +33,7 @@ internal sealed class PumpRuntime(
         Func<TItem, CancellationToken, ValueTask<TResult>> processor,
         ProcessManyOptions? processOptions,
         CancellationToken cancellationToken) =>
-        StartMany(items, processor, null, calls.Check(items, processor, processOptions), cancellationToken);
+        StartMany(items, processor, null, calls.Check(items, processor, processOptions, typeof(TResult)), cancellationToken);
 
     public Task<ItemOutcome<TResult>[]> ProcessManyAsync<TItem, TResult, TKey>(
         IEnumerable<TItem> items,
@@ -44,7 +44,7 @@ internal sealed class PumpRuntime(
         where TKey : notnull
     {
         ArgumentNullException.ThrowIfNull(partitionBy);
-        processOptions = calls.Check(items, processor, processOptions);
+        processOptions = calls.Check(items, processor, processOptions, typeof(TResult));
         return StartMany(items, processor, source => RuntimeSource.WithKeys(source, partitionBy, processOptions), processOptions, cancellationToken);
     }
 
@@ -54,7 +54,7 @@ internal sealed class PumpRuntime(
         bool orderedOutput,
         ProcessManyOptions? processOptions,
         CancellationToken cancellationToken) =>
-        Stream(items, processor, null, orderedOutput, calls.Check(items, processor, processOptions), cancellationToken);
+        Stream(items, processor, null, orderedOutput, calls.Check(items, processor, processOptions, typeof(TResult)), cancellationToken);
 
     public IAsyncEnumerable<(int Index, ItemOutcome<TResult> Outcome)> ProcessManyStreamAsync<TItem, TResult, TKey>(
         IEnumerable<TItem> items,
@@ -66,7 +66,7 @@ internal sealed class PumpRuntime(
         where TKey : notnull
     {
         ArgumentNullException.ThrowIfNull(partitionBy);
-        processOptions = calls.Check(items, processor, processOptions);
+        processOptions = calls.Check(items, processor, processOptions, typeof(TResult));
         return Stream(
             items, processor, source => RuntimeSource.WithKeys(source, partitionBy, processOptions), orderedOutput, processOptions, cancellationToken);
     }

@@ -3,6 +3,7 @@ using Weir.Core;
 using Weir.Core.Metering;
 using Weir.Core.Threads;
 using Weir.Observability;
+using Weir.Operators;
 
 namespace Weir.Runtimes;
 
@@ -51,14 +52,16 @@ internal sealed class RuntimeCalls(object owner)
 
     /// <summary>Checks the arguments of a call.</summary>
     /// <returns>The call's options.</returns>
+    /// <exception cref="ArgumentException">The results are tasks.</exception>
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
     [StackTraceHidden]
-    public ProcessManyOptions Check(object items, object processor, ProcessManyOptions? options)
+    public ProcessManyOptions Check(object items, object processor, ProcessManyOptions? options, Type results)
     {
         ArgumentNullException.ThrowIfNull(items);
         ArgumentNullException.ThrowIfNull(processor);
         options ??= ProcessManyOptions.Default;
         options.Validate();
+        TaskCalls.RefuseTasks(results, nameof(processor));
 
         // Whoever listens finds something to listen to.
         _ = RunObservation.IsMetered;

@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using Weir.Resilience;
+using Weir.Runtimes;
 using Weir.Tests.Operators.Support;
 
 namespace Weir.Tests.Policies;
@@ -220,14 +221,26 @@ public class ResultRetryTests
     public void ShouldRetry_WrongValues_AreRefusedAtTheCallByName()
     {
         RetryRule rule = RetryRule.Of<string>(static _ => true);
-        Assert.Throws<ArgumentException>("ShouldRetry", () => { _ = new[] { 1 }.SelectParallelAsync(Selectors.Twice, new() { ShouldRetry = rule }); });
+        Assert.Throws<ArgumentException>("ShouldRetry", () => { _ = new[] { 1 }.SelectParallelAsync(Selectors.Twice, new() { MaxRetries = 1, ShouldRetry = rule }); });
+        RetryRule ofItem = RetryRule.Of<string, int>(static (_, _) => true);
         Assert.Throws<ArgumentException>(
-            "ShouldRetry",
-            () => { _ = new[] { 1 }.SelectParallelAsync(Selectors.Twice, new() { ShouldRetry = RetryRule.Of<string, int>(static (_, _) => true) }); });
+            "ShouldRetry", () => { _ = new[] { 1 }.SelectParallelAsync(Selectors.Twice, new() { MaxRetries = 1, ShouldRetry = ofItem }); });
         Assert.Throws<ArgumentException>(
-            "ShouldRetry", () => { _ = new[] { 1 }.ForEachParallelAsync(static (_, _) => default(ValueTask), new() { ShouldRetry = rule }); });
-        ParallelRunOptions both = new() { ShouldRetry = RetryRule.Of<int>(static _ => true), IsTransient = _ => true };
+            "ShouldRetry", () => { _ = new[] { 1 }.ForEachParallelAsync(static (_, _) => default(ValueTask), new() { MaxRetries = 1, ShouldRetry = rule }); });
+        ParallelRunOptions both = new() { MaxRetries = 1, ShouldRetry = RetryRule.Of<int>(static _ => true), IsTransient = _ => true };
         Assert.Throws<ArgumentException>("ShouldRetry", () => { _ = new[] { 1 }.SelectParallelAsync(Selectors.Twice, both); });
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task ShouldRetry_WithoutMaxRetries_IsRefusedAtTheCallUnlessItIsZeroOnPurpose()
+    {
+        ParallelRunOptions options = new() { ShouldRetry = RetryRule.Of<int>(static _ => true) };
+        Assert.Equal(
+            "ShouldRetry is set, which needs MaxRetries; set that too; 0 means no retries. (Parameter 'ShouldRetry')",
+            Assert.Throws<ArgumentException>("ShouldRetry", () => { _ = new[] { 1 }.SelectParallelAsync(Selectors.Twice, options); }).Message);
+        await using ConcurrentRuntime runtime = new();
+        Assert.Throws<ArgumentException>("ShouldRetry", () => { _ = runtime.ProcessManyAsync([1], Selectors.Twice, new() { Policies = options }); });
+        Assert.Equal([2], await new[] { 1 }.SelectParallelAsync(Selectors.Twice, options with { MaxRetries = 0 }));
     }
 
     private sealed class Answer(int item) : IDisposable

@@ -93,7 +93,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
     {
-        options = _calls.Check(items, processor, options);
+        options = _calls.Check(items, processor, options, typeof(TResult));
         return IsTraced(items, options, cancellationToken)
             ? TracedItems<TItem, TResult>.CallAsync(
                 items,
@@ -116,7 +116,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         where TKey : notnull
     {
         ArgumentNullException.ThrowIfNull(partitionBy);
-        options = _calls.Check(items, processor, options);
+        options = _calls.Check(items, processor, options, typeof(TResult));
         return IsTraced(items, options, cancellationToken)
             ? TracedItems<TItem, TResult>.CallAsync(
                 items,
@@ -151,7 +151,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
     {
-        options = _calls.Check(items, processor, options);
+        options = _calls.Check(items, processor, options, typeof(TResult));
         return IsTraced(items, options, cancellationToken)
             ? TracedItems<TItem, TResult>.CallAsync(
                 items,
@@ -172,7 +172,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         ProcessManyOptions? options = null,
         CancellationToken cancellationToken = default)
     {
-        options = _calls.Check(items, processor, options);
+        options = _calls.Check(items, processor, options, typeof(TResult));
         return IsTraced(items, options, CancellationToken.None)
             ? TracedItems<TItem, TResult>.StreamAsync(
                 items,
@@ -196,7 +196,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         where TKey : notnull
     {
         ArgumentNullException.ThrowIfNull(partitionBy);
-        options = _calls.Check(items, processor, options);
+        options = _calls.Check(items, processor, options, typeof(TResult));
         return IsTraced(items, options, CancellationToken.None)
             ? TracedItems<TItem, TResult>.StreamAsync(
                 items,
