@@ -42,11 +42,32 @@ internal sealed class Snippet
             private static readonly Dictionary<int, int> Known = [];
             private StringBuilder Text { get; } = new();
             void Sync(int[] items) { }
+            async void FireAndForget(int x) => await Work.SaveAsync(x);
+            void Note(int x) { }
+            Task<Task> StartAsync(int x) => Task.FromResult(Task.CompletedTask);
             async Task M(
                 int[] items, IAsyncEnumerable<int> later, Db db, HttpClient client, IExecutionRuntime runtime, ConcurrentRuntime concurrent,
-                CancellationToken stop)
+                Shop.Orders orders, CancellationToken stop)
             {
                 await Task.Yield();
+
+        """;
+
+    // What a database's library looks like from here.
+    private const string Shop = """
+        using System.Collections.Generic; using System.Linq; using System.Threading.Tasks;
+        namespace Microsoft.EntityFrameworkCore
+        {
+            public static class EntityFrameworkQueryableExtensions
+            {
+                public static IAsyncEnumerable<T> AsAsyncEnumerable<T>(this IQueryable<T> query) => (IAsyncEnumerable<T>)query;
+                public static Task<List<T>> ToListAsync<T>(this IQueryable<T> query) => Task.FromResult(query.ToList());
+            }
+        }
+        namespace Shop
+        {
+            public class Orders { public IQueryable<int> Numbers => null!; public IOrderedQueryable<int> Sorted => null!; }
+        }
 
         """;
 
@@ -58,8 +79,10 @@ internal sealed class Snippet
 
     private static readonly CSharpCompilationOptions Library = new(OutputKind.DynamicallyLinkedLibrary, nullableContextOptions: NullableContextOptions.Enable);
 
-    private static readonly ImmutableArray<DiagnosticAnalyzer> All =
-        [new PassedOverAliasAnalyzer(), new SharedStateAnalyzer(), new IgnoredTokenAnalyzer(), new UnsafeRetryAnalyzer(), new DroppedTaskAnalyzer()];
+    /// <summary>All analyzers.</summary>
+    public static ImmutableArray<DiagnosticAnalyzer> All { get; } =
+        [.. typeof(RunAnalyzer).Assembly.GetTypes().Where(static t => !t.IsAbstract && typeof(DiagnosticAnalyzer).IsAssignableFrom(t))
+            .Select(static t => (DiagnosticAnalyzer)Activator.CreateInstance(t)!)];
 
     private readonly string _text;
 
@@ -126,6 +149,7 @@ internal sealed class Snippet
         using AdhocWorkspace workspace = new();
         Document document = workspace.CurrentSolution
             .AddProject("Snippet", "Snippet", LanguageNames.CSharp).WithCompilationOptions(Library).AddMetadataReferences(References)
+            .AddDocument("Shop.cs", Shop).Project
             .AddDocument("Snippet.cs", _text);
         Compilation compilation = (await document.Project.GetCompilationAsync(cancellationToken))!;
         ImmutableArray<Diagnostic> found = await compilation.WithAnalyzers(All).GetAnalyzerDiagnosticsAsync(cancellationToken);
@@ -140,5 +164,6 @@ internal sealed class Snippet
         return (await change.ChangedSolution.GetDocument(document.Id)!.GetTextAsync(cancellationToken)).ToString();
     }
 
-    private CSharpCompilation Compile() => CSharpCompilation.Create("Snippet", [CSharpSyntaxTree.ParseText(_text)], References, Library);
+    private CSharpCompilation Compile() =>
+        CSharpCompilation.Create("Snippet", [CSharpSyntaxTree.ParseText(_text), CSharpSyntaxTree.ParseText(Shop)], References, Library);
 }

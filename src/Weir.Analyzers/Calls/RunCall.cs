@@ -8,11 +8,16 @@ internal sealed class RunCall
 {
     private static readonly string[] Names = ["selector", "action", "batchSelector", "processor"];
 
-    private RunCall(IInvocationOperation invocation, IOperation call, IReadOnlyDictionary<string, IOperation> options)
+    private static readonly IReadOnlyDictionary<string, IOperation> None = new Dictionary<string, IOperation>();
+
+    private RunCall(IInvocationOperation invocation, IOperation call, IArgumentOperation? source, IOperation? options)
     {
         Invocation = invocation;
         Call = call;
-        Options = options;
+        Source = source is null ? null : Inside(source.Value);
+        SourceType = source?.Parameter?.Type;
+        Options = options is null ? None : Written(options) ?? None;
+        OptionsAreWhole = options is IObjectCreationOperation;
     }
 
     public IInvocationOperation Invocation { get; }
@@ -24,8 +29,20 @@ internal sealed class RunCall
 
     public IMethodReferenceOperation? Method => Call as IMethodReferenceOperation;
 
-    /// <summary>The options that are set where the run is called, by name.</summary>
+    /// <summary>The items, as they are written.</summary>
+    public IOperation? Source { get; }
+
+    /// <summary>What the method takes as the items.</summary>
+    public ITypeSymbol? SourceType { get; }
+
+    /// <summary>The options that are set where the run is called, by name: in a new object, or in a changed copy of another.</summary>
     public IReadOnlyDictionary<string, IOperation> Options { get; }
+
+    /// <summary>Whether these are all options, so that what is not among them is not set.</summary>
+    public bool OptionsAreWhole { get; }
+
+    /// <summary>Whether the call has keys.</summary>
+    public bool HasKeys => Invocation.TargetMethod.Parameters.Any(static p => p.Name == "partitionBy");
 
     /// <summary>Whether no two calls of the run ever run at once.</summary>
     public bool IsOneAtATime => Options.TryGetValue("MaxDegreeOfParallelism", out IOperation? limit) && limit.ConstantValue is { HasValue: true, Value: 1 };
@@ -33,7 +50,8 @@ internal sealed class RunCall
     public static RunCall? Of(IInvocationOperation invocation, WeirTypes types)
     {
         IOperation? call = null;
-        Dictionary<string, IOperation> options = [];
+        IOperation? options = null;
+        IArgumentOperation? source = null;
         foreach (IArgumentOperation argument in invocation.Arguments)
         {
             if (argument.Parameter is not { } parameter)
@@ -45,22 +63,49 @@ internal sealed class RunCall
             {
                 call = Inside(argument.Value);
             }
-            else if (types.IsOptions(parameter.Type) && Inside(argument.Value) is IObjectCreationOperation { Initializer: { } initializer })
+            else if (types.IsOptions(parameter.Type))
             {
-                foreach (ISimpleAssignmentOperation set in initializer.Initializers.OfType<ISimpleAssignmentOperation>())
-                {
-                    if (set.Target is IPropertyReferenceOperation property)
-                    {
-                        options[property.Property.Name] = Inside(set.Value);
-                    }
-                }
+                options = Inside(argument.Value);
+            }
+            else if (parameter.Name is "source" or "items")
+            {
+                source = argument;
             }
         }
 
-        return call is null ? null : new RunCall(invocation, call, options);
+        return call is null ? null : new RunCall(invocation, call, source, options);
     }
 
-    private static IOperation Inside(IOperation value)
+    /// <summary>The properties that are set in a new object or in a changed copy of another; <see langword="null"/> if it is neither.</summary>
+    public static IReadOnlyDictionary<string, IOperation>? Written(IOperation value)
+    {
+        IObjectOrCollectionInitializerOperation? initializer;
+        switch (value)
+        {
+            case IObjectCreationOperation creation:
+                initializer = creation.Initializer;
+                break;
+            case IWithOperation copy:
+                initializer = copy.Initializer;
+                break;
+            default:
+                return null;
+        }
+
+        Dictionary<string, IOperation> written = [];
+        foreach (ISimpleAssignmentOperation set in initializer?.Initializers.OfType<ISimpleAssignmentOperation>() ?? [])
+        {
+            if (set.Target is IPropertyReferenceOperation property)
+            {
+                written[property.Property.Name] = Inside(set.Value);
+            }
+        }
+
+        return written;
+    }
+
+    /// <summary>A value without the conversions around it.</summary>
+    public static IOperation Inside(IOperation value)
     {
         while (true)
         {

@@ -11,6 +11,8 @@ internal sealed class WeirTypes
     private readonly INamedTypeSymbol? _runtimeExtensions;
     private readonly INamedTypeSymbol? _runOptions;
     private readonly INamedTypeSymbol? _processManyOptions;
+    private readonly INamedTypeSymbol? _query;
+    private readonly INamedTypeSymbol? _queryExtensions;
     private readonly INamedTypeSymbol?[] _tasks;
 
     private WeirTypes(Compilation compilation)
@@ -20,6 +22,8 @@ internal sealed class WeirTypes
         _runtimeExtensions = compilation.GetTypeByMetadataName("Weir.Runtimes.ExecutionRuntimeExtensions");
         _runOptions = compilation.GetTypeByMetadataName("Weir.ParallelRunOptions");
         _processManyOptions = compilation.GetTypeByMetadataName("Weir.Runtimes.ProcessManyOptions");
+        _query = compilation.GetTypeByMetadataName("System.Linq.IQueryable");
+        _queryExtensions = compilation.GetTypeByMetadataName("Microsoft.EntityFrameworkCore.EntityFrameworkQueryableExtensions");
         CancellationToken = compilation.GetTypeByMetadataName("System.Threading.CancellationToken");
         _tasks =
         [
@@ -48,9 +52,19 @@ internal sealed class WeirTypes
                 || (method.Name.StartsWith("ProcessMany", StringComparison.Ordinal) && IsRuntime(type)));
     }
 
+    /// <summary>Whether a method is an operator, and not of a runtime.</summary>
+    public bool IsOperator(IMethodSymbol method) => Same(method.ContainingType?.OriginalDefinition, _operators);
+
+    /// <summary>Whether a type is that of queries of a provider that can also read them asynchronously.</summary>
+    public bool IsQuery(ITypeSymbol? type) =>
+        _queryExtensions is not null && type is not null && (Same(type, _query) || type.AllInterfaces.Any(i => Same(i, _query)));
+
     public bool IsOptions(ITypeSymbol? type) => Same(type, _runOptions) || Same(type, _processManyOptions);
 
     public bool IsTask(ITypeSymbol? type) => type is not null && _tasks.Any(task => Same(type.OriginalDefinition, task));
+
+    /// <summary>Whether a type is that of tasks whose results are tasks.</summary>
+    public bool IsTaskOfTask(ITypeSymbol? type) => IsTask(type) && type is INamedTypeSymbol { TypeArguments.Length: 1 } task && IsTask(task.TypeArguments[0]);
 
     /// <summary>The run that an operation calls; <see langword="null"/> if it calls something else.</summary>
     public RunCall? RunOf(IOperation operation) => operation is IInvocationOperation call && IsRun(call.TargetMethod) ? RunCall.Of(call, this) : null;

@@ -50,6 +50,33 @@ internal static class Descriptors
         isEnabledByDefault: true,
         helpLinkUri: Help("weir005"));
 
+    public static readonly DiagnosticDescriptor NoEffect = new(
+        "WEIR010",
+        "An option has no effect",
+        "'{0}' has no effect here: {1}",
+        "Usage",
+        DiagnosticSeverity.Warning,
+        isEnabledByDefault: true,
+        helpLinkUri: Help("weir010"));
+
+    public static readonly DiagnosticDescriptor SynchronousQuery = new(
+        "WEIR011",
+        "A query is read synchronously",
+        "The query is read synchronously, which holds a thread while the database answers: {0}",
+        "Performance",
+        DiagnosticSeverity.Warning,
+        isEnabledByDefault: true,
+        helpLinkUri: Help("weir011"));
+
+    public static readonly DiagnosticDescriptor UnseenLoss = new(
+        "WEIR012",
+        "BestEffort drops failed items, and nobody sees them",
+        "BestEffort leaves out what fails, even if everything does, and nothing here sees it: set OnErrorAsync, or use {0}",
+        "Reliability",
+        DiagnosticSeverity.Warning,
+        isEnabledByDefault: true,
+        helpLinkUri: Help("weir012"));
+
     // Of the repository that the package was made of; it has no address of its own.
     private static string Help(string rule) => "docs/analyzers.md#" + rule;
 }

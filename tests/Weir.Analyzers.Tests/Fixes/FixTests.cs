@@ -48,6 +48,38 @@ public class FixTests
     [InlineData("[|items.SelectParallelStreamAsync(Work.LoadAsync)|];", null)]
     public Task DroppedTask_Fixed_IsAwaited(string bad, string? good) => AssertFixedAsync("WEIR005", new AwaitFix(), bad, good);
 
+    [Theory(Timeout = 120_000)]
+    [InlineData("await items.SelectParallelAsync([|x => Task.Factory.StartNew(async () => { await Task.Yield(); return x; })|]);", "return x; }).Unwrap())")]
+    [InlineData(
+        "await items.SelectParallelAsync([|async (x, t) => await Task.Factory.StartNew(async () => { await Task.Yield(); return x; }, t)|]);",
+        "return x; }, t).Unwrap())")]
+    [InlineData("await items.ForEachParallelAsync([|x => Task.Factory.StartNew(async () => { await Task.Yield(); })|]);", "}).Unwrap())")]
+    [InlineData("await items.SelectParallelAsync([|async (x, t) => Work.LoadAsync(x, t)|]);", "async (x, t) => await Work.LoadAsync(x, t))")]
+    [InlineData("await items.ForEachParallelAsync([|FireAndForget|]);", null)]
+    [InlineData("await items.SelectParallelAsync([|x => Work.SaveAsync(x)|]);", null)]
+    public Task TaskAsResult_Fixed_IsAwaited(string bad, string? good) => AssertFixedAsync("WEIR005", new ResultFix(), bad, good);
+
+    [Theory(Timeout = 120_000)]
+    [InlineData("await items.SelectParallelAsync(Work.LoadAsync, new ParallelRunOptions { [|OrderedOutput = true|] });", "new ParallelRunOptions { }")]
+    [InlineData(
+        "await items.SelectParallelAsync(Work.LoadAsync, new() { [|OrderedOutput = true|], MaxDegreeOfParallelism = 2 });",
+        "new() { MaxDegreeOfParallelism = 2 }")]
+    [InlineData(
+        "await items.SelectParallelAsync(Work.LoadAsync, new()\n{\n    MaxRetries = 1,\n    [|ChannelCapacity = 8|],\n    BaseDelay = TimeSpan.Zero,\n});",
+        "new()\n{\n    MaxRetries = 1,\n    BaseDelay = TimeSpan.Zero,\n}")]
+    [InlineData("await items.SelectParallelAsync(Work.LoadAsync, new ParallelRunOptions { [|BaseDelay = TimeSpan.Zero|] });", null)]
+    [InlineData("await items.SelectParallelAsync(Work.LoadAsync, new() { [|OpenCircuitMode = Weir.Resilience.OpenCircuitMode.WaitForHalfOpen|] });", null)]
+    public Task NoEffect_Fixed_IsGone(string bad, string? good) => AssertFixedAsync("WEIR010", new NoEffectFix(), bad, good);
+
+    [Theory(Timeout = 120_000)]
+    [InlineData("await [|orders.Numbers|].SelectParallelAsync(Work.LoadAsync);", "await orders.Numbers.AsAsyncEnumerable().SelectParallelAsync(Work.LoadAsync)")]
+    [InlineData("await [|orders.Numbers.Where(n => n > 1)|].ForEachParallelAsync(x => { });", "Where(n => n > 1).AsAsyncEnumerable().ForEachParallelAsync")]
+    [InlineData(
+        "await ([|from n in orders.Numbers select n + 1|]).SelectParallelAsync(Work.LoadAsync);",
+        "await ((from n in orders.Numbers select n + 1).AsAsyncEnumerable()).SelectParallelAsync")]
+    [InlineData("await runtime.ProcessManyAsync([|orders.Numbers|], Work.LoadAsync);", null)]
+    public Task SynchronousQuery_Fixed_IsReadAsynchronously(string bad, string? good) => AssertFixedAsync("WEIR011", new AsyncQueryFix(), bad, good);
+
     private static async Task AssertFixedAsync(string rule, CodeFixProvider fix, string bad, string? good)
     {
         Snippet snippet = RuleCases.Snippet(rule, bad);

@@ -100,6 +100,9 @@ internal sealed record RuleCases(string Rule, string[] Bad, string[] Good)
                 $"await items.ForEachParallelAsync(async (x, t) => {{ string idempotent = x.ToString(); await db.InsertAsync(x, t); }}, {Retry});",
             ]),
         DroppedCases.All,
+        NoEffectCases.All,
+        QueryCases.All,
+        UnseenLossCases.All,
     ];
 
     public static Snippet Snippet(string rule, string code) => rule == "WEIR001" ? Tests.Snippet.Of(code) : Tests.Snippet.Body(code);

@@ -41,7 +41,7 @@ public class RuleTests
     [Fact]
     public void Rules_OfTheAnalyzers_AreThoseOfThePageAndOfTheReleases()
     {
-        string[] rules = [.. Snippets().SelectMany(static a => a.SupportedDiagnostics).Select(static d => d.Id).Order(StringComparer.Ordinal)];
+        string[] rules = [.. Tests.Snippet.All.SelectMany(static a => a.SupportedDiagnostics).Select(static d => d.Id).Order(StringComparer.Ordinal)];
         Assert.Equal(RuleCases.All.Select(static c => c.Rule), rules);
         string page = File.ReadAllText(Path.Combine(Repository.Root, "docs", "analyzers.md"));
         string releases = File.ReadAllText(Path.Combine(Repository.Root, "src", "Weir.Analyzers", "AnalyzerReleases.Unshipped.md"));
@@ -51,7 +51,7 @@ public class RuleTests
             Assert.Contains($"\n{rule} | ", releases, StringComparison.Ordinal);
         });
         Assert.All(
-            Snippets().SelectMany(static a => a.SupportedDiagnostics),
+            Tests.Snippet.All.SelectMany(static a => a.SupportedDiagnostics),
             static d => Assert.EndsWith("docs/analyzers.md#" + d.Id, d.HelpLinkUri, StringComparison.OrdinalIgnoreCase));
     }
 
@@ -74,11 +74,6 @@ public class RuleTests
             }
         }
     }
-
-    private static IEnumerable<Microsoft.CodeAnalysis.Diagnostics.DiagnosticAnalyzer> Snippets() =>
-        typeof(Analyzers.Rules.RunAnalyzer).Assembly.GetTypes()
-            .Where(static t => !t.IsAbstract && typeof(Microsoft.CodeAnalysis.Diagnostics.DiagnosticAnalyzer).IsAssignableFrom(t))
-            .Select(static t => (Microsoft.CodeAnalysis.Diagnostics.DiagnosticAnalyzer)Activator.CreateInstance(t)!);
 
     private static TheoryData<string, string> Of(Func<RuleCases, string[]> kind)
     {
