@@ -54,6 +54,24 @@ internal abstract partial class Pump
         Stop();
     }
 
+    /// <summary>
+    /// An item has failed. Under FailFast, the run ends with the first such failure, and its exception says which item it was: nothing else does.
+    /// </summary>
+    /// <returns>Whether the run must stop.</returns>
+    public bool ItemFailed(long index, Exception error)
+    {
+        bool stops = Failures.AddItem(index, error);
+        if (stops && Failures.Reports(index, error))
+        {
+            ItemNote.Add(error, index, Time == TimeProvider.System ? StartedAt : null);
+        }
+
+        return stops;
+    }
+
+    /// <summary>The error of an item that has passed its time limit. It names the item where no list of failures or outcomes does.</summary>
+    public Exception ItemTimedOut(long index) => TimeLimit.OfItem(Settings.PerItemTimeout!.Value, Settings.ErrorMode == ErrorMode.FailFast ? index : null);
+
     /// <summary>A hook that belongs to no item threw.</summary>
     public void HookFailed(Exception error)
     {

@@ -171,7 +171,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         successor._guard!.ItemDeadline = _guard!.ItemDeadline;
         successor._guard.Tokens = _guard.Tokens;
         successor.TakeParkedOf(this);
-        successor.HandOver(_index, isItems ? TimeLimit.OfItem(limit) : run.Recovery!.AttemptTimedOut((_repetition?.Attempts ?? 0) + 1));
+        successor.HandOver(_index, isItems ? run.ItemTimedOut(_index) : run.Recovery!.AttemptTimedOut((_repetition?.Attempts ?? 0) + 1));
         _guard!.Timer?.Dispose();
         run.Settings.Executor.QueueUrgently(successor);
     }

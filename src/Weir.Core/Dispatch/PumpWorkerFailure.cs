@@ -245,7 +245,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         // Read before the failure is kept. If several items fail at once, the hook gets the failure that is thrown, whichever of them stops the run.
         bool late = run.IsOver;
         run.Sink.Unsuccessful(index, status, error);
-        if (run.Failures.AddItem(index, error))
+        if (run.ItemFailed(index, error))
         {
             run.Stop();
         }
@@ -271,7 +271,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
         catch (Exception e)
         {
-            if (run.Failures.AddItem(index, e))
+            if (run.ItemFailed(index, e))
             {
                 run.Stop();
             }

@@ -105,7 +105,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
             if (timed && !TryStartClock())
             {
-                return Fail(index, ItemStatus.TimedOut, TimeLimit.OfItem(run.Settings.PerItemTimeout!.Value));
+                return Fail(index, ItemStatus.TimedOut, run.ItemTimedOut(index));
             }
 
             CancellationToken token = timed ? _guard!.Stop!.Token : run.Token;

@@ -179,7 +179,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         parked.Spoil();
         run.Call.GivenUp(default, call.Index);
         var worker = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateForParked();
-        worker.HandOver(call.Index, TimeLimit.OfItem(run.Settings.PerItemTimeout!.Value));
+        worker.HandOver(call.Index, run.ItemTimedOut(call.Index));
         SafeCancel.Later(call.Stop!);
         run.Settings.Executor.QueueUrgently(worker);
     }

@@ -27,8 +27,8 @@ public sealed class ItemTimeoutException : TimeoutException
     {
     }
 
-    internal ItemTimeoutException(TimeSpan limit)
-        : base($"The item did not end within its time limit of {limit}.") => Limit = limit;
+    internal ItemTimeoutException(TimeSpan limit, long? index)
+        : base($"{(index is null ? "The item" : $"Item {index}")} did not end within its time limit of {limit}.") => Limit = limit;
 
     /// <summary>The limit; <see cref="TimeSpan.Zero"/> if it is not known.</summary>
     public TimeSpan Limit { get; }

@@ -4,7 +4,9 @@ namespace Weir.Core.Sinks;
 internal static class TimeLimit
 {
     /// <summary>The item's own limit passed.</summary>
-    public static Exception OfItem(TimeSpan limit) => Passed(new ItemTimeoutException(limit));
+    /// <param name="limit">The limit.</param>
+    /// <param name="index">The item's index, if the message is to tell it.</param>
+    public static Exception OfItem(TimeSpan limit, long? index = null) => Passed(new ItemTimeoutException(limit, index));
 
     /// <summary>The limit of the whole call passed.</summary>
     public static Exception OfRun(TimeSpan limit) => Passed(new RunTimeoutException(limit));
