@@ -1,3 +1,5 @@
+using Weir.Core.Threads;
+
 namespace Weir.Core.Dispatch;
 
 /// <summary>
@@ -23,7 +25,10 @@ internal sealed class AdaptiveNotifier(Func<int, int, ValueTask> callback, int i
         }
     }
 
-    void IThreadPoolWorkItem.Execute()
+    // Nobody waits for it.
+    void IThreadPoolWorkItem.Execute() => Unattended.Run(this, static notifier => notifier.Notify());
+
+    private void Notify()
     {
         if (_context is { } context)
         {

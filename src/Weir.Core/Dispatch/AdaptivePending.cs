@@ -4,10 +4,10 @@ using Weir.Core.Metering;
 namespace Weir.Core.Dispatch;
 
 /// <summary>A started call. It is measured when its result is taken, unless that has already been done.</summary>
-internal readonly struct AdaptivePending<TResult, TPending> : IPending<TResult>
+internal struct AdaptivePending<TResult, TPending> : IPending<TResult>
     where TPending : struct, IPending<TResult>
 {
-    private readonly TPending _inner;
+    private TPending _inner;
     private readonly AdaptiveController? _controller;
     private readonly long _started;
     private readonly CancellationToken _cancellationToken;
@@ -22,34 +22,32 @@ internal readonly struct AdaptivePending<TResult, TPending> : IPending<TResult>
         _cancellationToken = cancellationToken;
     }
 
-    public bool IsCompleted
+    public readonly bool IsCompleted
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
         get => _inner.IsCompleted;
     }
 
-    public bool IsCompletedSuccessfully
+    public readonly bool IsCompletedSuccessfully
     {
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
         get => _inner.IsCompletedSuccessfully;
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public TResult GetResult() => _controller is null ? _inner.GetResult() : Measure();
+    public readonly TResult GetResult() => _controller is null ? _inner.GetResult() : Measure();
 
-    public Task? Until => null;
+    public readonly Task? Until => null;
 
-    public WaitKind WaitsFor => default;
+    public readonly WaitKind WaitsFor => default;
 
-    public bool CanBeTask => false;
+    public readonly bool CanBeParked => false;
 
-    public void BecomeTask()
-    {
-    }
+    public void BecomeTask() => _inner.BecomeTask();
 
-    public void OnCompleted(Action continuation) => _inner.OnCompleted(continuation);
+    public readonly void OnCompleted(Action continuation) => _inner.OnCompleted(continuation);
 
-    private TResult Measure()
+    private readonly TResult Measure()
     {
         bool succeeded = false;
         try

@@ -8,7 +8,7 @@ namespace Weir.Core.Dispatch;
 /// Items that wait for their next attempt. They hold no worker meanwhile. One timer for the run, set to the earliest; everything that is due when it fires goes
 /// back to the source, from where any worker claims it. An item may also wait for something to happen, as long as it is not due.
 /// </summary>
-internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<int> due) : IDisposable
+internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<int> due, IUnattended run) : IUnattended, IDisposable
 {
     private const int FewGone = 64;
 
@@ -83,6 +83,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
     /// <summary>Gives back what waits for a task that has ended.</summary>
     public void Wake(Task until)
     {
+        FaultPoint.Pass("DelayQueue.Wake", run);
         int count = 0;
         using (_lock.Hold())
         {
@@ -142,6 +143,9 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
 
     public void Dispose() => Close();
 
+    /// <summary>The timer, or what an item waited for, could not bring items back: the run fails.</summary>
+    public void WorkFailed(Exception error) => run.WorkFailed(error);
+
     private void CountNeedsLock(in Chunk<T> item, int change)
     {
         switch (item.Repetition?.Kind)
@@ -192,7 +196,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
         }
 
         _timerDue = first.Due;
-        _timer ??= WatchTime.For(time).CreateTimer(static queue => ((DelayQueue<T>)queue!).Fire(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+        _timer ??= WatchTime.CreateTimer(time, static queue => ((DelayQueue<T>)queue!).Fire(), this);
         TimeSpan left = time.GetElapsedTime(time.GetTimestamp(), first.Due);
 
         // Rounded up to whole milliseconds, so that a timer never fires early because of its own rounding, and never spins.
@@ -201,6 +205,7 @@ internal sealed class DelayQueue<T>(Source<T> source, TimeProvider time, Action<
 
     private void Fire()
     {
+        FaultPoint.Pass("DelayQueue.Fire", run);
         int count = 0;
         using (_lock.Hold())
         {

@@ -12,11 +12,26 @@ internal sealed class DelayWakeUp<T>(DelayQueue<T> queue)
 
     public void CallAfter(Task until) =>
         until.ContinueWith(
-            static (ended, wakeUp) => ((DelayWakeUp<T>)wakeUp!)._queue?.Wake(ended),
+            static (ended, wakeUp) => ((DelayWakeUp<T>)wakeUp!).Wake(ended),
             this,
             CancellationToken.None,
             TaskContinuationOptions.None,
             UrgentScheduler.Instance);
 
     public void Close() => _queue = null;
+
+    private void Wake(Task ended)
+    {
+        if (_queue is { } queue)
+        {
+            try
+            {
+                queue.Wake(ended);
+            }
+            catch (Exception e)
+            {
+                Unattended.TryReport(queue, e);
+            }
+        }
+    }
 }

@@ -20,14 +20,15 @@ internal interface IPending<out TResult>
     /// <summary>What <see cref="Until"/> is, when there is one.</summary>
     WaitKind WaitsFor { get; }
 
-    /// <summary>Whether the call can be turned into one that waits for a task.</summary>
-    bool CanBeTask { get; }
+    /// <summary>Whether nothing but its end is left to wait for, so that it may be parked.</summary>
+    bool CanBeParked { get; }
 
     /// <summary>
-    /// Makes it one that waits for a task, which calls back exactly once; a task source of the user need not. Costs nothing if it is one already.
+    /// Makes it one that calls back exactly once, before the first wait for it: a task source of the user need not, see <see cref="CallsBackOnce"/>. It may
+    /// throw what the source throws.
     /// </summary>
     void BecomeTask();
 
-    /// <summary>Calls back once, without the execution context and without a captured context.</summary>
+    /// <summary>Calls back once, without the execution context and without a captured context. After <see cref="BecomeTask"/>.</summary>
     void OnCompleted(Action continuation);
 }

@@ -105,7 +105,7 @@ internal sealed class ItemGuard
             return Timer = spare;
         }
 
-        return Timer = WatchTime.For(time).CreateTimer(callback, worker, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+        return Timer = WatchTime.CreateTimer(time, callback, worker);
     }
 
     /// <summary>Ends the timer.</summary>

@@ -58,11 +58,6 @@ internal abstract class LiveRun
     {
     }
 
-    /// <summary>The look itself failed.</summary>
-    public virtual void OnWatchFailed(Exception error)
-    {
-    }
-
     /// <summary>An item begins to wait.</summary>
     /// <param name="kind">What it waits for.</param>
     /// <param name="first">Since when, as a timestamp of the run's clock, counting the waits right before it for the same.</param>

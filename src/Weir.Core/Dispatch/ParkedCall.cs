@@ -77,6 +77,15 @@ internal abstract class ParkedCall : PumpWork
 
     protected sealed override bool MayEnter() => true;
 
+    protected sealed override void Lost(Exception error)
+    {
+        if (_run is { } run)
+        {
+            _run = null;
+            run.LoseParked(this, error);
+        }
+    }
+
     protected sealed override void Drive()
     {
         // After its end, the call may already belong to another run.

@@ -34,7 +34,7 @@ internal struct PendingNothing(ValueTask task) : IPending<Nothing>
 
     public readonly WaitKind WaitsFor => default;
 
-    public readonly bool CanBeTask => true;
+    public readonly bool CanBeParked => true;
 
     public void BecomeTask() => _task = new ValueTask(_task.AsTask());
 }

@@ -29,7 +29,7 @@ internal struct PendingResult<TResult>(ValueTask<TResult> task) : IPending<TResu
 
     public readonly WaitKind WaitsFor => default;
 
-    public readonly bool CanBeTask => true;
+    public readonly bool CanBeParked => true;
 
     public void BecomeTask() => _task = new ValueTask<TResult>(_task.AsTask());
 }

@@ -19,7 +19,7 @@ namespace Weir.Core.Dispatch;
 /// </remarks>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
     Justification = "The source has neither timer nor link; user code may hold its token for longer than the run.")]
-internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThreadPoolWorkItem
+internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUnattended, IThreadPoolWorkItem
 {
     private readonly Lock _lock = new();
     private CancellationTokenSource _stopped;
@@ -155,12 +155,12 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThr
 
         if (callerToken.CanBeCanceled)
         {
-            _callerToken = callerToken.UnsafeRegister(static (pump, token) => ((Pump)pump!).Cancel(token), this);
+            _callerToken = callerToken.UnsafeRegister(static (pump, token) => ((Pump)pump!).CancelUnattended(token), this);
         }
 
         if (otherCallerToken.CanBeCanceled && otherCallerToken != callerToken)
         {
-            _otherCallerToken = otherCallerToken.UnsafeRegister(static (pump, token) => ((Pump)pump!).Cancel(token), this);
+            _otherCallerToken = otherCallerToken.UnsafeRegister(static (pump, token) => ((Pump)pump!).CancelUnattended(token), this);
         }
 
         using (_lock.Hold())
@@ -183,6 +183,9 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThr
     /// <summary>Stops the run because the caller asked for it.</summary>
     public void Cancel(CancellationToken by) => Stop(by);
 
+    // The token may be cancelled by a timer.
+    private void CancelUnattended(CancellationToken by) => Unattended.Run(this, by, static (run, by) => run.Cancel(by));
+
     /// <summary>Stops the run: nothing more starts, and the token of the running items is cancelled.</summary>
     /// <returns>Whether this call stopped it.</returns>
     public bool Stop(CancellationToken? by = null)
@@ -192,12 +195,18 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThr
             return false;
         }
 
-        // The callbacks of these tokens are user code.
-        StopTokens(later: false);
-        SafeCancel.Now(_stopped);
-        if (finish)
+        try
         {
-            QueueFinish();
+            // The callbacks of these tokens are user code.
+            StopTokens(later: false);
+            SafeCancel.Now(_stopped);
+        }
+        finally
+        {
+            if (finish)
+            {
+                QueueFinish();
+            }
         }
 
         return true;
@@ -244,7 +253,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IThr
 
         if (worker is not null)
         {
-            Settings.Executor.Queue(worker);
+            Queue(worker, urgent: false);
         }
     }
 

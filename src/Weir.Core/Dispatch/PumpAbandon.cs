@@ -49,15 +49,63 @@ internal abstract partial class Pump
         return successor;
     }
 
+    /// <summary>Queues a worker that is counted as queued, so that the run does not wait for it. If it cannot be queued, the run fails.</summary>
     private void Queue(PumpWorker worker, bool urgent)
     {
-        if (urgent)
+        try
         {
-            Settings.Executor.QueueUrgently(worker);
+            FaultPoint.Pass("Pump.Queue", this);
+            if (urgent)
+            {
+                Settings.Executor.QueueUrgently(worker);
+            }
+            else
+            {
+                Settings.Executor.Queue(worker);
+            }
         }
-        else
+        catch (Exception e)
         {
-            Settings.Executor.Queue(worker);
+            EngineFailed(e);
+        }
+    }
+
+    /// <summary>An item was given up and then nobody could take its worker's place: the run fails, and does not wait for it.</summary>
+    public void LoseOrphan(Exception error)
+    {
+        EngineFailed(error);
+        EndAbandoned();
+    }
+
+    private void EndAbandoned()
+    {
+        bool finish;
+        using (_lock.Hold())
+        {
+            _live--;
+            finish = TryFinishNeedsLock();
+        }
+
+        if (finish)
+        {
+            QueueFinish();
+        }
+    }
+
+    /// <summary>The same for a parked call.</summary>
+    public void LoseGivenUp(Exception error)
+    {
+        EngineFailed(error);
+        bool finish;
+        using (_lock.Hold())
+        {
+            Interlocked.Decrement(ref _parked);
+            finish = TryFinishNeedsLock();
+        }
+
+        if (finish)
+        {
+            QueueFinish();
         }
     }
 
@@ -101,22 +149,20 @@ internal abstract partial class Pump
                 // The item was taken from its worker, but then there was no memory to record it or no thread to replace the worker's. It will no longer end by
                 // itself.
                 _broken ??= e;
+                worker.TellParked();
             }
 
             if (abandoned)
             {
-                bool finish;
-                using (_lock.Hold())
+                if (isOrphan)
                 {
-                    _live--;
-                    Past.Abandoned += isOrphan ? 1 : 0;
-                    finish = TryFinishNeedsLock();
+                    using (_lock.Hold())
+                    {
+                        Past.Abandoned++;
+                    }
                 }
 
-                if (finish)
-                {
-                    QueueFinish();
-                }
+                EndAbandoned();
             }
 
             AbandonParkedOf(worker, status, error);

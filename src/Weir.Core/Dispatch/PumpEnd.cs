@@ -50,8 +50,34 @@ internal abstract partial class Pump
     /// </summary>
     public void EngineFailed(Exception error)
     {
-        Failures.AddSource(error);
-        Stop();
+        try
+        {
+            Failures.AddSource(error);
+        }
+        catch (Exception)
+        {
+            // There is no memory, which this does not need.
+            _broken ??= error;
+        }
+
+        try
+        {
+            Stop();
+        }
+        catch (Exception)
+        {
+            // The run has stopped. Perhaps not all tokens were cancelled.
+        }
+    }
+
+    /// <summary>The same outside of any worker. It may have been the time limit of an item that never ends by itself, so none is waited for.</summary>
+    public void WorkFailed(Exception error)
+    {
+        EngineFailed(error);
+        if (IsGuarded)
+        {
+            Abort(ItemStatus.Cancelled, error);
+        }
     }
 
     /// <summary>
@@ -134,23 +160,46 @@ internal abstract partial class Pump
         }
         else
         {
-            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+            QueueFinish(static run => ThreadPool.UnsafeQueueUserWorkItem(run, preferLocal: false));
         }
     }
 
     /// <summary>The same for a run that was ended from outside, perhaps because its items hold all threads of the pool.</summary>
-    private void QueueFinish() => UrgentWork.Queue(this);
+    private void QueueFinish() => QueueFinish(UrgentWork.Queue);
+
+    private void QueueFinish(Action<IThreadPoolWorkItem> queue)
+    {
+        try
+        {
+            FaultPoint.Pass("Pump.QueueFinish", this);
+            queue(this);
+        }
+        catch (Exception e)
+        {
+            // Better on any thread than not at all.
+            _broken ??= e;
+            Finish();
+        }
+    }
 
     void IThreadPoolWorkItem.Execute()
     {
-        if (Context is { } context)
+        try
         {
-            ExecutionContext.Run(context, Finish, this);
+            FaultPoint.Pass("Pump.Execute", this);
+            if (Context is { } context)
+            {
+                ExecutionContext.Run(context, Finish, this);
+                return;
+            }
         }
-        else
+        catch (Exception e)
         {
-            Finish();
+            // Finishing never throws, so it has not begun.
+            _broken ??= e;
         }
+
+        Finish();
     }
 
     private void Unlink()
@@ -254,7 +303,17 @@ internal abstract partial class Pump
         }
         else
         {
-            ThreadPool.UnsafeQueueUserWorkItem(static pump => pump.CompleteRun(), this, preferLocal: false);
+            try
+            {
+                FaultPoint.Pass("Pump.CloseAndReport", this);
+                ThreadPool.UnsafeQueueUserWorkItem(static pump => pump.CompleteRun(), this, preferLocal: false);
+            }
+            catch (Exception e)
+            {
+                // Better on this thread than not at all.
+                _broken ??= e;
+                CompleteRun();
+            }
         }
     }
 
@@ -264,9 +323,39 @@ internal abstract partial class Pump
         : _broken is not null || _failures is { Single: not null } or { HasCollected: true } ? ItemStatus.Failed
         : ItemStatus.Succeeded;
 
+    /// <summary>Tells whoever waits for the run. Never throws.</summary>
     private void CompleteRun()
     {
-        LeaveWatch(Ending);
+        try
+        {
+            FaultPoint.Pass("Pump.CompleteRun", this);
+            LeaveWatch(Ending);
+        }
+        catch (Exception e)
+        {
+            _broken ??= e;
+        }
+
+        try
+        {
+            CompleteOrBreak();
+        }
+        catch (Exception e)
+        {
+            // Once more, with nothing but the error: perhaps there is memory by now.
+            try
+            {
+                CompleteBroken(e);
+            }
+            catch (Exception)
+            {
+                // Nothing is left to try.
+            }
+        }
+    }
+
+    private void CompleteOrBreak()
+    {
         if (_broken is null || _cancelledBy is not null || _failures?.Single is not null)
         {
             Complete(_cancelledBy, _failures);

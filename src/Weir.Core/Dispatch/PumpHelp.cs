@@ -41,7 +41,14 @@ internal abstract partial class Pump
 
         if (worker is not null)
         {
-            Settings.Executor.QueueNext(worker);
+            try
+            {
+                Settings.Executor.QueueNext(worker);
+            }
+            catch (Exception e)
+            {
+                EngineFailed(e);
+            }
         }
     }
 
@@ -109,9 +116,6 @@ internal abstract partial class Pump
         HelpIfStalled(saturated: cores > Saturated * Environment.ProcessorCount);
         Settings.OnLook?.Invoke(cores);
     }
-
-    /// <inheritdoc/>
-    public override void OnWatchFailed(Exception error) => EngineFailed(error);
 
     /// <summary>If no item was claimed since the last look while synchronous calls run, one more worker starts.</summary>
     /// <param name="saturated">Whether the process keeps all processors busy, so that workers beyond their number would not help.</param>

@@ -48,7 +48,7 @@ internal abstract partial class Pump
             _queued++;
         }
 
-        Settings.Executor.Queue(worker);
+        Queue(worker, urgent: false);
     }
 
     /// <summary>Whether the run of a queued worker still exists.</summary>

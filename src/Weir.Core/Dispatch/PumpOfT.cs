@@ -55,7 +55,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
 
     /// <summary>Whether all items may be in flight at once, and nothing happens to one but its call.</summary>
     private static bool CanPark(Source<TItem> source, PumpSettings settings, IRecovery<TResult>? recovery) =>
-        default(TPending).CanBeTask && recovery is null && !settings.WatchesPauses && settings.Adaptive is null && settings.OnLook is null
+        default(TPending).CanBeParked && recovery is null && !settings.WatchesPauses && settings.Adaptive is null && settings.OnLook is null
             && source is IndexedSource<TItem> && source.KnownCount <= settings.Limit;
 
     private void Begin(Source<TItem> source, TCall call, TSink sink, PumpSettings settings)
@@ -149,13 +149,26 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         }
         catch (Exception e)
         {
-            var worker = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)TakeOverParked();
-            worker.IsOnOwnThread = ownThread;
-            worker.FailParked(index, e);
-            return;
+            if (TryTakeOverParked(e) is PumpWorker<TItem, TResult, TPending, TCall, TSink> worker)
+            {
+                worker.IsOnOwnThread = ownThread;
+                worker.FailParked(index, e);
+                return;
+            }
         }
 
         ParkedSucceeded(ownThread);
+    }
+
+    public override void LoseParked(ParkedCall call, Exception error)
+    {
+        EngineFailed(error);
+        TPending pending = ((ParkedCall<TResult, TPending>)call).Take();
+        Observe(pending);
+        if (!IsGuarded || call.TryEnd())
+        {
+            ParkedSucceeded(isOnOwnThread: false);
+        }
     }
 
     /// <summary>The result of a call that was given up is discarded; its exception does not count as unobserved.</summary>
@@ -205,7 +218,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
             return delays;
         }
 
-        DelayQueue<TItem> made = new(Source, Settings.TimeProvider, OnDue);
+        DelayQueue<TItem> made = new(Source, Settings.TimeProvider, OnDue, this);
         return Interlocked.CompareExchange(ref _delays, made, null) ?? made;
     }
 

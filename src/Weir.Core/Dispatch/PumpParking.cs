@@ -1,3 +1,5 @@
+using Weir.Core.Threads;
+
 namespace Weir.Core.Dispatch;
 
 /// <content>Calls that have suspended and hold no worker. The run does not end before they have.</content>
@@ -20,7 +22,10 @@ internal abstract partial class Pump
     /// <summary>Records the end of a parked call. Nothing of the call or its run may be used after that, unless the run waits for something else.</summary>
     public abstract void EndParked(ParkedCall call);
 
-    /// <summary>Counts a parked call that has succeeded, and ends the run if it was the last one.</summary>
+    /// <summary>The end of a parked call could not be recorded: the run fails, and does not wait for it.</summary>
+    public abstract void LoseParked(ParkedCall call, Exception error);
+
+    /// <summary>Counts a parked call that has succeeded, or whose run fails without its outcome, and ends the run if it was the last one.</summary>
     protected void ParkedSucceeded(bool isOnOwnThread)
     {
         if ((int)Interlocked.Add(ref _parked, OneEnded) != 0)
@@ -40,15 +45,24 @@ internal abstract partial class Pump
         }
     }
 
-    /// <summary>A worker for the failure of a parked call, which then no longer counts.</summary>
-    protected PumpWorker TakeOverParked()
+    /// <summary>A worker for the failure of a parked call, which then no longer counts; null if there is no memory for one, and the run fails.</summary>
+    protected PumpWorker? TryTakeOverParked(Exception failure)
     {
-        using (_lock.Hold())
+        try
         {
-            PumpWorker worker = TakeIdleNeedsLock();
-            _live++;
-            Interlocked.Decrement(ref _parked);
-            return worker;
+            FaultPoint.Pass("Pump.TakeOverParked", this);
+            using (_lock.Hold())
+            {
+                PumpWorker worker = TakeIdleNeedsLock();
+                _live++;
+                Interlocked.Decrement(ref _parked);
+                return worker;
+            }
+        }
+        catch (Exception e)
+        {
+            EngineFailed(new AggregateException(failure, e));
+            return null;
         }
     }
 

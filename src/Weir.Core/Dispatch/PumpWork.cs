@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
@@ -17,10 +18,18 @@ internal abstract class PumpWork : IThreadPoolWorkItem
     /// <summary>Runs on a thread of the executor, for a start or after a suspension that ended elsewhere.</summary>
     void IThreadPoolWorkItem.Execute()
     {
-        if (MayEnter())
+        try
         {
-            IsOnOwnThread = true;
-            Work();
+            if (MayEnter())
+            {
+                FaultPoint.Pass("PumpWork.Execute", Run);
+                IsOnOwnThread = true;
+                Work();
+            }
+        }
+        catch (Exception e)
+        {
+            Lost(e);
         }
     }
 
@@ -29,6 +38,9 @@ internal abstract class PumpWork : IThreadPoolWorkItem
 
     /// <summary>Does the work, on a thread that may do it and in the run's context. Another thread may have this object at the end of it.</summary>
     protected abstract void Drive();
+
+    /// <summary>No thread could do the work, perhaps for lack of memory: it ends, and its run fails. Must not throw.</summary>
+    protected abstract void Lost(Exception error);
 
     protected void Work()
     {
@@ -49,15 +61,24 @@ internal abstract class PumpWork : IThreadPoolWorkItem
 
     private void Resume()
     {
-        // A completion that runs its continuations inline can nest items to any depth.
         IsOnOwnThread = false;
-        if (Run.Settings.Executor.CanRunOnCurrentThread && RuntimeHelpers.TryEnsureSufficientExecutionStack())
+        try
         {
-            Work();
+            FaultPoint.Pass("PumpWork.Resume", Run);
+
+            // A completion that runs its continuations inline can nest items to any depth.
+            if (Run.Settings.Executor.CanRunOnCurrentThread && RuntimeHelpers.TryEnsureSufficientExecutionStack())
+            {
+                Work();
+            }
+            else
+            {
+                Run.Settings.Executor.Queue(this);
+            }
         }
-        else
+        catch (Exception e)
         {
-            Run.Settings.Executor.Queue(this);
+            Lost(e);
         }
     }
 }

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Weir.Core.Metering;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
@@ -7,7 +8,7 @@ namespace Weir.Core.Dispatch;
 /// One worker of a run: a hand-written state machine, which is its own work item and keeps one continuation for its lifetime. It
 /// therefore costs nothing per item, can rest in a list while it has nothing to do, and can be given up from outside.
 /// </summary>
-internal abstract class PumpWorker : PumpWork
+internal abstract class PumpWorker : PumpWork, IUnattended
 {
     /// <summary>The next in the list of all workers of the run.</summary>
     public PumpWorker? NextCreated;
@@ -38,6 +39,9 @@ internal abstract class PumpWorker : PumpWork
     /// <param name="isOrphan">Whether a thread may still be running the item.</param>
     public abstract bool TryAbandon(ItemStatus status, Exception? error, out bool isOrphan);
 
+    /// <summary>Tells the run how many calls it has parked. For the worker, or for the thread that gave it up.</summary>
+    public abstract void TellParked();
+
     /// <summary>Gives up the items of its parked calls, and counts them.</summary>
     public abstract void AbandonParked(ItemStatus status, Exception? error, ref int abandoned);
 
@@ -61,6 +65,10 @@ internal abstract class PumpWorker : PumpWork
     /// <summary>The worker cannot continue: the items that it claimed but did not start are given back.</summary>
     protected abstract void DropClaimed();
 
+    /// <summary>The worker cannot continue: from here on, nobody can give up its item.</summary>
+    /// <returns>False if somebody has, so that another worker is in its place.</returns>
+    protected abstract bool TryEndBroken();
+
     /// <summary>Works until there is nothing to do or something to wait for.</summary>
     /// <returns>Whether the worker waits, so that its thread is free to run another one.</returns>
     protected abstract bool Step();
@@ -83,15 +91,50 @@ internal abstract class PumpWorker : PumpWork
             catch (Exception e)
             {
                 // User code gets here only through a list that was changed. If the engine itself fails, the run fails with it and does not hang.
-                run.EngineFailed(e);
-                current.DropClaimed();
-                run.TryLeave(current, LeaveReason.Exhausted);
+                current.Break(run, e);
                 return;
             }
 
             // A worker that waits may already be running on another thread, so only the run is touched here.
             current = waits ? run.TryAdd() : null;
         }
+    }
+
+    /// <summary>Its timer failed.</summary>
+    void IUnattended.WorkFailed(Exception error) => Run.WorkFailed(error);
+
+    // Nothing of a worker's own work throws, so no thread has begun with it. One that is still queued has no item, and its run does not wait for it.
+    protected sealed override void Lost(Exception error)
+    {
+        if (IsQueued)
+        {
+            Run.EngineFailed(error);
+        }
+        else
+        {
+            Break(Run, error);
+        }
+    }
+
+    /// <summary>The worker cannot continue: it leaves, and the run fails.</summary>
+    private void Break(Pump run, Exception error)
+    {
+        run.EngineFailed(error);
+        try
+        {
+            if (!TryEndBroken())
+            {
+                return;
+            }
+
+            DropClaimed();
+        }
+        catch (Exception)
+        {
+            // No memory to give items back with. The run has failed, so nobody claims them.
+        }
+
+        run.TryLeave(this, LeaveReason.Exhausted);
     }
 
     /// <summary>Called by the worker itself before it waits or leaves.</summary>

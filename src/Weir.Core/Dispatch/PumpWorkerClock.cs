@@ -100,6 +100,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
     private void CheckDeadline()
     {
+        FaultPoint.Pass("PumpWorker.CheckDeadline", run);
         TimeProvider time = run.Settings.TimeProvider;
         long guard = Volatile.Read(ref _guard!.Word);
         TimeSpan left = ShortestLimit;
@@ -150,13 +151,32 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
     private void GiveUp(long guard)
     {
-        if (!Detach(guard))
+        PumpWorker<TItem, TResult, TPending, TCall, TSink>? successor = null;
+        try
         {
-            // The item has just ended, or its call has just started to wait. Its current state decides.
-            CheckDeadline();
+            if (Detach(guard))
+            {
+                successor = Replace(guard);
+                FaultPoint.Pass("PumpWorker.GiveUp", run);
+                run.Settings.Executor.QueueUrgently(successor);
+                return;
+            }
+        }
+        catch (Exception e)
+        {
+            // Nothing throws before the item is taken from this worker. What it has not told is now for nobody else to tell.
+            TellParked();
+            LoseHandedOver(successor, e);
             return;
         }
 
+        // The item has just ended, or its call has just started to wait. Its current state decides.
+        CheckDeadline();
+    }
+
+    /// <summary>Makes the worker that takes the place of this one, whose item was given up.</summary>
+    private PumpWorker<TItem, TResult, TPending, TCall, TSink> Replace(long guard)
+    {
         SetDeadlineIfNotSet(guard);
         bool isItems = _guard!.Deadline >= _guard!.ItemDeadline;
         TimeSpan limit = (isItems ? run.Settings.PerItemTimeout : run.Recovery!.AttemptTimeout)!.Value;
@@ -165,15 +185,32 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             run.Settings.Adaptive?.TimedOut(limit);
         }
 
+        Exception error = isItems ? run.ItemTimedOut(_index) : run.Recovery!.AttemptTimedOut((_repetition?.Attempts ?? 0) + 1);
+        FaultPoint.Pass("PumpWorker.Replace", run);
         var successor = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateSuccessor(this);
         successor._item = _item;
         successor._repetition = _repetition;
         successor._guard!.ItemDeadline = _guard!.ItemDeadline;
         successor._guard.Tokens = _guard.Tokens;
         successor.TakeParkedOf(this);
-        successor.HandOver(_index, isItems ? run.ItemTimedOut(_index) : run.Recovery!.AttemptTimedOut((_repetition?.Attempts ?? 0) + 1));
         _guard!.Timer?.Dispose();
-        run.Settings.Executor.QueueUrgently(successor);
+        successor.HandOver(_index, error);
+        return successor;
+    }
+
+    /// <summary>
+    /// A worker that has to record an outcome could not be made, or not be queued. The run does not wait for it, unless somebody has given it up already.
+    /// </summary>
+    private void LoseHandedOver(PumpWorker<TItem, TResult, TPending, TCall, TSink>? worker, Exception error)
+    {
+        if (worker is null || worker.TryMove(ItemGuard.Handed, ItemGuard.Abandoned))
+        {
+            run.LoseOrphan(error);
+        }
+        else
+        {
+            run.EngineFailed(error);
+        }
     }
 
     /// <summary>The worker, which is new, has to record the outcome of an item that was given up.</summary>

@@ -76,8 +76,17 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
         // Given back before the worker can end its item and find nothing more to do.
         bool shares = !_chunk.IsEmpty;
-        run.Source.GiveBack(_chunk.TakeRest(_chunk.Position));
-        Volatile.Write(ref guard.Word, word - ItemGuard.InCall + ItemGuard.Shared);
+        try
+        {
+            FaultPoint.Pass("PumpWorker.ShareIfStuck", run);
+            run.Source.GiveBack(_chunk.TakeRest(_chunk.Position));
+        }
+        finally
+        {
+            // Also if there is no memory to give them back with, and the run fails: others wait for this.
+            Volatile.Write(ref guard.Word, word - ItemGuard.InCall + ItemGuard.Shared);
+        }
+
         return shares;
     }
 
@@ -112,27 +121,26 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             long inCall = ItemGuard.Next(_guard!.Word);
             Volatile.Write(ref _guard!.Word, inCall);
 
-            TResult result;
+            TPending pending;
+            TResult result = default!;
             Task? until = null;
             WaitKind kind = default;
+            bool waits;
             try
             {
-                TPending pending = call.Invoke(items[position], index, _chunk.Repetition is null, token);
-                if (!pending.IsCompleted)
+                pending = call.Invoke(items[position], index, _chunk.Repetition is null, token);
+                waits = !pending.IsCompleted;
+                if (waits)
                 {
-                    if (!run.Parks)
-                    {
-                        return WaitForGuardedCall(pending, inCall);
-                    }
-
                     // Inside the call still, because it may run code of the user.
                     pending.BecomeTask();
-                    return ParkGuardedCall(pending, inCall);
                 }
-
-                until = pending.Until;
-                kind = until is null ? default : pending.WaitsFor;
-                result = until is null ? pending.GetResult() : default!;
+                else
+                {
+                    until = pending.Until;
+                    kind = until is null ? default : pending.WaitsFor;
+                    result = until is null ? pending.GetResult() : default!;
+                }
             }
             catch (Exception e)
             {
@@ -144,6 +152,11 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
                 SetDeadlineIfNotSet(inCall);
                 return Fail(index, ItemStatus.Failed, e);
+            }
+
+            if (waits)
+            {
+                return run.Parks ? ParkGuardedCall(pending, inCall) : WaitForGuardedCall(pending, inCall);
             }
 
             if (!TryEndCall(inCall))
@@ -257,6 +270,35 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
     private bool TryEndItem(long word) => TryMoveOn(word, ItemGuard.Idle);
 
+    protected override bool TryEndBroken()
+    {
+        if (_guard is not { } guard)
+        {
+            return true;
+        }
+
+        SpinWait spin = default;
+        while (true)
+        {
+            long word = Volatile.Read(ref guard.Word);
+            switch (word & ItemGuard.StateMask)
+            {
+                case ItemGuard.Abandoned:
+                    return false;
+                case ItemGuard.Sharing:
+                    spin.SpinOnce();
+                    break;
+                default:
+                    if (TryMove(word, ItemGuard.Idle))
+                    {
+                        return true;
+                    }
+
+                    break;
+            }
+        }
+    }
+
     /// <summary>Changes the state of the worker's own item, unless the item was given up.</summary>
     private bool TryMoveOn(long word, long state)
     {
@@ -290,18 +332,28 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         Interlocked.CompareExchange(ref _guard!.Word, (word & ~ItemGuard.StateMask) + state, word) == word;
 
     /// <summary>Observes the outcome of abandoned work, so that its exception does not count as unobserved, and discards it.</summary>
-    private void Observe(TPending pending) => pending.OnCompleted(() =>
+    private void Observe(TPending pending)
     {
         try
         {
-            pending.GetResult();
+            pending.OnCompleted(() =>
+            {
+                try
+                {
+                    pending.GetResult();
+                }
+                catch (Exception e)
+                {
+                    // The item already has its outcome.
+                    run.Recovery?.Discard(e, _index);
+                }
+            });
         }
-        catch (Exception e)
+        catch (Exception)
         {
-            // The item already has its outcome.
-            run.Recovery?.Discard(e, _index);
+            // There is no memory to observe it with.
         }
-    });
+    }
 
     /// <summary>Takes the item from the worker, together with the items that the worker had claimed beyond it.</summary>
     private bool Detach(long guard)
@@ -316,6 +368,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             return false;
         }
 
+        FaultPoint.Pass("PumpWorker.Detach", run);
         if (_around != Around.Hook)
         {
             // Before anything else learns of it: a hook or a wait of the item that ends just now sees its token, and makes no call.

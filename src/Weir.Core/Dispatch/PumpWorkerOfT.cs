@@ -340,12 +340,15 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         StopsExecuting();
         try
         {
+            _pending.BecomeTask();
+
             // From here on, the worker may be running on another thread.
             _pending.OnCompleted(Continuation);
             return StepResult.Waits;
         }
         catch (Exception e)
         {
+            // No continuation will come, so this thread continues.
             _wait = Wait.None;
             _pending = default;
             StartsExecuting();

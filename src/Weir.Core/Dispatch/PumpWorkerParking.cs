@@ -30,7 +30,14 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         _index = index;
         _awaited = error;
         _wait = Wait.Failure;
-        Work();
+        try
+        {
+            Work();
+        }
+        catch (Exception e)
+        {
+            Lost(e);
+        }
     }
 
     private StepResult ParkCall(int next)
@@ -57,7 +64,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
     }
 
-    private void TellParked()
+    public override void TellParked()
     {
         if (_parked is { Untold: > 0 } parked)
         {
@@ -177,11 +184,31 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
         // The call still waits, perhaps forever.
         parked.Spoil();
-        run.Call.GivenUp(default, call.Index);
-        var worker = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateForParked();
-        worker.HandOver(call.Index, run.ItemTimedOut(call.Index));
-        SafeCancel.Later(call.Stop!);
-        run.Settings.Executor.QueueUrgently(worker);
+        PumpWorker<TItem, TResult, TPending, TCall, TSink> worker;
+        try
+        {
+            run.Call.GivenUp(default, call.Index);
+            Exception error = run.ItemTimedOut(call.Index);
+            SafeCancel.Later(call.Stop!);
+            FaultPoint.Pass("PumpWorker.GiveUpParked", run);
+            worker = (PumpWorker<TItem, TResult, TPending, TCall, TSink>)run.CreateForParked();
+            worker.HandOver(call.Index, error);
+        }
+        catch (Exception e)
+        {
+            run.LoseGivenUp(e);
+            return;
+        }
+
+        try
+        {
+            FaultPoint.Pass("PumpWorker.GiveUp", run);
+            run.Settings.Executor.QueueUrgently(worker);
+        }
+        catch (Exception e)
+        {
+            LoseHandedOver(worker, e);
+        }
     }
 
     /// <summary>The orphan's parked calls, and what it has not told, are now those of the worker that replaces it.</summary>
@@ -191,6 +218,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         {
             orphan._parked = null;
             Volatile.Write(ref _parked, parked);
+            TellParked();
             StartTimer(_guard!);
             CheckDeadline();
         }

@@ -31,10 +31,14 @@ internal readonly struct RangePending(WorkRange range, bool waits) : IPending<Wo
 
     public WaitKind WaitsFor => default;
 
-    public bool CanBeTask => false;
+    public bool CanBeParked => false;
 
     public void BecomeTask()
     {
+        if (_waits)
+        {
+            _range.ItemBecomesTask();
+        }
     }
 
     public void OnCompleted(Action continuation)

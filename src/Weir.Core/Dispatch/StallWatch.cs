@@ -148,12 +148,18 @@ internal static class StallWatch
             }
         }
 
-        Look(runs);
-        using (RunsLock.Hold())
+        try
         {
-            foreach (LiveRun run in runs)
+            Look(runs);
+        }
+        finally
+        {
+            using (RunsLock.Hold())
             {
-                run.IsLookedAt = false;
+                foreach (LiveRun run in runs)
+                {
+                    run.IsLookedAt = false;
+                }
             }
         }
     }
@@ -165,12 +171,13 @@ internal static class StallWatch
         {
             try
             {
+                FaultPoint.Pass("StallWatch.Look", run);
                 run.OnWatch(cores);
             }
             catch (Exception e)
             {
                 // No user code gets here. If the engine itself fails, the run fails with it, and the others keep their watch.
-                run.OnWatchFailed(e);
+                Unattended.TryReport(run, e);
             }
         }
     }

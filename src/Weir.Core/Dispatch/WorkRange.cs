@@ -22,6 +22,9 @@ internal abstract class WorkRange
     /// <summary>Runs the items, until one of them suspends.</summary>
     public abstract RangePending Run(CancellationToken cancellationToken);
 
+    /// <summary>Makes sure that the item that the range waits for calls back exactly once.</summary>
+    public abstract void ItemBecomesTask();
+
     /// <summary>Calls back when the item that the range waits for ends.</summary>
     public abstract void OnItemEnded(Action continuation);
 

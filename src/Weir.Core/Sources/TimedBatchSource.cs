@@ -1,4 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
+using System.Runtime.ExceptionServices;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Sources;
 
@@ -7,7 +9,7 @@ namespace Weir.Core.Sources;
 /// the sequence is silent. The step that is in progress then simply continues, and its item begins the next batch.
 /// </summary>
 internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSize, TimeSpan? timeout, TimeProvider time)
-    : TurnSource<IReadOnlyList<T>>
+    : TurnSource<IReadOnlyList<T>>, IUnattended
 {
     private readonly Lock _lock = new();
     private IAsyncEnumerator<T>? _enumerator;
@@ -22,6 +24,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
     private bool _timerOn;
     private bool _due;
     private Action? _waiter;
+    private Exception? _failure;
 
     public override int KnownCount => -1;
 
@@ -41,6 +44,7 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
             }
         }
 
+        // That of a worker, which throws nothing.
         ThreadPool.UnsafeQueueUserWorkItem(static action => action(), continuation, preferLocal: false);
     }
 
@@ -77,6 +81,11 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
         if (IsStopped && _enumerator is null)
         {
             return ClaimResult.Empty;
+        }
+
+        if (Volatile.Read(ref _failure) is { } failure)
+        {
+            ExceptionDispatchInfo.Throw(failure);
         }
 
         IAsyncEnumerator<T> enumerator = _enumerator ??= items.GetAsyncEnumerator(CancellationToken);
@@ -174,7 +183,10 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
             }
 
             _timer ??= time.CreateTimer(
-                static source => ((TimedBatchSource<T>)source!).Signal(moved: false), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+                static source => Unattended.Run((TimedBatchSource<T>)source!, static source => source.Signal(moved: false)),
+                this,
+                Timeout.InfiniteTimeSpan,
+                Timeout.InfiniteTimeSpan);
             _timer.Change(limit, Timeout.InfiniteTimeSpan);
         }
     }
@@ -216,6 +228,13 @@ internal sealed class TimedBatchSource<T>(IAsyncEnumerable<T> items, int batchSi
             _waiter = ended.SetResult;
             return ended.Task;
         }
+    }
+
+    /// <summary>The timer failed: the next claim fails with it, and so does the run.</summary>
+    void IUnattended.WorkFailed(Exception error)
+    {
+        Volatile.Write(ref _failure, error);
+        Interlocked.Exchange(ref _waiter, null)?.Invoke();
     }
 
     /// <summary>Called when the step has ended, or when the oldest item of the batch has waited long enough.</summary>

@@ -143,6 +143,8 @@ public sealed partial class WorkQueue<T>
 
     private sealed class Waking(TaskCompletionSource<bool> waiter, bool hasItems) : IThreadPoolWorkItem
     {
-        public void Execute() => waiter.TrySetResult(hasItems);
+        public void Execute() => Unattended.Run(this, static waking => waking.Wake());
+
+        private void Wake() => waiter.TrySetResult(hasItems);
     }
 }

@@ -175,13 +175,26 @@ internal sealed class ElasticTeam : IDisposable
         {
             while (Take(host) is { } worker)
             {
-                worker.Execute();
+                Execute(worker);
             }
         }
         catch (ThreadInterruptedException)
         {
             // User code interrupted the thread. The interrupt takes effect in Take, where no item is lost.
             ReplaceHost(host);
+        }
+    }
+
+    // Separate, so that an idle thread keeps nothing of what it ran last.
+    private static void Execute(IThreadPoolWorkItem worker)
+    {
+        try
+        {
+            worker.Execute();
+        }
+        catch (Exception e) when (e is not ThreadInterruptedException)
+        {
+            Unattended.TryReport(worker, e);
         }
     }
 

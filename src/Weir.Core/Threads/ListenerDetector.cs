@@ -47,8 +47,8 @@ internal sealed class ListenerDetector(string assembly, Action prepare, TimeProv
                 }
                 else if (Interlocked.CompareExchange(ref _state, Impossible, Unknown) == Unknown)
                 {
-                    _timer = WatchTime.For(time).CreateTimer(
-                        static detector => ((ListenerDetector)detector!).QueuePrepare(), this, Patience, Timeout.InfiniteTimeSpan);
+                    _timer = WatchTime.CreateTimer(time, static detector => ((ListenerDetector)detector!).QueuePrepare(), this);
+                    _timer.Change(Patience, Timeout.InfiniteTimeSpan);
                 }
             }
         }
@@ -68,7 +68,8 @@ internal sealed class ListenerDetector(string assembly, Action prepare, TimeProv
     }
 
     // It may run listeners' code.
-    private void QueuePrepare() => ThreadPool.UnsafeQueueUserWorkItem(static detector => detector.Prepare(), this, preferLocal: false);
+    private void QueuePrepare() => ThreadPool.UnsafeQueueUserWorkItem(
+        static detector => Unattended.Run(detector, static detector => detector.Prepare()), this, preferLocal: false);
 
     private void Prepare()
     {

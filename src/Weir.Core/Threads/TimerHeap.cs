@@ -10,6 +10,9 @@ internal sealed class TimerHeap
     /// <summary>The earliest timer. Only valid while there are any.</summary>
     public WatchTimer First => _timers[0];
 
+    /// <summary>Whether one more fits without memory.</summary>
+    public bool HasRoom => Count < _timers.Length;
+
     /// <summary>Moves a timer to the position of its due time, or inserts it.</summary>
     public void Set(WatchTimer timer)
     {

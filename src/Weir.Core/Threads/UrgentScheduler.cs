@@ -13,12 +13,24 @@ internal sealed class UrgentScheduler : TaskScheduler
 
     protected override IEnumerable<Task> GetScheduledTasks() => [];
 
-    protected override void QueueTask(Task task) => UrgentWork.Queue(new Work(this, task));
+    protected override void QueueTask(Task task)
+    {
+        try
+        {
+            UrgentWork.Queue(new Work(this, task));
+        }
+        catch (Exception)
+        {
+            // There is no memory. Better on this thread than not at all: it is no user code.
+            TryExecuteTask(task);
+        }
+    }
 
     protected override bool TryExecuteTaskInline(Task task, bool taskWasPreviouslyQueued) => false;
 
     private sealed class Work(UrgentScheduler scheduler, Task task) : IThreadPoolWorkItem
     {
+        // What the task throws is its own.
         void IThreadPoolWorkItem.Execute() => scheduler.TryExecuteTask(task);
     }
 }

@@ -41,7 +41,16 @@ internal sealed class UrgentWork : IThreadPoolWorkItem
     {
         if (Interlocked.Exchange(ref _begun, 1) == 0)
         {
-            SpareThreads.Queue(_work);
+            try
+            {
+                SpareThreads.Queue(_work);
+            }
+            catch (Exception)
+            {
+                // There is no memory. The pool may still take it; else the timer fires again.
+                Volatile.Write(ref _begun, 0);
+                throw;
+            }
         }
     }
 }

@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using System.Runtime.ExceptionServices;
 
 namespace Weir.Core.Threads;
 
@@ -11,6 +10,9 @@ namespace Weir.Core.Threads;
 internal sealed class WatchThread(TimeSpan grace)
 {
     private static readonly double PerMillisecond = Stopwatch.Frequency / 1000.0;
+    // How soon a timer fires again that failed for lack of memory.
+    private static readonly TimeSpan Again = TimeSpan.FromMilliseconds(10);
+
     private readonly object _lock = new();
     private readonly TimerHeap _timers = new();
     private bool _runs;
@@ -106,14 +108,23 @@ internal sealed class WatchThread(TimeSpan grace)
     {
         while (TakeDue() is { } timer)
         {
-            try
+            if (!timer.TryFire())
             {
-                timer.Fire();
+                FireAgain(timer);
             }
-            catch (Exception e)
+        }
+    }
+
+    /// <summary>A timer failed and belongs to nobody who could fail with it, or there was no memory for that: it fires again, unless it does anyway.</summary>
+    private void FireAgain(WatchTimer timer)
+    {
+        using (LockHold.HoldMonitor(_lock))
+        {
+            // It was in the heap before it fired, so there is room for it without memory, unless others took it.
+            if (!timer.IsDisposed && timer.Place < 0 && _timers.HasRoom)
             {
-                // No user code gets here. If the engine itself fails, the failure ends where every timer's failure ends, and the other runs keep their watch.
-                ThreadPool.UnsafeQueueUserWorkItem(static failure => failure.Throw(), ExceptionDispatchInfo.Capture(e), preferLocal: false);
+                timer.Due = Stopwatch.GetTimestamp() + ToTicks(Again);
+                _timers.Set(timer);
             }
         }
     }

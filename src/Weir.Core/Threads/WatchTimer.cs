@@ -21,7 +21,21 @@ internal sealed class WatchTimer(WatchThread watch, TimerCallback callback, obje
 
     public bool IsDisposed;
 
-    public void Fire() => callback(state);
+    /// <summary>Runs the callback. What it throws is the failure of whose timer it is: that of the state.</summary>
+    /// <returns>False if it threw and nobody could be told, so that it has to fire again.</returns>
+    public bool TryFire()
+    {
+        try
+        {
+            FaultPoint.Pass(nameof(WatchTimer), state ?? this);
+            callback(state);
+            return true;
+        }
+        catch (Exception e)
+        {
+            return Unattended.TryReport(state, e);
+        }
+    }
 
     public bool Change(TimeSpan dueTime, TimeSpan period) => watch.Set(this, dueTime, period);
 

@@ -56,7 +56,7 @@ internal sealed partial class BatchCore<T> : TargetCore<T>, IOutputHost<T[]>, IM
                 throw new ArgumentOutOfRangeException(nameof(flushAfter), time, "The time must be positive and at most 4294967294 ms, which is 49.7 days.");
             }
 
-            _timer = new BatchTimer(this.Flush, time, timeProvider!);
+            _timer = new BatchTimer(this, this.Flush, time, timeProvider!);
         }
 
         _owner = owner;

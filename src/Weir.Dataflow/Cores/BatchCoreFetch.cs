@@ -1,4 +1,5 @@
 using System.Threading.Tasks.Dataflow;
+using Weir.Core.Threads;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Sync;
 
@@ -30,7 +31,7 @@ internal sealed partial class BatchCore<T> : IAfterLock
         {
             if (Options.OnDefaultScheduler)
             {
-                ThreadPool.UnsafeQueueUserWorkItem(static core => core.Fetch(), this, preferLocal: false);
+                ThreadPool.UnsafeQueueUserWorkItem(static core => Unattended.Run(core, static core => core.Fetch()), this, preferLocal: false);
             }
             else
             {

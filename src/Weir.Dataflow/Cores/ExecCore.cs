@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Weir.Core.Threads;
 using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Metering;
@@ -45,13 +46,20 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
     void IThreadPoolWorkItem.Execute()
     {
         ExecutionContext? context = _context;
-        if (Sync.Work.IsIn(context, Options.Scheduler))
+        try
         {
-            Work();
+            if (Sync.Work.IsIn(context, Options.Scheduler))
+            {
+                Work();
+            }
+            else
+            {
+                ExecutionContext.Run(context!, static core => ((ExecCore<T>)core!).Work(), this);
+            }
         }
-        else
+        catch (Exception e)
         {
-            ExecutionContext.Run(context!, static core => ((ExecCore<T>)core!).Work(), this);
+            Unattended.TryReport(this, e);
         }
     }
 

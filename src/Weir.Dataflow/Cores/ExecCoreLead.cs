@@ -243,7 +243,7 @@ internal abstract partial class ExecCore<T>
         {
             if (Interlocked.Exchange(ref _begun, 1) == 0)
             {
-                core.QueueWorker(again: false);
+                Unattended.Run(core, static core => core.QueueWorker(again: false));
             }
         }
     }

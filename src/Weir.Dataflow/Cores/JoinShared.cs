@@ -1,11 +1,12 @@
 using System.Threading.Tasks.Dataflow;
+using Weir.Core.Threads;
 using Weir.Dataflow.Metering;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
 /// <summary>What the targets of a join share. After the locks are left, it fetches messages if the join is not greedy, and ends targets.</summary>
-internal abstract class JoinShared : IAfterLock, IMeteredBlock
+internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
 {
     public BiasedLock StateLock;
     private readonly int _targets;
@@ -147,6 +148,13 @@ internal abstract class JoinShared : IAfterLock, IMeteredBlock
         FailAll();
     }
 
+    /// <summary>A work item failed: the block faults.</summary>
+    public void WorkFailed(Exception error)
+    {
+        Targets[0].FailInside(error);
+        FailAll();
+    }
+
     public void FailAll()
     {
         foreach (IJoinTarget target in Targets)
@@ -224,7 +232,7 @@ internal abstract class JoinShared : IAfterLock, IMeteredBlock
         {
             if (Options.OnDefaultScheduler)
             {
-                ThreadPool.UnsafeQueueUserWorkItem(static join => join.Fetch(), this, preferLocal: false);
+                ThreadPool.UnsafeQueueUserWorkItem(static join => Unattended.Run(join, static join => join.Fetch()), this, preferLocal: false);
             }
             else
             {

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Dataflow;
+using Weir.Core.Threads;
 using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Sync;
@@ -16,7 +17,7 @@ namespace Weir.Dataflow.Cores;
 /// and is re-entrant, because a target may consume from inside the offer and networks may be circular. Order: offer lock, then state lock; a block's input
 /// comes before its output.
 /// </remarks>
-internal sealed partial class SourceCore<T> : IOfferSource<T>, IThreadPoolWorkItem, IAfterLock
+internal sealed partial class SourceCore<T> : IOfferSource<T>, IUnattended, IThreadPoolWorkItem, IAfterLock
 {
     private const int OffersPerLock = 16;
 
@@ -195,7 +196,7 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IThreadPoolWorkIt
         }
 
         // As with Microsoft's blocks, the end is detected a moment later; until then, a new link is offered the head.
-        ThreadPool.UnsafeQueueUserWorkItem(static source => source.FinishIfDone(), this, preferLocal: false);
+        ThreadPool.UnsafeQueueUserWorkItem(static source => Unattended.Run(source, static source => source.FinishIfDone()), this, preferLocal: false);
     }
 
     /// <summary>Checks again whether the block is complete, after its token was cancelled.</summary>
@@ -322,7 +323,7 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IThreadPoolWorkIt
         if (finish)
         {
             // In its own work item: it completes targets, which complete theirs, and the caller may hold locks of user code.
-            ThreadPool.UnsafeQueueUserWorkItem(static source => source.Finish(), this, preferLocal: false);
+            ThreadPool.UnsafeQueueUserWorkItem(static source => Unattended.Run(source, static source => source.Finish()), this, preferLocal: false);
         }
     }
 

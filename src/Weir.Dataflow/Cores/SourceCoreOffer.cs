@@ -1,4 +1,5 @@
 using System.Threading.Tasks.Dataflow;
+using Weir.Core.Threads;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Sync;
 using Weir.Dataflow.Waiters;
@@ -11,13 +12,39 @@ internal sealed partial class SourceCore<T>
     void IThreadPoolWorkItem.Execute()
     {
         ExecutionContext? context = _context;
-        if (Work.IsIn(context, _options.Scheduler))
+        try
         {
-            OfferAll();
+            if (Work.IsIn(context, _options.Scheduler))
+            {
+                OfferAll();
+            }
+            else
+            {
+                ExecutionContext.Run(context!, static source => ((SourceCore<T>)source!).OfferAll(), this);
+            }
         }
-        else
+        catch (Exception e)
         {
-            ExecutionContext.Run(context!, static source => ((SourceCore<T>)source!).OfferAll(), this);
+            // Offering catches everything, so it has not begun.
+            try
+            {
+                OfferEnded(e);
+            }
+            catch (Exception again)
+            {
+                Unattended.TryReport(this, again);
+            }
+        }
+    }
+
+    /// <summary>A work item failed: the block faults, and if that was its end, it ends with it.</summary>
+    public void WorkFailed(Exception error)
+    {
+        AddException(error);
+        _host.OutputFailed();
+        if (Volatile.Read(ref _finishing))
+        {
+            _completion.Complete([error], _options.Token);
         }
     }
 

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Dataflow;
+using Weir.Core.Threads;
 using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Sync;
@@ -11,7 +12,7 @@ namespace Weir.Dataflow.Cores;
 /// <summary>
 /// The input side of a block: what it accepts, postpones and declines, and when its input ends. Derived classes decide what to do with a message.
 /// </summary>
-internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>, IViewable
+internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>, IUnattended, IViewable
 {
     protected BiasedLock StateLock;
     private readonly int _capacity;
@@ -77,7 +78,8 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
     {
         if (Options.Token.CanBeCanceled)
         {
-            _registration = new(Options.Token.UnsafeRegister(static target => ((TargetCore<T>)target!).Cancelled(), this));
+            _registration = new(Options.Token.UnsafeRegister(
+                static target => Unattended.Run((TargetCore<T>)target!, static target => target.Cancelled()), this));
             if (Volatile.Read(ref _finishing))
             {
                 _registration?.Value.Unregister();
@@ -193,9 +195,13 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
         FinishIf(finish);
         if (decline)
         {
-            ThreadPool.UnsafeQueueUserWorkItem(static target => target.DeclineAllPostponed(), this, preferLocal: false);
+            ThreadPool.UnsafeQueueUserWorkItem(
+                static target => Unattended.Run(target, static target => target.DeclineAllPostponed()), this, preferLocal: false);
         }
     }
+
+    /// <summary>A work item, a timer or the token's callback failed: the block faults.</summary>
+    public void WorkFailed(Exception error) => Complete(error, drop: true, always: true);
 
     protected void CompleteNeedsLock(Exception? exception, bool drop, bool always)
     {
@@ -287,7 +293,7 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
         if (EndReachesOthers || _postponed is { Count: > 0 })
         {
             // In its own work item, because other blocks are told, and the caller may hold locks of user code.
-            ThreadPool.UnsafeQueueUserWorkItem(static target => target.Finish(), this, preferLocal: false);
+            ThreadPool.UnsafeQueueUserWorkItem(static target => Unattended.Run(target, static target => target.Finish()), this, preferLocal: false);
         }
         else
         {
@@ -304,7 +310,8 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
         {
             if (_isLimited && ReleaseClaimNeedsLock() is { } work)
             {
-                ThreadPool.UnsafeQueueUserWorkItem(static work => work.AfterLock(), work, preferLocal: false);
+                ThreadPool.UnsafeQueueUserWorkItem(
+                    static work => Unattended.Run(work, static work => work.AfterLock()), work, preferLocal: false);
             }
         }
         else if (IsBounded)
@@ -339,7 +346,16 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
 
     private void Finish()
     {
-        DeclineAllPostponed();
+        try
+        {
+            DeclineAllPostponed();
+        }
+        catch (Exception e)
+        {
+            // The block ends nevertheless, and with that.
+            (_exceptions ??= []).Add(e);
+        }
+
         Finished(_exceptions);
     }
 

@@ -1,3 +1,4 @@
+using Weir.Core.Threads;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Sync;
 using Weir.Dataflow.Waiters;
@@ -223,7 +224,8 @@ internal abstract partial class TargetCore<T>
         {
             if (Options.OnDefaultScheduler)
             {
-                ThreadPool.UnsafeQueueUserWorkItem(static target => target.Pull(here: true), this, preferLocal: false);
+                ThreadPool.UnsafeQueueUserWorkItem(
+                    static target => Unattended.Run(target, static target => target.Pull(here: true)), this, preferLocal: false);
             }
             else
             {
@@ -367,7 +369,7 @@ internal abstract partial class TargetCore<T>
         if (cancellationToken.CanBeCanceled)
         {
             waiter.Registration = cancellationToken.UnsafeRegister(
-                static (state, token) => ((SendWaiter<T>)state!).Abandon(token), waiter);
+                static (state, token) => Unattended.Run((SendWaiter<T>)state!, token, static (waiter, token) => waiter.Abandon(token)), waiter);
         }
     }
 }

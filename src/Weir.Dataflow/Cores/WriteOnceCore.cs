@@ -1,4 +1,5 @@
 using System.Threading.Tasks.Dataflow;
+using Weir.Core.Threads;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Metering;
 using Weir.Dataflow.Waiters;
@@ -6,7 +7,7 @@ using Weir.Dataflow.Waiters;
 namespace Weir.Dataflow.Cores;
 
 /// <summary>The core of a WriteOnceBlock. It has one message, so one monitor (this object) is enough for everything.</summary>
-internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>, IMeteredBlock
+internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>, IUnattended, IMeteredBlock
 {
     private static readonly DataflowMessageHeader Header = new(1);
 
@@ -24,7 +25,8 @@ internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>, IMetere
         BlockListeners.Look();
         if (options.Token.CanBeCanceled)
         {
-            _registration = options.Token.UnsafeRegister(static core => ((WriteOnceCore<T>)core!).Complete(null), this);
+            _registration = options.Token.UnsafeRegister(
+                static core => Unattended.Run((WriteOnceCore<T>)core!, static core => core.Complete(null)), this);
         }
     }
 
@@ -71,6 +73,9 @@ internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>, IMetere
         QueueEnd();
         return DataflowMessageStatus.Accepted;
     }
+
+    /// <summary>The end itself failed: the block ends with that.</summary>
+    public void WorkFailed(Exception error) => End.Complete([error], CancellationToken.None);
 
     public void Complete(Exception? exception)
     {
@@ -164,7 +169,7 @@ internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>, IMetere
             }
             else
             {
-                ThreadPool.UnsafeQueueUserWorkItem(static core => core.Finish(), this, preferLocal: false);
+                ThreadPool.UnsafeQueueUserWorkItem(static core => Unattended.Run(core, static core => core.Finish()), this, preferLocal: false);
             }
         }
         catch (Exception e)

@@ -1,3 +1,4 @@
+using Weir.Core.Threads;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Sync;
 
@@ -7,7 +8,7 @@ namespace Weir.Dataflow.Waiters;
 /// Somebody who waits for one message of a source, or for there to be one. It stands among the source's links and takes its turn with them.
 /// Whoever takes it out of that list, under the source's lock, is the one who completes it.
 /// </summary>
-internal abstract class ReceiveWaiter<T>(IReceiveSource<T> source, bool takesMessage) : LinkNode<T>, IAfterLock
+internal abstract class ReceiveWaiter<T>(IReceiveSource<T> source, bool takesMessage) : LinkNode<T>, IUnattended, IAfterLock
 {
     protected IReceiveSource<T> Source { get; } = source;
 
@@ -46,6 +47,9 @@ internal abstract class ReceiveWaiter<T>(IReceiveSource<T> source, bool takesMes
 
     /// <summary>The source completed without a message for this waiter.</summary>
     public abstract void SourceEnded();
+
+    /// <summary>It could not be given up.</summary>
+    void IUnattended.WorkFailed(Exception error) => Fail(error);
 
     /// <summary>There is a message, but not to be had.</summary>
     public abstract void Fail(Exception exception);

@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using Weir.Core.Threads;
 
 namespace Weir.Dataflow.Waiters;
 
@@ -42,7 +43,7 @@ internal static class Receiving
         if (timeout != Timeout.InfiniteTimeSpan)
         {
             waiter.Timer = TimeProvider.System.CreateTimer(
-                static state => ((TaskWaiter<T>)state!).Expire(), waiter, timeout, Timeout.InfiniteTimeSpan);
+                static state => Unattended.Run((TaskWaiter<T>)state!, static waiter => waiter.Expire()), waiter, timeout, Timeout.InfiniteTimeSpan);
         }
 
         source.Enlist(waiter, cancellationToken);
@@ -156,7 +157,7 @@ internal static class Receiving
         if (cancellationToken.CanBeCanceled)
         {
             waiter.Registration = cancellationToken.UnsafeRegister(
-                static (state, token) => ((ReceiveWaiter<T>)state!).Abandon(token), waiter);
+                static (state, token) => Unattended.Run((ReceiveWaiter<T>)state!, token, static (waiter, token) => waiter.Abandon(token)), waiter);
         }
     }
 }

@@ -103,8 +103,8 @@ internal sealed partial class HostRun<T, TResult> : IHostRun
 
     public void Abort()
     {
-        _reading.Cancel();
-        _running.Cancel();
+        SafeCallback.Cancel(_reading);
+        SafeCallback.Cancel(_running);
     }
 
     public async Task RunAsync(CancellationToken stop)
@@ -117,9 +117,15 @@ internal sealed partial class HostRun<T, TResult> : IHostRun
         }
 
         HostMeter.Begin(this, _source.Name);
-        using ITimer grace = _options.TimeProvider.CreateTimer(_ => _running.Cancel(), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
-        using CancellationTokenRegistration atReadingEnd = _reading.Token.Register(() => grace.Change(_options.GracePeriod, Timeout.InfiniteTimeSpan));
-        using CancellationTokenRegistration atStop = stop.Register(_reading.Cancel);
+        using ITimer grace = _options.TimeProvider.CreateTimer(
+            static run => SafeCallback.Run((HostRun<T, TResult>)run!, static run => SafeCallback.Cancel(run._running), static (run, error) => run.Fail(error)),
+            this,
+            Timeout.InfiniteTimeSpan,
+            Timeout.InfiniteTimeSpan);
+        using CancellationTokenRegistration atReadingEnd = _reading.Token.Register(() => SafeCallback.Run(
+            this, run => grace.Change(run._options.GracePeriod, Timeout.InfiniteTimeSpan), static (run, error) => run.Fail(error)));
+        using CancellationTokenRegistration atStop = stop.Register(() => SafeCallback.Run(
+            this, static run => SafeCallback.Cancel(run._reading), static (run, error) => run.Fail(error)));
         Task acknowledging = AcknowledgeAllAsync();
         await ReadAllAsync().ConfigureAwait(false);
         Drain();
@@ -280,6 +286,6 @@ internal sealed partial class HostRun<T, TResult> : IHostRun
             _failure ??= failure;
         }
 
-        _reading.Cancel();
+        SafeCallback.Cancel(_reading);
     }
 }

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Weir.Observability;
+using Weir.Resilience;
 
 namespace Weir.Delivery;
 
@@ -24,7 +25,8 @@ internal static class HostTrace
         }
 
         // A call that ignores its token may never end, but its span does.
-        using CancellationTokenRegistration atCancellation = cancellationToken.UnsafeRegister(static span => End((Activity)span!, "cancelled", null), span);
+        using CancellationTokenRegistration atCancellation = cancellationToken.UnsafeRegister(
+            static span => SafeCallback.Run((Activity)span!, static span => End(span, "cancelled", null)), span);
         try
         {
             TResult result = await call(item, cancellationToken).ConfigureAwait(false);

@@ -1,3 +1,5 @@
+using Weir.Resilience;
+
 namespace Weir.Delivery;
 
 /// <summary>A queue in memory, for one process and without durability. It has the same contract as the engines with a server.</summary>
@@ -9,6 +11,8 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
     private readonly LinkedList<WorkItem<T>> _waiting = new();
     private readonly WaitLine _readers;
     private readonly WaitLine _writers;
+    private static readonly TimeSpan RetryPause = TimeSpan.FromMilliseconds(10);
+
     private readonly HashSet<ITimer> _delays = [];
     private readonly MemoryWorkQueueOptions _options;
     private readonly MemoryDeadLetters _deadLetters;
@@ -214,7 +218,11 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
             }
 
             ITimer? timer = null;
-            timer = _options.TimeProvider.CreateTimer(_ => EndDelay(timer!, items), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+            timer = _options.TimeProvider.CreateTimer(
+                _ => SafeCallback.Run(timer!, timer => EndDelay(timer, items), static (timer, _) => timer.Change(RetryPause, Timeout.InfiniteTimeSpan)),
+                null,
+                Timeout.InfiniteTimeSpan,
+                Timeout.InfiniteTimeSpan);
             _delays.Add(timer);
             timer.Change(delay, Timeout.InfiniteTimeSpan);
         }
@@ -224,11 +232,21 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
     {
         lock (_lock)
         {
-            if (_delays.Remove(timer))
+            if (!_delays.Contains(timer))
             {
-                timer.Dispose();
-                AddLastNeedsLock(items);
+                return;
             }
+
+            // First what needs memory: without it, the timer tries again.
+            LinkedListNode<WorkItem<T>>[] nodes = [.. items.Select(static item => new LinkedListNode<WorkItem<T>>(item))];
+            _delays.Remove(timer);
+            timer.Dispose();
+            foreach (LinkedListNode<WorkItem<T>> node in nodes)
+            {
+                _waiting.AddLast(node);
+            }
+
+            _readers.WakeOneNeedsLock();
         }
     }
 

@@ -53,6 +53,19 @@ internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider
         _host?.Abort();
     }
 
+    // The host's limit is a timer, on which a logger of the user must not end the process.
+    private void TryAbort()
+    {
+        try
+        {
+            Abort();
+        }
+        catch (Exception)
+        {
+            // See above: StopAsync aborts again when its wait has ended.
+        }
+    }
+
     public override Task StartAsync(CancellationToken cancellationToken)
     {
         // Whatever is wrong with the registrations fails the start, and not the first item.
@@ -70,7 +83,7 @@ internal sealed class WorkerService<TProcessor, T>(string name, IServiceProvider
         }
 
         // The token is cancelled when the host's own limit has passed.
-        using (cancellationToken.UnsafeRegister(static worker => ((WorkerService<TProcessor, T>)worker!).Abort(), this))
+        using (cancellationToken.UnsafeRegister(static worker => ((WorkerService<TProcessor, T>)worker!).TryAbort(), this))
         {
             await base.StopAsync(cancellationToken).ConfigureAwait(false);
         }

@@ -1,3 +1,5 @@
+using Weir.Resilience;
+
 namespace Weir.Http;
 
 /// <summary>Cancels an attempt in which the server sends nothing for too long.</summary>
@@ -15,7 +17,8 @@ internal sealed class ReadTimeoutWatch : IDisposable
         _source = CancellationTokenSource.CreateLinkedTokenSource(caller);
         if (limit is { } time)
         {
-            _timer = timeProvider.CreateTimer(static source => Cancel((CancellationTokenSource)source!), _source, time, Timeout.InfiniteTimeSpan);
+            _timer = timeProvider.CreateTimer(
+                static source => SafeCallback.Cancel((CancellationTokenSource)source!), _source, time, Timeout.InfiniteTimeSpan);
         }
     }
 
@@ -38,17 +41,5 @@ internal sealed class ReadTimeoutWatch : IDisposable
     {
         _timer?.Dispose();
         _source.Dispose();
-    }
-
-    private static void Cancel(CancellationTokenSource source)
-    {
-        try
-        {
-            source.Cancel();
-        }
-        catch (ObjectDisposedException)
-        {
-            // The attempt ended at the same moment.
-        }
     }
 }

@@ -1,3 +1,5 @@
+using Weir.Resilience;
+
 namespace Weir.RabbitMQ;
 
 /// <summary>
@@ -49,7 +51,8 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
         await LinkAsync(cancellationToken).ConfigureAwait(false);
         if (!_isKeyed)
         {
-            _timer = _queue.Options.TimeProvider.CreateTimer(_ => AskForSuspects(), null, SuspectInterval, SuspectInterval);
+            _timer = _queue.Options.TimeProvider.CreateTimer(
+                static source => SafeCallback.Run((RabbitWorkSource<T>)source!, static source => source.AskForSuspects()), this, SuspectInterval, SuspectInterval);
         }
     }
 

@@ -34,6 +34,7 @@ internal sealed class StateNotifier(Func<CircuitBreakerState, CircuitBreakerStat
         ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
     }
 
+    // An async method: it throws nothing.
     void IThreadPoolWorkItem.Execute() => _ = NotifyAsync();
 
     private async Task NotifyAsync()

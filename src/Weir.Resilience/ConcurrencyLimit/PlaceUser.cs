@@ -60,7 +60,8 @@ internal sealed class PlaceUser(SharedConcurrencyLimit limit, Func<int>? most) :
 
     private static async ValueTask WaitAsync(PlaceTurn turn, CancellationToken cancellationToken)
     {
-        using (cancellationToken.UnsafeRegister(static (turn, token) => ((PlaceTurn)turn!).Cancel(token), turn))
+        using (cancellationToken.UnsafeRegister(
+            static (turn, token) => SafeCallback.Run((Turn: (PlaceTurn)turn!, Token: token), static cancelled => cancelled.Turn.Cancel(cancelled.Token)), turn))
         {
             await turn.Served.ConfigureAwait(false);
         }

@@ -8,6 +8,8 @@ namespace Weir.Resilience;
 // its tokens to it, but do not wait for it for longer than it takes these to flow in.
 public sealed partial class TokenBucket
 {
+    private static readonly TimeSpan RetryPause = TimeSpan.FromMilliseconds(10);
+
     private LinkedList<ItemRateTurn>? _turns;
     private int _called;
     private double _calledMark;
@@ -168,7 +170,11 @@ public sealed partial class TokenBucket
             using (ExecutionContext.IsFlowSuppressed() ? default : ExecutionContext.SuppressFlow())
             {
                 _timer = _clock.Provider.CreateTimer(
-                    static bucket => ((TokenBucket)bucket!).CallTurns(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+                    static bucket => SafeCallback.Run(
+                        (TokenBucket)bucket!, static bucket => bucket.CallTurns(), static (bucket, _) => bucket.CallTurnsAgain()),
+                    this,
+                    Timeout.InfiniteTimeSpan,
+                    Timeout.InfiniteTimeSpan);
             }
         }
         else if (start == _timerFor)
@@ -184,6 +190,16 @@ public sealed partial class TokenBucket
     {
         _timer?.Dispose();
         _timer = null;
+    }
+
+    // There was no memory, or the clock is the user's. The items still wait.
+    private void CallTurnsAgain()
+    {
+        using (_lock.EnterSafely())
+        {
+            _timerFor = -1;
+            _timer?.Change(RetryPause, Timeout.InfiniteTimeSpan);
+        }
     }
 
     private void CallTurns()

@@ -34,6 +34,9 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
     private int _armed;
     private bool _reusable;
 
+    // What the scope's own timer or the caller's token threw.
+    private Exception? _failure;
+
     public TimeoutScope(TimeoutPolicy<TResult> policy)
     {
         _policy = policy;
@@ -50,7 +53,10 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         {
             // A timer that serves many callers must not keep the first one's context.
             _timer = policy.Clock.Provider.CreateTimer(
-                static state => ((TimeoutScope<TResult>)state!).OnTimer(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+                static state => SafeCallback.Run((TimeoutScope<TResult>)state!, static scope => scope.OnTimer(), static (scope, error) => scope.Fail(error)),
+                this,
+                Timeout.InfiniteTimeSpan,
+                Timeout.InfiniteTimeSpan);
         }
         finally
         {
@@ -79,7 +85,8 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         _callerToken = callerToken;
         if (callerToken.CanBeCanceled)
         {
-            _callerLink = callerToken.UnsafeRegister(static state => ((TimeoutScope<TResult>)state!).Cancel(), this);
+            _callerLink = callerToken.UnsafeRegister(
+                static state => SafeCallback.Run((TimeoutScope<TResult>)state!, static scope => scope.Cancel(), static (scope, error) => scope.Fail(error)), this);
         }
 
         Volatile.Write(ref _deadline, _policy.Clock.Now + _policy.LimitTicks);
@@ -141,9 +148,13 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
     }
 
     void IThreadPoolWorkItem.Execute() =>
-        _core.SetException(
-            !HasTimedOut ? new OperationCanceledException()
-            : _policy.Attempt is { } attempt ? TimeoutFailure.OfAttempt(_policy.Limit, attempt, _policy.LimitOf) : TimeoutFailure.OfCall(_policy.Limit));
+        SafeCallback.Run(this, static scope => scope._core.SetException(scope.EarlyEnd()), static (scope, error) => scope._core.SetException(error));
+
+    // Why the caller no longer waits.
+    private Exception EarlyEnd() =>
+        _failure is not null ? _failure
+        : !HasTimedOut ? new OperationCanceledException()
+        : _policy.Attempt is { } attempt ? TimeoutFailure.OfAttempt(_policy.Limit, attempt, _policy.LimitOf) : TimeoutFailure.OfCall(_policy.Limit);
 
     TResult IValueTaskSource<TResult>.GetResult(short token)
     {
@@ -250,13 +261,40 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
 
     private void EndEarly()
     {
-        _callerLink.Unregister();
+        try
+        {
+            _callerLink.Unregister();
 
-        // The token first, so that a caller that continues knows that the old call is cancelled; its callbacks on the pool, so that none of them can delay the
-        // caller.
-        Cancel();
-        _policy.Forget(this);
-        _policy.Queue(this);
+            // The token first, so that a caller that continues knows that the old call is cancelled; its callbacks on the pool, so that none of them can delay
+            // the caller.
+            Cancel();
+            _policy.Forget(this);
+        }
+        finally
+        {
+            // Also without memory for the rest: the caller waits for this.
+            QueueEarlyEnd();
+        }
+    }
+
+    private void QueueEarlyEnd()
+    {
+        try
+        {
+            _policy.Queue(this);
+        }
+        catch (Exception)
+        {
+            // Better on this thread than not at all.
+            ((IThreadPoolWorkItem)this).Execute();
+        }
+    }
+
+    /// <summary>The time limit could not be watched, or the caller's token not be passed on: the caller waits no longer, and gets the error.</summary>
+    private void Fail(Exception error)
+    {
+        _failure = error;
+        GiveUp();
     }
 
     // What the callbacks of user code throw is no part of any outcome.

@@ -148,8 +148,7 @@ internal sealed class LongWaits(RunEvents events, TimeProvider time) : WaitListe
         _isArmed = true;
 
         // A logger must not run on the thread of the timer, and the items that wait may hold all threads of the pool.
-        _timer ??= WatchTime.For(time).CreateTimer(
-            static waits => UrgentWork.Queue((LongWaits)waits!), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+        _timer ??= WatchTime.CreateTimer(time, static waits => UrgentWork.Queue((LongWaits)waits!), this);
         pause = pause < ShortestPause ? ShortestPause : pause > LongestPause ? LongestPause : pause;
         _timer.Change(TimeSpan.FromMilliseconds(Math.Ceiling(pause.TotalMilliseconds)), Timeout.InfiniteTimeSpan);
     }

@@ -1,4 +1,5 @@
 using Weir.Core;
+using Weir.Core.Threads;
 
 namespace Weir.Observability;
 
@@ -10,7 +11,9 @@ internal sealed class PeriodicReport(TimeSpan interval, TimeSpan callbackTimeout
     private Task _current = Task.CompletedTask;
     private bool _ended;
 
-    public void Start() => _timer = time.CreateTimer(static report => ((PeriodicReport)report!).Tick(), this, interval, interval);
+    // A report that could not be made is one that is missing.
+    public void Start() => _timer = time.CreateTimer(
+        static report => Unattended.Run((PeriodicReport)report!, static report => report.Tick()), this, interval, interval);
 
     /// <summary>Makes the final report.</summary>
     public async Task EndAsync()
@@ -61,7 +64,10 @@ internal sealed class PeriodicReport(TimeSpan interval, TimeSpan callbackTimeout
             // Not Task.WaitAsync: it leaks its timer if the task ends while the wait is being set up.
             TaskCompletionSource timeIsUp = new(TaskCreationOptions.RunContinuationsAsynchronously);
             using ITimer timer = time.CreateTimer(
-                static timeIsUp => ((TaskCompletionSource)timeIsUp!).TrySetResult(), timeIsUp, limit, Timeout.InfiniteTimeSpan);
+                static timeIsUp => Unattended.Run((TaskCompletionSource)timeIsUp!, static timeIsUp => timeIsUp.TrySetResult()),
+                timeIsUp,
+                limit,
+                Timeout.InfiniteTimeSpan);
             await Task.WhenAny(callback, timeIsUp.Task).ConfigureAwait(false);
         }
     }

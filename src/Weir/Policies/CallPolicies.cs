@@ -132,7 +132,7 @@ internal sealed class CallPolicies
         if (Places is { } places)
         {
             // A run that has stopped may have to wait for its calls for long. Meanwhile others use the places that it will not use.
-            RunToken.UnsafeRegister(static places => ((RunPlaces)places!).Close(), places);
+            RunToken.UnsafeRegister(static places => Unattended.Run((RunPlaces)places!, static places => places.Close()), places);
         }
     }
 

@@ -102,8 +102,18 @@ internal readonly partial struct PolicyCall<TItem, TResult>(
         pending = Attempt(item, next, ticket, null, cancellationToken);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private void WaitSlow(ValueTask<TResult> task, CircuitTicket ticket, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
-        pending = new(task, policies, ticket, 0, cancellationToken);
+    private void WaitSlow(ValueTask<TResult> task, CircuitTicket ticket, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
+    {
+        try
+        {
+            pending = new(CallsBackOnce.Of(task), policies, ticket, 0, cancellationToken);
+        }
+        catch (Exception e)
+        {
+            policies.Failed(ticket, e, 0, cancellationToken);
+            throw;
+        }
+    }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void WaitSlow(ValueTask<TResult> task, ref PolicyPending<TResult> pending) => pending = new(task);
@@ -243,8 +253,8 @@ internal readonly partial struct PolicyCall<TItem, TResult>(
 
         record?.CountCall();
         return attemptTimeout is null
-            ? selector(item, cancellationToken)
-            : attemptTimeout.ExecuteAsync(static (call, token) => call.selector(call.item, token), (selector, item), cancellationToken);
+            ? CallsBackOnce.Of(selector(item, cancellationToken))
+            : attemptTimeout.ExecuteAsync(static (call, token) => CallsBackOnce.Of(call.selector(call.item, token)), (selector, item), cancellationToken);
     }
 
     /// <summary>The rest of an attempt that has to wait at the rate limit, or holds something until its call has ended.</summary>

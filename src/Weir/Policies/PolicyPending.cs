@@ -61,8 +61,9 @@ internal struct PolicyPending<TResult> : IPending<TResult>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public readonly TResult GetResult() => _policies is null ? _task.GetAwaiter().GetResult() : Report(_policies);
 
-    public readonly bool CanBeTask => false;
+    public readonly bool CanBeParked => false;
 
+    /// <summary>The calls of the user are tasks already; the others are our own.</summary>
     public readonly void BecomeTask()
     {
     }

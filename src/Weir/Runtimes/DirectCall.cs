@@ -111,9 +111,21 @@ internal abstract class DirectCall : RuntimeCall
         }
 
         // The token is cancelled first, so that the call starts nothing more when it continues.
-        SafeCancel.Later(_stop);
-        GiveUpItem();
-        EndIfResting();
+        try
+        {
+            SafeCancel.Later(_stop);
+        }
+        finally
+        {
+            // Also without memory: nobody tries this again.
+            GiveUpItem();
+            EndIfResting();
+        }
+    }
+
+    // It has been given up nevertheless: see there.
+    protected override void DeadlineFailed(Exception error)
+    {
     }
 
     /// <summary>
@@ -185,10 +197,11 @@ internal abstract class DirectCall : RuntimeCall
             CleanUp();
 
             // Listeners may hear of it, and this may be the watch's thread.
-            ThreadPool.UnsafeQueueUserWorkItem(static call => call.LeaveWatch(), this, preferLocal: false);
+            ThreadPool.UnsafeQueueUserWorkItem(
+                static call => Unattended.Run(call, static call => call.LeaveWatch()), this, preferLocal: false);
         }
     }
 
     private CancellationTokenRegistration Link(CancellationToken token) =>
-        token.UnsafeRegister(static call => SafeCancel.Now(((DirectCall)call!)._stop), this);
+        token.UnsafeRegister(static call => Unattended.Run((DirectCall)call!, static call => SafeCancel.Now(call._stop)), this);
 }

@@ -1,6 +1,7 @@
 using Weir.Core;
 using Weir.Core.Dispatch;
 using Weir.Core.Metering;
+using Weir.Core.Threads;
 
 namespace Weir.Runtimes;
 
@@ -63,7 +64,8 @@ internal sealed class DirectCallControl(RunControl control, DirectCall call) : I
                     return begins;
                 }
 
-                using (token.UnsafeRegister(static control => ((DirectCallControl)control!).EndWait(), this))
+                using (token.UnsafeRegister(
+                    static control => Unattended.Run((DirectCallControl)control!, static control => control.EndWait()), this))
                 {
                     await changed.ConfigureAwait(false);
                 }

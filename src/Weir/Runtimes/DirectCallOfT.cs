@@ -1,4 +1,5 @@
 using System.Runtime.InteropServices;
+using Weir.Core.Dispatch;
 using Weir.Core.Sinks;
 using Weir.Core.Threads;
 using Weir.Resilience;
@@ -269,7 +270,7 @@ internal sealed class DirectCall<TItem, TResult>(
     {
         ValueTask<TResult> pending = _pending;
         _pending = default;
-        return _scope!.Watch(pending);
+        return _scope!.Watch(CallsBackOnce.Of(pending));
     }
 
     /// <summary>The outcome of an item that failed after it had suspended, or that was given up.</summary>

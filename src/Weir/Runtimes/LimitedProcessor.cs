@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using Weir.Core.Dispatch;
 using Weir.Operators;
 using Weir.Resilience;
 
@@ -25,7 +26,7 @@ internal sealed class LimitedProcessor<TItem, TResult>(Func<TItem, CancellationT
         try
         {
             cancellationToken.ThrowIfCancellationRequested();
-            return await processor(item, cancellationToken).ConfigureAwait(false);
+            return await CallsBackOnce.Of(processor(item, cancellationToken)).ConfigureAwait(false);
         }
         finally
         {

@@ -16,6 +16,8 @@ internal class PumpCall(RuntimeCalls calls, string operation, ProcessManyOptions
     public override void GiveUp(ItemStatus status, TimeSpan limit = default) =>
         Run.Abort(status, status == ItemStatus.TimedOut ? TimeLimit.OfRun(limit) : null);
 
+    protected override void DeadlineFailed(Exception error) => Run.WorkFailed(error);
+
     /// <summary>Adds the run to the running calls and starts its deadline.</summary>
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
     public virtual void Begin(Pump run, TimeSpan? batchTimeout, TimeProvider time)

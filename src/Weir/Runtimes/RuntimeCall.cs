@@ -30,6 +30,9 @@ internal abstract class RuntimeCall(RuntimeCalls calls, string operation, Proces
     /// <param name="limit">The time limit that has passed, if that is why.</param>
     public abstract void GiveUp(ItemStatus status, TimeSpan limit = default);
 
+    /// <summary>The call could not be given up at its deadline: it ends with the error.</summary>
+    protected abstract void DeadlineFailed(Exception error);
+
     /// <summary>Adds the call to the running calls and starts its deadline, which may pass before this returns.</summary>
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
     protected void Enter(TimeSpan? batchTimeout, TimeProvider time)
@@ -37,8 +40,8 @@ internal abstract class RuntimeCall(RuntimeCalls calls, string operation, Proces
         calls.Add(this);
         if (batchTimeout is { } timeout)
         {
-            ITimer timer = WatchTime.For(time).CreateTimer(
-                static deadline => ((Deadline)deadline!).Pass(), new Deadline(this, timeout), timeout, Timeout.InfiniteTimeSpan);
+            ITimer timer = WatchTime.CreateTimer(time, static deadline => ((Deadline)deadline!).Pass(), new Deadline(this, timeout));
+            timer.Change(timeout, Timeout.InfiniteTimeSpan);
             if (Interlocked.CompareExchange(ref _deadline, timer, null) is not null)
             {
                 timer.Dispose();
@@ -54,8 +57,10 @@ internal abstract class RuntimeCall(RuntimeCalls calls, string operation, Proces
     }
 
     /// <summary>What a call with a limit has besides.</summary>
-    private sealed class Deadline(RuntimeCall call, TimeSpan limit)
+    private sealed class Deadline(RuntimeCall call, TimeSpan limit) : IUnattended
     {
         public void Pass() => call.GiveUp(ItemStatus.TimedOut, limit);
+
+        public void WorkFailed(Exception error) => call.DeadlineFailed(error);
     }
 }

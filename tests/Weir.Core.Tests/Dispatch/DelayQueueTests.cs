@@ -1,5 +1,6 @@
 using Weir.Core.Dispatch;
 using Weir.Core.Sources;
+using Weir.Core.Threads;
 using Weir.TestKit;
 
 namespace Weir.Core.Tests.Dispatch;
@@ -8,6 +9,7 @@ public class DelayQueueTests
 {
     private readonly ManualTimeProvider _time = new();
     private readonly Source<int> _source = SourceOf.Enumerable(Array.Empty<int>());
+    private readonly Run _run = new();
     private int _due;
 
     [Fact]
@@ -43,12 +45,28 @@ public class DelayQueueTests
         Assert.Equal((1, 0), (_due, _time.LiveTimers));
     }
 
-    private DelayQueue<int> Queue() => new(_source, _time, count => _due += count);
+    [Fact]
+    public void Timer_ThatFails_FailsTheRunAndLeavesTheClockAlone()
+    {
+        DelayQueue<int> queue = new(_source, _time, static _ => throw new InsufficientMemoryException(), _run);
+        Assert.True(Add(queue, index: 0, seconds: 1));
+        _time.Advance(TimeSpan.FromSeconds(1));
+        Assert.IsType<InsufficientMemoryException>(Assert.Single(_run.Failures));
+    }
+
+    private DelayQueue<int> Queue() => new(_source, _time, count => _due += count, _run);
 
     private bool Add(DelayQueue<int> queue, long index, int seconds)
     {
         Chunk<int> chunk = default;
         chunk.SetSingle(0, index);
         return queue.TryAdd(chunk, _time.GetTimestamp() + TimeSpan.FromSeconds(seconds).Ticks, until: null);
+    }
+
+    private sealed class Run : IUnattended
+    {
+        public List<Exception> Failures { get; } = [];
+
+        public void WorkFailed(Exception error) => Failures.Add(error);
     }
 }

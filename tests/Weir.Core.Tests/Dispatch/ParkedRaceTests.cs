@@ -38,7 +38,7 @@ public sealed class ParkedRaceTests : IDisposable
         _executor.RunAll();
 
         // The first call was given up and waits for ever; the timer is on for the second.
-        _time.Advance(Limit - (3 * Second));
+        _time.Advance(Limit - (4 * Second));
         _executor.RunAll();
         TaskCompletionSource<int>[] later = Pending(4);
         Task<ItemOutcome<int>[]>? next = null;

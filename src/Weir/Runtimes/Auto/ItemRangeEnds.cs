@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Weir.Core;
+using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 
 namespace Weir.Runtimes;
@@ -10,6 +11,8 @@ internal sealed partial class ItemRange<TItem, TResult>
     public override bool HasItemEnded => _pending.IsCompleted;
 
     public override bool HasItemSucceeded => _pending.IsCompletedSuccessfully;
+
+    public override void ItemBecomesTask() => _pending = CallsBackOnce.Of(_pending);
 
     public override void OnItemEnded(Action continuation) => _pending.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
 

@@ -1,0 +1,191 @@
+using System.Collections.Concurrent;
+using Weir.Core.Dispatch;
+using Weir.Core.Sinks;
+using Weir.Core.Sources;
+using Weir.Core.Threads;
+using Weir.TestKit;
+
+namespace Weir.Core.Tests.Dispatch;
+
+/// <summary>
+/// Where the engine works on a thread on which no caller is above it, it may run out of memory. Each run here fails at the first such place that it passes,
+/// then at the second, and so on: it always ends, says why, and no exception leaves its thread.
+/// </summary>
+public sealed class UnattendedFaultTests : IDisposable
+{
+    private static readonly TimeSpan Short = TimeSpan.FromMilliseconds(3);
+
+    private readonly ConcurrentDictionary<string, int> _places = new();
+    private readonly ManualResetEventSlim _gate = new();
+    private volatile Pump? _pump;
+    private int _countdown;
+    private bool _again;
+
+    public UnattendedFaultTests() => FaultPoint.Passed += AtPlace;
+
+    public enum Scenario
+    {
+        Parked,
+        ParkedAndTimed,
+        Waiting,
+        WaitingAndTimed,
+        BlockingAndTimed,
+        Failing,
+        FailingParked,
+        Retried,
+        Cancelled,
+        Aborted,
+        OwnThreads,
+    }
+
+    public static TheoryData<Scenario, bool> Scenarios() => [.. Enum.GetValues<Scenario>().SelectMany(static s => new[] { (s, false), (s, true) })];
+
+    public void Dispose()
+    {
+        FaultPoint.Passed -= AtPlace;
+        _gate.Dispose();
+    }
+
+    [Theory(Timeout = 300_000)]
+    [MemberData(nameof(Scenarios))]
+    public async Task Run_FailsAtAnyPlace_EndsWithIt(Scenario scenario, bool again)
+    {
+#if !DEBUG
+        Assert.Skip("A Release build has no places to fail at.");
+#endif
+        int most = int.MaxValue;
+        for (int at = 1; at <= most && at <= 60; at++)
+        {
+            _again = again;
+            _countdown = at;
+            _gate.Reset();
+            using ThreadTeam team = new(2, "test", keeps: false);
+            Task<ItemOutcome<int>[]> run = Start(scenario, team);
+            Task ended = await Task.WhenAny(run, Task.Delay(TimeSpan.FromSeconds(30), TimeProvider.System));
+            _gate.Set();
+            Assert.True(ended == run, $"It does not end after a fault at place {at}. Passed: {string.Join(", ", _places.Select(static p => $"{p.Key} {p.Value}"))}");
+            bool failed = Volatile.Read(ref _countdown) <= 0;
+            if (!failed)
+            {
+                most = at;
+            }
+
+            if (run.IsCompletedSuccessfully)
+            {
+                Assert.Equal(8, run.Result.Length);
+                Assert.All(run.Result, (outcome, x) => Assert.True(!outcome.IsSuccess || outcome.Value == x));
+            }
+            else
+            {
+                Assert.True(failed || scenario is Scenario.Cancelled or Scenario.Aborted, run.Exception?.ToString());
+            }
+        }
+
+        // The others go on.
+        _pump = null;
+        TestRun<int, int> other = new TestRun<int, int>(
+            SourceOf.Enumerable([1, 2, 3]), static (x, _) => new ValueTask<int>(x), new PumpSettings { Limit = 2, ErrorMode = ErrorMode.FailFast }).Start();
+        Assert.Equal([1, 2, 3], await other.Task.WithinAsync());
+    }
+
+    private void AtPlace(string place, object owner)
+    {
+        if (ReferenceEquals(owner, _pump))
+        {
+            _places.AddOrUpdate(place, 1, static (_, count) => count + 1);
+            int left = Interlocked.Decrement(ref _countdown);
+            if (left == 0 || (_again && left == -1))
+            {
+                throw new InsufficientMemoryException(place);
+            }
+        }
+    }
+
+    private Task<ItemOutcome<int>[]> Start(Scenario scenario, ThreadTeam team)
+    {
+        bool parks = scenario is Scenario.Parked or Scenario.ParkedAndTimed or Scenario.FailingParked or Scenario.Aborted;
+        bool timed = scenario is Scenario.ParkedAndTimed or Scenario.WaitingAndTimed or Scenario.BlockingAndTimed;
+        OutcomeCompletion<int> completion = new(8);
+        int[] items = [.. Enumerable.Range(0, 8)];
+        Pump pump = new Pump<int, int, PendingResult<int>, SelectorCall<int, int>, OutcomeSink<int>>(
+            SourceOf.Enumerable(items),
+            new SelectorCall<int, int>(CallOf(scenario)),
+            new OutcomeSink<int>(completion),
+            new PumpSettings
+            {
+                Limit = parks ? 8 : 3,
+                ErrorMode = ErrorMode.BestEffort,
+                PerItemTimeout = timed ? Short : null,
+                Guarded = scenario == Scenario.Aborted,
+                Executor = scenario == Scenario.OwnThreads ? team : PoolExecutor.Instance,
+            },
+            scenario == Scenario.Retried ? new Again() : null);
+        _pump = pump;
+        CancellationTokenSource? stop = scenario == Scenario.Cancelled ? new CancellationTokenSource(Short, TimeProvider.System) : null;
+        pump.Start(1, stop?.Token ?? default);
+        if (scenario == Scenario.Aborted)
+        {
+            ITimer? timer = null;
+            timer = TimeProvider.System.CreateTimer(
+                _ =>
+                {
+                    timer?.Dispose();
+                    Unattended.Run(pump, static pump => pump.Abort(ItemStatus.Cancelled, null));
+                },
+                null,
+                Short,
+                Timeout.InfiniteTimeSpan);
+        }
+
+        return completion.Task;
+    }
+
+    private Func<int, CancellationToken, ValueTask<int>> CallOf(Scenario scenario) => scenario switch
+    {
+        Scenario.Parked or Scenario.Waiting or Scenario.OwnThreads => static async (x, _) =>
+        {
+            await Task.Yield();
+            return x;
+        },
+        Scenario.ParkedAndTimed or Scenario.WaitingAndTimed => static async (x, _) =>
+        {
+            // Half of them look at no token, and never end.
+            await (x % 2 == 0 ? new TaskCompletionSource().Task : Task.Delay(TimeSpan.FromMilliseconds(1), TimeProvider.System, CancellationToken.None));
+            return x;
+        },
+        Scenario.BlockingAndTimed => (x, _) =>
+        {
+            if (x == 1)
+            {
+                _gate.Wait();
+            }
+
+            return new ValueTask<int>(x);
+        },
+        Scenario.Cancelled => static async (x, token) =>
+        {
+            await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token);
+            return x;
+        },
+        Scenario.Aborted => static async (x, _) =>
+        {
+            await new TaskCompletionSource().Task;
+            return x;
+        },
+        _ => static async (x, _) =>
+        {
+            await Task.Yield();
+            return x % 2 == 0 ? throw new TestException("item") : x;
+        },
+    };
+
+    private sealed class Again : IRecovery<int>
+    {
+        public TimeSpan? AttemptTimeout => null;
+
+        public Exception AttemptTimedOut(int attempt) => new OperationCanceledException($"attempt {attempt}", new TimeoutException());
+
+        public ValueTask<Recovery<int>> DecideAsync(FailedCall call) =>
+            new(call.Attempt < 2 ? Recovery<int>.Retry(TimeSpan.FromMilliseconds(1)) : Recovery<int>.None);
+    }
+}
