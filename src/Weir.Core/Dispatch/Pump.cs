@@ -124,6 +124,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
         PumpWorker first = _idle ?? CreateWorker();
         first.IsQueued = true;
         Orders?.Settings.Control.Attach(this);
+        FaultPoint.Pass("Pump.Start", this);
         using (_lock.Hold())
         {
             // A deadline that was set earlier, or the end of a runtime, may have come first.
@@ -184,7 +185,7 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     public void Cancel(CancellationToken by) => Stop(by);
 
     // The token may be cancelled by a timer.
-    private void CancelUnattended(CancellationToken by) => Unattended.Run(this, by, static (run, by) => run.Cancel(by));
+    private void CancelUnattended(CancellationToken by) => Unattended.Run(this, static (run, by) => run.Cancel(by), by);
 
     /// <summary>Stops the run: nothing more starts, and the token of the running items is cancelled.</summary>
     /// <returns>Whether this call stopped it.</returns>

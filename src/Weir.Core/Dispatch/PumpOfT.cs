@@ -41,7 +41,9 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         Source<TItem> source, TCall call, TSink sink, PumpSettings settings, IRecovery<TResult>? recovery, CancellationToken cancellationToken)
     {
         Pump<TItem, TResult, TPending, TCall, TSink>? run = null;
-        if (CanPark(source, settings, recovery) && settings is not ControlledSettings
+
+        // Not for a run without items: to a late thread of an earlier one, it would be over before it has begun.
+        if (source.KnownCount > 0 && CanPark(source, settings, recovery) && settings is not ControlledSettings
             && Spare<Pump<TItem, TResult, TPending, TCall, TSink>>.Take() is { } spare)
         {
             run = spare;

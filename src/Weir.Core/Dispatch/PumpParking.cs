@@ -33,6 +33,21 @@ internal abstract partial class Pump
             return;
         }
 
+        try
+        {
+            FaultPoint.Pass("Pump.ParkedSucceeded", this);
+            FinishIfDone(isOnOwnThread);
+        }
+        catch (Exception e)
+        {
+            // There is no memory to wait for the lock with.
+            EngineFailed(e);
+            FinishIfDone(isOnOwnThread);
+        }
+    }
+
+    private void FinishIfDone(bool isOnOwnThread)
+    {
         bool finish;
         using (_lock.Hold())
         {

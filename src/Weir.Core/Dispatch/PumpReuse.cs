@@ -8,8 +8,9 @@ namespace Weir.Core.Dispatch;
 /// <remarks>
 /// That is safe because an ended run is kept only if nobody has it any more. Its maker gets nothing but the caller's task. No worker of it waits for a thread,
 /// and what a worker or a parked call does after it has left or ended touches neither itself nor the run, with one exception: the thread of a parked call that
-/// counted down to zero may come for the lock late, and then finds a run that has ended, or asks another one whether it has. The caller's token and the
-/// timers of its workers have let it go before they called it. The stall watch is not just looking at it, and no observer has it. It was neither stopped nor
+/// counted down to zero may come for the lock late, and then finds a run that has ended, or asks another one whether it has. That one has items, which none of
+/// its workers has claimed before it has begun, so the answer is no until then. The caller's token and the timers of its workers have let it go before they
+/// called it. The stall watch is not just looking at it, and no observer has it. It was neither stopped nor
 /// did anything in it fail, so nobody is about to tell it so.
 /// </remarks>
 internal abstract partial class Pump

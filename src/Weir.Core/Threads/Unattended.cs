@@ -31,12 +31,12 @@ internal static class Unattended
     }
 
     /// <summary>The same for a callback that needs a token.</summary>
-    public static void Run<T>(T owner, CancellationToken token, Action<T, CancellationToken> work, [CallerMemberName] string place = "")
+    public static void Run<T>(T owner, Action<T, CancellationToken> work, CancellationToken token)
         where T : class
     {
         try
         {
-            FaultPoint.Pass(place, owner);
+            FaultPoint.Pass(nameof(CancellationToken), owner);
             work(owner, token);
         }
         catch (Exception e)

@@ -369,7 +369,7 @@ internal abstract partial class TargetCore<T>
         if (cancellationToken.CanBeCanceled)
         {
             waiter.Registration = cancellationToken.UnsafeRegister(
-                static (state, token) => Unattended.Run((SendWaiter<T>)state!, token, static (waiter, token) => waiter.Abandon(token)), waiter);
+                static (state, token) => Unattended.Run((SendWaiter<T>)state!, static (waiter, token) => waiter.Abandon(token), token), waiter);
         }
     }
 }

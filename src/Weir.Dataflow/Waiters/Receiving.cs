@@ -157,7 +157,7 @@ internal static class Receiving
         if (cancellationToken.CanBeCanceled)
         {
             waiter.Registration = cancellationToken.UnsafeRegister(
-                static (state, token) => Unattended.Run((ReceiveWaiter<T>)state!, token, static (waiter, token) => waiter.Abandon(token)), waiter);
+                static (state, token) => Unattended.Run((ReceiveWaiter<T>)state!, static (waiter, token) => waiter.Abandon(token), token), waiter);
         }
     }
 }

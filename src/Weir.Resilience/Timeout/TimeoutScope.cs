@@ -86,7 +86,8 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         if (callerToken.CanBeCanceled)
         {
             _callerLink = callerToken.UnsafeRegister(
-                static state => SafeCallback.Run((TimeoutScope<TResult>)state!, static scope => scope.Cancel(), static (scope, error) => scope.Fail(error)), this);
+                static state => SafeCallback.Run((TimeoutScope<TResult>)state!, static scope => scope.Cancel(), static (scope, error) => scope.Fail(error)),
+                this);
         }
 
         Volatile.Write(ref _deadline, _policy.Clock.Now + _policy.LimitTicks);

@@ -102,18 +102,8 @@ internal readonly partial struct PolicyCall<TItem, TResult>(
         pending = Attempt(item, next, ticket, null, cancellationToken);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private void WaitSlow(ValueTask<TResult> task, CircuitTicket ticket, CancellationToken cancellationToken, ref PolicyPending<TResult> pending)
-    {
-        try
-        {
-            pending = new(CallsBackOnce.Of(task), policies, ticket, 0, cancellationToken);
-        }
-        catch (Exception e)
-        {
-            policies.Failed(ticket, e, 0, cancellationToken);
-            throw;
-        }
-    }
+    private void WaitSlow(ValueTask<TResult> task, CircuitTicket ticket, CancellationToken cancellationToken, ref PolicyPending<TResult> pending) =>
+        pending = PolicyPending<TResult>.OfUser(task, policies, ticket, cancellationToken);
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void WaitSlow(ValueTask<TResult> task, ref PolicyPending<TResult> pending) => pending = new(task);

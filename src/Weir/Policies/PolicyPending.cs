@@ -42,6 +42,20 @@ internal struct PolicyPending<TResult> : IPending<TResult>
         _started = (long)kind;
     }
 
+    /// <summary>A call of the user that has not completed, or that has failed. If it cannot be waited for, that is reported to the policies here.</summary>
+    public static PolicyPending<TResult> OfUser(ValueTask<TResult> task, CallPolicies policies, CircuitTicket ticket, CancellationToken cancellationToken)
+    {
+        try
+        {
+            return new(CallsBackOnce.Of(task), policies, ticket, 0, cancellationToken);
+        }
+        catch (Exception e)
+        {
+            policies.Failed(ticket, e, 0, cancellationToken);
+            throw;
+        }
+    }
+
     public readonly Task? Until => _until;
 
     public readonly WaitKind WaitsFor => (WaitKind)_started;

@@ -63,7 +63,8 @@ public sealed class UnattendedFaultTests : IDisposable
             Task<ItemOutcome<int>[]> run = Start(scenario, team);
             Task ended = await Task.WhenAny(run, Task.Delay(TimeSpan.FromSeconds(30), TimeProvider.System));
             _gate.Set();
-            Assert.True(ended == run, $"It does not end after a fault at place {at}. Passed: {string.Join(", ", _places.Select(static p => $"{p.Key} {p.Value}"))}");
+            string passed = string.Join(", ", _places.Select(static place => $"{place.Key} {place.Value}"));
+            Assert.True(ended == run, $"It does not end after a fault at place {at}. Passed: {passed}");
             bool failed = Volatile.Read(ref _countdown) <= 0;
             if (!failed)
             {
@@ -90,7 +91,8 @@ public sealed class UnattendedFaultTests : IDisposable
 
     private void AtPlace(string place, object owner)
     {
-        if (ReferenceEquals(owner, _pump))
+        // A caller is above the start.
+        if (ReferenceEquals(owner, _pump) && place != "Pump.Start")
         {
             _places.AddOrUpdate(place, 1, static (_, count) => count + 1);
             int left = Interlocked.Decrement(ref _countdown);
