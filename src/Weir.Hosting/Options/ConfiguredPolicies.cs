@@ -29,6 +29,7 @@ internal static class ConfiguredPolicies
         [nameof(CircuitBreakerOptions.OpenTimeout)] = Circuit.Time(static (o, v) => o.Value = o.Value! with { OpenTimeout = v }),
         [nameof(CircuitBreakerOptions.SamplingDuration)] = Circuit.Time(static (o, v) => o.Value = o.Value! with { SamplingDuration = v }),
         [nameof(CircuitBreakerOptions.FailureRatio)] = Circuit.Number(static (o, v) => o.Value = o.Value! with { FailureRatio = v }),
+        [nameof(CircuitBreakerOptions.Name)] = Circuit.Text(static (o, v) => o.Value = o.Value! with { Name = v }),
         [nameof(CircuitBreakerOptions.MinimumThroughput)] = Circuit.Whole(static (o, v) => o.Value = o.Value! with { MinimumThroughput = v }),
     };
 
@@ -36,6 +37,7 @@ internal static class ConfiguredPolicies
     {
         [nameof(RateLimitOptions.TokensPerSecond)] = Tokens.Number(static (o, v) => o.Value = o.Value! with { TokensPerSecond = v }),
         [nameof(RateLimitOptions.BurstCapacity)] = Tokens.Number(static (o, v) => o.Value = o.Value! with { BurstCapacity = v }),
+        [nameof(RateLimitOptions.Name)] = Tokens.Text(static (o, v) => o.Value = o.Value! with { Name = v }),
         [nameof(RateLimitOptions.TokensPerOperation)] = Tokens.Number(static (o, v) => o.Value = o.Value! with { TokensPerOperation = v }),
     };
 

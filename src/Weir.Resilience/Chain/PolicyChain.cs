@@ -31,6 +31,7 @@ public sealed class PolicyChain<TResult>
     private readonly AttemptGuard _guard;
     private readonly TimeoutPolicy<TResult>? _limit;
     private readonly Clock _clock;
+    private readonly KeyValuePair<string, object?>? _name;
 
     /// <summary>Creates a chain from the options.</summary>
     /// <param name="options">The policies.</param>
@@ -48,6 +49,8 @@ public sealed class PolicyChain<TResult>
         _guard = new AttemptGuard(options.CircuitBreaker, places, options.RateLimit, options.OpenCircuitMode == OpenCircuitMode.WaitForHalfOpen);
         _limit = TimeoutOf(options.AttemptTimeout, options.TimeProvider, _retry is null ? 1 : 0);
         _clock = new Clock(options.TimeProvider);
+        _name = PolicyNames.TagOf(options.Name);
+        PolicyListeners.Look();
     }
 
     /// <summary>Makes a call with all policies.</summary>
@@ -92,7 +95,8 @@ public sealed class PolicyChain<TResult>
                 static (run, token) => run.Chain.RunAsync(run.Call, run.State, token, run.CallerToken),
                 (Chain: this, Call: call, State: state, CallerToken: cancellationToken),
                 cancellationToken);
-        return _fallback is null || pending.IsCompletedSuccessfully ? pending : FallBackAsync(pending, cancellationToken);
+        ValueTask<TResult> ended = _fallback is null || pending.IsCompletedSuccessfully ? pending : FallBackAsync(pending, cancellationToken);
+        return PolicyListeners.WantsCalls ? CountAsync(ended, cancellationToken) : ended;
     }
 
     private static TimeoutPolicy<TResult>? TimeoutOf(TimeSpan? limit, TimeProvider time, int? attempt = null) =>
@@ -253,6 +257,11 @@ public sealed class PolicyChain<TResult>
                 }
 
                 delay = next;
+                if (PolicyListeners.WantsCalls)
+                {
+                    PolicyMeter.Retried(_name, failure?.SourceException);
+                }
+
                 if (_retry!.OnRetryAsync is { } onRetry)
                 {
                     await onRetry(number, failure?.SourceException ?? new ResultRejectedException((object?)result)).ConfigureAwait(false);
@@ -317,7 +326,35 @@ public sealed class PolicyChain<TResult>
             failure = exception;
         }
 
-        return await _fallback.GetResultAsync(failure, callerToken).ConfigureAwait(false);
+        TResult result = await _fallback.GetResultAsync(failure, callerToken).ConfigureAwait(false);
+        if (PolicyListeners.WantsCalls)
+        {
+            PolicyMeter.FellBack(_name, failure);
+        }
+
+        return result;
+    }
+
+    /// <summary>Tells listeners what becomes of a call.</summary>
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    private async ValueTask<TResult> CountAsync(ValueTask<TResult> pending, CancellationToken callerToken)
+    {
+        try
+        {
+            TResult result = await pending.ConfigureAwait(false);
+            PolicyMeter.Ended(_name, "succeeded", null);
+            return result;
+        }
+        catch (OperationCanceledException) when (callerToken.IsCancellationRequested)
+        {
+            PolicyMeter.Ended(_name, "cancelled", null);
+            throw;
+        }
+        catch (Exception failure)
+        {
+            PolicyMeter.Ended(_name, TimeoutFailure.Is(failure) ? "timed_out" : "failed", failure);
+            throw;
+        }
     }
 
     // A call that throws before it returns a task is treated as one whose task failed.

@@ -67,6 +67,12 @@ public sealed record PolicyChainOptions<TResult>
     /// </value>
     public TimeSpan? AttemptTimeout { get; init => field = Require.NoneIfInfinite(value); }
 
+    /// <summary>What metrics call it, in the attribute <c>weir.policy.name</c>, such as the name of the called service.</summary>
+    /// <value>
+    /// <see langword="null"/>, the default, for no name. Chains of one name are counted together, and each name is a time series: use few.
+    /// </value>
+    public string? Name { get; init; }
+
     /// <summary>The clock for the time limits and the delays before retries. A circuit breaker and a token bucket have their own clocks.</summary>
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;

@@ -16,7 +16,7 @@ namespace Weir.Resilience;
 /// </para>
 /// </remarks>
 [DebuggerDisplay("{State}, retry after {RetryAfter}")]
-public sealed partial class CircuitBreaker
+public sealed partial class CircuitBreaker : IMeteredPolicy
 {
     // The word: generation, 2 bits of state, 32 bits of consecutive failures. All of it changes at once, so a count can never end up in a generation that it
     // does not belong to.
@@ -46,9 +46,17 @@ public sealed partial class CircuitBreaker
     /// <param name="options">When it opens and closes; <see langword="null"/> for the defaults.</param>
     /// <exception cref="ArgumentOutOfRangeException">A value is out of range. The exception names the property.</exception>
     public CircuitBreaker(CircuitBreakerOptions? options = null)
+        : this(options ?? new CircuitBreakerOptions(), group: null)
     {
-        options ??= new CircuitBreakerOptions();
+        PolicyRegistry.Add(this);
+    }
+
+    /// <summary>Creates a circuit that is counted with its group, or with its run.</summary>
+    internal CircuitBreaker(CircuitBreakerOptions options, object? group)
+    {
         options.Validate();
+        Group = group;
+        Name = options.Name;
         _clock = new Clock(options.TimeProvider);
         _openTicks = _clock.ToTicks(options.OpenTimeout);
         _failureThreshold = options.FailureThreshold;
@@ -72,6 +80,9 @@ public sealed partial class CircuitBreaker
 
         _word = EraOf(generation: 1, CircuitBreakerState.Closed);
     }
+
+    /// <summary>What metrics call it: <see cref="CircuitBreakerOptions.Name"/>.</summary>
+    public string? Name { get; }
 
     /// <summary>The current state. An open circuit whose time has passed stays <see cref="CircuitBreakerState.Open"/> until a call asks to enter.</summary>
     public CircuitBreakerState State => StateOf(Volatile.Read(ref _word));
@@ -115,7 +126,7 @@ public sealed partial class CircuitBreaker
     internal bool IsIdle => RetryAfter == TimeSpan.Zero;
 
     /// <summary>The circuit breakers that it belongs to, or null.</summary>
-    internal object? Group { get; init; }
+    internal object? Group { get; }
 
     /// <summary>Asks whether a call may be made.</summary>
     /// <param name="ticket">The permission, which you return with the call's outcome; the default value if there is none.</param>
@@ -279,6 +290,13 @@ public sealed partial class CircuitBreaker
     {
         CircuitBreakerState state = State;
         return new CircuitBreakerOpenException(state == CircuitBreakerState.HalfOpen ? state : CircuitBreakerState.Open, RetryAfter) { RefusedBy = this };
+    }
+
+    void IMeteredPolicy.AddTo(PolicyCounts counts)
+    {
+        CircuitBreakerState state = State;
+        counts.AddCircuits(
+            state == CircuitBreakerState.Closed ? 1 : 0, state == CircuitBreakerState.Open ? 1 : 0, state == CircuitBreakerState.HalfOpen ? 1 : 0);
     }
 
     private static CircuitBreakerState StateOf(long word) => (CircuitBreakerState)((word & StateMask) >> StateShift);

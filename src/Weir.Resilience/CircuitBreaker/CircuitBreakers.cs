@@ -10,7 +10,7 @@ namespace Weir.Resilience;
 /// is not idle.
 /// </para>
 /// </remarks>
-public abstract class CircuitBreakers
+public abstract class CircuitBreakers : IMeteredPolicy
 {
     private protected CircuitBreakers()
     {
@@ -21,6 +21,9 @@ public abstract class CircuitBreakers
 
     /// <summary>The type of the items that have the keys, for messages.</summary>
     internal abstract Type ItemType { get; }
+
+    /// <summary>What metrics call all of them together: <see cref="CircuitBreakerOptions.Name"/>.</summary>
+    public string? Name { get; private init; }
 
     /// <summary>Creates the circuit breakers.</summary>
     /// <typeparam name="TItem">The type of the items.</typeparam>
@@ -41,14 +44,22 @@ public abstract class CircuitBreakers
         options ??= new CircuitBreakerOptions();
         options.Validate();
         object group = new();
-        CircuitBreakersByKey<TItem, TKey> breakers = new(key, () => new CircuitBreaker(options) { Group = group }, comparer);
-        breakers.Group = group;
+        CircuitBreakersByKey<TItem, TKey> breakers = new(key, () => new CircuitBreaker(options, group), comparer) { Name = options.Name, Group = group };
+        PolicyRegistry.Add(breakers);
         return breakers;
     }
 
     /// <summary>Counts the breakers by state.</summary>
     internal abstract void CountStates(int[] byState);
 
+    void IMeteredPolicy.AddTo(PolicyCounts counts)
+    {
+        int[] states = new int[3];
+        CountStates(states);
+        counts.AddCircuits(
+            states[(int)CircuitBreakerState.Closed], states[(int)CircuitBreakerState.Open], states[(int)CircuitBreakerState.HalfOpen]);
+    }
+
     /// <summary>What its breakers are recognised by.</summary>
-    internal object? Group { get; private set; }
+    internal object? Group { get; private init; }
 }

@@ -11,7 +11,7 @@ namespace Weir.Resilience;
 /// place or waits for one.
 /// </para>
 /// </remarks>
-public abstract class ConcurrencyLimits
+public abstract class ConcurrencyLimits : IMeteredPolicy
 {
     private protected ConcurrencyLimits()
     {
@@ -20,6 +20,13 @@ public abstract class ConcurrencyLimits
     /// <summary>How many keys are known.</summary>
     public abstract int Count { get; }
 
+    /// <summary>What metrics call all of them together.</summary>
+    public string? Name { get; internal init; }
+
     /// <summary>The type of the items that have the keys, for messages.</summary>
     internal abstract Type ItemType { get; }
+
+    void IMeteredPolicy.AddTo(PolicyCounts counts) => AddTo(counts);
+
+    internal abstract void AddTo(PolicyCounts counts);
 }

@@ -17,5 +17,11 @@ internal sealed class ConcurrencyLimitsByKey<TItem, TKey> : ConcurrencyLimits, I
 
     internal override Type ItemType => typeof(TItem);
 
+    internal override void AddTo(PolicyCounts counts)
+    {
+        counts.AddPlaces(0, 0, 0);
+        _table.Policies().ForEach(limit => limit.AddTo(counts));
+    }
+
     public KeyUse<SharedConcurrencyLimit> Use(TItem item) => _table.Use(_key(item));
 }

@@ -20,7 +20,7 @@ namespace Weir.Resilience;
 /// <para>All members are thread-safe. A call that need not wait costs two compare-and-swaps, without a lock or an allocation.</para>
 /// </remarks>
 [DebuggerDisplay("{InUse} of {Limit} in use, {Waiting} wait")]
-public sealed partial class SharedConcurrencyLimit
+public sealed partial class SharedConcurrencyLimit : IMeteredPolicy
 {
     // The word: the number of free places, which is negative after the limit was lowered, and a bit that is set while calls wait or the lock is held. While
     // the bit is set, only the holder of the lock changes the word.
@@ -43,7 +43,15 @@ public sealed partial class SharedConcurrencyLimit
     /// </param>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="limit"/> is less than 1, or <paramref name="maxWaiting"/> is negative.</exception>
     public SharedConcurrencyLimit(int limit, int? maxWaiting = null)
+        : this(limit, maxWaiting, name: null)
     {
+        PolicyRegistry.Add(this);
+    }
+
+    /// <summary>Creates a limit that is counted with those of the other keys.</summary>
+    private SharedConcurrencyLimit(int limit, int? maxWaiting, string? name)
+    {
+        Name = name;
         Require.AtLeast(1, limit, nameof(limit));
         Require.AtLeast(0, maxWaiting ?? 0, nameof(maxWaiting));
         MaxWaiting = maxWaiting;
@@ -61,18 +69,27 @@ public sealed partial class SharedConcurrencyLimit
     /// <param name="limit">How many calls of one key may be in flight at once. At least 1.</param>
     /// <param name="maxWaiting">How many calls of one key may wait for a place at once. 0 or more; <see langword="null"/> for any number.</param>
     /// <param name="comparer">Compares keys, from several threads at once; <see langword="null"/> for the default comparer.</param>
+    /// <param name="name">What metrics call all of them together, as <see cref="Name"/>.</param>
     /// <returns>The instances, made when their keys first occur.</returns>
     /// <exception cref="ArgumentNullException"><paramref name="key"/> is <see langword="null"/>.</exception>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="limit"/> is less than 1, or <paramref name="maxWaiting"/> is negative.</exception>
     public static ConcurrencyLimits ByKey<TItem, TKey>(
-        Func<TItem, TKey> key, int limit, int? maxWaiting = null, IEqualityComparer<TKey>? comparer = null)
+        Func<TItem, TKey> key, int limit, int? maxWaiting = null, IEqualityComparer<TKey>? comparer = null, string? name = null)
         where TKey : notnull
     {
         ArgumentNullException.ThrowIfNull(key);
         Require.AtLeast(1, limit, nameof(limit));
         Require.AtLeast(0, maxWaiting ?? 0, nameof(maxWaiting));
-        return new ConcurrencyLimitsByKey<TItem, TKey>(key, () => new SharedConcurrencyLimit(limit, maxWaiting), comparer);
+        ConcurrencyLimitsByKey<TItem, TKey> limits = new(key, () => new SharedConcurrencyLimit(limit, maxWaiting, name), comparer) { Name = name };
+        PolicyRegistry.Add(limits);
+        return limits;
     }
+
+    /// <summary>What metrics call it, in the attribute <c>weir.policy.name</c>, such as the name of the called service.</summary>
+    /// <value>
+    /// <see langword="null"/>, the default, for no name. Limits of one name are counted together, and each name is a time series: use few.
+    /// </value>
+    public string? Name { get; init; }
 
     /// <summary>How many calls may be in flight at once.</summary>
     /// <value>
@@ -123,6 +140,16 @@ public sealed partial class SharedConcurrencyLimit
             {
                 return _waiting.Count + _parked;
             }
+        }
+    }
+
+    void IMeteredPolicy.AddTo(PolicyCounts counts) => AddTo(counts);
+
+    internal void AddTo(PolicyCounts counts)
+    {
+        using (_lock.EnterSafely())
+        {
+            counts.AddPlaces(_limit - (Volatile.Read(ref _word) >> 1), _limit, _waiting.Count + _parked);
         }
     }
 

@@ -16,6 +16,12 @@ public sealed record RateLimitOptions
     /// <value>A finite number greater than 0. The default is 1.</value>
     public double TokensPerOperation { get; init; } = 1;
 
+    /// <summary>What metrics call it, in the attribute <c>weir.policy.name</c>, such as the name of the called service.</summary>
+    /// <value>
+    /// <see langword="null"/>, the default, for no name. Buckets of one name are counted together, and each name is a time series: use few.
+    /// </value>
+    public string? Name { get; init; }
+
     /// <summary>The clock.</summary>
     /// <value>The default is <see cref="TimeProvider.System"/>.</value>
     public TimeProvider TimeProvider { get; init; } = TimeProvider.System;

@@ -10,7 +10,7 @@ namespace Weir.Resilience;
 /// again, so no rate is exceeded.
 /// </para>
 /// </remarks>
-public abstract class RateLimits
+public abstract class RateLimits : IMeteredPolicy
 {
     private protected RateLimits()
     {
@@ -19,8 +19,16 @@ public abstract class RateLimits
     /// <summary>How many keys are known.</summary>
     public abstract int Count { get; }
 
+    /// <summary>What metrics call all of them together: <see cref="RateLimitOptions.Name"/>.</summary>
+    public string? Name { get; private init; }
+
     /// <summary>The type of the items that have the keys, for messages.</summary>
     internal abstract Type ItemType { get; }
+
+    void IMeteredPolicy.AddTo(PolicyCounts counts) => counts.AddRate(CountWaiting());
+
+    /// <summary>How many calls wait.</summary>
+    internal abstract int CountWaiting();
 
     /// <summary>Creates the rate limits.</summary>
     /// <typeparam name="TItem">The type of the items.</typeparam>
@@ -39,6 +47,8 @@ public abstract class RateLimits
         ArgumentNullException.ThrowIfNull(key);
         options ??= new RateLimitOptions();
         options.Validate();
-        return new RateLimitsByKey<TItem, TKey>(key, () => new TokenBucket(options), comparer);
+        RateLimitsByKey<TItem, TKey> limits = new(key, () => new TokenBucket(options, isShared: false), comparer) { Name = options.Name };
+        PolicyRegistry.Add(limits);
+        return limits;
     }
 }

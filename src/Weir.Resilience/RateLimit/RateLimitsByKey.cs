@@ -17,5 +17,7 @@ internal sealed class RateLimitsByKey<TItem, TKey> : RateLimits, IKeyed<TItem, T
 
     internal override Type ItemType => typeof(TItem);
 
+    internal override int CountWaiting() => _table.Policies().Sum(static bucket => bucket.Waiting);
+
     public KeyUse<TokenBucket> Use(TItem item) => _table.Use(_key(item));
 }

@@ -22,7 +22,7 @@ namespace Weir.Resilience;
 /// </para>
 /// </remarks>
 [DebuggerDisplay("{Waiting} wait")]
-public sealed partial class TokenBucket : IRateLimit
+public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
 {
     // If an operation has less time than this, a clock reading for each would be most of its cost.
     private const double QuickCost = 1e-6;
@@ -52,9 +52,17 @@ public sealed partial class TokenBucket : IRateLimit
     /// <param name="options">The rate and the burst; <see langword="null"/> for the defaults.</param>
     /// <exception cref="ArgumentOutOfRangeException">A value is out of range. The exception names the property.</exception>
     public TokenBucket(RateLimitOptions? options = null)
+        : this(options ?? new RateLimitOptions(), isShared: true)
     {
-        options ??= new RateLimitOptions();
+    }
+
+    /// <summary>Creates a full bucket.</summary>
+    /// <param name="options">The rate and the burst.</param>
+    /// <param name="isShared">Whether it is counted by itself, and not with those of the other keys, or with its run.</param>
+    internal TokenBucket(RateLimitOptions options, bool isShared)
+    {
         options.Validate();
+        Name = options.Name;
         _clock = new Clock(options.TimeProvider);
         _origin = _clock.Now;
         double ticksAToken = options.TimeProvider.TimestampFrequency / options.TokensPerSecond;
@@ -65,6 +73,10 @@ public sealed partial class TokenBucket : IRateLimit
         _reach = tolerance + Math.Min(1e-3, 1e-6 * _cost);
         double quick = Math.Min(MostQuick, QuickShare * tolerance / _cost);
         _quick = options.TokensPerOperation / options.TokensPerSecond <= QuickCost && quick >= FewestQuick ? new QuickTokens((int)quick) : null;
+        if (isShared)
+        {
+            PolicyRegistry.Add(this);
+        }
     }
 
     /// <summary>
@@ -89,6 +101,9 @@ public sealed partial class TokenBucket : IRateLimit
         }
     }
 
+    /// <summary>What metrics call it: <see cref="RateLimitOptions.Name"/>.</summary>
+    public string? Name { get; }
+
     /// <summary>Whether the bucket is as a new one.</summary>
     internal bool IsFull
     {
@@ -101,6 +116,8 @@ public sealed partial class TokenBucket : IRateLimit
             }
         }
     }
+
+    void IMeteredPolicy.AddTo(PolicyCounts counts) => counts.AddRate(Waiting);
 
     /// <summary>How many calls wait.</summary>
     internal int Waiting

@@ -104,12 +104,24 @@ internal sealed class CallPolicies
     public bool IsOwn(CircuitBreaker breaker) => breaker == Guard.Breaker || (_breakersByKey is not null && breaker.Group == _breakersByKey.Group);
 
     /// <summary>The circuit breaker of the options: the shared one, or a new one.</summary>
-    public static CircuitBreaker? BreakerOf(ParallelRunOptions options) => options.SharedCircuitBreaker
-        ?? (options.CircuitBreaker is { } own ? new CircuitBreaker(own with { TimeProvider = ClockOf(own.TimeProvider, options) }) : null);
+    /// <param name="options">The options.</param>
+    /// <param name="isShared">Whether several runs share a new one. If not, meters show it with its run alone.</param>
+    public static CircuitBreaker? BreakerOf(ParallelRunOptions options, bool isShared = false)
+    {
+        if (options.SharedCircuitBreaker is not null || options.CircuitBreaker is not { } own)
+        {
+            return options.SharedCircuitBreaker;
+        }
+
+        own = own with { TimeProvider = ClockOf(own.TimeProvider, options) };
+        return isShared ? new CircuitBreaker(own) : new CircuitBreaker(own, group: null);
+    }
 
     /// <summary>The rate limit of the options: the shared one, or a new one.</summary>
-    public static IRateLimit? RateLimitOf(ParallelRunOptions options) => options.SharedRateLimit
-        ?? (options.RateLimit is { } limit ? new TokenBucket(limit with { TimeProvider = ClockOf(limit.TimeProvider, options) }) : null);
+    /// <param name="options">The options.</param>
+    /// <param name="isShared">Whether several runs share a new one. If not, meters show it with its run alone.</param>
+    public static IRateLimit? RateLimitOf(ParallelRunOptions options, bool isShared = false) => options.SharedRateLimit
+        ?? (options.RateLimit is { } limit ? new TokenBucket(limit with { TimeProvider = ClockOf(limit.TimeProvider, options) }, isShared) : null);
 
     /// <summary>Whether the options have policies that wrap an attempt.</summary>
     public static bool AreSet(ParallelRunOptions options) =>

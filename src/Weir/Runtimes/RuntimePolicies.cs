@@ -23,9 +23,9 @@ internal sealed class RuntimePolicies
             _own = Adapted(policies with
             {
                 CircuitBreaker = null,
-                SharedCircuitBreaker = CallPolicies.BreakerOf(Adapted(policies)),
+                SharedCircuitBreaker = CallPolicies.BreakerOf(Adapted(policies), isShared: true),
                 RateLimit = null,
-                SharedRateLimit = CallPolicies.RateLimitOf(Adapted(policies)),
+                SharedRateLimit = CallPolicies.RateLimitOf(Adapted(policies), isShared: true),
             });
         }
         else if (Limit is not null)

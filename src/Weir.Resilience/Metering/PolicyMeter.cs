@@ -1,0 +1,187 @@
+using System.Diagnostics.Metrics;
+
+namespace Weir.Resilience;
+
+/// <summary>
+/// The instruments of single calls and of the policies that calls share. The state of policies is read when a listener asks; only what becomes of calls is
+/// counted as it occurs, by calls that ended while somebody listened.
+/// </summary>
+internal static class PolicyMeter
+{
+    private const string Outcome = "weir.outcome";
+    private const string ErrorType = "error.type";
+    private const string CircuitState = "weir.circuit_breaker.state";
+    private const string WaitFor = "weir.wait.for";
+
+    private static readonly Meter Meter = new("Weir", typeof(PolicyMeter).Assembly.GetName().Version?.ToString(3));
+
+    // What was counted under each name, so that it is 0 rather than absent when its policies have gone. Guarded by the lock, as no user code runs here.
+    private static readonly Lock Lock = new();
+    private static readonly Dictionary<Series, PolicyCounts> Seen = [];
+
+    // Null if a listener threw when it was notified of the instrument.
+    private static readonly Counter<long>? Calls = (Counter<long>?)Make(static () => Meter.CreateCounter<long>(
+        "weir.policy.calls", "{call}", "Calls through a policy chain that have ended."));
+
+    private static readonly Counter<long>? Retries = (Counter<long>?)Make(static () => Meter.CreateCounter<long>(
+        "weir.policy.retries", "{attempt}", "Attempts of such calls after the first."));
+
+    private static readonly Counter<long>? Fallbacks = (Counter<long>?)Make(static () => Meter.CreateCounter<long>(
+        "weir.policy.fallbacks", "{call}", "Such calls whose result is that of the fallback."));
+
+    private static readonly Instrument?[] States =
+    [
+        Make(static () => Meter.CreateObservableUpDownCounter(
+            "weir.policy.circuit_breakers", MeasureCircuits, "{circuit_breaker}", "Shared circuit breakers and those by key, by state.")),
+        Make(static () => Meter.CreateObservableUpDownCounter(
+            "weir.policy.in_use", static () => Measure(static c => c.InUse), "{call}", "Places of shared concurrency limits that are in use.")),
+        Make(static () => Meter.CreateObservableUpDownCounter(
+            "weir.policy.limit", static () => Measure(static c => c.Limit), "{call}", "Places that shared concurrency limits have.")),
+        Make(static () => Meter.CreateObservableUpDownCounter(
+            "weir.policy.waiting", MeasureWaiting, "{call}", "Calls and items that wait at shared concurrency limits and rate limits.")),
+    ];
+
+    /// <summary>Whether somebody counts calls. The first use of this class creates the instruments.</summary>
+    public static bool CountsCalls =>
+        States.Length > 0 && (Calls is { Enabled: true } || Retries is { Enabled: true } || Fallbacks is { Enabled: true });
+
+    /// <summary>A call has ended.</summary>
+    public static void Ended(KeyValuePair<string, object?>? name, string outcome, Exception? error) =>
+        Add(Calls, name, error, new KeyValuePair<string, object?>(Outcome, outcome));
+
+    /// <summary>A call is made again.</summary>
+    /// <param name="name">The attribute of the chain's name.</param>
+    /// <param name="error">Why; null if its result was refused.</param>
+    public static void Retried(KeyValuePair<string, object?>? name, Exception? error) => Add(Retries, name, error, null);
+
+    /// <summary>A fallback gave the result of a call.</summary>
+    public static void FellBack(KeyValuePair<string, object?>? name, Exception error) => Add(Fallbacks, name, error, null);
+
+    private static void Add(Counter<long>? counter, KeyValuePair<string, object?>? name, Exception? error, KeyValuePair<string, object?>? more)
+    {
+        try
+        {
+            if (counter is not { Enabled: true })
+            {
+                return;
+            }
+
+            System.Diagnostics.TagList tags = default;
+            Add(ref tags, name);
+            Add(ref tags, more);
+            if (error is not null)
+            {
+                tags.Add(ErrorType, error.GetType().FullName);
+            }
+
+            counter.Add(1, tags);
+        }
+        catch (Exception)
+        {
+            // A listener is other people's code, and must not change what becomes of a call.
+        }
+    }
+
+    private static void Add(ref System.Diagnostics.TagList tags, KeyValuePair<string, object?>? tag)
+    {
+        if (tag is { } some)
+        {
+            tags.Add(some);
+        }
+    }
+
+    private static List<Measurement<long>> MeasureCircuits() =>
+    [
+        .. Measure(static c => c.Closed, new(CircuitState, "closed")),
+        .. Measure(static c => c.Open, new(CircuitState, "open")),
+        .. Measure(static c => c.HalfOpen, new(CircuitState, "half_open")),
+    ];
+
+    private static List<Measurement<long>> MeasureWaiting() =>
+    [
+        .. Measure(static c => c.AtPlaces, new(WaitFor, "concurrency_limit")),
+        .. Measure(static c => c.AtRate, new(WaitFor, "rate_limit")),
+    ];
+
+    private static List<Measurement<long>> Measure(Func<PolicyCounts, long?> read, KeyValuePair<string, object?>? more = null)
+    {
+        List<Measurement<long>> measurements = [];
+        foreach ((Series series, PolicyCounts counts) in Count())
+        {
+            if (read(counts) is not { } value)
+            {
+                continue;
+            }
+
+            List<KeyValuePair<string, object?>> tags = [];
+            if (series.Name is { } name)
+            {
+                tags.Add(name);
+            }
+
+            if (more is { } extra)
+            {
+                tags.Add(extra);
+            }
+
+            measurements.Add(new Measurement<long>(value, tags));
+        }
+
+        return measurements;
+    }
+
+    private static Dictionary<Series, PolicyCounts> Count()
+    {
+        Dictionary<Series, PolicyCounts> sums = [];
+        foreach (IMeteredPolicy policy in PolicyRegistry.Alive())
+        {
+            Series series = new(PolicyNames.TagOf(policy.Name));
+            if (!sums.TryGetValue(series, out PolicyCounts? sum))
+            {
+                sums[series] = sum = new PolicyCounts();
+            }
+
+            policy.AddTo(sum);
+        }
+
+        using (Lock.EnterSafely())
+        {
+            foreach ((Series series, PolicyCounts sum) in sums)
+            {
+                if (!Seen.TryGetValue(series, out PolicyCounts? seen))
+                {
+                    Seen[series] = seen = new PolicyCounts();
+                }
+
+                seen.AddKindsOf(sum);
+            }
+
+            foreach ((Series series, PolicyCounts seen) in Seen)
+            {
+                if (!sums.TryGetValue(series, out PolicyCounts? sum))
+                {
+                    sums[series] = sum = new PolicyCounts();
+                }
+
+                sum.AddKindsOf(seen);
+            }
+        }
+
+        return sums;
+    }
+
+    private static Instrument? Make(Func<Instrument> create)
+    {
+        try
+        {
+            return create();
+        }
+        catch (Exception)
+        {
+            return null;
+        }
+    }
+
+    /// <summary>What is counted together: the policies of one name, or those without one.</summary>
+    private readonly record struct Series(KeyValuePair<string, object?>? Name);
+}
