@@ -20,20 +20,22 @@ public static class HostLogging
     {
         ArgumentNullException.ThrowIfNull(options);
         ArgumentNullException.ThrowIfNull(loggerFactory);
-        ILogger logger = loggerFactory.CreateLogger(RunLogging.Category);
         string name = options.OperationName ?? "";
+        string host = Words.Host(name);
+        FieldLogger logger = new(loggerFactory.CreateLogger(RunLogging.Category), new KeyValuePair<string, object?>("OperationName", name));
         Action<DeadLetter>? thenLetter = options.OnDeadLetter;
         Action<Exception>? thenFault = options.OnFault;
         return options with
         {
             OnDeadLetter = letter =>
             {
-                LoggedRun.Write(() => Lines.DeadLettered(logger, name, letter.Id, letter.Source, letter.Attempts, letter.Reason.ToString()));
+                LoggedRun.Write(() => Lines.DeadLettered(
+                    logger, host, letter.Id, letter.Source, letter.Reason.ToString(), letter.Attempts, letter.Calls));
                 thenLetter?.Invoke(letter);
             },
             OnFault = fault =>
             {
-                LoggedRun.Write(() => Lines.HostFault(logger, fault, name));
+                LoggedRun.Write(() => Lines.HostFault(logger, fault, host));
                 thenFault?.Invoke(fault);
             },
         };

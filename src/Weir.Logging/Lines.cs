@@ -3,63 +3,66 @@ using Microsoft.Extensions.Logging;
 namespace Weir.Logging;
 
 /// <summary>The log lines. Their event ids are never given to another line.</summary>
+/// <remarks>
+/// The parts of a sentence that depend on a name or a number are made by <see cref="Words"/>. The name or the number itself is a field that a
+/// <see cref="FieldLogger"/> adds.
+/// </remarks>
 internal static partial class Lines
 {
-    [LoggerMessage(1, LogLevel.Debug, "{Operation} {OperationName} starts, over {TotalItems} items.")]
-    public static partial void RunStarted(ILogger logger, string operation, string operationName, int? totalItems);
+    [LoggerMessage(1, LogLevel.Debug, "{Run} starts, over {Items}.")]
+    public static partial void RunStarted(ILogger logger, string run, string items);
 
     [LoggerMessage(
         2,
         LogLevel.Information,
-        "{Operation} {OperationName} has ended ({Outcome}): {Succeeded} items succeeded, {FailedOrCancelled} did not, {Retries} retries, {Seconds} s.")]
+        "{Run} has ended ({Outcome}) after {Seconds} s. Items succeeded: {Succeeded}, failed or cancelled: {FailedOrCancelled}, retries: {Retries}.")]
     public static partial void RunEnded(
-        ILogger logger, string operation, string operationName, string outcome, long succeeded, long failedOrCancelled, long retries, double seconds);
+        ILogger logger, string run, string outcome, long succeeded, long failedOrCancelled, long retries, double seconds);
 
     [LoggerMessage(
         3,
         LogLevel.Error,
-        "{Operation} {OperationName} has failed: {Succeeded} items succeeded, {FailedOrCancelled} did not, {Retries} retries, {Seconds} s.")]
+        "{Run} has failed after {Seconds} s. Items succeeded: {Succeeded}, failed or cancelled: {FailedOrCancelled}, retries: {Retries}.")]
     public static partial void RunFailed(
-        ILogger logger, Exception error, string operation, string operationName, long succeeded, long failedOrCancelled, long retries, double seconds);
+        ILogger logger, Exception error, string run, long succeeded, long failedOrCancelled, long retries, double seconds);
+
+    [LoggerMessage(4, LogLevel.Information, "{Run}: attempt {Attempt} of item {Index} has failed, and the next comes in {DelaySeconds} s.")]
+    public static partial void Retrying(ILogger logger, Exception error, string run, long index, int attempt, double delaySeconds);
+
+    [LoggerMessage(5, LogLevel.Warning, "{Run}: item {Index} has failed.")]
+    public static partial void ItemFailed(ILogger logger, Exception? error, string run, long index);
+
+    [LoggerMessage(6, LogLevel.Warning, "{Run}: item {Index} has passed its time limit and was given up.")]
+    public static partial void ItemTimedOut(ILogger logger, Exception? error, string run, long index);
+
+    [LoggerMessage(7, LogLevel.Warning, "{Which} has opened.")]
+    public static partial void CircuitOpened(ILogger logger, string which);
+
+    [LoggerMessage(8, LogLevel.Information, "{Which} is half-open.")]
+    public static partial void CircuitHalfOpened(ILogger logger, string which);
+
+    [LoggerMessage(9, LogLevel.Information, "{Which} has closed.")]
+    public static partial void CircuitClosed(ILogger logger, string which);
+
+    [LoggerMessage(10, LogLevel.Debug, "The concurrency limit of {Run} has changed from {From} to {To}.")]
+    public static partial void LimitChanged(ILogger logger, string run, int from, int to);
 
     [LoggerMessage(
-        4, LogLevel.Information, "{Operation} {OperationName}: attempt {Attempt} of item {Index} has failed, and the next comes in {DelaySeconds} s.")]
-    public static partial void Retrying(
-        ILogger logger, Exception error, string operation, string operationName, long index, int attempt, double delaySeconds);
+        11, LogLevel.Warning, "{Run}: item {Index} was refused, because the concurrency limit is full. Calls at most: {Limit}, waiting: {MaxWaiting}.")]
+    public static partial void ItemRefused(ILogger logger, string run, long index, int limit, int maxWaiting);
 
-    [LoggerMessage(5, LogLevel.Warning, "{Operation} {OperationName}: item {Index} has failed.")]
-    public static partial void ItemFailed(ILogger logger, Exception? error, string operation, string operationName, long index);
-
-    [LoggerMessage(6, LogLevel.Warning, "{Operation} {OperationName}: item {Index} has passed its time limit and was given up.")]
-    public static partial void ItemTimedOut(ILogger logger, Exception? error, string operation, string operationName, long index);
-
-    [LoggerMessage(7, LogLevel.Warning, "The circuit {Circuit} has opened.")]
-    public static partial void CircuitOpened(ILogger logger, string circuit);
-
-    [LoggerMessage(8, LogLevel.Information, "The circuit {Circuit} is half-open.")]
-    public static partial void CircuitHalfOpened(ILogger logger, string circuit);
-
-    [LoggerMessage(9, LogLevel.Information, "The circuit {Circuit} has closed.")]
-    public static partial void CircuitClosed(ILogger logger, string circuit);
-
-    [LoggerMessage(10, LogLevel.Debug, "The limit of {OperationName} has changed from {From} to {To} items.")]
-    public static partial void LimitChanged(ILogger logger, string operationName, int from, int to);
+    [LoggerMessage(12, LogLevel.Warning, "{Run}: an item has waited {Seconds} s at its {Limit}{AndOthers}.")]
+    public static partial void WaitedLong(ILogger logger, string run, double seconds, string limit, string andOthers);
 
     [LoggerMessage(
-        11, LogLevel.Warning, "{Operation} {OperationName}: item {Index} was refused: {Limit} calls run, and {MaxWaiting} others wait for their places.")]
-    public static partial void ItemRefused(ILogger logger, string operation, string operationName, long index, int limit, int maxWaiting);
+        13,
+        LogLevel.Warning,
+        "{Host}: item {Id} of {Source} was stored as a dead letter ({Reason}). Attempts: {Attempts}, calls of the processor in the last one: {Calls}.")]
+    public static partial void DeadLettered(ILogger logger, string host, string id, string source, string reason, int attempts, int calls);
 
-    [LoggerMessage(
-        12, LogLevel.Warning, "{Operation} {OperationName}: an item has waited {Seconds} s at its {Limit}, and so have {Others} others since the last line.")]
-    public static partial void WaitedLong(ILogger logger, string operation, string operationName, double seconds, string limit, int others);
+    [LoggerMessage(14, LogLevel.Warning, "{Host}: a call to read, acknowledge or store has failed, and is repeated.")]
+    public static partial void HostFault(ILogger logger, Exception error, string host);
 
-    [LoggerMessage(13, LogLevel.Warning, "{OperationName}: item {Id} of {Source} was stored as a dead letter after {Attempts} attempts ({Reason}).")]
-    public static partial void DeadLettered(ILogger logger, string operationName, string id, string source, int attempts, string reason);
-
-    [LoggerMessage(14, LogLevel.Warning, "{OperationName}: a call to read, acknowledge or store has failed, and is repeated.")]
-    public static partial void HostFault(ILogger logger, Exception error, string operationName);
-
-    [LoggerMessage(
-        15, LogLevel.Warning, "{Operation} {OperationName}: {Waiting} items wait at their {Limit}, the first of them for {Seconds} s now.")]
-    public static partial void StillWaiting(ILogger logger, string operation, string operationName, int waiting, string limit, double seconds);
+    [LoggerMessage(15, LogLevel.Warning, "{Run}: {WaitAtTheir} {Limit}, the first for {Seconds} s now.")]
+    public static partial void StillWaiting(ILogger logger, string run, string waitAtTheir, string limit, double seconds);
 }

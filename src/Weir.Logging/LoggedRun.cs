@@ -6,7 +6,8 @@ namespace Weir.Logging;
 /// <summary>Writes the log lines of one run, with its tags as a scope.</summary>
 internal sealed class LoggedRun(ILogger logger, ParallelRunOptions options, string operation, TimeSpan longWait) : RunEvents
 {
-    private readonly string _name = options.OperationName ?? "";
+    private readonly FieldLogger _logger = new(logger, new("Operation", operation), new("OperationName", options.OperationName ?? ""));
+    private readonly string _run = Words.Run(operation, options.OperationName ?? "");
     private readonly IReadOnlyList<KeyValuePair<string, object?>>? _tags = options.Tags is { Count: > 0 } tags ? tags : null;
 
     // Under overload nearly every item waits: after a line, the next ones are counted for as long as a wait must last to be one.
@@ -31,25 +32,25 @@ internal sealed class LoggedRun(ILogger logger, ParallelRunOptions options, stri
     public override RunEvents ForRun(ParallelRunOptions options, string operation) =>
         new LoggedRun(logger, options, operation, longWait);
 
-    public override void Started(int? totalItems) => InScope(() => Lines.RunStarted(logger, operation, _name, totalItems));
+    public override void Started(int? totalItems) => InScope(() => Lines.RunStarted(With("TotalItems", totalItems), _run, Words.Items(totalItems)));
 
     public override void Ended(string outcome, long succeeded, long failedOrCancelled, long retries, TimeSpan elapsed, Exception? error) => InScope(() =>
     {
         if (error is null)
         {
-            Lines.RunEnded(logger, operation, _name, outcome, succeeded, failedOrCancelled, retries, elapsed.TotalSeconds);
+            Lines.RunEnded(_logger, _run, outcome, succeeded, failedOrCancelled, retries, elapsed.TotalSeconds);
         }
         else
         {
-            Lines.RunFailed(logger, error, operation, _name, succeeded, failedOrCancelled, retries, elapsed.TotalSeconds);
+            Lines.RunFailed(_logger, error, _run, succeeded, failedOrCancelled, retries, elapsed.TotalSeconds);
         }
     });
 
     public override void Retrying(long index, int attempt, TimeSpan delay, Exception error) =>
-        InScope(() => Lines.Retrying(logger, error, operation, _name, index, attempt, delay.TotalSeconds));
+        InScope(() => Lines.Retrying(_logger, error, _run, index, attempt, delay.TotalSeconds));
 
     public override void StillWaiting(string limit, int waiting, TimeSpan longest) =>
-        InScope(() => Lines.StillWaiting(logger, operation, _name, waiting, limit, longest.TotalSeconds));
+        InScope(() => Lines.StillWaiting(With("Waiting", waiting), _run, Words.WaitAtTheir(waiting), limit, longest.TotalSeconds));
 
     public override void WaitedLong(string limit, TimeSpan elapsed)
     {
@@ -65,7 +66,8 @@ internal sealed class LoggedRun(ILogger logger, ParallelRunOptions options, stri
                 return;
             }
 
-            Lines.WaitedLong(logger, operation, _name, elapsed.TotalSeconds, limit, Interlocked.Exchange(ref _untold, 0));
+            int others = Interlocked.Exchange(ref _untold, 0);
+            Lines.WaitedLong(With("Others", others), _run, elapsed.TotalSeconds, limit, Words.AndOthers(others));
         });
     }
 
@@ -73,18 +75,20 @@ internal sealed class LoggedRun(ILogger logger, ParallelRunOptions options, stri
     {
         if (timedOut)
         {
-            Lines.ItemTimedOut(logger, error, operation, _name, index);
+            Lines.ItemTimedOut(_logger, error, _run, index);
         }
         else if (error is ConcurrencyLimitRejectedException refused)
         {
             // Without the exception: under overload there are many of these, and its stack tells nothing more.
-            Lines.ItemRefused(logger, operation, _name, index, refused.Limit, refused.MaxWaiting);
+            Lines.ItemRefused(_logger, _run, index, refused.Limit, refused.MaxWaiting);
         }
         else
         {
-            Lines.ItemFailed(logger, error, operation, _name, index);
+            Lines.ItemFailed(_logger, error, _run, index);
         }
     });
+
+    private FieldLogger With(string field, object? value) => new(_logger, new KeyValuePair<string, object?>(field, value));
 
     private void InScope(Action write) => Write(() =>
     {

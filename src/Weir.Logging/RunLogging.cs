@@ -67,11 +67,12 @@ public static class RunLogging
     private static CircuitBreakerOptions With(CircuitBreakerOptions options, ILogger logger, string name)
     {
         Func<CircuitBreakerState, CircuitBreakerState, ValueTask>? then = options.OnStateChange;
+        FieldLogger named = new(logger, new KeyValuePair<string, object?>("Circuit", name));
         return options with
         {
             OnStateChange = (from, to) =>
             {
-                LoggedRun.Write(() => LogCircuit(logger, name, to));
+                LoggedRun.Write(() => LogCircuit(named, Words.Circuit(name), to));
                 return then?.Invoke(from, to) ?? default;
             },
         };
@@ -80,28 +81,29 @@ public static class RunLogging
     private static AdaptiveConcurrencyOptions With(AdaptiveConcurrencyOptions options, ILogger logger, string name)
     {
         Func<int, int, ValueTask>? then = options.OnConcurrencyChange;
+        FieldLogger named = new(logger, new KeyValuePair<string, object?>("OperationName", name));
         return options with
         {
             OnConcurrencyChange = (from, to) =>
             {
-                LoggedRun.Write(() => Lines.LimitChanged(logger, name, from, to));
+                LoggedRun.Write(() => Lines.LimitChanged(named, Words.SomeRun(name), from, to));
                 return then?.Invoke(from, to) ?? default;
             },
         };
     }
 
-    private static void LogCircuit(ILogger logger, string name, CircuitBreakerState to)
+    private static void LogCircuit(FieldLogger logger, string which, CircuitBreakerState to)
     {
         switch (to)
         {
             case CircuitBreakerState.Open:
-                Lines.CircuitOpened(logger, name);
+                Lines.CircuitOpened(logger, which);
                 break;
             case CircuitBreakerState.HalfOpen:
-                Lines.CircuitHalfOpened(logger, name);
+                Lines.CircuitHalfOpened(logger, which);
                 break;
             default:
-                Lines.CircuitClosed(logger, name);
+                Lines.CircuitClosed(logger, which);
                 break;
         }
     }

@@ -15,8 +15,17 @@ public sealed record DeadLetter
     /// <summary>The last exception, with its stack; empty where there is none.</summary>
     public string Error { get; init; } = "";
 
-    /// <summary>The number of attempts, not counting crashes.</summary>
+    /// <summary>
+    /// The number of attempts, not counting crashes: how often the item was delivered and failed. The calls that <see cref="WorkHostOptions{T}.Retry"/> or the
+    /// runtime's policies make at once after a failure belong to one attempt.
+    /// </summary>
     public int Attempts { get; init; } = 1;
+
+    /// <summary>
+    /// How often the processor was called in the last attempt. Known when the letter is stored (<see cref="WorkHostOptions{T}.OnDeadLetter"/>); 0 for a
+    /// letter that was read from a queue, and for an item that was not called.
+    /// </summary>
+    public int Calls { get; init; }
 
     /// <summary>When the item became a dead letter.</summary>
     public required DateTimeOffset Time { get; init; }

@@ -18,6 +18,10 @@ public interface IWorkSource<T> : IAsyncDisposable
     /// <summary>The name of the queue or stream, for messages, metrics and dead letters. It contains no password.</summary>
     string Name { get; }
 
+    /// <summary>What the queue or stream is in, for the attribute <c>messaging.system</c> of spans: in snake_case, such as <c>rabbitmq</c>.</summary>
+    /// <value><c>weir</c>, unless the source says otherwise.</value>
+    string MessagingSystem => "weir";
+
     /// <summary>The order in which the batches can be acknowledged.</summary>
     AcknowledgementOrder Order { get; }
 

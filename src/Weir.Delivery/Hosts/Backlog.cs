@@ -7,12 +7,16 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
     private readonly Queue<WorkEntry<T, TResult>> _ready = new();
     private readonly Dictionary<string, Lane<T, TResult>> _lanes = new(StringComparer.Ordinal);
 
+    /// <summary>How many items wait, also those that wait for another one of their key.</summary>
+    public int Count { get; private set; }
+
     public bool IsEmpty => _queue.Count == 0 && _ready.Count == 0;
 
     /// <param name="batch">The batch, which goes to the end.</param>
     /// <param name="keys">The keys of its items; null if they have no order.</param>
     public void Add(TrackedBatch<T, TResult> batch, string?[]? keys)
     {
+        Count += batch.Batch.Items.Count;
         for (int i = 0; i < batch.Batch.Items.Count; i++)
         {
             Lane<T, TResult>? lane = null;
@@ -65,6 +69,7 @@ internal sealed class Backlog<T, TResult>(int maxItemsPerCall)
             }
 
             call.Entries.Add(entry);
+            Count--;
         }
 
         call?.Begin();

@@ -1,4 +1,5 @@
 using System.Buffers;
+using Weir.Core.Sinks;
 using Weir.Resilience;
 
 namespace Weir.Delivery;
@@ -18,7 +19,7 @@ internal sealed class HostFailures<T, TResult>(IWorkSource<T> source, WorkHostOp
         WorkItem<T> item = entry.Item;
         if (!IsTransient(error))
         {
-            AddLetter(entry, DeadLetterReason.Rejected, error.ToString());
+            AddLetter(entry, DeadLetterReason.Rejected, ExceptionText.Of(error));
         }
         else if (source.Redelivery is not null && options.PartitionBy is null && item.Attempt < options.MaxAttempts
             && options.Acknowledge == AcknowledgePoint.AfterProcessing)
@@ -27,7 +28,7 @@ internal sealed class HostFailures<T, TResult>(IWorkSource<T> source, WorkHostOp
         }
         else
         {
-            AddLetter(entry, isTimeout ? DeadLetterReason.TimedOut : DeadLetterReason.Failed, error.ToString());
+            AddLetter(entry, isTimeout ? DeadLetterReason.TimedOut : DeadLetterReason.Failed, ExceptionText.Of(error));
         }
     }
 
@@ -46,7 +47,7 @@ internal sealed class HostFailures<T, TResult>(IWorkSource<T> source, WorkHostOp
         catch (Exception e) when (e is not OutOfMemoryException)
         {
             payload.ResetWrittenCount();
-            error += $"{Environment.NewLine}The value could not be written: {e}";
+            error += $"{Environment.NewLine}The value could not be written: {ExceptionText.Of(e)}";
         }
 
         _dead.Add((entry, new DeadLetter
@@ -56,6 +57,7 @@ internal sealed class HostFailures<T, TResult>(IWorkSource<T> source, WorkHostOp
             Reason = reason,
             Error = error,
             Attempts = item.Attempt,
+            Calls = entry.Batch.Calls(entry.Index),
             Time = options.TimeProvider.GetUtcNow(),
             Key = item.Key,
             Payload = payload.WrittenMemory,

@@ -8,7 +8,8 @@ internal static class HostMeter
 {
     /// <summary>The hosts of further sources that have ended are counted together: a name may be made up for each run.</summary>
     private const int MostNames = 1000;
-    private const string Overflow = "overflow";
+    // No name of a source.
+    private const string Overflow = "\0";
     private const string Source = "weir.work.source";
     private const string Outcome = "weir.outcome";
 
@@ -28,7 +29,15 @@ internal static class HostMeter
         Make(static () => Meter.CreateObservableCounter(
             "weir.work.faults", static () => Measure(static s => s.Faults), "{call}", "Failed calls to read, acknowledge or store, which were repeated.")),
         Make(static () => Meter.CreateObservableUpDownCounter(
-            "weir.work.in_flight", static () => Measure(static s => s.InFlight, onlyRunning: true), "{item}", "Items that were read but not acknowledged.")),
+            "weir.work.in_flight",
+            static () => Measure(static _ => 0, running: static run => run.Statistics.InFlight),
+            "{item}",
+            "Items that were read but not acknowledged.")),
+        Make(static () => Meter.CreateObservableUpDownCounter(
+            "weir.work.queued",
+            static () => Measure(static _ => 0, running: static run => run.Queued),
+            "{item}",
+            "Items that were read and wait for their call.")),
         Make(static () => Meter.CreateObservableGauge(
             "weir.work.lag", MeasureLag, "s", "How long ago the oldest batch was read that is not acknowledged.")),
     ];
@@ -78,20 +87,22 @@ internal static class HostMeter
         return [.. lags.Select(static lag => new Measurement<double>(lag.Value, Tag(lag.Key)))];
     }
 
-    private static List<Measurement<long>> Measure(Func<WorkHostStatistics, long> read, bool onlyRunning = false, string? outcome = null)
+    /// <param name="read">What a host's counts say; up-down counters end at zero rather than disappear.</param>
+    /// <param name="outcome">The outcome that is counted, or null.</param>
+    /// <param name="running">What a running host is asked for instead, or null.</param>
+    private static List<Measurement<long>> Measure(Func<WorkHostStatistics, long> read, string? outcome = null, Func<IHostRun, long>? running = null)
     {
         Dictionary<string, long> sums = new(StringComparer.Ordinal);
         lock (Lock)
         {
             foreach ((string source, WorkHostStatistics ended) in Ended)
             {
-                // Up-down counters end at zero rather than disappear.
-                sums[source] = onlyRunning ? 0 : read(ended);
+                sums[source] = read(ended);
             }
 
             foreach ((IHostRun run, string source) in Running)
             {
-                sums[source] = sums.GetValueOrDefault(source) + read(run.Statistics);
+                sums[source] = sums.GetValueOrDefault(source) + (running is null ? read(run.Statistics) : running(run));
             }
         }
 
@@ -103,7 +114,7 @@ internal static class HostMeter
         ];
     }
 
-    private static KeyValuePair<string, object?> Tag(string source) => new(Source, source);
+    private static KeyValuePair<string, object?> Tag(string source) => source == Overflow ? new("otel.metric.overflow", true) : new(Source, source);
 
     private static WorkHostStatistics Sum(WorkHostStatistics a, WorkHostStatistics b) => new()
     {

@@ -67,13 +67,22 @@ internal sealed partial class HostRun<T, TResult> : IHostRun
         _backlog = new Backlog<T, TResult>(options.MaxItemsPerCall);
         PolicyChain<TResult>? retry = options.Retry is null
             ? null
-            : new PolicyChain<TResult>(new PolicyChainOptions<TResult> { Retry = options.Retry, TimeProvider = options.TimeProvider });
-        Func<WorkItem<T>, CancellationToken, ValueTask<TResult>> call = retry is null
-            ? processor
-            : (item, token) => retry.ExecuteAsync(inner => processor(item, inner), token);
-        _process = (at, token) => ProcessAsync(at.Call, at.Index, call(at.Call.Entries[at.Index].Item, token));
+            : new PolicyChain<TResult>(new PolicyChainOptions<TResult>
+            {
+                Name = options.OperationName ?? source.Name, Retry = options.Retry, TimeProvider = options.TimeProvider,
+            });
+        Func<(HostCall<T, TResult> Call, int Index), CancellationToken, ValueTask<TResult>> once = (at, token) =>
+        {
+            WorkEntry<T, TResult> entry = at.Call.Entries[at.Index];
+            entry.Batch.CountCall(entry.Index);
+            return processor(entry.Item, token);
+        };
+        Func<(HostCall<T, TResult> Call, int Index), CancellationToken, ValueTask<TResult>> call = retry is null
+            ? once
+            : (at, token) => retry.ExecuteAsync(once, at, token);
+        _process = (at, token) => ProcessAsync(at.Call, at.Index, call(at, token));
         _processTraced = (at, token) => ProcessAsync(
-            at.Call, at.Index, HostTrace.RunAsync(source.Name, at.Call.Entries[at.Index].Item, call, token));
+            at.Call, at.Index, HostTrace.RunAsync(source, at.Call.Entries[at.Index].Item, call, at, token));
     }
 
     public WorkHostStatistics Statistics
@@ -97,6 +106,17 @@ internal sealed partial class HostRun<T, TResult> : IHostRun
                     Faults = _repeater.Faults,
                     LastFault = _repeater.Last,
                 };
+            }
+        }
+    }
+
+    public int Queued
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return _backlog.Count;
             }
         }
     }

@@ -8,6 +8,7 @@ namespace Weir.Delivery;
 internal static class HostTrace
 {
     private const string Outcome = "weir.outcome";
+    private const string Operation = "process";
 
     private static readonly ActivitySource? Source = Try(
         static () => new ActivitySource(WeirDiagnostics.ActivitySourceName, typeof(HostTrace).Assembly.GetName().Version?.ToString(3)));
@@ -15,13 +16,17 @@ internal static class HostTrace
     public static bool HasListeners => Source?.HasListeners() == true;
 
     /// <summary>Runs a call inside the span of its item.</summary>
-    public static async ValueTask<TResult> RunAsync<T, TResult>(
-        string source, WorkItem<T> item, Func<WorkItem<T>, CancellationToken, ValueTask<TResult>> call, CancellationToken cancellationToken)
+    public static async ValueTask<TResult> RunAsync<T, TState, TResult>(
+        IWorkSource<T> source,
+        WorkItem<T> item,
+        Func<TState, CancellationToken, ValueTask<TResult>> call,
+        TState state,
+        CancellationToken cancellationToken)
     {
         Activity? span = Start(source, item);
         if (span is null)
         {
-            return await call(item, cancellationToken).ConfigureAwait(false);
+            return await call(state, cancellationToken).ConfigureAwait(false);
         }
 
         // A call that ignores its token may never end, but its span does.
@@ -29,7 +34,7 @@ internal static class HostTrace
             static span => SafeCallback.Run((Activity)span!, static span => End(span, "cancelled", null)), span);
         try
         {
-            TResult result = await call(item, cancellationToken).ConfigureAwait(false);
+            TResult result = await call(state, cancellationToken).ConfigureAwait(false);
             End(span, "succeeded", null);
             return result;
         }
@@ -41,7 +46,7 @@ internal static class HostTrace
         }
     }
 
-    private static Activity? Start<T>(string source, WorkItem<T> item) => Try(() =>
+    private static Activity? Start<T>(IWorkSource<T> source, WorkItem<T> item) => Try(() =>
     {
         // The publisher's context, if the item brings one; otherwise the current span is the parent.
         string? parent = item.Headers?.GetValueOrDefault(TraceContext.Parent);
@@ -51,9 +56,20 @@ internal static class HostTrace
             ActivityContext.TryParse(parent, item.Headers!.GetValueOrDefault(TraceContext.State), isRemote: true, out context);
         }
 
-        Activity? span = Source?.StartActivity($"process {source}", ActivityKind.Consumer, context);
-        span?.SetTag("weir.work.source", source).SetTag("weir.work.id", item.Id.ToString()).SetTag("weir.work.attempt", item.Attempt);
-        return span;
+        // What OpenTelemetry's conventions have for a consumer, when the span begins, so that samplers see it. No number of messages: it is one item's span.
+        string id = item.Id.ToString();
+        KeyValuePair<string, object?>[] tags =
+        [
+            new("messaging.system", source.MessagingSystem),
+            new("messaging.operation.name", Operation),
+            new("messaging.operation.type", Operation),
+            new("messaging.destination.name", source.Name),
+            new("messaging.message.id", id),
+            new("weir.work.source", source.Name),
+            new("weir.work.id", id),
+            new("weir.work.attempt", item.Attempt),
+        ];
+        return Source?.StartActivity($"{Operation} {source.Name}", ActivityKind.Consumer, context, tags);
     });
 
     private static void End(Activity span, string outcome, Exception? error) => Try(() =>

@@ -5,6 +5,9 @@ internal interface IHostRun
 {
     WorkHostStatistics Statistics { get; }
 
+    /// <summary>How many items were read and wait for their call.</summary>
+    int Queued { get; }
+
     Task RunAsync(CancellationToken stop);
 
     void Abort();

@@ -6,6 +6,7 @@ internal sealed class TrackedBatch<T, TResult>(WorkBatch<T> batch, bool keepsRes
     private readonly bool[] _settled = new bool[batch.Items.Count];
     private readonly TResult?[] _results = keepsResults ? new TResult?[batch.Items.Count] : [];
     private readonly bool[] _hasResult = keepsResults ? new bool[batch.Items.Count] : [];
+    private readonly int[] _calls = new int[batch.Items.Count];
     private int _left = batch.Items.Count;
     private BatchWindow<T, TResult>? _window;
 
@@ -24,6 +25,12 @@ internal sealed class TrackedBatch<T, TResult>(WorkBatch<T> batch, bool keepsRes
 
     /// <summary>When it was read, as the clock of the host counts.</summary>
     public long ReadAt { get; init; }
+
+    /// <summary>The processor is called for an item. Not guarded: an item has one call after the other.</summary>
+    public void CountCall(int index) => _calls[index]++;
+
+    /// <summary>How often the processor was called for an item.</summary>
+    public int Calls(int index) => _calls[index];
 
     /// <summary>Marks an item as done because it was processed.</summary>
     public void SetResult(int index, TResult result)

@@ -9,6 +9,8 @@ internal sealed class MemoryWorkSource<T>(MemoryWorkQueue<T> queue) : IWorkSourc
     private readonly Dictionary<WorkBatch<T>, long> _open = [];
     private long _lastBatch;
 
+    public string MessagingSystem => "weir_memory";
+
     public string Name => queue.Name;
 
     public AcknowledgementOrder Order => AcknowledgementOrder.Any;

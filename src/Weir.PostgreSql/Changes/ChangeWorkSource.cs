@@ -20,6 +20,8 @@ internal sealed class ChangeWorkSource<T>(PostgresChangeSource source, Func<Post
     private long _acknowledged;
     private bool _isDisposed;
 
+    public string MessagingSystem => "postgresql";
+
     public string Name => source.Slot;
 
     public AcknowledgementOrder Order => AcknowledgementOrder.Delivery;

@@ -40,6 +40,8 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
         _asksForSuspects = !_isKeyed;
     }
 
+    public string MessagingSystem => "rabbitmq";
+
     public string Name => _queue.Name;
 
     public AcknowledgementOrder Order => AcknowledgementOrder.Any;

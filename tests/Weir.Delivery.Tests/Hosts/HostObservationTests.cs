@@ -48,7 +48,7 @@ public sealed class HostObservationTests
             [
                 ("weir.work.batches", 2), ("weir.work.faults", 0), ("weir.work.in_flight", 0), ("weir.work.items dead_lettered", 1),
                 ("weir.work.items failed", 1), ("weir.work.items redelivered", 0), ("weir.work.items returned", 0), ("weir.work.items succeeded", 4),
-                ("weir.work.read", 5),
+                ("weir.work.queued", 0), ("weir.work.read", 5),
             ],
             ended.OrderBy(static e => e.Key, StringComparer.Ordinal).Select(static e => (e.Key, e.Value)));
     }
@@ -99,6 +99,11 @@ public sealed class HostObservationTests
         Assert.Equal((parent, "x=1", true, ActivityKind.Consumer), (ended[0].ParentId, ended[0].TraceStateString, ended[0].HasRemoteParent, ended[0].Kind));
         Assert.False(ended[1].HasRemoteParent);
         Assert.Equal([1, 3], ended.Select(static s => s.GetTagItem("weir.work.attempt")));
+        Assert.All(ended, static s => Assert.Equal(
+            ("weir", "process", "process", "traced", s.GetTagItem("weir.work.id")),
+            (s.GetTagItem("messaging.system"), s.GetTagItem("messaging.operation.name"), s.GetTagItem("messaging.operation.type"),
+                s.GetTagItem("messaging.destination.name"), s.GetTagItem("messaging.message.id"))));
+        Assert.All(ended, static s => Assert.Null(s.GetTagItem("messaging.batch.message_count")));
         Assert.Equal(["succeeded", "failed"], ended.Select(static s => s.GetTagItem("weir.outcome")));
         Assert.Equal((typeof(TestException).FullName, ActivityStatusCode.Error), (ended[1].GetTagItem("error.type"), ended[1].Status));
         Assert.Equal(ended.Select(static s => s.SpanId.ToString()), [inside[1], inside[2]]);
@@ -143,6 +148,77 @@ public sealed class HostObservationTests
         await run.WithinAsync();
     }
 
+    [Fact(Timeout = Limit)]
+    public async Task Sampler_OfASpan_SeesWhatTheSpanIsAbout()
+    {
+        var seen = new ConcurrentQueue<Dictionary<string, object?>>();
+        using ActivityListener listener = new()
+        {
+            ShouldListenTo = static source => source.Name == WeirDiagnostics.ActivitySourceName,
+            Sample = (ref ActivityCreationOptions<ActivityContext> options) =>
+            {
+                if (options.Name == "process sampled")
+                {
+                    seen.Enqueue(options.Tags!.ToDictionary(static t => t.Key, static t => t.Value));
+                }
+
+                return ActivitySamplingResult.None;
+            },
+        };
+        ActivitySource.AddActivityListener(listener);
+        var queue = new MemoryWorkQueue<string>("sampled", WorkSerializer.Text);
+        await using (IWorkSink<string> sink = await queue.OpenSinkAsync())
+        {
+            await sink.WriteAsync(WorkItem.CreateMany(["a"]), position: null, CancellationToken.None);
+        }
+
+        queue.Complete();
+        await using IWorkSource<string> source = await queue.OpenSourceAsync();
+        await using var runtime = new ConcurrentRuntime(2);
+        var host = new WorkHost<string>(
+            source, runtime, static (_, _) => default, new WorkHostOptions<string> { DeadLetters = queue.DeadLetters, Serializer = WorkSerializer.Text });
+        await host.RunAsync().WithinAsync();
+        Dictionary<string, object?> tags = Assert.Single(seen);
+        Assert.Equal(
+            ("weir_memory", "process", "process", "sampled", tags["weir.work.id"]),
+            (tags["messaging.system"], tags["messaging.operation.name"], tags["messaging.operation.type"], tags["messaging.destination.name"],
+                tags["messaging.message.id"]));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task DeadLetter_ItemFailedWithVeryManyFailures_HasAnErrorThatCanBeStored()
+    {
+        var letters = new MemoryDeadLetters();
+        var source = new ListSource(AcknowledgementOrder.Delivery, Batch(0, 2)) { Name = "large" };
+        await using var runtime = new ConcurrentRuntime(2);
+        int calls = 0;
+        var host = new WorkHost<int>(
+            source,
+            runtime,
+            (item, _) =>
+            {
+                Interlocked.Increment(ref calls);
+                throw item.Value == 0
+                    ? new AggregateException(Enumerable.Range(0, 50_000).Select(static i => new IOException($"Part {i} has failed, with some more words")))
+                    : new Unreadable();
+            },
+            new WorkHostOptions<int>
+            {
+                DeadLetters = letters,
+                Serializer = IntSerializer.Instance,
+                MaxAttempts = 1,
+                Retry = new() { MaxRetries = 2, BaseDelay = TimeSpan.Zero, IsTransient = static _ => true },
+            });
+        await host.RunAsync().WithinAsync();
+        List<DeadLetter> all = await letters.ListAsync().ToListAsync();
+        Assert.Equal((2, 6), (all.Count, calls));
+        Assert.All(all, static letter => Assert.InRange(letter.Error.Length, 20, 20_000));
+        Assert.All(all, static letter => Assert.Equal((1, 3), (letter.Attempts, letter.Calls)));
+        Assert.Contains(all, static letter => letter.Error.Contains("Part 0", StringComparison.Ordinal));
+        Assert.Contains(all, static letter => letter.Error.Contains("50,000", StringComparison.Ordinal));
+        Assert.Contains(all, static letter => letter.Error.Contains(nameof(Unreadable), StringComparison.Ordinal));
+    }
+
     private static Dictionary<string, double> Observe(string source)
     {
         Dictionary<string, double> values = [];
@@ -167,5 +243,12 @@ public sealed class HostObservationTests
         listener.Start();
         listener.RecordObservableInstruments();
         return values;
+    }
+
+    private sealed class Unreadable : Exception
+    {
+        public override string Message => throw new InvalidOperationException("no message");
+
+        public override string ToString() => throw new InvalidOperationException("no text");
     }
 }

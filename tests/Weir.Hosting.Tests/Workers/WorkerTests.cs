@@ -59,6 +59,27 @@ public class WorkerTests
     }
 
     [Fact(Timeout = Limit)]
+    public async Task Lines_ItemFailedAtEachCall_TellAttemptsAndCalls()
+    {
+        MemoryWorkQueue<string> queue = await App.QueueAsync("bad");
+        queue.Complete();
+        using KeptTexts lines = new();
+        HostApplicationBuilder builder = App.Create(
+            queue, static (_, _) => throw new FormatException(), ("MaxAttempts", "1"), ("MaxRetries", "2"), ("StopAtEnd", "true"));
+        builder.Logging.AddProvider(lines);
+        using IHost host = builder.Build();
+        await host.StartAsync().WithinAsync();
+        await host.WaitForShutdownAsync().WithinAsync();
+        Assert.Equal(
+            [
+                "Worker mails reads from mails.",
+                "Worker mails stored item test/0 as a dead letter (Failed). Attempts: 1, calls of the processor in the last one: 3.",
+                "Worker mails has stopped. Items processed: 0, kept for another attempt: 0, dead letters: 1, returned: 0.",
+            ],
+            lines.All);
+    }
+
+    [Fact(Timeout = Limit)]
     public async Task Stop_ItemRuns_EndsWithinTheGracePeriodAndTheOthersStayInTheQueue()
     {
         using Gate gate = new();

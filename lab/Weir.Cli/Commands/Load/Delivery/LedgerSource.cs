@@ -5,6 +5,8 @@ namespace Weir.Cli.Commands.Load.Delivery;
 /// <summary>A source that reports what was acknowledged, after the engine has it.</summary>
 internal sealed class LedgerSource(IWorkSource<string> inner, Action<IReadOnlyList<WorkBatch<string>>> acknowledged) : IWorkSource<string>
 {
+    public string MessagingSystem => inner.MessagingSystem;
+
     public string Name => inner.Name;
 
     public AcknowledgementOrder Order => inner.Order;

@@ -5,6 +5,8 @@ namespace Weir.Cli.Commands.Work.Execution;
 /// <summary>A source that ends when nothing has come for some time.</summary>
 internal sealed class IdleSource<T>(IWorkSource<T> inner, TimeSpan patience, TimeProvider clock) : IWorkSource<T>
 {
+    public string MessagingSystem => inner.MessagingSystem;
+
     public string Name => inner.Name;
 
     public AcknowledgementOrder Order => inner.Order;
