@@ -229,6 +229,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         // Workers claim from a source of known length by adding to its position, which may move it beyond the end.
         long claimed = Source.NextIndex;
         sample.Claimed = Source.KnownCount >= 0 ? Math.Min(claimed, Source.KnownCount) : claimed;
+        sample.Unread = Source.Unread;
         Call.AddTo(ref sample);
         if (Volatile.Read(ref _delays) is { } delays)
         {

@@ -24,6 +24,9 @@ internal record struct RunSample
     /// <summary>Items read from the source, whatever their outcome.</summary>
     public long Claimed { get; set; }
 
+    /// <summary>Items that the source is known to have and that were not read: the rest of a list, or what a queue of work has.</summary>
+    public long Unread { get; set; }
+
     /// <summary>Items that have begun. Only counted in a run with a control.</summary>
     public long Begun { get; set; }
 

@@ -37,7 +37,9 @@ public sealed record ItemFailure(long Index, Exception Error)
 
     /// <summary>Tells which item failed in each of several runs, one inside an item of the other.</summary>
     /// <param name="exception">The exception of the outermost run, or one that has it as an inner exception.</param>
-    /// <returns>The item's index in each run with <see cref="ErrorMode.FailFast"/>, that of the outermost one first; empty if the exception comes from no item.</returns>
+    /// <returns>
+    /// The item's index in each run with <see cref="ErrorMode.FailFast"/>, that of the outermost one first; empty if the exception comes from no item.
+    /// </returns>
     /// <exception cref="ArgumentNullException"><paramref name="exception"/> is <see langword="null"/>.</exception>
     public static IReadOnlyList<long> PathOf(Exception exception)
     {

@@ -53,6 +53,8 @@ internal sealed class KeyedSource<T, TKey>(Source<T> inner, Func<T, TKey> keyOf,
     // The count is the largest number of items that can come out, which is what the slots are for; lanes hold none back for ever.
     public override int KnownCount => _inner.KnownCount;
 
+    public override long Unread => _inner.Unread;
+
     public override long NextIndex => Volatile.Read(ref _restAt) is var rest and not NoRest ? rest : _inner.NextIndex;
 
     public override bool TakesTurns => true;

@@ -29,6 +29,9 @@ internal abstract class Source<T>
     /// <summary>The index of the next unclaimed item. It only grows.</summary>
     public abstract long NextIndex { get; }
 
+    /// <summary>How many items the source is known to have that were not claimed: the backlog, as a meter shows it. Runs no user code.</summary>
+    public virtual long Unread => Math.Max(0, KnownCount - NextIndex);
+
     /// <summary>Whether one worker at a time reads the source, so that a claim takes a turn.</summary>
     public virtual bool TakesTurns => false;
 

@@ -26,6 +26,8 @@ internal abstract class WorkQueueSource<T, TItem>(WorkQueue<T> queue) : OneByOne
         queue.Ended(ItemsOf(item).Count);
     }
 
+    public override long Unread => queue.Count;
+
     public override void OnReady(Action continuation) => _waiting.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
 
     public override void Close()

@@ -161,7 +161,7 @@ internal sealed class RunObservation
         {
             _waits?.Dispose();
             RunSample sample = Sample();
-            string outcome = _pump!.StoppedAs == ItemStatus.TimedOut ? "timedout" : OutcomeOf(end);
+            string outcome = _pump!.StoppedAs == ItemStatus.TimedOut ? "timed_out" : OutcomeOf(end);
             InvokeSafely(() => Trace?.End(sample, outcome, end.FirstError));
             _events?.Ended(
                 outcome, sample.Succeeded, sample.Unsuccessful, sample.Retries, _time.GetElapsedTime(_started), end.FirstError);

@@ -1,6 +1,5 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
-using System.Globalization;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
 
@@ -108,7 +107,7 @@ internal sealed class RunTrace
 
     private static void End(Activity item, ItemStatus status, Exception? error)
     {
-        item.SetTag("weir.outcome", status.ToString().ToLower(CultureInfo.InvariantCulture));
+        item.SetTag("weir.outcome", OutcomeOf(status));
         if (status is ItemStatus.Failed or ItemStatus.TimedOut)
         {
             item.SetStatus(ActivityStatusCode.Error, error is null ? null : MessageOf(error));
@@ -127,5 +126,14 @@ internal sealed class RunTrace
     }
 
     // An exception's Message can run user code too.
+    private static string OutcomeOf(ItemStatus status) => status switch
+    {
+        ItemStatus.Succeeded => "succeeded",
+        ItemStatus.TimedOut => "timed_out",
+        ItemStatus.Cancelled => "cancelled",
+        ItemStatus.NotRun => "not_run",
+        _ => "failed",
+    };
+
     private static string? MessageOf(Exception error) => SafeCall.Invoke(static error => error.Message, error);
 }

@@ -35,6 +35,11 @@ internal static class WeirMeter
             "{item}",
             "Items that were read but have not started, items between two attempts, and results that the consumer has not taken.")),
         Make(() => Meter.CreateObservableUpDownCounter(
+            "weir.items.backlog",
+            () => Measure(static s => s.Unread, onlyRunning: true),
+            "{item}",
+            "Items that the source is known to have and that were not read: the rest of a list, or what a work queue has.")),
+        Make(() => Meter.CreateObservableUpDownCounter(
             "weir.concurrency.limit", () => Measure(static s => s.Limit, onlyRunning: true), "{item}", "How many items may be inside their call.")),
         Make(() => Meter.CreateObservableCounter("weir.items", MeasureItems, "{item}", "Items that have ended.")),
         Make(() => Meter.CreateObservableCounter("weir.retries", () => Measure(static s => s.Retries), "{attempt}", "Attempts after an item's first.")),
@@ -137,7 +142,7 @@ internal static class WeirMeter
     private static string OutcomeOf(ItemStatus ending) => ending switch
     {
         ItemStatus.Succeeded => "completed",
-        ItemStatus.TimedOut => "timedout",
+        ItemStatus.TimedOut => "timed_out",
         ItemStatus.Cancelled => "cancelled",
         _ => "failed",
     };
@@ -153,7 +158,7 @@ internal static class WeirMeter
     [
         .. Measure(static s => s.Succeeded, new KeyValuePair<string, object?>(Outcome, "succeeded")),
         .. Measure(static s => Math.Max(0, s.Unsuccessful - s.Cancelled - s.TimedOut), new KeyValuePair<string, object?>(Outcome, "failed")),
-        .. Measure(static s => s.TimedOut, new KeyValuePair<string, object?>(Outcome, "timedout")),
+        .. Measure(static s => s.TimedOut, new KeyValuePair<string, object?>(Outcome, "timed_out")),
         .. Measure(static s => s.Cancelled, new KeyValuePair<string, object?>(Outcome, "cancelled")),
     ];
 

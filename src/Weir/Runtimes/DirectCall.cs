@@ -83,6 +83,9 @@ internal abstract class DirectCall : RuntimeCall
 
     public override TimeProvider Time { get; }
 
+    /// <summary>How many items the call has; 0 until it has begun.</summary>
+    public int Total { get; set; }
+
     /// <summary>The status of a running item after the call was given up; <see cref="ItemStatus.NotRun"/> before that.</summary>
     protected ItemStatus GivenUpAs => (ItemStatus)Volatile.Read(ref _givenUp);
 
@@ -99,6 +102,7 @@ internal abstract class DirectCall : RuntimeCall
         Cancelled = Cancelled,
         TimedOut = TimedOut,
         Claimed = Succeeded + Unsuccessful + (Volatile.Read(ref _state) == (int)Place.Busy ? 1 : 0),
+        Unread = Math.Max(0, Total - Succeeded - Unsuccessful - (Volatile.Read(ref _state) == (int)Place.Busy ? 1 : 0)),
         Limit = 1,
         InFlight = Volatile.Read(ref _state) == (int)Place.Busy && _control is not { IsPausing: true } ? 1 : 0,
     };

@@ -30,8 +30,11 @@ internal sealed class DirectCall<TItem, TResult>(
 
     private TimeoutPolicy<TResult> Limit => _limit ??= new TimeoutPolicy<TResult>(Options.PerItemTimeout, WatchTime.For(Time), UrgentWork.Queue);
 
-    public Task<ItemOutcome<TResult>[]> RunAsync(ItemOutcome<TResult>[] outcomes) =>
-        Control is { } control ? RunControlledAsync(outcomes, control) : RunFreelyAsync(outcomes);
+    public Task<ItemOutcome<TResult>[]> RunAsync(ItemOutcome<TResult>[] outcomes)
+    {
+        Total = outcomes.Length;
+        return Control is { } control ? RunControlledAsync(outcomes, control) : RunFreelyAsync(outcomes);
+    }
 
     // It waits for the items itself: an async method for the wait would be .NET's generic code over our types, which is compiled in each process.
     private async Task<ItemOutcome<TResult>[]> RunFreelyAsync(ItemOutcome<TResult>[] outcomes)

@@ -24,6 +24,7 @@ internal sealed class DirectStream<TItem, TResult>(
         using DirectCall<TItem, TResult> call = new(items, processor, options, time, calls, Operation, control, caller, enumeratorToken);
         BeforeFirst?.Invoke(enumeratorToken);
         int count = items.Count;
+        call.Total = count;
         for (int index = 0; index < count; index++)
         {
             yield return (index, await call.RunOneAsync(index).ConfigureAwait(false));

@@ -182,7 +182,7 @@ internal sealed class TracedItems<TItem, TResult> : IWrapped
     {
         string outcome = isCancelled || failure is OperationCanceledException || (failure is null && _counts.Cancelled > 0) ? "cancelled"
             : failure is not null ? "failed"
-            : _hasTimedOut ? "timedout"
+            : _hasTimedOut ? "timed_out"
             : "completed";
         _trace?.End(_counts, outcome, failure is OperationCanceledException ? null : failure);
     }

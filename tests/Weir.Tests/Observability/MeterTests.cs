@@ -177,7 +177,7 @@ public sealed class MeterTests : IDisposable
         Assert.Equal((0, 0, 0, 2), Ends("ForEachParallelAsync"));
 
         (double, double, double, double) Ends(string operation) =>
-            (Of(operation, "succeeded"), Of(operation, "failed"), Of(operation, "timedout"), Of(operation, "cancelled"));
+            (Of(operation, "succeeded"), Of(operation, "failed"), Of(operation, "timed_out"), Of(operation, "cancelled"));
         double Of(string operation, string outcome) =>
             after.GetValueOrDefault($"weir.items|weir.operation={operation},weir.operation.name=four.ends,weir.outcome={outcome}");
     }

@@ -116,7 +116,7 @@ public sealed class RuntimeTracingTests : IDisposable
         await inside.Task.WithinAsync("the item");
         clock.Advance(TimeSpan.FromSeconds(1));
         RuntimeRun.AssertTimedOut((await late.WithinAsync("a call whose time is up"))[0]);
-        Assert.Equal("timedout", Assert.Single(Spans("late")).GetTagItem("weir.outcome"));
+        Assert.Equal("timed_out", Assert.Single(Spans("late")).GetTagItem("weir.outcome"));
 
         IAsyncEnumerable<(int, ItemOutcome<int>)> stream = runtime.ProcessManyStreamAsync(
             [1], static (x, _) => new ValueTask<int>(x), false, new ProcessManyOptions { OperationName = "never" });

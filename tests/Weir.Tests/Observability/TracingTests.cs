@@ -131,7 +131,7 @@ public sealed class TracingTests : IDisposable
         }
 
         Assert.All(await timed, static o => Assert.Equal(ItemStatus.TimedOut, o.Status));
-        Assert.Equal(2, Spans("weir.item").Count(static a => a.GetTagItem("weir.outcome") is "timedout"));
+        Assert.Equal(2, Spans("weir.item").Count(static a => a.GetTagItem("weir.outcome") is "timed_out"));
 
         await foreach (int x in Enumerable.Range(0, 1000).SelectParallelStreamAsync(static (x, _) => new ValueTask<int>(x)))
         {

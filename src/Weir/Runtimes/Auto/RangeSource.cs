@@ -10,6 +10,8 @@ internal sealed class RangeSource<TItem, TResult>(Source<TItem> inner, AutoCall<
 
     public override long NextIndex => inner.NextIndex;
 
+    public override long Unread => inner.Unread;
+
     public override bool TakesTurns => inner.TakesTurns;
 
     public override bool HasGivenBack => HasStash || inner.HasGivenBack;

@@ -11,7 +11,9 @@ public class FailedIndexTests
     public async Task IndexOf_SynchronousItemThrew_IsTheItems(OperatorFamily family, SourceKind kind)
     {
         TestException e = await Assert.ThrowsAsync<TestException>(() => family.RunAsync(
-            TestSource.Of(kind, 100), static (item, _) => item == 41 ? Selectors.ThrowHere(item) : new(item), new() { MaxDegreeOfParallelism = 3 }).WithinAsync());
+            TestSource.Of(kind, 100),
+            static (item, _) => item == 41 ? Selectors.ThrowHere(item) : new(item),
+            new() { MaxDegreeOfParallelism = 3 }).WithinAsync());
         Assert.Equal(41, ItemFailure.IndexOf(e));
         Assert.Equal([41], ItemFailure.PathOf(e));
         Assert.Equal("41", $"{e.Data[ItemFailure.DataKey]}");
@@ -84,7 +86,8 @@ public class FailedIndexTests
             {
                 try
                 {
-                    return (await new[] { 5, 6 }.SelectParallelAsync(static (inner, _) => inner == 6 ? Selectors.ThrowHere(inner) : new(inner), null, token)).Count;
+                    return (await new[] { 5, 6 }.SelectParallelAsync(
+                        static (inner, _) => inner == 6 ? Selectors.ThrowHere(inner) : new(inner), null, token)).Count;
                 }
                 catch (TestException inner) when (outer == 2)
                 {
