@@ -1,0 +1,219 @@
+using System.Collections.Concurrent;
+using System.Diagnostics;
+using System.Diagnostics.Metrics;
+using System.Text.RegularExpressions;
+using System.Threading.Tasks.Dataflow;
+using Weir.Delivery;
+using Weir.Observability;
+using Weir.Resilience;
+using Weir.Runtimes;
+
+namespace Weir.Docs.Tests;
+
+/// <summary>
+/// Are the instruments and spans that listeners get, with their attributes, those of the tables in docs/observability.md? Each feature is driven under one
+/// name, by which what it told is found among that of other tests.
+/// </summary>
+[Collection(nameof(Console))]
+public sealed partial class TelemetryTableTests : IDisposable
+{
+    private const string Name = "telemetry-table";
+
+    private static readonly Dictionary<string, string[]> Groups = new()
+    {
+        ["*run*"] = ["weir.operation", "weir.runtime", "weir.operation.name"],
+        ["*block*"] = ["weir.block.type", "weir.block.name"],
+    };
+
+    private readonly MeterListener _meters = new();
+    private readonly ActivityListener _spans;
+    private readonly ConcurrentDictionary<string, Instrument> _instruments = new(StringComparer.Ordinal);
+    private readonly ConcurrentDictionary<string, ConcurrentDictionary<string, bool>> _attributes = new(StringComparer.Ordinal);
+    private readonly ConcurrentQueue<Activity> _ended = [];
+
+    public TelemetryTableTests()
+    {
+        _meters.InstrumentPublished = (instrument, listener) =>
+        {
+            if (instrument.Meter.Name == WeirDiagnostics.MeterName)
+            {
+                _instruments[instrument.Name] = instrument;
+                listener.EnableMeasurementEvents(instrument);
+            }
+        };
+        _meters.SetMeasurementEventCallback<long>((instrument, _, tags, _) => Keep(instrument, tags));
+        _meters.SetMeasurementEventCallback<double>((instrument, _, tags, _) => Keep(instrument, tags));
+        _meters.Start();
+        _spans = new ActivityListener
+        {
+            ShouldListenTo = static source => source.Name is WeirDiagnostics.ActivitySourceName or Name,
+            Sample = static (ref ActivityCreationOptions<ActivityContext> _) => ActivitySamplingResult.AllDataAndRecorded,
+            ActivityStopped = _ended.Enqueue,
+        };
+        ActivitySource.AddActivityListener(_spans);
+    }
+
+    public void Dispose()
+    {
+        _meters.Dispose();
+        _spans.Dispose();
+    }
+
+    [Fact(Timeout = 120_000)]
+    public async Task Features_InstrumentsAndSpans_AreThoseOfThePage()
+    {
+        using ActivitySource source = new(Name);
+        ActivityTraceId trace;
+        using (Activity root = source.StartActivity("root")!)
+        {
+            trace = root.TraceId;
+            object[] policies = [.. await DriveChainsAsync()];
+            await DriveRunsAsync();
+            await DriveBlocksAsync();
+            await DriveHostAsync();
+            _meters.RecordObservableInstruments();
+            GC.KeepAlive(policies);
+        }
+
+        Row[] table = [.. Rows("instrument")];
+        Assert.Equal(table.Select(static r => r.Name).Order(StringComparer.Ordinal), _instruments.Keys.Order(StringComparer.Ordinal));
+        Assert.Equal(
+            table.Select(static r => $"{r.Name}: {r.Cells[1]}, {r.Cells[2]}, {Joined(r.Attributes)}"),
+            table.Select(r => $"{r.Name}: {KindOf(_instruments[r.Name])}, {UnitOf(_instruments[r.Name])}, {Seen(r.Name)}"));
+
+        Assert.Equal(
+            Rows("span").Select(static r => $"{r.Name}: {r.Cells[1]}, {Joined(r.Attributes)}").Order(StringComparer.Ordinal),
+            _ended.Where(span => span.TraceId == trace && span.Source.Name == WeirDiagnostics.ActivitySourceName)
+                .GroupBy(static span => (Name: NameOf(span), span.Kind))
+                .Select(static g => $"{g.Key.Name}: {g.Key.Kind}, {Joined(g.SelectMany(static s => s.TagObjects).Select(static t => t.Key))}")
+                .Order(StringComparer.Ordinal));
+    }
+
+    private static string NameOf(Activity span) => span.OperationName switch
+    {
+        Name => "RUN",
+        $"process {Name}" => "process SOURCE",
+        { } other => other,
+    };
+
+    private static string KindOf(Instrument instrument)
+    {
+        string type = instrument.GetType().Name;
+        return type.Contains("UpDownCounter", StringComparison.Ordinal) ? "up-down counter"
+            : type.Contains("Counter", StringComparison.Ordinal) ? "counter"
+            : type.Contains("Histogram", StringComparison.Ordinal) ? "histogram"
+            : "gauge";
+    }
+
+    private static string? UnitOf(Instrument instrument) => instrument.Unit;
+
+    private static IEnumerable<Row> Rows(string first)
+    {
+        string page = DocPages.Read("docs/observability.md").ReplaceLineEndings("\n");
+        string[] lines =
+        [
+            .. page.Split('\n').SkipWhile(line => !line.StartsWith($"| {first} |", StringComparison.Ordinal)).TakeWhile(static l => l.StartsWith('|')),
+        ];
+        int at = lines[0].Split('|')[1..^1].Select(static c => c.Trim()).ToList().IndexOf("attributes");
+        return lines.Skip(2).Select(line =>
+        {
+            string[] cells = [.. line.Split('|')[1..^1].Select(static c => c.Trim())];
+            return new Row(
+                Code().Match(cells[0]).Groups[1].Value,
+                cells,
+                [
+                    .. Groups.Where(g => cells[at].Contains(g.Key, StringComparison.Ordinal)).SelectMany(static g => g.Value),
+                    .. Code().Matches(cells[at]).Select(static m => m.Groups[1].Value),
+                ]);
+        });
+    }
+
+    private static async Task<object[]> DriveChainsAsync()
+    {
+        CircuitBreaker breaker = new(new() { Name = Name });
+        SharedConcurrencyLimit limit = new(1) { Name = Name };
+        TokenBucket bucket = new(new() { Name = Name });
+        RetryOptions retry = new() { MaxRetries = 1, BaseDelay = TimeSpan.Zero, IsTransient = static _ => true };
+        PolicyChain<int> fails = new(new() { Name = Name, Retry = retry, CircuitBreaker = breaker, ConcurrencyLimit = limit, RateLimit = bucket });
+        PolicyChain<int> falls = new(new() { Name = Name, Fallback = new FallbackOptions<int> { Handler = static (_, _) => new ValueTask<int>(1) } });
+        await Assert.ThrowsAsync<FormatException>(async () => await fails.ExecuteAsync(static _ => throw new FormatException()));
+        Assert.Equal(1, await falls.ExecuteAsync(static _ => throw new FormatException()));
+        return [breaker, limit, bucket];
+    }
+
+    private static async Task DriveRunsAsync()
+    {
+        ParallelRunOptions options = new()
+        {
+            OperationName = Name, MaxRetries = 1, BaseDelay = TimeSpan.Zero, IsTransient = static _ => true, CircuitBreaker = new CircuitBreakerOptions(),
+        };
+        await Assert.ThrowsAsync<FormatException>(() => new[] { 1, 2 }.ForEachParallelAsync(
+            static (x, _) => x == 2 ? throw new FormatException() : default, options));
+        await using ConcurrentRuntime runtime = new(options: new RuntimeOptions { Policies = options with { OperationName = null } });
+        ItemOutcome<int>[] outcomes = await runtime.ProcessManyAsync(
+            [1, 2], static (x, _) => x == 2 ? throw new FormatException() : new ValueTask<int>(x), new ProcessManyOptions { OperationName = Name });
+        Assert.Equal([true, false], outcomes.Select(static o => o.IsSuccess));
+    }
+
+    private static async Task DriveBlocksAsync()
+    {
+        Dataflow.ActionBlock<int> block = new(
+            static x => x == 2 ? throw new FormatException() : Task.CompletedTask, new ExecutionDataflowBlockOptions { NameFormat = Name });
+        Assert.True(block.Post(1));
+        Assert.True(block.Post(2));
+        await Assert.ThrowsAsync<FormatException>(() => block.Completion);
+    }
+
+    private async Task DriveHostAsync()
+    {
+        MemoryWorkQueue<string> queue = new(Name, WorkSerializer.Text);
+        await using (IWorkSink<string> sink = await queue.OpenSinkAsync())
+        {
+            await sink.WriteAsync(WorkItem.CreateMany(["good", "bad"]), position: null, CancellationToken.None);
+        }
+
+        queue.Complete();
+        await using IWorkSource<string> source = await queue.OpenSourceAsync();
+        await using DirectRuntime runtime = new();
+        await new WorkHost<string>(
+            source,
+            runtime,
+            (item, _) =>
+            {
+                // The lag is that of hosts that run.
+                _meters.RecordObservableInstruments();
+                return item.Value == "bad" ? throw new FormatException() : default;
+            },
+            new WorkHostOptions<string>
+            {
+                DeadLetters = queue.DeadLetters, Serializer = WorkSerializer.Text, MaxAttempts = 1, OperationName = Name,
+            }).RunAsync();
+    }
+
+    private static string Joined(IEnumerable<string> attributes) => string.Join(", ", attributes.Distinct().Order(StringComparer.Ordinal));
+
+    private string Seen(string instrument) => Joined(_attributes.GetValueOrDefault(instrument, []).Keys);
+
+    private void Keep(Instrument instrument, ReadOnlySpan<KeyValuePair<string, object?>> tags)
+    {
+        bool isOurs = false;
+        foreach ((_, object? value) in tags)
+        {
+            isOurs |= Name.Equals(value);
+        }
+
+        if (isOurs)
+        {
+            ConcurrentDictionary<string, bool> seen = _attributes.GetOrAdd(instrument.Name, static _ => new(StringComparer.Ordinal));
+            foreach ((string key, _) in tags)
+            {
+                seen[key] = true;
+            }
+        }
+    }
+
+    private sealed record Row(string Name, string[] Cells, string[] Attributes);
+
+    [GeneratedRegex("`([^`]+)`")]
+    private static partial Regex Code();
+}
