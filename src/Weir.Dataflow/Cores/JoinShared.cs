@@ -17,6 +17,11 @@ internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
     private long _discarded;
     private List<Exception>? _exceptions;
     private int _finished;
+
+    /// <summary>
+    /// How often a fetch was asked for since the last one ended. While it is not 0, a fetch is queued or at work, and no target may end: the fetch may have
+    /// consumed messages of some targets and not yet those of the others. Guarded by the lock.
+    /// </summary>
     private int _fetchWanted;
     private bool _ending;
 
@@ -37,6 +42,9 @@ internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
 
     /// <summary>How many tuples were made. Guarded by the lock.</summary>
     public long MadeNeedsLock => _made;
+
+    /// <summary>Whether messages may be on their way from the sources. Guarded by the lock.</summary>
+    public bool IsFetchingNeedsLock => _fetchWanted > 0;
 
     Type IMeteredBlock.Type => Owner.GetType();
 
@@ -223,7 +231,7 @@ internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
     /// <summary>A message was postponed, or room came.</summary>
     public void AfterLock()
     {
-        if (!Array.TrueForAll(Targets, static target => target.CanFetch()) || Interlocked.Increment(ref _fetchWanted) != 1)
+        if (!Array.TrueForAll(Targets, static target => target.CanFetch()) || !BeginFetch())
         {
             return;
         }
@@ -243,6 +251,7 @@ internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
         {
             Targets[0].FailInside(e);
             FailAll();
+            TryEndFetch(null);
         }
     }
 
@@ -256,6 +265,41 @@ internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
     protected abstract void ReconsiderOutput();
 
     protected abstract void CompleteOutput(List<Exception>? exceptions);
+
+    /// <summary>Asks for a fetch.</summary>
+    /// <returns>Whether the caller has to start it. If not, the one at work looks once more.</returns>
+    private bool BeginFetch()
+    {
+        LockOwner? key = StateLock.Enter();
+        bool first = ++_fetchWanted == 1;
+        StateLock.Exit(key);
+        return first;
+    }
+
+    /// <summary>Ends the fetch, unless another was asked for since it looked.</summary>
+    /// <param name="seen">How often a fetch had been asked for then. Null to end it anyway.</param>
+    private bool TryEndFetch(int? seen)
+    {
+        LockOwner? key = StateLock.Enter();
+        bool ends = seen is null || seen == _fetchWanted;
+        _fetchWanted = ends ? 0 : _fetchWanted;
+        StateLock.Exit(key);
+        if (ends && _declines)
+        {
+            // A target that was asked to end meanwhile has waited for this.
+            RecheckAll();
+        }
+
+        return ends;
+    }
+
+    private void RecheckAll()
+    {
+        foreach (IJoinTarget target in Targets)
+        {
+            target.Recheck();
+        }
+    }
 
     /// <summary>Reserves one message on each target and takes them, or releases those that it got. Ends when a target has none.</summary>
     private void Fetch()
@@ -278,7 +322,7 @@ internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
                 ReleaseAll();
             }
         }
-        while (Interlocked.CompareExchange(ref _fetchWanted, 0, seen) != seen);
+        while (!TryEndFetch(seen));
     }
 
     private void FetchOne()
@@ -323,12 +367,6 @@ internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
     /// <summary>Lets targets see that the last of their messages has gone into a tuple.</summary>
     private sealed class Rechecking(JoinShared join) : IAfterLock
     {
-        public void AfterLock()
-        {
-            foreach (IJoinTarget target in join.Targets)
-            {
-                target.Recheck();
-            }
-        }
+        public void AfterLock() => join.RecheckAll();
     }
 }

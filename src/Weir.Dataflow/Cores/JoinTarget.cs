@@ -13,6 +13,9 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
     private PostponedOffer<T>? _fetched;
     private T? _item;
 
+    /// <summary>The join has failed: a message that was being consumed meanwhile is thrown away too. Guarded by the join's lock.</summary>
+    private bool _dropped;
+
     /// <summary>Whether a message that is not to be consumed needs nothing but its place in the queue.</summary>
     private readonly bool _isPlain;
 
@@ -154,6 +157,12 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
 
     private IAfterLock? StoreInJoinNeedsLock(T item)
     {
+        if (_dropped)
+        {
+            _join.OnDiscardedNeedsLock(1);
+            return null;
+        }
+
         if (!_queue.TryEnqueue(item))
         {
             return NoMemory.Instance;
@@ -204,6 +213,7 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
     protected override void DropNeedsLock()
     {
         LockOwner? key = _join.StateLock.Enter();
+        _dropped = true;
         if (_queue.Count > 0)
         {
             int discarded = _queue.Count;
@@ -218,7 +228,7 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
     protected override bool IsDrainedNeedsLock()
     {
         LockOwner? key = _join.StateLock.Enter();
-        bool drained = _queue.Count == 0;
+        bool drained = _queue.Count == 0 && !_join.IsFetchingNeedsLock;
         _join.StateLock.Exit(key);
         return drained;
     }

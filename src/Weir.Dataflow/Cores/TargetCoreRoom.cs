@@ -154,9 +154,8 @@ internal abstract partial class TargetCore<T>
         AssertInvariants();
         if (_postponed is not { Count: > 0 })
         {
-            IAfterLock? room = _pulling ? null : OnRoomNeedsLock();
-            StateLock.Exit(key);
-            room?.AfterLock();
+            // The room may be used for the last batch, with which the block ends.
+            Leave(key, _pulling ? null : OnRoomNeedsLock());
             return;
         }
 
@@ -186,8 +185,7 @@ internal abstract partial class TargetCore<T>
             after = OnRoomNeedsLock();
         }
 
-        StateLock.Exit(key);
-        after?.AfterLock();
+        Leave(key, after);
         taken?.AfterLock();
         if (pull)
         {

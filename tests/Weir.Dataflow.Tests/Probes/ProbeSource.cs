@@ -24,6 +24,12 @@ public sealed class ProbeSource<T> : ISourceBlock<T>
     /// <summary>Called first in ConsumeMessage, on whatever thread the target chose.</summary>
     public Action? OnConsume { get; set; }
 
+    /// <summary>Called first in ReserveMessage, on whatever thread the target chose.</summary>
+    public Action? OnReserve { get; set; }
+
+    /// <summary>Called first in ReleaseReservation, on whatever thread the target chose.</summary>
+    public Action? OnRelease { get; set; }
+
     /// <summary>"consume 1", "reserve 2", "release 2"... in the order of the calls.</summary>
     public string[] Calls => [.. _calls];
 
@@ -56,10 +62,15 @@ public sealed class ProbeSource<T> : ISourceBlock<T>
     public bool ReserveMessage(DataflowMessageHeader messageHeader, ITargetBlock<T> target)
     {
         _calls.Enqueue($"reserve {messageHeader.Id}");
+        OnReserve?.Invoke();
         return ReserveThrows is null ? GrantsReservation && _pending.ContainsKey(messageHeader.Id) : throw ReserveThrows;
     }
 
-    public void ReleaseReservation(DataflowMessageHeader messageHeader, ITargetBlock<T> target) => _calls.Enqueue($"release {messageHeader.Id}");
+    public void ReleaseReservation(DataflowMessageHeader messageHeader, ITargetBlock<T> target)
+    {
+        _calls.Enqueue($"release {messageHeader.Id}");
+        OnRelease?.Invoke();
+    }
 
     public IDisposable LinkTo(ITargetBlock<T> target, DataflowLinkOptions linkOptions) => throw new NotSupportedException();
 

@@ -62,4 +62,6 @@ public sealed class MicrosoftFailures : FailureContract<MicrosoftBlocks>
 }
 
 public sealed class MicrosoftDepth : DepthContract<MicrosoftBlocks>;
+
+public sealed class MicrosoftTransit : TransitContract<MicrosoftBlocks>;
 #endif

@@ -30,3 +30,7 @@ public sealed class MixedTheirsFirstNetworks : NetworkContract<MixedTheirsFirst>
 public sealed class MixedOursFirstStress : Stress.NetworkStress<MixedOursFirst>;
 
 public sealed class MixedTheirsFirstStress : Stress.NetworkStress<MixedTheirsFirst>;
+
+public sealed class MixedOursFirstTransit : TransitContract<MixedOursFirst>;
+
+public sealed class MixedTheirsFirstTransit : TransitContract<MixedTheirsFirst>;

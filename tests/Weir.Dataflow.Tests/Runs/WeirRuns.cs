@@ -48,3 +48,8 @@ public sealed class WeirStress : Stress.NetworkStress<WeirBlocks>;
 public sealed class WeirFailures : FailureContract<WeirBlocks>;
 
 public sealed class WeirDepth : DepthContract<WeirBlocks>;
+
+public sealed class WeirTransit : TransitContract<WeirBlocks>
+{
+    protected override bool EndWaitsForOffer => false;
+}
