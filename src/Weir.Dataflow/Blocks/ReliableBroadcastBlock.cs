@@ -85,7 +85,7 @@ public sealed class ReliableBroadcastBlock<T> : ITargetBlock<T>, IViewable
                 TaskScheduler.Default);
         }
 
-        return new Unlinker(() => Unlink(link));
+        return new Unlinker(this, target, () => Unlink(link));
     }
 
     /// <summary>Sends the block a message if it can take it at once.</summary>

@@ -7,7 +7,7 @@ namespace Weir.Dataflow.Cores;
 
 /// <content>
 /// The non-greedy way: messages stay in their sources until there are enough to reserve a whole batch. The block tries this when an offer or room comes,
-/// never in a loop: a source whose message was gone is forgotten until it offers again.
+/// never in a loop: a source whose message was gone is forgotten until it offers again, and the offer behind it takes its place.
 /// </content>
 internal sealed partial class BatchCore<T> : IAfterLock
 {
@@ -149,7 +149,11 @@ internal sealed partial class BatchCore<T> : IAfterLock
     private void FetchFrom(List<PostponedOffer<T>?> offers, bool part, ref int tried)
     {
         int reserved = 0;
-        for (; tried < offers.Count; tried++)
+        int wanted = offers.Count;
+
+        // If reserved messages were released because one is gone, although there are more, they would be offered again behind what the same senders have
+        // sent meanwhile.
+        for (; tried < offers.Count || (reserved < wanted && TryTakeOffer(offers)); tried++)
         {
             PostponedOffer<T> offer = offers[tried]!;
             offers[tried] = null;
@@ -194,6 +198,26 @@ internal sealed partial class BatchCore<T> : IAfterLock
         Volatile.Write(ref _grouped, _grouped + (ReferenceEquals(after, NoMemory.Instance) ? 0 : batch.Length));
         AddUsedNeedsLock(batch.Length);
         Leave(key, after);
+    }
+
+    private bool TryTakeOffer(List<PostponedOffer<T>?> offers)
+    {
+        LockOwner? key = StateLock.Enter();
+        try
+        {
+            if (IsDeclining || PostponedNeedsLock!.First is not { } node)
+            {
+                return false;
+            }
+
+            offers.Add((PostponedOffer<T>)node);
+            PostponedNeedsLock.Remove(node);
+            return true;
+        }
+        finally
+        {
+            StateLock.Exit(key);
+        }
     }
 
     private void Release(List<PostponedOffer<T>?> offers, int index)

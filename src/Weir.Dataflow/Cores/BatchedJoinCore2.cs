@@ -23,6 +23,8 @@ internal sealed class BatchedJoinCore<T1, T2> : BatchedJoinShared, IOutputHost<T
 
     public BatchedJoinTarget<T2> Target2 { get; }
 
+    public override bool IsCompleted => Source.IsCompleted;
+
     protected override IBatchedJoinTarget[] Targets { get; }
 
     protected override IDataflowBlock Owner => Source.Owner;

@@ -26,6 +26,8 @@ internal sealed class BatchedJoinCore<T1, T2, T3> : BatchedJoinShared, IOutputHo
 
     public BatchedJoinTarget<T3> Target3 { get; }
 
+    public override bool IsCompleted => Source.IsCompleted;
+
     protected override IBatchedJoinTarget[] Targets { get; }
 
     protected override IDataflowBlock Owner => Source.Owner;

@@ -56,6 +56,9 @@ internal abstract class BatchedJoinShared : IAfterLock, IMeteredBlock
 
     string? IMeteredBlock.Name => _options.GivenName(Owner);
 
+    /// <summary>Whether the block is complete.</summary>
+    public abstract bool IsCompleted { get; }
+
     protected abstract IBatchedJoinTarget[] Targets { get; }
 
     protected abstract IDataflowBlock Owner { get; }
@@ -125,6 +128,9 @@ internal abstract class BatchedJoinShared : IAfterLock, IMeteredBlock
             target.Decline();
         }
     }
+
+    /// <summary>What a target's ToString says.</summary>
+    public string NameOf(IBatchedJoinTarget target) => $"Target{Array.IndexOf(Targets, target) + 1} of {Owner}";
 
     /// <summary>Takes no more messages, and fails if there is an exception.</summary>
     public void End(Exception? exception)

@@ -1,9 +1,13 @@
+using System.Diagnostics;
 using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
 /// <summary>One of the targets of a batched join. Its list is guarded by the join's lock, which comes after its own.</summary>
+[DebuggerDisplay("{DebuggerDisplay,nq}")]
+[DebuggerTypeProxy(typeof(BlockView))]
 internal sealed class BatchedJoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IBatchedJoinTarget
 {
     private readonly BatchedJoinShared _join;
@@ -17,6 +21,8 @@ internal sealed class BatchedJoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IBa
         throw new NotSupportedException("This member is not supported on this dataflow block: its completion is that of the join.");
 
     protected override ITargetBlock<T> Self => this;
+
+    private string DebuggerDisplay => new BlockView(this).ToString();
 
     /// <summary>The list so far. The target owns it until <see cref="EndTakeNeedsLock"/>, which cannot fail.</summary>
     public IList<T> BeginTakeNeedsLock()
@@ -33,6 +39,17 @@ internal sealed class BatchedJoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IBa
 
     public DataflowMessageStatus OfferMessage(DataflowMessageHeader messageHeader, T messageValue, ISourceBlock<T>? source, bool consumeToAccept) =>
         Offer(messageHeader, messageValue, source, consumeToAccept);
+
+    /// <inheritdoc/>
+    public override void Show(BlockView view)
+    {
+        base.Show(view);
+        view.Input = _items.ToArray();
+        view.IsCompleted = _join.IsCompleted;
+    }
+
+    /// <inheritdoc/>
+    public override string ToString() => _join.NameOf(this);
 
     void IDataflowBlock.Complete() => Complete(null, drop: false);
 

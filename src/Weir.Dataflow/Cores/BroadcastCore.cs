@@ -57,7 +57,7 @@ internal sealed partial class BroadcastCore<T> : ExecCore<T>, IOfferSource<T>
             if (!ended)
             {
                 link = Source.LinkNeedsLock(_owner, ref target, linkOptions);
-                unlinker = new Unlinker(() => Source.Unlink(link));
+                unlinker = new Unlinker(_owner, target, () => Source.Unlink(link));
             }
 
             // A reservation holds back the next message; a new link still gets this one.

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using System.Threading.Tasks.Dataflow;
 
@@ -8,10 +9,13 @@ namespace Weir.Dataflow.Cores;
 /// Targets are linked to the source itself, which therefore sees them consume and can count (dotnet/runtime #35751: an encapsulated block
 /// forgot MaxMessages).
 /// </remarks>
+[DebuggerDisplay("{DebuggerDisplay,nq}")]
 internal sealed class EncapsulatedBlock<TIn, TOut>(
     ITargetBlock<TIn> target, ISourceBlock<TOut> source) : IPropagatorBlock<TIn, TOut>, IReceivableSourceBlock<TOut>
 {
     public Task Completion => source.Completion;
+
+    private string DebuggerDisplay => $"Target={target}, Source={source}";
 
     public void Complete() => target.Complete();
 

@@ -23,6 +23,8 @@ internal sealed class JoinCore<T1, T2> : JoinShared, IOutputHost<Tuple<T1, T2>>
 
     public JoinTarget<T2> Target2 { get; }
 
+    public override bool IsCompleted => Source.IsCompleted;
+
     protected override IJoinTarget[] Targets { get; }
 
     protected override IDataflowBlock Owner => Source.Owner;

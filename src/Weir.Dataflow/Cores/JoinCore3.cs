@@ -26,6 +26,8 @@ internal sealed class JoinCore<T1, T2, T3> : JoinShared, IOutputHost<Tuple<T1, T
 
     public JoinTarget<T3> Target3 { get; }
 
+    public override bool IsCompleted => Source.IsCompleted;
+
     protected override IJoinTarget[] Targets { get; }
 
     protected override IDataflowBlock Owner => Source.Owner;

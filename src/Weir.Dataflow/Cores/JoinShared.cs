@@ -50,6 +50,9 @@ internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
 
     string? IMeteredBlock.Name => Options.GivenName(Owner);
 
+    /// <summary>Whether the block is complete.</summary>
+    public abstract bool IsCompleted { get; }
+
     protected abstract IJoinTarget[] Targets { get; }
 
     protected abstract IDataflowBlock Owner { get; }
@@ -123,6 +126,9 @@ internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
             target.Decline();
         }
     }
+
+    /// <summary>What a target's ToString says.</summary>
+    public string NameOf(IJoinTarget target) => $"Target{Array.IndexOf(Targets, target) + 1} of {Owner}";
 
     /// <summary>Takes no more messages, and fails if there is an exception.</summary>
     public void End(Exception? exception)

@@ -1,10 +1,14 @@
+using System.Diagnostics;
 using System.Threading.Tasks.Dataflow;
+using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;
 
 /// <summary>One of the targets of a join. Its queue is guarded by the join's lock, which comes after its own.</summary>
+[DebuggerDisplay("{DebuggerDisplay,nq}")]
+[DebuggerTypeProxy(typeof(BlockView))]
 internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarget
 {
     private readonly JoinShared _join;
@@ -34,6 +38,8 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
     int IJoinTarget.CountNow => _queue.Count;
 
     protected override ITargetBlock<T> Self => this;
+
+    private string DebuggerDisplay => new BlockView(this).ToString();
 
     protected override bool TakesOffersNeedsLock => Options.Greedy;
 
@@ -69,6 +75,17 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
         return DataflowMessageStatus.Accepted;
     }
 
+    /// <inheritdoc/>
+    public override void Show(BlockView view)
+    {
+        base.Show(view);
+        view.Input = _queue.ToArray();
+        view.IsCompleted = _join.IsCompleted;
+    }
+
+    /// <inheritdoc/>
+    public override string ToString() => _join.NameOf(this);
+
     void IDataflowBlock.Complete() => Complete(null, drop: false);
 
     void IDataflowBlock.Fault(Exception exception)
@@ -100,16 +117,24 @@ internal sealed class JoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IJoinTarge
 
     bool IJoinTarget.TryReserve()
     {
-        LockOwner? key = StateLock.Enter();
-        PostponedOffer<T>? offer = IsDeclining ? null : (PostponedOffer<T>?)PostponedNeedsLock?.RemoveFirst();
-        StateLock.Exit(key);
-        if (offer is null || !offer.Source.ReserveMessage(offer.Header, this))
+        // If a message is gone, the one behind it takes its turn. If the fetch were given up instead, messages that other targets have reserved would be
+        // released, and offered again behind what the same senders have sent meanwhile.
+        while (true)
         {
-            return false;
-        }
+            LockOwner? key = StateLock.Enter();
+            PostponedOffer<T>? offer = IsDeclining ? null : (PostponedOffer<T>?)PostponedNeedsLock?.RemoveFirst();
+            StateLock.Exit(key);
+            if (offer is null)
+            {
+                return false;
+            }
 
-        _fetched = offer;
-        return true;
+            if (offer.Source.ReserveMessage(offer.Header, this))
+            {
+                _fetched = offer;
+                return true;
+            }
+        }
     }
 
     void IJoinTarget.ReleaseReserved()

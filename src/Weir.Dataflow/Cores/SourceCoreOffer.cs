@@ -231,7 +231,7 @@ internal sealed partial class SourceCore<T>
                 if (TryLink(target, linkOptions, out TargetLink<T>? only) is { } link)
                 {
                     OfferToNewLink(link, only);
-                    return new Unlinker(() => Unlink(link));
+                    return new Unlinker(Owner, target, () => Unlink(link));
                 }
             }
         }

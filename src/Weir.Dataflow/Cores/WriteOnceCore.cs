@@ -107,7 +107,7 @@ internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>, IUnatte
             if (!hasValue && !HasEnded)
             {
                 TargetLink<T> link = LinkNeedsLock(_owner, ref target, linkOptions);
-                return new Unlinker(() => Unlink(link));
+                return new Unlinker(_owner, target, () => Unlink(link));
             }
         }
 

@@ -146,8 +146,66 @@ public class DebuggerTests
         Assert.EndsWith(", InputCount=0", Display(block), StringComparison.Ordinal);
     }
 
+    [Fact]
+    public void Display_EveryInternalBlock_HasOne()
+    {
+        IEnumerable<Type> without = typeof(BufferBlock<>).Assembly.GetTypes()
+            .Where(static t => t is { IsAbstract: false, IsInterface: false } && t.IsAssignableTo(typeof(IDataflowBlock)))
+            .Where(static t => t.GetCustomAttribute<DebuggerDisplayAttribute>() is null);
+        Assert.Empty(without);
+    }
+
+    [Theory]
+    [InlineData(BlockKind.Join2)]
+    [InlineData(BlockKind.Join3)]
+    [InlineData(BlockKind.BatchedJoin2)]
+    [InlineData(BlockKind.BatchedJoin3)]
+    public void Display_TargetOfAJoin_IsItsPlaceAndCount(BlockKind kind)
+    {
+        Subject subject = Blocks.Create(kind, new BlockSettings { NameFormat = "pairs", BatchSize = 9 });
+        subject.Inputs[1].Post("a");
+        Assert.Equal("Target1 of pairs, InputCount=0", Display(subject.Input));
+        Assert.Equal("Target2 of pairs, InputCount=1", Display(subject.Inputs[1]));
+        Assert.Equal(["a"], (string[])Value(Proxy(subject.Inputs[1]), "Input")!);
+        Assert.Equal(false, Value(Proxy(subject.Input), "IsCompleted"));
+    }
+
+    [Fact]
+    public void Display_Link_IsItsEndsUntilItIsDisposedOf()
+    {
+        DataflowBlockOptions named = new() { NameFormat = "from" };
+        ExecutionDataflowBlockOptions to = new() { NameFormat = "to" };
+        Weir.Dataflow.ActionBlock<string> target = new(static _ => { }, to);
+        foreach (ISourceBlock<string> source in new ISourceBlock<string>[]
+        {
+            new Weir.Dataflow.BufferBlock<string>(named),
+            new Weir.Dataflow.BroadcastBlock<string>(null, named),
+            new Weir.Dataflow.WriteOnceBlock<string>(null, named),
+        })
+        {
+            IDisposable link = source.LinkTo(target, new DataflowLinkOptions());
+            Assert.Equal("Source=from, Target=to", Display(link));
+            link.Dispose();
+            Assert.Equal("Not linked", Display(link));
+        }
+    }
+
+    [Fact]
+    public void Display_SecondLinkOfATarget_SaysSo()
+    {
+        Weir.Dataflow.BufferBlock<string> source = new();
+        Weir.Dataflow.ActionBlock<string> target = new(static _ => { }, new ExecutionDataflowBlockOptions { NameFormat = "to" });
+        source.LinkTo(target);
+        source.LinkTo(target);
+        source.LinkTo(target, static _ => true);
+        object[] links = (object[])Value(Proxy(source), "LinkedTargets")!;
+        Assert.Equal(["to", "to, linked again", "to, linked with a predicate"], links.Select(static l => $"{l}"));
+        Assert.Equal("to, linked again", Display(links[1]));
+        Assert.StartsWith("Target=to, Source=BufferBlock", Display(Weir.Dataflow.DataflowBlocks.Encapsulate(target, source)), StringComparison.Ordinal);
+    }
+
     // "{Name,nq}", the property of the class that has the attribute.
-    private static string Display(IDataflowBlock block)
+    private static string Display(object block)
     {
         Type type = block.GetType();
         while (type.GetCustomAttribute<DebuggerDisplayAttribute>(inherit: false) is null)
@@ -159,7 +217,7 @@ public class DebuggerTests
         return (string)type.GetProperty(property, BindingFlags.Instance | BindingFlags.NonPublic)!.GetValue(block)!;
     }
 
-    private static object Proxy(IDataflowBlock block) =>
+    private static object Proxy(object block) =>
         Activator.CreateInstance(Type.GetType(block.GetType().GetCustomAttribute<DebuggerTypeProxyAttribute>()!.ProxyTypeName)!, block)!;
 
     private static object? Value(object view, string property) => view.GetType().GetProperty(property)!.GetValue(view);

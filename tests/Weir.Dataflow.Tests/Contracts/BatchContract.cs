@@ -124,6 +124,50 @@ public abstract class BatchContract<TBlocks> : Contract<TBlocks> where TBlocks :
         await Eventually.Done(block.Completion);
     }
 
+    [Theory(Timeout = Limit)]
+    [InlineData(5)]
+    [InlineData(3)]
+    public async Task MaxNumberOfGroups_LastBatchIsMadeWhenRoomComes_Completes(int bound)
+    {
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(2, new GroupingDataflowBlockOptions { BoundedCapacity = bound, MaxNumberOfGroups = 2 });
+        Trigger(block);
+        Post(block, 1, 3);
+        await Eventually.Gives([1, 2], block.ReceiveAsync());
+        await Eventually.Gives([3], block.ReceiveAsync());
+        await Eventually.Done(block.Completion);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task MaxNumberOfGroups_LastBatchIsMadeWhenRoomComesAndASendWaits_CompletesAndDeclinesIt()
+    {
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(2, new GroupingDataflowBlockOptions { BoundedCapacity = 3, MaxNumberOfGroups = 2 });
+        Trigger(block);
+        Post(block, 1, 3);
+        Task<bool>[] sent = [block.SendAsync(4), block.SendAsync(5)];
+        List<int> seen = [.. await Eventually.Result(block.ReceiveAsync())];
+        seen.AddRange(await Eventually.Result(block.ReceiveAsync()));
+        await Eventually.Done(block.Completion);
+        bool[] taken = await Eventually.Result(Task.WhenAll(sent));
+        Assert.Equal(taken[0] ? [1, 2, 3, 4] : [1, 2, 3], seen);
+        Assert.False(taken[1]);
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task NonGreedy_OneSendIsCancelled_ThoseBehindItStayInOrder()
+    {
+        var scheduler = new ManualScheduler();
+        using var cancel = new CancellationTokenSource();
+        var options = new GroupingDataflowBlockOptions { Greedy = false, TaskScheduler = scheduler };
+        IPropagatorBlock<int, int[]> block = Blocks.Batch<int>(2, options);
+        Task<bool> cancelled = block.SendAsync(1, cancel.Token);
+        Task<bool>[] sent = [block.SendAsync(2), block.SendAsync(3)];
+        await cancel.CancelAsync();
+        Assert.Equal(TaskStatus.Canceled, await Eventually.Status(cancelled));
+        Eventually.True(() => { scheduler.RunAll(); return block.Output() == 1; });
+        await Eventually.Gives([2, 3], block.ReceiveAsync());
+        Assert.All(await Eventually.Result(Task.WhenAll(sent)), Assert.True);
+    }
+
     [Fact]
     public void NonGreedy_Post_IsDeclined()
     {

@@ -206,6 +206,22 @@ public abstract class JoinContract<TBlocks> : Contract<TBlocks> where TBlocks : 
     }
 
     [Fact(Timeout = Limit)]
+    public async Task NonGreedy_OneSendIsCancelled_TheOthersStayInOrder()
+    {
+        var scheduler = new ManualScheduler();
+        using var cancel = new CancellationTokenSource();
+        var join = Blocks.Join<int, int>(new GroupingDataflowBlockOptions { Greedy = false, TaskScheduler = scheduler });
+        Task<bool> cancelled = join.Second.SendAsync(9, cancel.Token);
+        Task<bool>[] sent = [join.Second.SendAsync(10), join.Second.SendAsync(20), join.First.SendAsync(1), join.First.SendAsync(2)];
+        await cancel.CancelAsync();
+        Assert.Equal(TaskStatus.Canceled, await Eventually.Status(cancelled));
+        Eventually.True(() => { scheduler.RunAll(); return join.Block.Output() == 2; });
+        Assert.Equal((1, 10), join.Block.Receive().ToValueTuple());
+        Assert.Equal((2, 20), join.Block.Receive().ToValueTuple());
+        Assert.All(await Eventually.Result(Task.WhenAll(sent)), Assert.True);
+    }
+
+    [Fact(Timeout = Limit)]
     public async Task NonGreedy_Completed_ReleasesTheSenders()
     {
         var join = Blocks.Join<int, int>(NonGreedy);

@@ -6,6 +6,9 @@ namespace Weir.Dataflow.Tests.Contracts;
 /// <summary>On which scheduler, and in how large portions, does a block do its work?</summary>
 public abstract class SchedulerContract<TBlocks> : Contract<TBlocks> where TBlocks : BlockFactory, new()
 {
+    /// <summary>Whether a block queues a task for each burst of outputs, although nobody is linked who could get them.</summary>
+    protected virtual bool AsksSchedulerWithoutLinks => true;
+
     [Theory]
     [MemberData(nameof(Kinds.Executing), MemberType = typeof(Kinds))]
     public void Delegate_OwnScheduler_RunsThereOnly(BlockKind kind)
@@ -88,6 +91,24 @@ public abstract class SchedulerContract<TBlocks> : Contract<TBlocks> where TBloc
         var error = Assert.IsType<TaskSchedulerException>(Assert.Single(subject.Completion.Exception!.InnerExceptions));
         Assert.IsType<NotSupportedException>(error.InnerException);
         Assert.False(subject.Feed("b"));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task Scheduler_ThrowsAndNobodyIsLinked_IsAskedByTheFirstLinkAtTheLatest()
+    {
+        IPropagatorBlock<string, string> block = Blocks.Buffer<string>(new DataflowBlockOptions { TaskScheduler = new ThrowingScheduler() });
+        block.Post("a");
+        if (AsksSchedulerWithoutLinks)
+        {
+            Assert.Equal(TaskStatus.Faulted, await Eventually.Status(block.Completion));
+            return;
+        }
+
+        Never.True(() => block.Completion.IsCompleted);
+        block.LinkTo(new ProbeTarget<string>(), new DataflowLinkOptions());
+        block.Post("b");
+        Assert.Equal(TaskStatus.Faulted, await Eventually.Status(block.Completion));
+        Assert.IsType<TaskSchedulerException>(block.Completion.Exception!.InnerExceptions[0]);
     }
 
     [Theory(Timeout = Limit)]

@@ -185,7 +185,8 @@ public abstract class TransitContract<TBlocks> : Contract<TBlocks> where TBlocks
         });
         subject.Feed("a");
         ProbeSource<string>[] sources = [.. subject.Inputs.Select(static _ => new ProbeSource<string>())];
-        sources[0].OnConsume = gate.Pass;
+        // The last one, because a block may take from its sources one after the other.
+        sources[^1].OnConsume = gate.Pass;
         for (int i = 0; i < sources.Length; i++)
         {
             Eventually.Equal(DataflowMessageStatus.Postponed, () => sources[i].OfferTo(subject.Inputs[i], 1, "m"));

@@ -25,7 +25,10 @@ public sealed class WeirParallel : ParallelContract<WeirBlocks>;
 
 public sealed class WeirBounding : BoundingContract<WeirBlocks>;
 
-public sealed class WeirSchedulers : SchedulerContract<WeirBlocks>;
+public sealed class WeirSchedulers : SchedulerContract<WeirBlocks>
+{
+    protected override bool AsksSchedulerWithoutLinks => false;
+}
 
 public sealed class WeirReceiving : ReceiveContract<WeirBlocks>;
 
@@ -44,6 +47,8 @@ public sealed class WeirNetworks : NetworkContract<WeirBlocks>;
 public sealed class WeirDifferential : Differential.DifferentialContract<WeirBlocks>;
 
 public sealed class WeirStress : Stress.NetworkStress<WeirBlocks>;
+
+public sealed class WeirGroupingStress : Stress.GroupingStress<WeirBlocks>;
 
 public sealed class WeirFailures : FailureContract<WeirBlocks>;
 
