@@ -95,14 +95,14 @@ public partial class UnattendedWorkTests
     }
 
     [GeneratedRegex(
-        @"\b(UnsafeQueueUserWorkItem|QueueUserWorkItem|(?<!WatchTime\.)CreateTimer|new WatchTimer|UnsafeRegister|[a-z]\.Register|Token\.Register|new Thread)\(")]
+        @"\b(UnsafeQueueUserWorkItem|QueueUserWorkItem|(?<!WatchTime\.)CreateTimer|new WatchTimer|UnsafeRegister|[a-z]\.Register|new Thread)\(")]
     private static partial Regex Call();
 
     [GeneratedRegex(@"void (IThreadPoolWorkItem\.)?Execute\(\)")]
     private static partial Regex Execute();
 
     [GeneratedRegex(
-        @"Unattended\.|SafeCallback\.|SafeCall\.|UrgentWork\.Queue|catch \(Exception|_ = \w+Async\(\)|TryExecuteTask|_work\.Execute|TryAbort|CancelUnattended")]
+        @"Unattended\.|SafeCallback\.|UrgentWork\.Queue|catch \(Exception|_ = \w+Async\(\)|TryExecuteTask|_work\.Execute|TryAbort|CancelUnattended")]
     private static partial Regex Catches();
 
     [GeneratedRegex(@"//[^\n]*")]
