@@ -21,6 +21,7 @@ public partial class UnattendedWorkTests
         ("UrgentWork.cs", "MoveToSpare"),
         ("RuntimeCall.cs", "static _ => { }"),
         ("TracedItems.cs", "GivenUpNow"),
+        ("PolicyListeners.cs", "static _ => Prepare()"),
         ("PumpAbandon.cs", "((AbandonTimer)again!).Run()"),
     ];
 
