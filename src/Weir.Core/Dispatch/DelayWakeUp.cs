@@ -10,12 +10,15 @@ internal sealed class DelayWakeUp<T>(DelayQueue<T> queue)
 {
     private DelayQueue<T>? _queue = queue;
 
+    /// <remarks>
+    /// At once, if the task allows it: items that are told one after the other come back in that order, and each may be claimed as soon as it is back.
+    /// </remarks>
     public void CallAfter(Task until) =>
         until.ContinueWith(
             static (ended, wakeUp) => ((DelayWakeUp<T>)wakeUp!).Wake(ended),
             this,
             CancellationToken.None,
-            TaskContinuationOptions.None,
+            TaskContinuationOptions.ExecuteSynchronously,
             UrgentScheduler.Instance);
 
     public void Close() => _queue = null;

@@ -107,7 +107,9 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         try
         {
-            return await (replaces ? recovery.ReplaceAsync(call) : recovery.DecideAsync(call)).ConfigureAwait(false);
+            return replaces
+                ? await recovery.ReplaceAsync(call).ConfigureAwait(false)
+                : await recovery.DecideAsync(call).ConfigureAwait(false);
         }
         catch (Exception e)
         {

@@ -1,7 +1,8 @@
 namespace Weir.Core.Threads;
 
 /// <summary>
-/// Runs tasks as <see cref="UrgentWork"/>: soon, also when no thread of the pool is free. For the engine's own continuations; no user code runs on it.
+/// Runs tasks as <see cref="UrgentWork"/>: soon, also when no thread of the pool is free; or at once, where a task asks for that and may. For the engine's own
+/// continuations; no user code runs on it.
 /// </summary>
 internal sealed class UrgentScheduler : TaskScheduler
 {
@@ -26,7 +27,7 @@ internal sealed class UrgentScheduler : TaskScheduler
         }
     }
 
-    protected override bool TryExecuteTaskInline(Task task, bool taskWasPreviouslyQueued) => false;
+    protected override bool TryExecuteTaskInline(Task task, bool taskWasPreviouslyQueued) => !taskWasPreviouslyQueued && TryExecuteTask(task);
 
     private sealed class Work(UrgentScheduler scheduler, Task task) : IThreadPoolWorkItem
     {

@@ -2,7 +2,7 @@ namespace Weir.Resilience;
 
 /// <summary>A call's place in the queue of a <see cref="SharedConcurrencyLimit"/>. Whoever made it either uses the place that it gets, or drops it.</summary>
 /// <param name="user">For whom it waits. While that user holds as many places as it can use, the turn stands among the user's parked ones.</param>
-internal sealed class PlaceTurn(PlaceUser user) : QueueTurn<PlaceTurn>
+internal sealed class PlaceTurn(PlaceUser user) : QueueTurn<PlaceTurn>(tellsAtOnce: false)
 {
     public PlaceUser User => user;
 

@@ -7,9 +7,19 @@ namespace Weir.Resilience;
 internal abstract class QueueTurn<TTurn>
     where TTurn : QueueTurn<TTurn>
 {
-    private TaskCompletionSource _served = NewSource();
+    private readonly TaskCreationOptions _options;
+    private TaskCompletionSource _served;
 
-    protected QueueTurn() => Node = new LinkedListNode<TTurn>((TTurn)this);
+    /// <param name="tellsAtOnce">
+    /// Whether what waits for it runs on the stack of whoever tells it, so that turns go on in the order in which they are told. Only for code that is short
+    /// and none of the user's.
+    /// </param>
+    protected QueueTurn(bool tellsAtOnce)
+    {
+        _options = tellsAtOnce ? TaskCreationOptions.None : TaskCreationOptions.RunContinuationsAsynchronously;
+        _served = new TaskCompletionSource(_options);
+        Node = new LinkedListNode<TTurn>((TTurn)this);
+    }
 
     /// <summary>Its node in the list that it stands in. It stands in one at most.</summary>
     public LinkedListNode<TTurn> Node { get; }
@@ -27,7 +37,7 @@ internal abstract class QueueTurn<TTurn>
     internal void Tell() => _served.TrySetResult();
 
     /// <summary>Its holder waits again, for another <see cref="Served"/>.</summary>
-    internal void WaitAgain() => _served = NewSource();
+    internal void WaitAgain() => _served = new TaskCompletionSource(_options);
 
     /// <summary>Puts it where its number belongs in a list in the order of numbers, which is at the front or near it.</summary>
     internal void InsertInto(LinkedList<TTurn> turns)
@@ -50,7 +60,4 @@ internal abstract class QueueTurn<TTurn>
 
     /// <summary>Its holder stops waiting.</summary>
     protected void StopWaiting(CancellationToken cancellationToken) => _served.TrySetCanceled(cancellationToken);
-
-    // The code behind the wait never runs on the stack of whoever returns a place.
-    private static TaskCompletionSource NewSource() => new(TaskCreationOptions.RunContinuationsAsynchronously);
 }

@@ -5,7 +5,7 @@ namespace Weir.Resilience;
 /// them when it starts, which may be later: then others may have taken them, and it waits again, before all who came after it.
 /// </summary>
 /// <param name="bucket">The bucket.</param>
-internal sealed class ItemRateTurn(TokenBucket bucket) : QueueTurn<ItemRateTurn>
+internal sealed class ItemRateTurn(TokenBucket bucket) : QueueTurn<ItemRateTurn>(tellsAtOnce: true)
 {
     public TokenBucket Bucket => bucket;
 

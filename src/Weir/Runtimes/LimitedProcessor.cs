@@ -21,11 +21,23 @@ internal sealed class LimitedProcessor<TItem, TResult>(Func<TItem, CancellationT
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     private async ValueTask<TResult> InvokeAsync(TItem item, CancellationToken cancellationToken)
     {
-        await limit.EnterAsync(cancellationToken).ConfigureAwait(false);
+        try
+        {
+            await limit.EnterAsync(cancellationToken).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
+        {
+            throw new NotBegunException();
+        }
+
         TimedPlace place = new(limit.AnyPlace, cancellationToken, CancellationToken.None);
         try
         {
-            cancellationToken.ThrowIfCancellationRequested();
+            if (cancellationToken.IsCancellationRequested)
+            {
+                throw new NotBegunException();
+            }
+
             return await CallsBackOnce.Of(processor(item, cancellationToken)).ConfigureAwait(false);
         }
         finally

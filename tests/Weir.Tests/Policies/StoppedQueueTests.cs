@@ -9,8 +9,11 @@ namespace Weir.Tests.Policies;
 /// <summary>A cancelled run over a queue of work calls each item or leaves it in the queue: none is lost, wherever it waited.</summary>
 public sealed class StoppedQueueTests : IDisposable
 {
+    private const string RuntimesLimit = "limit of a runtime";
+
     private static readonly string[] Policies =
-        ["shared limit", "limit by key", "rate limit", "rate by key", "circuit", "circuit by key", "limit and rate by key", "hook", "hook and shared limit"];
+        ["shared limit", "limit by key", "rate limit", "rate by key", "circuit", "circuit by key", "limit and rate by key", "hook", "hook and shared limit",
+            RuntimesLimit];
 
     private static readonly string[] Runners = ["ForEach", "Outcomes", "Stream", "direct", "concurrent 4", "parallel 3", "auto 4"];
 
@@ -55,7 +58,7 @@ public sealed class StoppedQueueTests : IDisposable
             for (int run = 0; !queue.IsCompleted; run++)
             {
                 int last = run > 4 ? int.MaxValue : 1 + random.Next(count);
-                string runner = Runners[random.Next(Runners.Length)];
+                string runner = policy == RuntimesLimit ? Runners[3 + random.Next(Runners.Length - 3)] : Runners[random.Next(Runners.Length)];
                 using CancellationTokenSource cancel = new();
                 int calls = 0;
                 async ValueTask<int> CallAsync(int item, CancellationToken token)
@@ -79,7 +82,7 @@ public sealed class StoppedQueueTests : IDisposable
                 string plan = $"{policy} {seed}, round {round}, {runner}, {options.MaxDegreeOfParallelism}, cancelled at {last} of {count}";
                 try
                 {
-                    await RunAsync(runner, queue, CallAsync, options, cancel.Token).WithinAsync(plan);
+                    await RunAsync(runner, policy == RuntimesLimit, queue, CallAsync, options, cancel.Token).WithinAsync(plan);
                 }
                 catch (OperationCanceledException) when (cancel.IsCancellationRequested)
                 {
@@ -118,7 +121,12 @@ public sealed class StoppedQueueTests : IDisposable
     }
 
     private static async Task RunAsync(
-        string runner, WorkQueue<int> queue, Func<int, CancellationToken, ValueTask<int>> call, ParallelRunOptions options, CancellationToken token)
+        string runner,
+        bool hasLimit,
+        WorkQueue<int> queue,
+        Func<int, CancellationToken, ValueTask<int>> call,
+        ParallelRunOptions options,
+        CancellationToken token)
     {
         switch (runner)
         {
@@ -132,14 +140,14 @@ public sealed class StoppedQueueTests : IDisposable
                 await OperatorRunner.GatherAsync(queue.SelectParallelStreamAsync(call, options, token));
                 break;
             default:
-                await using (IExecutionRuntime runtime = RuntimeCases.Create(runner))
+                await using (IExecutionRuntime runtime = RuntimeCases.Create(runner, new RuntimeOptions { TotalConcurrency = hasLimit ? 2 : null }))
                 {
                     await QueueRun.Start(
                         RunForm.Array,
                         runtime,
                         queue,
                         call,
-                        new ProcessManyOptions { Policies = options, PerItemTimeout = options.PerItemTimeout },
+                        new ProcessManyOptions { Policies = hasLimit ? null : options, PerItemTimeout = options.PerItemTimeout },
                         cancellationToken: token);
                 }
 
@@ -167,6 +175,7 @@ public sealed class StoppedQueueTests : IDisposable
                 RateLimitByKey = RateLimits.ByKey<int, int>(static item => item % 3, rate),
             },
             "hook" => options with { OnStartItemAsync = YieldAsync },
+            RuntimesLimit => options,
             _ => options with { OnStartItemAsync = YieldAsync, SharedConcurrencyLimit = new SharedConcurrencyLimit(limit) },
         };
     }

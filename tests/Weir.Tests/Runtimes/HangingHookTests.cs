@@ -105,33 +105,38 @@ public sealed class HangingHookTests : IDisposable
     {
         const int items = 20_000;
         _blocks = blocks;
-        ValueTask PauseAsync() => HoldAsync();
+        TaskCompletionSource paused = new(TaskCreationOptions.RunContinuationsAsynchronously);
         await using IExecutionRuntime runtime = RuntimeCases.Create(name, _clock, TimeSpan.Zero);
         ProcessManyOptions options = new()
         {
             Policies = new ParallelRunOptions
             {
                 OnStartItemAsync = static _ => default,
-                OnThrottleAsync = _ => drain ? default : PauseAsync(),
-                OnDrainAsync = _ => drain ? PauseAsync() : default,
+                OnThrottleAsync = _ =>
+                {
+                    paused.TrySetResult();
+                    return drain ? default : HoldAsync();
+                },
+                OnDrainAsync = _ => drain ? HoldAsync() : default,
             },
         };
         HashSet<int> seen = [];
         await using IAsyncEnumerator<(int Index, ItemOutcome<int> Outcome)> stream = runtime.ProcessManyStreamAsync(
             RuntimeRun.Count(items), static (item, _) => new ValueTask<int>(item), false, options).GetAsyncEnumerator();
-        while (!_arrived.Task.IsCompleted)
+
+        // The reading pauses when this consumer is behind, and goes on when it has caught up.
+        Assert.True(await stream.MoveNextAsync().AsTask().WithinAsync("the first outcome"));
+        Assert.True(seen.Add(stream.Current.Index));
+        await paused.Task.WithinAsync("the pause");
+        while (drain && !_arrived.Task.IsCompleted)
         {
-            // The reading pauses when this consumer is behind, and goes on when it has caught up.
-            await Guard.SettleAsync();
-            for (int i = 0; i < 200 && !_arrived.Task.IsCompleted; i++)
-            {
-                Assert.True(await stream.MoveNextAsync().AsTask().WithinAsync("the next outcome"));
-                Assert.True(seen.Add(stream.Current.Index));
-            }
+            Assert.True(await stream.MoveNextAsync());
+            Assert.True(seen.Add(stream.Current.Index));
         }
 
+        await _arrived.Task.WithinAsync("the hook");
         await runtime.DisposeAsync().AsTask().WithinAsync("the end of the runtime");
-        while (await stream.MoveNextAsync().AsTask().WithinAsync("the rest"))
+        while (await stream.MoveNextAsync())
         {
             Assert.True(seen.Add(stream.Current.Index));
         }

@@ -113,6 +113,12 @@ internal abstract class AutoCall<TItem, TResult>(
             return ItemOutcome<TResult>.Failure(error);
         }
 
+        if (error is NotBegunException)
+        {
+            // It waited for a place of the runtime's limit.
+            return default;
+        }
+
         CountGivenUp(Run.StoppedAs);
         return ItemOutcome<TResult>.Without(Run.StoppedAs, Run.StoppedError);
     }

@@ -30,6 +30,10 @@ internal sealed class AutoSinkCall<TItem, TResult, TSink>(
             {
                 _sink.Succeeded(first + i, outcome.Value);
             }
+            else if (outcome.Status == ItemStatus.NotRun)
+            {
+                Source.Lose(first + i);
+            }
             else
             {
                 _sink.Unsuccessful(first + i, outcome.Status, outcome.Error);

@@ -296,7 +296,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
             int count = position - _delivered;
             int unsuccessful = _failures == 0 ? 0 : CountUnsuccessful(_delivered, count);
             _unsuccessful += unsuccessful;
-            _succeeded += count - unsuccessful;
+            _succeeded += count - unsuccessful - (_failures == 0 ? 0 : CountNotRun(_delivered, count));
             call.Store(First + _delivered, _outcomes, _offset + _delivered, count);
             _delivered = position;
         }
@@ -307,9 +307,20 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
         int unsuccessful = 0;
         for (int i = 0; i < count; i++)
         {
-            unsuccessful += _outcomes[_offset + first + i].IsSuccess ? 0 : 1;
+            unsuccessful += _outcomes[_offset + first + i].Status is ItemStatus.Succeeded or ItemStatus.NotRun ? 0 : 1;
         }
 
         return unsuccessful;
+    }
+
+    private int CountNotRun(int first, int count)
+    {
+        int notRun = 0;
+        for (int i = 0; i < count; i++)
+        {
+            notRun += _outcomes[_offset + first + i].Status == ItemStatus.NotRun ? 1 : 0;
+        }
+
+        return notRun;
     }
 }

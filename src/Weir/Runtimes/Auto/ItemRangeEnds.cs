@@ -47,6 +47,7 @@ internal sealed partial class ItemRange<TItem, TResult>
 
     public override void End()
     {
+        bool isLost;
         using (_lock.Hold())
         {
             if (_isReturned)
@@ -56,11 +57,16 @@ internal sealed partial class ItemRange<TItem, TResult>
 
             DeliverNeedsLock(_count);
             _isActive = false;
+            isLost = _failures > 0 && CountNotRun(0, _count) > 0;
             call.Source.ReleaseItems(ref _items);
         }
 
-        // Ranges of keyed items have one item each.
-        call.Lanes?.ItemEnded(First);
+        // Ranges of keyed items have one item each. One that never made its call has not ended: its queue keeps it.
+        if (!isLost)
+        {
+            call.Lanes?.ItemEnded(First);
+        }
+
         call.Return(this);
     }
 

@@ -61,6 +61,9 @@ internal sealed class RangeSource<TItem, TResult>(Source<TItem> inner, AutoCall<
     /// <summary>Releases the memory of a range's items.</summary>
     public void ReleaseItems(ref Chunk<TItem> items) => inner.Release(ref items);
 
+    /// <summary>Records an item that never made its call, because the run has stopped.</summary>
+    public void Lose(long index) => inner.Lose(index, 1);
+
     /// <summary>Takes back items that a range does not run itself.</summary>
     public void GiveBack(in Chunk<TItem> items)
     {
