@@ -19,6 +19,9 @@ public enum ErrorMode
     /// </summary>
     CollectAndContinue = 1,
 
-    /// <summary>All items run. Failed items are left out, and their exceptions are not kept.</summary>
+    /// <summary>
+    /// All items run. Failed items are left out, and their exceptions are not kept. A run all of whose items fail ends normally too: where a loss matters, use
+    /// <see cref="CollectAndContinue"/>, or look at each failure in <c>OnErrorAsync</c> or in the outcomes.
+    /// </summary>
     BestEffort = 2,
 }

@@ -13,8 +13,8 @@ public sealed record ParallelRunOptions
 
     internal SettingsMemo Settings;
 
-    // Null where nobody has said it, which is not the same as 0: whoever writes 0 wants no retries.
-    private readonly int? _maxRetries;
+    // Whether somebody has said how many, which is more than that there are some: whoever writes 0 wants no retries.
+    private readonly bool _saysMaxRetries;
 
     /// <summary>How many items may be in flight at once.</summary>
     /// <value>At least 1. The default is the number of processors.</value>
@@ -111,8 +111,12 @@ public sealed record ParallelRunOptions
     /// <value>0 or more. The default is 0: no retries.</value>
     public int MaxRetries
     {
-        get => _maxRetries ?? 0;
-        init => _maxRetries = value;
+        get;
+        init
+        {
+            field = value;
+            _saysMaxRetries = true;
+        }
     }
 
     /// <summary>Decides which failures are retried.</summary>
@@ -310,7 +314,7 @@ public sealed record ParallelRunOptions
         }
 
         Require.NotBoth(IsTransient, ShouldRetry, nameof(IsTransient), nameof(ShouldRetry));
-        Require.Other(ShouldRetry, _maxRetries is null ? null : ShouldRetry, nameof(ShouldRetry), nameof(MaxRetries), "; 0 means no retries");
+        Require.Other(ShouldRetry, _saysMaxRetries || MaxRetries > 0 ? ShouldRetry : null, nameof(ShouldRetry), nameof(MaxRetries), "; 0 means no retries");
         Require.NotBoth(CircuitBreaker, SharedCircuitBreaker, nameof(CircuitBreaker), nameof(SharedCircuitBreaker));
         Require.NotBoth(RateLimit, SharedRateLimit, nameof(RateLimit), nameof(SharedRateLimit));
         Require.NotBoth(SharedConcurrencyLimit, ConcurrencyLimitByKey, nameof(SharedConcurrencyLimit), nameof(ConcurrencyLimitByKey));
