@@ -57,6 +57,23 @@ public class ConsoleTests(Feed feed)
         Assert.Contains("\"per_worker\"", measured, StringComparison.Ordinal);
     }
 
+    [Theory(Timeout = 900_000)]
+    [InlineData("Weir", "_ = new[] { 1 }.ForEachParallelAsync(Wait); static async void Wait(int x) => await Task.Yield();", "WEIR005")]
+    [InlineData("Weir.Delivery", "_ = new[] { 1 }.ForEachParallelAsync(Wait); static async void Wait(int x) => await Task.Yield();", "WEIR005")]
+    [InlineData("Weir.Dataflow", "_ = new BufferBlock<string>();", "WEIR001")]
+    public async Task Console_MistakeThatCompiles_IsWarnedOfOnce(string package, string mistake, string rule)
+    {
+        string folder = feed.NewFolder($"mistake-{package}", alone: true);
+        await feed.DotNetAsync(folder, "new", "console", "-o", "App", "--no-restore");
+        await feed.DotNetAsync(Path.Combine(folder, "App"), "add", "package", package);
+        string usings = package == "Weir.Dataflow"
+            ? "using System.Threading.Tasks.Dataflow;\nusing BufferBlock = Weir.Dataflow.BufferBlock<string>;\n"
+            : "using Weir;\n";
+        File.WriteAllText(Path.Combine(folder, "App", "Program.cs"), usings + mistake);
+        string output = await feed.DotNetAsync(Path.Combine(folder, "App"), "build", "--no-restore", "-clp:NoSummary", "-tl:off");
+        Assert.Single(output.Split('\n'), line => line.Contains($"warning {rule}", StringComparison.Ordinal));
+    }
+
     // The same program with the packages' IL alone, which is in the same folder, shows what the machine code saves.
     private async Task AssertIsCompiledAheadAsync(string folder, string built)
     {

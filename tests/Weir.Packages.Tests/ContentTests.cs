@@ -16,7 +16,7 @@ public class ContentTests(Feed feed)
         [.. Directory.EnumerateDirectories(Path.Combine(Repository.Root, "src"))
             .Select(static p => Path.GetFileName(p)).Where(static n => n != "Weir.Analyzers")];
 
-    public static TheoryData<string> AllPackages() => [.. Libraries, .. LabPackages, "Weir.Analyzers"];
+    public static TheoryData<string> AllPackages() => [.. Libraries, .. LabPackages];
 
     public static TheoryData<string> LibraryPackages() => [.. Libraries];
 
@@ -98,11 +98,24 @@ public class ContentTests(Feed feed)
     }
 
     [Fact]
-    public void Analyzers_AreWhereTheCompilerLooks()
+    public void Analyzers_AreInTheEngineAlone()
     {
-        using ZipArchive archive = Open("Weir.Analyzers", "nupkg");
-        Assert.NotNull(archive.GetEntry("analyzers/dotnet/cs/Weir.Analyzers.dll"));
-        Assert.DoesNotContain(archive.Entries, static entry => entry.FullName.StartsWith("lib/", StringComparison.Ordinal));
+        string[] having = [.. Libraries.Where(package =>
+        {
+            using ZipArchive archive = Open(package, "nupkg");
+            return archive.Entries.Any(static e => e.FullName == "analyzers/dotnet/cs/Weir.Analyzers.dll");
+        })];
+        Assert.Equal(["Weir.Core"], having);
+    }
+
+    [Theory]
+    [MemberData(nameof(LibraryPackages))]
+    public void Library_WhatItNeedsOfOurs_BringsTheAnalyzers(string package)
+    {
+        using ZipArchive archive = Open(package, "nupkg");
+        XElement[] ours = [.. XDocument.Parse(Text(archive, package + ".nuspec")).Descendants()
+            .Where(static e => e.Name.LocalName == "dependency" && e.Attribute("id")!.Value.StartsWith("Weir", StringComparison.Ordinal))];
+        Assert.All(ours, static d => Assert.DoesNotContain("Analyzers", d.Attribute("exclude")?.Value ?? "", StringComparison.Ordinal));
     }
 
     private ZipArchive Open(string package, string kind) => ZipFile.OpenRead(Path.Combine(feed.Packages, $"{package}.{Feed.Version}.{kind}"));

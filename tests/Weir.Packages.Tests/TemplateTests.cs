@@ -34,7 +34,7 @@ public class TemplateTests(Feed feed)
     [Fact(Timeout = 900_000)]
     public async Task WebApi_WithHttpAndPolly_BuildsAndAnswers()
     {
-        string folder = await NewAsync("webapi", ["--no-openapi", "--no-https"], "Weir", "Weir.Http", "Weir.Polly", "Weir.Analyzers");
+        string folder = await NewAsync("webapi", ["--no-openapi", "--no-https"], "Weir", "Weir.Http", "Weir.Polly");
         Write(folder, "Program.cs", """
             WebApplication app = WebApplication.CreateBuilder(args).Build();
             app.Urls.Add("http://127.0.0.1:0");

@@ -33,7 +33,10 @@ public partial class HouseRulesTests
     };
 
     /// <summary>Packages and projects that only analyse or build, and are no part of what a project references.</summary>
-    private static readonly string[] BuildOnly = ["Microsoft.CodeAnalysis.BannedApiAnalyzers", "../../eng/Weir.OverloadWriter/Weir.OverloadWriter.csproj"];
+    private static readonly string[] BuildOnly =
+    [
+        "Microsoft.CodeAnalysis.BannedApiAnalyzers", "../../eng/Weir.OverloadWriter/Weir.OverloadWriter.csproj", "../Weir.Analyzers/Weir.Analyzers.csproj",
+    ];
 
     /// <summary>
     /// The folders of the projects that have an order, each of which may use those before it and itself. A folder inside one of them belongs to it unless it
