@@ -20,6 +20,7 @@ public class ExampleTests
     private static readonly Dictionary<string, string[]> Written = new()
     {
         ["docs/migrating-from-dataflow.md"] = ["42\n"],
+        ["docs/migrating-from-rivulet.md"] = ["1, -1\n"],
         ["docs/hosting.md"] = ["2 sent"],
         ["docs/resilience.md"] = ["page /prices"],
         ["docs/measuring-from-code.md"] = ["weir run   split", "split with 2 workers: ", "\n8 rounds"],
@@ -41,6 +42,11 @@ public class ExampleTests
             Assert.All(Written.GetValueOrDefault(page, []), text => Assert.Contains(text, output, StringComparison.Ordinal));
         }
     }
+
+    [Theory(Timeout = 300_000)]
+    [MemberData(nameof(Pages))]
+    public async Task Page_Examples_AreWarnedOfNothing(string page) =>
+        Assert.Empty(await PageProgram.Of(page).WarningsAsync(TestContext.Current.CancellationToken));
 
     [Fact]
     public void Pages_NotRunOrWithOutput_AreThere()

@@ -1,10 +1,13 @@
+using System.Collections.Immutable;
 using System.Globalization;
 using System.Reflection;
 using System.Text;
 using Microsoft.CodeAnalysis;
 using Microsoft.CodeAnalysis.CSharp;
 using Microsoft.CodeAnalysis.CSharp.Syntax;
+using Microsoft.CodeAnalysis.Diagnostics;
 using Microsoft.CodeAnalysis.Emit;
+using Weir.Analyzers.Rules;
 
 namespace Weir.Docs.Tests;
 
@@ -23,6 +26,10 @@ internal sealed class PageProgram
 
     private static readonly Lazy<MetadataReference[]> References = new(static () =>
         [.. ((string)AppContext.GetData("TRUSTED_PLATFORM_ASSEMBLIES")!).Split(Path.PathSeparator).Select(static p => MetadataReference.CreateFromFile(p))]);
+
+    private static readonly Lazy<ImmutableArray<DiagnosticAnalyzer>> Analyzers = new(static () =>
+        [.. typeof(RunAnalyzer).Assembly.GetTypes().Where(static t => !t.IsAbstract && typeof(DiagnosticAnalyzer).IsAssignableFrom(t))
+            .Select(static t => (DiagnosticAnalyzer)Activator.CreateInstance(t)!)]);
 
     private readonly List<SyntaxTree> _trees = [CSharpSyntaxTree.ParseText(Usings, Language)];
     private readonly string _name;
@@ -68,14 +75,15 @@ internal sealed class PageProgram
     /// <returns>The errors; none if it is a program.</returns>
     public string[] Compile(out byte[] program)
     {
-        OutputKind kind = IsRunnable ? OutputKind.ConsoleApplication : OutputKind.DynamicallyLinkedLibrary;
-        CSharpCompilationOptions options = new(kind, nullableContextOptions: NullableContextOptions.Enable);
-        CSharpCompilation compilation = CSharpCompilation.Create(_name, _trees, References.Value, options);
         using MemoryStream file = new();
-        EmitResult made = compilation.Emit(file);
+        EmitResult made = Compilation().Emit(file);
         program = file.ToArray();
         return [.. made.Diagnostics.Where(static d => d.Severity == DiagnosticSeverity.Error).Select(static d => d.ToString())];
     }
+
+    /// <summary>What Weir's analyzers warn of in it.</summary>
+    public async Task<string[]> WarningsAsync(CancellationToken cancellationToken) =>
+        [.. (await Compilation().WithAnalyzers(Analyzers.Value).GetAnalyzerDiagnosticsAsync(cancellationToken)).Select(static d => d.ToString())];
 
     /// <summary>Runs it in this process, on a thread of the pool.</summary>
     /// <returns>What it wrote to the console.</returns>
@@ -95,6 +103,13 @@ internal sealed class PageProgram
         }
 
         return output.ToString();
+    }
+
+    private CSharpCompilation Compilation()
+    {
+        OutputKind kind = IsRunnable ? OutputKind.ConsoleApplication : OutputKind.DynamicallyLinkedLibrary;
+        CSharpCompilationOptions options = new(kind, nullableContextOptions: NullableContextOptions.Enable);
+        return CSharpCompilation.Create(_name, _trees, References.Value, options);
     }
 
     // Of its own, not of a function inside it.
