@@ -55,26 +55,6 @@ public class SampleTests
     }
 
     [Fact(Timeout = Patience)]
-    public async Task ChangesToIndex_ChangesOfATable_AreInTheIndex()
-    {
-        Assert.SkipWhen(OperatingSystem.IsWindows(), "The sample starts its servers with a script for bash.");
-        string services = Environment.GetEnvironmentVariable("WEIR_SERVICES") ?? Path.Combine(Repository.Root, "artifacts", "services");
-        string[] servers = File.Exists(Path.Combine(services, "env"))
-            ? await File.ReadAllLinesAsync(Path.Combine(services, "env"), TestContext.Current.CancellationToken)
-            : [];
-        Assert.SkipUnless(
-            Array.Exists(servers, static s => s.StartsWith("WEIR_POSTGRES", StringComparison.Ordinal))
-                && Array.Exists(servers, static s => s.StartsWith("WEIR_RABBITMQ", StringComparison.Ordinal)),
-            "There are no servers: 'eng/services up' starts them.");
-        await using SampleProgram program = SampleProgram.StartScript("ChangesToIndex/run.sh", "dotnet", SampleProgram.Assembly("ChangesToIndex"));
-        await program.LineAsync("200 products from the snapshot");
-        await program.LineAsync("650 products in the table and in the index, all the same");
-        (string output, string errors, int code) = await program.EndAsync();
-        Assert.True(code == 0, output + errors);
-        Assert.Contains("lamp: 200, blue: 200, green: 0", output, StringComparison.Ordinal);
-    }
-
-    [Fact(Timeout = Patience)]
     public async Task CsvToSqlite_BadLines_StoresTheOthers()
     {
         using TemporaryFolder folder = new();
@@ -87,24 +67,6 @@ public class SampleTests
         Assert.Matches(@"^2499 rows in \d+ batches, 1 bad lines; the table has 2499 rows$", output);
         Assert.Contains("line 1235: ", errors, StringComparison.Ordinal);
         Assert.True(new FileInfo(folder.File("orders.db")).Length > 10_000);
-    }
-
-    [Fact(Timeout = 300_000)]
-    public async Task CsvToPostgres_BadLines_CopiesTheOthers()
-    {
-        // The server of all tests; what the script says is the reason where there is none.
-        (int started, string connections, string reason) = await ServersScript.RunAsync(null, "up", "postgres");
-        Assert.SkipUnless(started == 0, $"There is no PostgreSQL here: {reason.Trim()}");
-        using TemporaryFolder folder = new();
-        await File.WriteAllLinesAsync(
-            folder.File("orders.csv"),
-            ["id,customer,amount", .. Enumerable.Range(1, 2_500).Select(static n => n == 1_234 ? "1234,nobody" : $"{n},somebody,{n}.50")],
-            TestContext.Current.CancellationToken);
-        (string output, string errors, int code) =
-            await RunAsync("CsvToPostgres", folder.File("orders.csv"), ServersScript.Connection(connections, "WEIR_POSTGRES")!);
-        Assert.True(code == 0, output + errors);
-        Assert.Matches(@"^2499 rows in \d+ batches, 1 bad lines; the table has 2499 rows$", output);
-        Assert.Contains("line 1235: ", errors, StringComparison.Ordinal);
     }
 
     [Fact(Timeout = Patience)]

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Globalization;
 using System.Text.RegularExpressions;
 
 namespace Weir.TestKit;
@@ -29,14 +30,11 @@ public static class ServersScript
         return (process.ExitCode, await output.ConfigureAwait(false), await error.ConfigureAwait(false));
     }
 
-    /// <summary>A connection string in what the script prints, or in the file that it writes; null if it is not there.</summary>
+    /// <summary>Starts servers that stop with this process, however it ends.</summary>
+    public static Task<(int Code, string Output, string Error)> UpAsync(string? folder, params string[] servers) =>
+        RunAsync(folder, ["up", "--while", Environment.ProcessId.ToString(CultureInfo.InvariantCulture), .. servers]);
+
+    /// <summary>A connection string in what the script prints; null if it is not there.</summary>
     public static string? Connection(string text, string variable) =>
         Regex.Match(text, $"^{variable}='([^']*)'$", RegexOptions.Multiline) is { Success: true } match ? match.Groups[1].Value : null;
-
-    /// <summary>The file that the script writes; null if no server was started.</summary>
-    public static async Task<string?> FileAsync()
-    {
-        string file = Path.Combine(Environment.GetEnvironmentVariable("WEIR_SERVICES") ?? Path.Combine(Repository.Root, "artifacts", "services"), "env");
-        return File.Exists(file) ? await File.ReadAllTextAsync(file).ConfigureAwait(false) : null;
-    }
 }

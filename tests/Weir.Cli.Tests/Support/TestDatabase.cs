@@ -1,11 +1,9 @@
-using System.Text.RegularExpressions;
 using Npgsql;
-using Weir.TestKit;
 
 namespace Weir.Cli.Tests.Support;
 
 /// <summary>A database of its own on the real server, for tests of changes: a slot belongs to one, and sees what others do in it.</summary>
-internal sealed partial class TestDatabase : IAsyncDisposable
+public sealed class TestDatabase : IAsyncDisposable
 {
     private readonly NpgsqlDataSource _server;
     private readonly NpgsqlDataSource _own;
@@ -24,12 +22,10 @@ internal sealed partial class TestDatabase : IAsyncDisposable
     /// <summary>How to connect to it.</summary>
     public string Address { get; }
 
-    /// <summary>Creates one, or skips the test where there is no server.</summary>
-    public static async Task<TestDatabase> CreateAsync()
+    /// <summary>Creates one.</summary>
+    public static async Task<TestDatabase> CreateAsync(string server)
     {
-        string? server = Server();
-        Assert.SkipWhen(server is null, "There is no PostgreSQL: 'eng/services up postgres' starts one.");
-        TestDatabase database = new(server!, $"weir_cli_{Guid.NewGuid():N}");
+        TestDatabase database = new(server, $"weir_cli_{Guid.NewGuid():N}");
         await ExecuteAsync(database._server, $"CREATE DATABASE {database.Name} TEMPLATE template0");
         return database;
     }
@@ -58,36 +54,4 @@ internal sealed partial class TestDatabase : IAsyncDisposable
         await using NpgsqlCommand command = source.CreateCommand(statements);
         await command.ExecuteNonQueryAsync(CancellationToken.None);
     }
-
-    /// <summary>The server that the environment or the script names; null if there is none that answers.</summary>
-    public static string? Server()
-    {
-        if (Environment.GetEnvironmentVariable("WEIR_POSTGRES") is { Length: > 0 } given)
-        {
-            return given;
-        }
-
-        string folder = Environment.GetEnvironmentVariable("WEIR_SERVICES") ?? Path.Combine(Repository.Root, "artifacts", "services");
-        string file = Path.Combine(folder, "env");
-        string? address = File.Exists(file) && Line().Match(File.ReadAllText(file)) is { Success: true } match ? match.Groups[1].Value : null;
-        return address is not null && Answers(address) ? address : null;
-    }
-
-    // A server that was stopped leaves its file.
-    private static bool Answers(string address)
-    {
-        try
-        {
-            using NpgsqlConnection connection = new(address);
-            connection.Open();
-            return true;
-        }
-        catch (NpgsqlException)
-        {
-            return false;
-        }
-    }
-
-    [GeneratedRegex("^WEIR_POSTGRES='([^']*)'$", RegexOptions.Multiline)]
-    private static partial Regex Line();
 }

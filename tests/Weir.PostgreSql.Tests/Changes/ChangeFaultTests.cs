@@ -40,9 +40,9 @@ public sealed class ChangeFaultTests(PostgresServer server) : ChangeTest(server)
         string folder = Path.Combine(Path.GetTempPath(), $"weir-pg-{Guid.NewGuid():N}");
         try
         {
-            (int code, string output, string error) = await ServersScript.RunAsync(folder, "up", "postgres");
+            (int code, string output, string error) = await ServersScript.UpAsync(folder, SharedServers.Postgres);
             Assert.SkipWhen(code != 0, $"No second server can be started here: {error}");
-            string connection = ServersScript.Connection(output, PostgresServer.Variable)!;
+            string connection = ServersScript.Connection(output, SharedServers.PostgresVariable)!;
             await using NpgsqlDataSource own = NpgsqlDataSource.Create(connection);
             var store = new PostgresCheckpointStore(own);
             await store.SetupAsync();
@@ -58,7 +58,7 @@ public sealed class ChangeFaultTests(PostgresServer server) : ChangeTest(server)
             await Guard.UntilAsync(() => done.Count >= Count / 2, "Half of it done");
             Assert.Equal(0, (await ServersScript.RunAsync(folder, "kill", "postgres")).Code);
             killed.SetResult();
-            Assert.Equal(0, (await ServersScript.RunAsync(folder, "up", "postgres")).Code);
+            Assert.Equal(0, (await ServersScript.UpAsync(folder, SharedServers.Postgres)).Code);
             await RunOnAsync(own, $"INSERT INTO numbers VALUES ({Count + 1})");
             await Guard.UntilAsync(() => done.Count == Count + 1, "Everything done");
             await stop.CancelAsync();

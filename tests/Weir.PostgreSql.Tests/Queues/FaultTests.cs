@@ -43,9 +43,9 @@ public sealed class FaultTests(PostgresServer server) : QueueTest(server)
         string folder = Path.Combine(Path.GetTempPath(), $"weir-pg-{Guid.NewGuid():N}");
         try
         {
-            (int code, string output, string error) = await ServersScript.RunAsync(folder, "up", "postgres");
+            (int code, string output, string error) = await ServersScript.UpAsync(folder, SharedServers.Postgres);
             Assert.SkipWhen(code != 0, $"No second server can be started here: {error}");
-            await using NpgsqlDataSource own = NpgsqlDataSource.Create(ServersScript.Connection(output, PostgresServer.Variable)!);
+            await using NpgsqlDataSource own = NpgsqlDataSource.Create(ServersScript.Connection(output, SharedServers.PostgresVariable)!);
             var queue = new PostgresWorkQueue<string>(own, "work", WorkSerializer.Text, Options with { MaxItemsPerBatch = 10 });
             await queue.SetupAsync();
             await queue.EnqueueAsync(Values(Count));
@@ -57,7 +57,7 @@ public sealed class FaultTests(PostgresServer server) : QueueTest(server)
             await Guard.UntilAsync(() => done.Count >= Count / 2, "Half of it done");
             Assert.Equal(0, (await ServersScript.RunAsync(folder, "kill", "postgres")).Code);
             killed.SetResult();
-            Assert.Equal(0, (await ServersScript.RunAsync(folder, "up", "postgres")).Code);
+            Assert.Equal(0, (await ServersScript.UpAsync(folder, SharedServers.Postgres)).Code);
             await Guard.UntilAsync(() => done.Count == Count, "Everything done");
             await stop.CancelAsync();
             await host.WithinAsync("the host");

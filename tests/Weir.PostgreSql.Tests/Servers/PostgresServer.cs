@@ -6,12 +6,11 @@ using Weir.PostgreSql.Tests.Servers;
 namespace Weir.PostgreSql.Tests.Servers;
 
 /// <summary>
-/// The server of all tests: that of WEIR_POSTGRES, or the one that runs, or one that is started. Where none is to be had, the tests are skipped and say why.
+/// The server of all tests: that of WEIR_POSTGRES, or the one that all test projects share. Where none is to be had, the tests are skipped and say why.
 /// </summary>
 public sealed class PostgresServer : IAsyncLifetime
 {
-    public const string Variable = "WEIR_POSTGRES";
-
+    private readonly SharedServers _servers = new();
     private readonly List<string> _schemas = [];
     private NpgsqlDataSource? _source;
     private string _reason = "";
@@ -32,26 +31,23 @@ public sealed class PostgresServer : IAsyncLifetime
 
     public async ValueTask InitializeAsync()
     {
-        foreach (Func<Task<string?>> find in new Func<Task<string?>>[] { FromEnvironmentAsync, FromFileAsync, StartAsync })
+        (string? connection, _reason) = await _servers.AddressAsync(SharedServers.Postgres);
+        if (connection is null)
         {
-            if (await find() is not { } connection)
-            {
-                continue;
-            }
+            return;
+        }
 
-            NpgsqlDataSource source = NpgsqlDataSource.Create(new NpgsqlConnectionStringBuilder(connection) { IncludeErrorDetail = true, MaxPoolSize = 60 });
-            try
-            {
-                await using NpgsqlConnection first = await source.OpenConnectionAsync();
-                _source = source;
-                ConnectionString = connection;
-                return;
-            }
-            catch (NpgsqlException e)
-            {
-                _reason = $"PostgreSQL does not answer: {e.Message}";
-                await source.DisposeAsync();
-            }
+        NpgsqlDataSource source = NpgsqlDataSource.Create(new NpgsqlConnectionStringBuilder(connection) { IncludeErrorDetail = true, MaxPoolSize = 60 });
+        try
+        {
+            await using NpgsqlConnection first = await source.OpenConnectionAsync();
+            _source = source;
+            ConnectionString = connection;
+        }
+        catch (NpgsqlException e)
+        {
+            _reason = $"PostgreSQL does not answer: {e.Message}";
+            await source.DisposeAsync();
         }
     }
 
@@ -68,6 +64,7 @@ public sealed class PostgresServer : IAsyncLifetime
 
     public async ValueTask DisposeAsync()
     {
+        await using SharedServers left = _servers;
         if (_source is null)
         {
             return;
@@ -80,17 +77,5 @@ public sealed class PostgresServer : IAsyncLifetime
         }
 
         await _source.DisposeAsync();
-    }
-
-    private static Task<string?> FromEnvironmentAsync() => Task.FromResult(Environment.GetEnvironmentVariable(Variable));
-
-    private static async Task<string?> FromFileAsync() =>
-        await ServersScript.FileAsync() is { } text ? ServersScript.Connection(text, Variable) : null;
-
-    private async Task<string?> StartAsync()
-    {
-        (int code, string output, string error) = await ServersScript.RunAsync(null, "up", "postgres");
-        _reason = $"There is no PostgreSQL here: {error.Trim()}";
-        return code == 0 ? ServersScript.Connection(output, Variable) : null;
     }
 }

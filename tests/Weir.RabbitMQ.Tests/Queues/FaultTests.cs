@@ -104,9 +104,9 @@ public sealed class FaultTests(RabbitServer server) : QueueTest(server)
         string folder = Path.Combine(Path.GetTempPath(), $"weir-rmq-{Guid.NewGuid():N}");
         try
         {
-            (int code, string output, string error) = await ServersScript.RunAsync(folder, "up", "rabbitmq");
+            (int code, string output, string error) = await ServersScript.UpAsync(folder, SharedServers.Rabbit);
             Assert.SkipWhen(code != 0, $"No second broker can be started here: {error}");
-            var own = new Uri(ServersScript.Connection(output, RabbitServer.Variable)!);
+            var own = new Uri(ServersScript.Connection(output, SharedServers.RabbitVariable)!);
             await using RabbitWorkQueue<string> queue = Queue(static o => o with { MaxItemsPerMessage = 10, ReconnectTimeout = TimeSpan.FromMinutes(10) }, own);
             await queue.SetupAsync();
             await PublishAsync(queue, Values(Count / 2));
@@ -120,7 +120,7 @@ public sealed class FaultTests(RabbitServer server) : QueueTest(server)
 
             // It waits until the broker is there again.
             Task publishing = sink.WriteAsync([.. Values(Count).Skip(Count / 2)], null, CancellationToken.None).AsTask();
-            while ((await ServersScript.RunAsync(folder, "up", "rabbitmq")).Code != 0)
+            while ((await ServersScript.UpAsync(folder, SharedServers.Rabbit)).Code != 0)
             {
                 // A busy machine may take longer for it than the script waits.
             }

@@ -8,14 +8,11 @@ using Weir.RabbitMQ.Tests.Servers;
 namespace Weir.RabbitMQ.Tests.Servers;
 
 /// <summary>
-/// The broker of all tests: that of WEIR_RABBITMQ, or the one that runs, or one that is started. Where none is to be had, the tests are skipped and say why.
+/// The broker of all tests: that of WEIR_RABBITMQ, or the one that all test projects share. Where none is to be had, the tests are skipped and say why.
 /// </summary>
 public sealed class RabbitServer : IAsyncLifetime
 {
-    /// <summary>What the script calls the address for an administrator, and for a worker, who may not declare anything.</summary>
-    public const string Variable = "WEIR_RABBITMQ";
-    public const string WorkerVariable = "WEIR_RABBITMQ_WORKER";
-
+    private readonly SharedServers _servers = new();
     private readonly List<string> _names = [];
     private Uri? _admin;
     private Uri? _worker;
@@ -37,21 +34,10 @@ public sealed class RabbitServer : IAsyncLifetime
 
     public async ValueTask InitializeAsync()
     {
-        string? environment = Environment.GetEnvironmentVariable(Variable);
-        if (environment is not null)
+        (string? text, _reason) = await _servers.StartAsync(SharedServers.Rabbit);
+        if (text is not null)
         {
-            await TryAsync($"{Variable}='{environment}'\n{WorkerVariable}='{Environment.GetEnvironmentVariable(WorkerVariable) ?? environment}'");
-            return;
-        }
-
-        if (await ServersScript.FileAsync() is not { } text || !await TryAsync(text))
-        {
-            (int code, string output, string error) = await ServersScript.RunAsync(null, "up", "rabbitmq");
-            _reason = $"There is no RabbitMQ here: {error.Trim()}";
-            if (code == 0)
-            {
-                await TryAsync(output);
-            }
+            await TryAsync(text);
         }
     }
 
@@ -68,6 +54,7 @@ public sealed class RabbitServer : IAsyncLifetime
 
     public async ValueTask DisposeAsync()
     {
+        await using SharedServers left = _servers;
         if (_admin is null)
         {
             return;
@@ -91,24 +78,22 @@ public sealed class RabbitServer : IAsyncLifetime
     public static async Task<IConnection> ConnectAsync(Uri uri) =>
         await new ConnectionFactory { Uri = uri, AutomaticRecoveryEnabled = false }.CreateConnectionAsync();
 
-    private async Task<bool> TryAsync(string text)
+    private async Task TryAsync(string text)
     {
-        if (ServersScript.Connection(text, Variable) is not { } admin)
+        if (ServersScript.Connection(text, SharedServers.RabbitVariable) is not { } admin)
         {
-            return false;
+            return;
         }
 
         try
         {
             await using IConnection connection = await ConnectAsync(new Uri(admin));
             _admin = new Uri(admin);
-            _worker = ServersScript.Connection(text, WorkerVariable) is { } worker ? new Uri(worker) : _admin;
-            return true;
+            _worker = ServersScript.Connection(text, SharedServers.RabbitWorkerVariable) is { } worker ? new Uri(worker) : _admin;
         }
         catch (BrokerUnreachableException e)
         {
             _reason = $"RabbitMQ does not answer: {e.Message}";
-            return false;
         }
     }
 }

@@ -1,14 +1,11 @@
-using System.Diagnostics;
 using System.Security.Cryptography;
 using Npgsql;
-using Weir.Cli.Commands.Audit.Servers;
-using Weir.Lab.Processes;
 using Weir.TestKit;
 
 namespace Weir.Cli.Tests.Commands.Audit;
 
 /// <summary>The server that lends databases to the audits of tests. Where there is none, the tests are skipped and say why.</summary>
-public sealed class AuditPostgres : IAsyncLifetime
+public sealed class AuditPostgres(SharedServers servers) : IAsyncLifetime
 {
     private const string Password = "sesame-open-7";
 
@@ -31,7 +28,8 @@ public sealed class AuditPostgres : IAsyncLifetime
 
     public async ValueTask InitializeAsync()
     {
-        if (await FindAsync() is { } connection)
+        (string? connection, _reason) = await servers.AddressAsync(SharedServers.Postgres);
+        if (connection is not null)
         {
             _admin = new NpgsqlConnectionStringBuilder(connection) { Pooling = false };
             await ExecuteAsync($"CREATE ROLE {_user} LOGIN CREATEDB REPLICATION PASSWORD '{Password}'");
@@ -53,20 +51,6 @@ public sealed class AuditPostgres : IAsyncLifetime
         {
             await ExecuteAsync($"DROP ROLE {_user}");
         }
-    }
-
-    // The one that is given, or the one of all tests, which the script starts if it does not run.
-    private async Task<string?> FindAsync()
-    {
-        if (Environment.GetEnvironmentVariable("WEIR_POSTGRES") is { } given)
-        {
-            return given;
-        }
-
-        ChildEnd end = await ChildProgram.RunAsync(
-            new ProcessStartInfo(Path.Combine(Repository.Root, "eng", "services"), ["up", "postgres"]), CancellationToken.None);
-        _reason = $"There is no PostgreSQL here: {end.Errors.Trim()}";
-        return end.Code == 0 ? AuditServer.FindConnection(end.Output) : null;
     }
 
     private async Task ExecuteAsync(string statement)

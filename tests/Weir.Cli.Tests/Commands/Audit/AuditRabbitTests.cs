@@ -1,21 +1,17 @@
-using System.Diagnostics;
 using System.Text.Json;
-using Weir.Cli.Commands.Audit.Servers;
 using Weir.Cli.Tests.Support;
-using Weir.Lab.Processes;
-using Weir.TestKit;
 
 namespace Weir.Cli.Tests.Commands.Audit;
 
 /// <summary>Short audits of the queue in RabbitMQ, on servers that are not killed: the tests share them.</summary>
-public sealed class AuditRabbitTests(AuditPostgres server) : IClassFixture<AuditPostgres>
+public sealed class AuditRabbitTests(AuditPostgres server, TestRabbit rabbit) : IClassFixture<AuditPostgres>, IClassFixture<TestRabbit>
 {
     private const int Limit = 300_000;
 
     [Fact(Timeout = Limit)]
     public async Task Audit_NoSeededFault_KeepsAllPromisesAndLeavesNothingBehind()
     {
-        string broker = await BrokerAsync();
+        string broker = rabbit.Address;
         LoadResult result = await RunAsync(broker, "--rounds 2 --seed 38 --changes 120 --json");
         Assert.True(result.ExitCode == 0, result.Error + result.Out);
         Assert.Equal(240, result.Json.GetProperty("total").GetProperty("published").GetInt64());
@@ -29,7 +25,7 @@ public sealed class AuditRabbitTests(AuditPostgres server) : IClassFixture<Audit
     [InlineData("no-key-order", "out_of_order")]
     public async Task Audit_SeededFault_IsFoundWithinThirtyRounds(string fault, string broken)
     {
-        LoadResult result = await RunAsync(await BrokerAsync(), $"--rounds 30 --seed 27 --changes 200 --json --fault {fault}");
+        LoadResult result = await RunAsync(rabbit.Address, $"--rounds 30 --seed 27 --changes 200 --json --fault {fault}");
         Assert.True(result.ExitCode == 2, result.Error + result.Out);
         Assert.True(result.Json.GetProperty("total").GetProperty(broken).GetInt64() > 0, result.Out);
     }
@@ -43,21 +39,6 @@ public sealed class AuditRabbitTests(AuditPostgres server) : IClassFixture<Audit
         result = await new CliUnderTest().RunAsync("audit --engine rabbitmq --postgres Host=localhost --rabbitmq http://weir:sesame@localhost/");
         Assert.Equal(1, result.ExitCode);
         Assert.DoesNotContain("sesame", result.Error, StringComparison.Ordinal);
-    }
-
-    // The one that is given, or the one of all tests, which the script starts if it does not run.
-    private static async Task<string> BrokerAsync()
-    {
-        if (Environment.GetEnvironmentVariable("WEIR_RABBITMQ") is { } given)
-        {
-            return given;
-        }
-
-        ChildEnd end = await ChildProgram.RunAsync(
-            new ProcessStartInfo(Path.Combine(Repository.Root, "eng", "services"), ["up", "rabbitmq"]), CancellationToken.None);
-        string? found = end.Code == 0 ? AuditServer.FindBroker(end.Output) : null;
-        Assert.SkipWhen(found is null, $"There is no RabbitMQ here: {end.Errors.Trim()}");
-        return found;
     }
 
     private Task<LoadResult> RunAsync(string broker, string options) => new CliUnderTest().RunAsync(

@@ -8,7 +8,7 @@ using Weir.TestKit;
 namespace Weir.Cli.Tests.Commands.Cdc;
 
 /// <summary>The command that moves changes out of a real database: each arrives, in order, and a second run goes on where the first one was.</summary>
-public sealed class CdcTests
+public sealed class CdcTests(TestPostgres postgres) : IClassFixture<TestPostgres>
 {
     private const int Limit = 120_000;
     private const string Password = "s3cr3t-Of-Nobody";
@@ -16,7 +16,7 @@ public sealed class CdcTests
     [Fact(Timeout = Limit)]
     public async Task Output_SnapshotAndChanges_AreLinesOfJsonAndGoOnAfterCtrlC()
     {
-        await using TestDatabase database = await TestDatabase.CreateAsync();
+        await using TestDatabase database = await postgres.CreateDatabaseAsync();
         await database.ExecuteAsync(
             """
             CREATE TABLE items (id int PRIMARY KEY, name text, price numeric(10,2), tags text[], made timestamptz, raw bytea, ratio float8);
@@ -60,7 +60,7 @@ public sealed class CdcTests
     public async Task Exec_FailsAndSucceeds_GivesTheSameChangesAgain()
     {
         Assert.SkipWhen(OperatingSystem.IsWindows(), "The command is one of a Unix shell.");
-        await using TestDatabase database = await TestDatabase.CreateAsync();
+        await using TestDatabase database = await postgres.CreateDatabaseAsync();
         await database.ExecuteAsync("CREATE TABLE items (id int PRIMARY KEY)");
         Assert.Equal(0, (await RunAsync(database, null, "--setup", "--tables", "items", "--idle", "1ms")).ExitCode);
         await database.ExecuteAsync("INSERT INTO items SELECT generate_series(1, 7)");
@@ -98,7 +98,7 @@ public sealed class CdcTests
     public async Task Exec_CtrlC_LetsTheCommandFinish()
     {
         Assert.SkipWhen(OperatingSystem.IsWindows(), "The command is one of a Unix shell.");
-        await using TestDatabase database = await TestDatabase.CreateAsync();
+        await using TestDatabase database = await postgres.CreateDatabaseAsync();
         await database.ExecuteAsync("CREATE TABLE items (id int PRIMARY KEY)");
         Assert.Equal(0, (await RunAsync(database, null, "--setup", "--tables", "items", "--idle", "1ms")).ExitCode);
         await database.ExecuteAsync("INSERT INTO items VALUES (1)");
@@ -126,7 +126,7 @@ public sealed class CdcTests
     [Fact(Timeout = Limit)]
     public async Task Queue_InOrderOfRelations_HasTheChangesWithTheirKeys()
     {
-        await using TestDatabase database = await TestDatabase.CreateAsync();
+        await using TestDatabase database = await postgres.CreateDatabaseAsync();
         await database.ExecuteAsync("CREATE TABLE a (id int PRIMARY KEY); CREATE TABLE b (id int PRIMARY KEY)");
         string[] target = ["--to", database.Address, "--name", "changes", "--ordered", "--order", "relation"];
         Assert.Equal(0, (await RunAsync(database, null, [.. target, "--setup", "--tables", "a,b", "--idle", "1ms"])).ExitCode);

@@ -11,7 +11,7 @@ using Weir.TestKit;
 namespace Weir.Cli.Tests.Commands.Load;
 
 /// <summary>Runs over queues on real servers: what they report, and that nothing of them is left.</summary>
-public sealed class LoadEngineServerTests
+public sealed class LoadEngineServerTests(TestPostgres postgres, TestRabbit rabbit) : IClassFixture<TestPostgres>, IClassFixture<TestRabbit>
 {
     private const int Limit = 120_000;
     private const string Run = "load --engine {0} --items-per-message 1,16 --count 200 --trials 1 --json";
@@ -21,7 +21,7 @@ public sealed class LoadEngineServerTests
     [InlineData("--ordered --rate 2000")]
     public async Task Postgres_TwoSizes_LosesNothingAndLeavesNothing(string options)
     {
-        await using TestDatabase database = await TestDatabase.CreateAsync();
+        await using TestDatabase database = await postgres.CreateDatabaseAsync();
         CliUnderTest cli = new() { Variables = { ["WEIR_POSTGRES"] = database.Address } };
         LoadResult result = await cli.RunAsync($"{Of("postgres")} {options}");
         AssertLossless(result, "postgres", isOrdered: options.Length > 0);
@@ -31,7 +31,7 @@ public sealed class LoadEngineServerTests
     [Fact(Timeout = Limit)]
     public async Task Postgres_Stopped_IsPartialAndLeavesNothing()
     {
-        await using TestDatabase database = await TestDatabase.CreateAsync();
+        await using TestDatabase database = await postgres.CreateDatabaseAsync();
         CliUnderTest cli = new() { StopsAt = "round 1 of" };
         LoadResult result = await cli.RunAsync(
             ["load", "--engine", "postgres", "--items-per-message", "16", "--count", "200", "--trials", "1000", "--connection", database.Address]);
@@ -43,7 +43,7 @@ public sealed class LoadEngineServerTests
     [Fact(Timeout = Limit)]
     public async Task Postgres_ConnectionInTheResult_HasNoPassword()
     {
-        await using TestDatabase database = await TestDatabase.CreateAsync();
+        await using TestDatabase database = await postgres.CreateDatabaseAsync();
         LoadResult result = await new CliUnderTest().RunAsync([.. Of("postgres").Split(' '), "--connection", $"{database.Address};Application Name=seen"]);
         AssertLossless(result, "postgres", isOrdered: false);
         string connection = result.Json.GetProperty("arguments").EnumerateArray().Select(static a => a.GetString()!).Last();
@@ -56,7 +56,7 @@ public sealed class LoadEngineServerTests
     [InlineData("--ordered")]
     public async Task Rabbit_TwoSizes_LosesNothingAndLeavesNothing(string options)
     {
-        string address = await BrokerAsync();
+        string address = rabbit.Address;
         ConcurrentDictionary<string, bool> queues = [];
         CliUnderTest cli = new()
         {
@@ -99,7 +99,7 @@ public sealed class LoadEngineServerTests
     [Fact(Timeout = Limit)]
     public async Task Postgres_FailsInTheMiddle_IsSaidWithItsName()
     {
-        await using TestDatabase database = await TestDatabase.CreateAsync();
+        await using TestDatabase database = await postgres.CreateDatabaseAsync();
         NpgsqlConnectionStringBuilder server = new(database.Address);
         await using FaultProxy proxy = new(server.Host!, server.Port);
         server.Host = "127.0.0.1";
@@ -128,28 +128,6 @@ public sealed class LoadEngineServerTests
             Assert.Equal(0, round.GetProperty("lost").GetInt32());
             Assert.True(!isOrdered || round.GetProperty("out_of_order").GetInt32() == 0);
         }
-    }
-
-    private static async Task<string> BrokerAsync()
-    {
-        string started = await ServersScript.FileAsync() ?? "";
-        string? address = Environment.GetEnvironmentVariable("WEIR_RABBITMQ") ?? ServersScript.Connection(started, "WEIR_RABBITMQ");
-        bool answers = false;
-        if (address is not null)
-        {
-            try
-            {
-                await using IConnection connection = await new ConnectionFactory { Uri = new Uri(address) }.CreateConnectionAsync();
-                answers = true;
-            }
-            catch (BrokerUnreachableException)
-            {
-                // A server that was stopped leaves its file.
-            }
-        }
-
-        Assert.SkipUnless(answers, "There is no RabbitMQ: 'eng/services up rabbitmq' starts one.");
-        return address!;
     }
 
     private static async Task AssertGoneAsync(string address, Func<IChannel, Task> find)

@@ -1,20 +1,18 @@
 using System.Globalization;
 using System.Text.Json;
 using RabbitMQ.Client;
-using RabbitMQ.Client.Exceptions;
 using Weir.Cli.Tests.Support;
 using Weir.TestKit;
 
 namespace Weir.Cli.Tests.Commands.Work;
 
 /// <summary>The commands over a queue in RabbitMQ: what one publishes, another runs, and a third replays.</summary>
-public sealed class RabbitWorkTests : IAsyncLifetime
+public sealed class RabbitWorkTests(TestRabbit rabbit) : IClassFixture<TestRabbit>, IAsyncDisposable
 {
     private const int Limit = 120_000;
     private const string Password = "sesame-open-7";
 
     private readonly string _name = string.Create(CultureInfo.InvariantCulture, $"cli.{Environment.ProcessId}-{Guid.NewGuid():N}");
-    private string? _address;
 
     [Theory(Timeout = Limit)]
     [InlineData(false)]
@@ -56,31 +54,23 @@ public sealed class RabbitWorkTests : IAsyncLifetime
     [Fact(Timeout = Limit)]
     public async Task BrokerTable_OneRound_HasARowForEachArmAndNoPassword()
     {
-        Assert.SkipWhen(_address is null, "There is no RabbitMQ: 'eng/services up rabbitmq' starts one.");
-        CliUnderTest cli = new() { Variables = { ["WEIR_RABBITMQ"] = _address } };
+        CliUnderTest cli = new() { Variables = { ["WEIR_RABBITMQ"] = rabbit.Address } };
         LoadResult ran = await cli.RunAsync("figures broker --rounds 1 --messages 45 --millions 0");
         Assert.True(ran.ExitCode == 0, ran.Error);
         Assert.All(
             ["| 1 |", "| 256 |", "| without confirms |", "| a classic queue, not persistent |"],
             row => Assert.Contains(row, ran.Out, StringComparison.Ordinal));
-        Assert.DoesNotContain(_address, ran.Out + ran.Error, StringComparison.Ordinal);
-    }
-
-    public async ValueTask InitializeAsync()
-    {
-        string text = await ServersScript.FileAsync() ?? "";
-        string? address = Environment.GetEnvironmentVariable("WEIR_RABBITMQ") ?? ServersScript.Connection(text, "WEIR_RABBITMQ");
-        _address = address is not null && await AnswersAsync(address) ? address : null;
+        Assert.DoesNotContain(rabbit.Address, ran.Out + ran.Error, StringComparison.Ordinal);
     }
 
     public async ValueTask DisposeAsync()
     {
-        if (_address is null)
+        if (rabbit.Found is not { } address)
         {
             return;
         }
 
-        await using IConnection connection = await new ConnectionFactory { Uri = new Uri(_address) }.CreateConnectionAsync();
+        await using IConnection connection = await new ConnectionFactory { Uri = new Uri(address) }.CreateConnectionAsync();
         await using IChannel channel = await connection.CreateChannelAsync();
         string[] queues = ["", "suspects", "dead", "retry.1000", "retry.10000", "retry.60000", .. Enumerable.Range(0, 16).Select(static i => $"{i}")];
         foreach (string queue in queues)
@@ -91,28 +81,13 @@ public sealed class RabbitWorkTests : IAsyncLifetime
         await channel.ExchangeDeleteAsync(_name);
     }
 
-    // A server that was stopped leaves its file.
-    private static async Task<bool> AnswersAsync(string address)
-    {
-        try
-        {
-            await using IConnection connection = await new ConnectionFactory { Uri = new Uri(address) }.CreateConnectionAsync();
-            return true;
-        }
-        catch (BrokerUnreachableException)
-        {
-            return false;
-        }
-    }
-
     private async Task<LoadResult> Succeeds(int? stopsAfterLines, string[] arguments)
     {
-        Assert.SkipWhen(_address is null, "There is no RabbitMQ: 'eng/services up rabbitmq' starts one.");
         Assert.SkipWhen(OperatingSystem.IsWindows(), "The commands are those of a Unix shell.");
         CliUnderTest cli = new()
         {
             Input = string.Concat(Enumerable.Range(0, 11).Select(static i => $"k=value {i}\n")) + "k=bad\n",
-            Variables = { ["WEIR_QUEUE"] = _address! },
+            Variables = { ["WEIR_QUEUE"] = rabbit.Address },
             StopsAfterLines = stopsAfterLines,
         };
         LoadResult result = await cli.RunAsync(["work", .. arguments, "--name", _name]);

@@ -7,12 +7,11 @@ using Weir.TestKit;
 namespace Weir.Cli.Tests.Commands.Work;
 
 /// <summary>The commands over a queue in PostgreSQL: what one publishes, another runs, and a third replays.</summary>
-public sealed class WorkQueueTests : IAsyncDisposable
+public sealed class WorkQueueTests(TestPostgres postgres) : IClassFixture<TestPostgres>, IAsyncDisposable
 {
     private const int Limit = 120_000;
 
     private readonly string _schema = string.Create(CultureInfo.InvariantCulture, $"cli {Environment.ProcessId} {Guid.NewGuid():N}");
-    private readonly string _address = TestDatabase.Server() ?? "";
 
     [Fact(Timeout = Limit)]
     public async Task Queue_FromPublishToReplay_LosesNothing()
@@ -50,7 +49,7 @@ public sealed class WorkQueueTests : IAsyncDisposable
         using TemporaryDirectory folder = new();
         string started = Path.Combine(folder.Path, "started");
         string go = Path.Combine(folder.Path, "go");
-        CliUnderTest cli = new() { Stop = stop.Token, Variables = { ["WEIR_QUEUE"] = _address } };
+        CliUnderTest cli = new() { Stop = stop.Token, Variables = { ["WEIR_QUEUE"] = postgres.Address } };
         Task<LoadResult> run = cli.RunAsync(
             [
                 "work", "run", "--schema", _schema, "--json", "--max-concurrency", "1", "--shell", "--exec",
@@ -78,9 +77,9 @@ public sealed class WorkQueueTests : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
-        if (_address.Length > 0)
+        if (postgres.Found is { } address)
         {
-            await using NpgsqlDataSource source = NpgsqlDataSource.Create(_address);
+            await using NpgsqlDataSource source = NpgsqlDataSource.Create(address);
             await using NpgsqlCommand drop = source.CreateCommand($"DROP SCHEMA IF EXISTS \"{_schema}\" CASCADE");
             await drop.ExecuteNonQueryAsync(CancellationToken.None);
         }
@@ -99,12 +98,11 @@ public sealed class WorkQueueTests : IAsyncDisposable
 
     private Task<LoadResult> RunAsync(int? stopsAfterLines, string[] arguments)
     {
-        Assert.SkipWhen(_address.Length == 0, "There is no PostgreSQL: 'eng/services up postgres' starts one.");
         Assert.SkipWhen(OperatingSystem.IsWindows(), "The commands are those of a Unix shell.");
         CliUnderTest cli = new()
         {
             Input = string.Concat(Enumerable.Range(0, 11).Select(static i => $"k=value {i}\n")) + "k=bad\n",
-            Variables = { ["WEIR_QUEUE"] = _address },
+            Variables = { ["WEIR_QUEUE"] = postgres.Address },
             StopsAfterLines = stopsAfterLines,
         };
         return cli.RunAsync(["work", .. arguments, "--schema", _schema]);

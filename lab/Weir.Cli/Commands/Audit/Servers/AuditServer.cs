@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Globalization;
 using System.Security.Cryptography;
 using System.Text.RegularExpressions;
 using Npgsql;
@@ -51,7 +52,7 @@ internal sealed partial class AuditServer : IAsyncDisposable
         string folder = Path.Combine(Path.GetTempPath(), $"weir-audit-{RandomNumberGenerator.GetHexString(12, lowercase: true)}");
         try
         {
-            ChildEnd end = await RunAsync(script, folder, stop, ["up", Postgres, .. withBroker ? [Rabbit] : Array.Empty<string>()]).ConfigureAwait(false);
+            ChildEnd end = await RunAsync(script, folder, stop, ["up", .. While, Postgres, .. withBroker ? [Rabbit] : Array.Empty<string>()]).ConfigureAwait(false);
             string? broker = withBroker ? FindBroker(end.Output) : null;
             return end.Code == 0 && FindConnection(end.Output) is { } connection && (broker is not null || !withBroker)
                 ? new AuditServer(connection, broker is null ? null : new Uri(broker), script, folder)
@@ -77,7 +78,7 @@ internal sealed partial class AuditServer : IAsyncDisposable
     public Task StopAsync(string server) => OwnAsync("stop", server);
 
     /// <summary>Starts it again, on the same port and data.</summary>
-    public Task UpAsync(string server) => OwnAsync("up", server);
+    public Task UpAsync(string server) => OwnAsync(["up", .. While, server]);
 
     public async ValueTask DisposeAsync()
     {
@@ -86,6 +87,9 @@ internal sealed partial class AuditServer : IAsyncDisposable
             await RunAsync(_script!, _folder, CancellationToken.None, "down").ConfigureAwait(false);
         }
     }
+
+    // They do not outlive this process, however it ends.
+    private static string[] While => ["--while", Environment.ProcessId.ToString(CultureInfo.InvariantCulture)];
 
     private async Task OwnAsync(params string[] words)
     {

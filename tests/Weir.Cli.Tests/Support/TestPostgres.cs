@@ -1,0 +1,31 @@
+using Weir.TestKit;
+
+[assembly: AssemblyFixture(typeof(SharedServers))]
+
+namespace Weir.Cli.Tests.Support;
+
+/// <summary>The PostgreSQL server for the tests of a class. Where there is none, they are skipped and say why.</summary>
+public sealed class TestPostgres(SharedServers servers) : IAsyncLifetime
+{
+    private string _reason = "";
+
+    /// <summary>The same as the address; null where there is none.</summary>
+    public string? Found { get; private set; }
+
+    /// <summary>How an administrator connects to it.</summary>
+    public string Address
+    {
+        get
+        {
+            Assert.SkipWhen(Found is null, _reason);
+            return Found!;
+        }
+    }
+
+    /// <summary>Creates a database that no other test has.</summary>
+    public Task<TestDatabase> CreateDatabaseAsync() => TestDatabase.CreateAsync(Address);
+
+    public async ValueTask InitializeAsync() => (Found, _reason) = await servers.AddressAsync(SharedServers.Postgres);
+
+    public ValueTask DisposeAsync() => default;
+}
