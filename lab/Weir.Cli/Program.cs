@@ -3,7 +3,7 @@ using Weir.Cli.App;
 using Weir.Cli.Hosting;
 using Weir.Lab.Suites;
 
-if (await SuiteCommands.MeasureWarmUpAsync(args) is { } code)
+if (await SuiteCommands.MeasureHereAsync(args) is { } code)
 {
     return code;
 }

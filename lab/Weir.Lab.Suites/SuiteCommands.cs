@@ -1,6 +1,7 @@
 using System.CommandLine;
 using System.Reflection;
 using Weir.Lab.Suites.Auto;
+using Weir.Lab.Suites.Blocking;
 using Weir.Lab.Suites.Compared;
 using Weir.Lab.Suites.Verbs;
 using Weir.Lab.Suites.Startup;
@@ -14,7 +15,7 @@ public static class SuiteCommands
     /// <param name="output">Where tables and pages go.</param>
     /// <param name="errors">Where progress and errors go.</param>
     /// <param name="program">The program itself, which is started again for what needs a process of its own.</param>
-    /// <returns><c>ratios</c>, <c>warm-up</c>, <c>cold-start</c>, <c>auto-table</c>, <c>runtimes-table</c> and <c>selfcheck</c>.</returns>
+    /// <returns><c>ratios</c>, <c>warm-up</c>, <c>cold-start</c>, <c>blocking-table</c>, <c>auto-table</c>, <c>runtimes-table</c> and <c>selfcheck</c>.</returns>
     public static IReadOnlyList<Command> Create(TextWriter output, TextWriter errors, Assembly program) =>
     [
         RatiosCommand.Create(output, errors),
@@ -32,6 +33,13 @@ public static class SuiteCommands
             "Which work, by its name on the page. Without it, all.",
             "The page to write, such as docs/results/cold-start.md. Its notes are kept.",
             new ColdRun(output, errors).RunAsync),
+        TableCommand.Create(
+            new Command(BlockingRun.Verb, "Measures calls that block their thread, beside Parallel.ForEachAsync and the platform's block. Each measurement in a "
+                + "process of its own."),
+            SuiteOptions.Rounds("How many processes each arm is measured in.", 5, 1, 100),
+            "Which tables, by their names on the page, in lower case. Without it, all, of about 7 minutes a round.",
+            "The page to write, such as docs/results/blocking.md. Its notes are kept.",
+            new BlockingRun(output, errors, program).RunAsync),
         TableCommand.Create(
             new Command("auto-table", "Measures the auto runtime against each fixed runtime, on each kind of work, in turns."),
             SuiteOptions.Rounds("How often each arm is measured.", 9, 1, 1000),
@@ -54,11 +62,15 @@ public static class SuiteCommands
     }
 
     /// <summary>
-    /// Answers a process that <c>warm-up</c> started for one measurement. Call it first in the program's entry point: the compilation of code that has run
+    /// Answers a process that <c>warm-up</c> or <c>blocking-table</c> started for one measurement. Call it first in the program's entry point: the compilation of code that has run
     /// before is not measured.
     /// </summary>
     /// <param name="arguments">The program's arguments.</param>
     /// <returns>The exit code to end with; <see langword="null"/> for any other process.</returns>
-    public static async Task<int?> MeasureWarmUpAsync(string[] arguments) =>
-        arguments is [WarmUpRun.Verb, WarmUpRun.Arm, var arm] ? await WarmUpRun.MeasureHereAsync(arm, Console.Out, Console.Error) : null;
+    public static async Task<int?> MeasureHereAsync(string[] arguments) => arguments switch
+    {
+        [WarmUpRun.Verb, WarmUpRun.Arm, var arm] => await WarmUpRun.MeasureHereAsync(arm, Console.Out, Console.Error),
+        [BlockingRun.Verb, WarmUpRun.Arm, var arm] => await BlockingRun.MeasureHereAsync(arm, Console.Out, Console.Error),
+        _ => null,
+    };
 }

@@ -14,6 +14,9 @@ internal sealed class PoolExecutor : Executor
 
     public override long Quantum { get; } = System.Diagnostics.Stopwatch.Frequency / 50;
 
+    // A worker on a spare thread returns to the pool as soon as it can.
+    public override bool MayKeepThread => !SpareThreads.IsCurrent;
+
     public override void Queue(IThreadPoolWorkItem worker)
     {
         if (SpareThreads.IsCurrent)

@@ -14,14 +14,29 @@ internal abstract partial class Pump
     // Of the processors, as a share: then more workers would not help.
     private const double Saturated = 0.85;
 
+    // What is less cannot be measured, nor divided by.
+    private const double LeastCores = 0.01;
+
+    // Of one worker between two looks: then its items take less than about 100 us, and what they leave idle is not worth another worker.
+    private const int ManyClaims = 100;
+
     private long _nextHelp;
     private long _helpPause = WakeUpThreshold;
-    private long _claimsSeen = -1;
+    private long _claimsSeen;
+    private int _executingSeen;
+    private int _wanted;
+    private volatile bool _callsBlock;
     private int _waitingForTurn;
     private int _spinning;
 
     /// <summary>Whether workers left that would have continued to read if no other worker had been reading.</summary>
     public bool HasWaitingForTurn => Volatile.Read(ref _waitingForTurn) > 0;
+
+    /// <summary>
+    /// Whether the calls block, as far as the last look could tell, so that the worker on this thread may keep it. Going back to the pool after each call would
+    /// tell the pool that its threads make progress, and it adds none while they do.
+    /// </summary>
+    public bool KeepsThread => _callsBlock && Settings.Executor.MayKeepThread;
 
     /// <summary>Called by a worker that has given up the turn and is about to run what it read. One of the workers that wait for the turn takes it.</summary>
     public void CallWaitingForTurn()
@@ -113,21 +128,27 @@ internal abstract partial class Pump
     /// <remarks>Looks do not overlap.</remarks>
     public override void OnWatch(double cores)
     {
-        HelpIfStalled(saturated: cores > Saturated * Environment.ProcessorCount);
+        HelpIfStalled(cores);
         Settings.OnLook?.Invoke(cores);
     }
 
-    /// <summary>If no item was claimed since the last look while synchronous calls run, one more worker starts.</summary>
-    /// <param name="saturated">Whether the process keeps all processors busy, so that workers beyond their number would not help.</param>
-    public void HelpIfStalled(bool saturated)
+    /// <summary>If items last and leave processors idle, as many workers start as would keep these busy, up to the limit.</summary>
+    /// <param name="cores">How many cores the process has kept busy since the last look; not a number where the system does not say.</param>
+    public void HelpIfStalled(double cores)
     {
         long claims = 0;
         int executing = 0;
+        int computing = 0;
         bool shared = false;
         for (PumpWorker? worker = Volatile.Read(ref _created); worker is not null; worker = worker.NextCreated)
         {
             claims += worker.Claims;
-            executing += worker.IsExecuting ? 1 : 0;
+            if (worker.IsExecuting)
+            {
+                executing++;
+                computing += worker.IsWaiting ? 0 : 1;
+            }
+
             shared |= worker.ShareIfStuck();
         }
 
@@ -136,19 +157,58 @@ internal abstract partial class Pump
             AddQueued();
         }
 
-        bool stalled = claims == Interlocked.Exchange(ref _claimsSeen, claims) && executing > 0;
-        if (!stalled || _over || (saturated && executing >= Settings.Executor.Threads))
+        long claimed = claims - _claimsSeen;
+        int seen = Math.Min(executing, _executingSeen);
+        _claimsSeen = claims;
+        _executingSeen = executing;
+        bool lasts = executing > 0 && claimed <= (long)executing * ManyClaims && !_over;
+
+        // Workers that came since the last look may not have had the time to use their processors, so they are not judged yet.
+        double useful = seen * (double.IsNaN(cores) ? 2 : Free(cores, computing, out double busy) / busy);
+        int wanted = lasts ? (int)Math.Min(_limit, Math.Max(Settings.Executor.Threads, useful)) - executing : 0;
+        _callsBlock = lasts && useful > executing;
+        if (claimed == 0 && wanted > 0)
         {
-            return;
+            // The worker that keeps the turn is inside an item that takes long.
+            TakeKeptTurnAway();
         }
 
-        // The worker that keeps the turn is inside an item that takes long.
-        TakeKeptTurnAway();
-
-        // Half as many again, so that a limit of hundreds is reached within a few ticks if the calls block.
-        for (int more = Math.Max(1, executing / 2); more > 0 && AddQueued(); more--)
+        PumpWorker? helper;
+        using (_lock.Hold())
         {
+            _wanted = wanted - _queued;
+            helper = AddWantedNeedsLock();
         }
+
+        if (helper is not null)
+        {
+            Settings.Executor.Queue(helper);
+        }
+    }
+
+    /// <summary>How many cores the run could keep busy: those that nothing else does, and a few in any case, which is enough for calls that only wait.</summary>
+    /// <param name="cores">How many cores the process keeps busy.</param>
+    /// <param name="computing">How many workers are inside calls that do not wait, as far as the runtime knows.</param>
+    /// <param name="busy">How many of those cores the run keeps busy, at most.</param>
+    private static double Free(double cores, int computing, out double busy)
+    {
+        busy = Math.Max(Math.Min(cores, computing), LeastCores);
+        return Math.Max((1 - Saturated) * Environment.ProcessorCount, (Saturated * Environment.ProcessorCount) - (cores - busy));
+    }
+
+    /// <summary>
+    /// The next of the workers that the last look asked for. Only one waits for a thread at any time, and brings the next when it has one: the pool gives no
+    /// more threads for a longer queue, in which other work would wait behind them.
+    /// </summary>
+    private PumpWorker? AddWantedNeedsLock()
+    {
+        if (_wanted <= 0 || _queued > 0)
+        {
+            return null;
+        }
+
+        _wanted--;
+        return AddNeedsLock(queued: true);
     }
 
     /// <summary>Takes the turn from a worker that keeps it while it is inside a long call.</summary>

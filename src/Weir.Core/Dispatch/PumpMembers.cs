@@ -54,6 +54,7 @@ internal abstract partial class Pump
     /// <summary>Whether the run of a queued worker still exists.</summary>
     public bool TryEnter(PumpWorker worker)
     {
+        PumpWorker? next;
         using (_lock.Hold())
         {
             if (_finished)
@@ -64,8 +65,15 @@ internal abstract partial class Pump
             worker.IsQueued = false;
             _queued--;
             AssertInvariants();
-            return true;
+            next = AddWantedNeedsLock();
         }
+
+        if (next is not null)
+        {
+            Settings.Executor.Queue(next);
+        }
+
+        return true;
     }
 
     /// <summary>Lets a worker leave, unless its reason no longer holds. The last worker to leave ends the run.</summary>

@@ -68,7 +68,10 @@ internal abstract partial class Pump
         _throttled = false;
         _nextHelp = 0;
         _helpPause = WakeUpThreshold;
-        _claimsSeen = -1;
+        _claimsSeen = 0;
+        _executingSeen = 0;
+        _wanted = 0;
+        _callsBlock = false;
         _parked = 0;
     }
 }

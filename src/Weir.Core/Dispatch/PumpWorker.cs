@@ -22,11 +22,19 @@ internal abstract class PumpWorker : PumpWork, IUnattended
     /// <summary>Whether a thread is inside this worker. A hint for the stall watch, which reads it without a lock.</summary>
     public bool IsExecuting;
 
+    /// <summary>The thread inside, if it was started for the run. A hint for the stall watch, as <see cref="IsExecuting"/> is.</summary>
+    public Thread? Inside;
+
     /// <summary>
     /// Whether the worker is inside the sequence, so that it has no item. Where it keeps the turn, the stall watch decides by it, and is wrong only by seeing
     /// a worker inside that no longer is; elsewhere it is a hint for statistics.
     /// </summary>
     public bool Reads;
+
+    /// <summary>
+    /// Whether the thread inside waits: for a time, a lock, an event or a task. There are waits that the runtime does not know of, such as some of sockets.
+    /// </summary>
+    public bool IsWaiting => Inside is { } thread && (thread.ThreadState & System.Threading.ThreadState.WaitSleepJoin) != 0;
 
     /// <summary>How often the worker claimed. Written by the worker alone.</summary>
     public abstract long Claims { get; }
@@ -79,10 +87,12 @@ internal abstract class PumpWorker : PumpWork, IUnattended
     {
         Pump run = Run;
         bool ownThread = IsOnOwnThread;
+        Thread? thread = ownThread ? Thread.CurrentThread : null;
         for (PumpWorker? current = this; current is not null;)
         {
             current.IsExecuting = true;
             current.IsOnOwnThread = ownThread;
+            current.Inside = thread;
             bool waits;
             try
             {

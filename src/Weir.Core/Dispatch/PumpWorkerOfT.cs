@@ -75,6 +75,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         NextCreated = null;
         NextIdle = null;
+        Inside = null;
         _chunk = default;
         _item = default;
         _claims = 0;
@@ -177,10 +178,15 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             // If nothing is left to claim, the worker leaves instead: a finished call must not queue just to find that out.
             if (_pace.Left <= 0 && !_pace.Measure(run, run.Settings.Executor.Quantum, run.TakesTurns) && run.Source.MayHaveMore)
             {
-                StopsExecuting();
-                TellParked();
-                run.Requeue(this);
-                return StepResult.Left;
+                if (!run.KeepsThread)
+                {
+                    StopsExecuting();
+                    TellParked();
+                    run.Requeue(this);
+                    return StepResult.Left;
+                }
+
+                _pace.Measure(run, run.Settings.Executor.Quantum, run.TakesTurns);
             }
 
             if (_pace.IsTiny && run.Keepable is { } keepable && !keepable.IsAt(run.Ceiling) && keepable.TryKeepTurn() is var keptAs and not 0)

@@ -12,12 +12,13 @@ public class SuiteVerbsTests
     public async Task Help_ListsThem()
     {
         LoadResult result = await new CliUnderTest().RunAsync("--help");
-        Assert.All(["ratios", "warm-up", "auto-table", "selfcheck"], verb => Assert.Contains($"\n  {verb} ", result.Out, StringComparison.Ordinal));
+        Assert.All(["ratios", "warm-up", "blocking-table", "auto-table", "selfcheck"], verb => Assert.Contains($"\n  {verb} ", result.Out, StringComparison.Ordinal));
     }
 
     [Theory(Timeout = 300_000)]
     [InlineData("ratios --rounds -1", "weir: --rounds must be a whole number from 0 to 1,000; it is -1. See 'weir ratios --help'.")]
     [InlineData("warm-up --rounds 0", "weir: --rounds must be a whole number from 1 to 100; it is 0. See 'weir warm-up --help'.")]
+    [InlineData("blocking-table --only nothing", "--only knows operators, fresh pool; operators, busy pool;")]
     [InlineData("auto-table --rounds 1001", "weir: --rounds must be a whole number from 1 to 1,000; it is 1001. See 'weir auto-table --help'.")]
     [InlineData("selfcheck --slow", "weir: Unrecognized command or argument '--slow'. See 'weir selfcheck --help'.")]
     [InlineData("selfcheck --runs 0", "weir: --runs must be a whole number from 1 to 1,000; it is 0. See 'weir selfcheck --help'.")]

@@ -153,7 +153,7 @@ public class ItemClockTests
         }
     }
 
-    private void OnWatch() => _pump.HelpIfStalled(saturated: true);
+    private void OnWatch() => _pump.HelpIfStalled(cores: Environment.ProcessorCount);
 
     /// <summary>Runs items one after the other, all of them quick but one.</summary>
     private Task<ItemOutcome<int>[]> RunAsync(TimeSpan? itemTimeout, TimeSpan? attemptTimeout, Action? before = null)

@@ -13,7 +13,15 @@ internal sealed class ManualExecutor(int threads = 2) : Executor
 
     public override bool CanRunOnCurrentThread => true;
 
-    public override long Quantum => long.MaxValue / 2;
+    /// <summary>After how many Stopwatch ticks a worker gives its thread to others: never, unless the test wants it.</summary>
+    public long MostTicks { get; init; } = long.MaxValue / 2;
+
+    public override long Quantum => MostTicks;
+
+    /// <summary>Whether workers whose calls block may keep their thread.</summary>
+    public bool Keeps { get; init; }
+
+    public override bool MayKeepThread => Keeps;
 
     public int Queued
     {

@@ -100,7 +100,7 @@ public class ParkedTimeoutTests
         {
             if (x == 2)
             {
-                _pump.HelpIfStalled(saturated: true);
+                _pump.HelpIfStalled(cores: Environment.ProcessorCount);
                 _time.Advance(Limit);
                 Assert.True(token.IsCancellationRequested);
             }

@@ -14,6 +14,8 @@ internal sealed class AutoExecutor(ThreadTeam team, int threads) : Executor
 
     public override long Quantum => PoolExecutor.Instance.Quantum;
 
+    public override bool MayKeepThread => Current.MayKeepThread;
+
     public override object? CurrentHost => team.CurrentHost;
 
     /// <summary>Whether workers get the runtime's own threads from now on. Running workers stay where they are until their slice ends.</summary>

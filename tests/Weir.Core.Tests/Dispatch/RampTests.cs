@@ -1,0 +1,335 @@
+using System.Diagnostics;
+using Weir.Core.Dispatch;
+using Weir.Core.Sinks;
+using Weir.Core.Sources;
+using Weir.Core.Threads;
+using Weir.TestKit;
+
+namespace Weir.Core.Tests.Dispatch;
+
+/// <summary>How a run gets more workers while its calls block, and when a worker keeps its thread for the next one. Looks of the watch are made by hand.</summary>
+public class RampTests
+{
+    private const double Idle = 0;
+    private const double Unknown = double.NaN;
+
+    private static readonly double All = Environment.ProcessorCount;
+
+    private readonly List<int> _order = [];
+    private TestRun<int, int> _run = null!;
+    private int _inside;
+    private int _most;
+
+    public enum Shape
+    {
+        Array,
+        Lazy,
+        Guarded,
+        Lanes,
+    }
+
+    [Theory(Timeout = 90_000)]
+    [InlineData(Shape.Array)]
+    [InlineData(Shape.Lazy)]
+    [InlineData(Shape.Guarded)]
+    [InlineData(Shape.Lanes)]
+    public async Task CallsThatBlock_OneAfterTheOther_KeepTheirThread(Shape shape)
+    {
+        ManualExecutor executor = new() { MostTicks = 0, Keeps = true };
+        Begin(shape, 10, limit: 2, executor, x => LookTwice(x, Idle));
+        executor.RunOne();
+        Assert.Equal(Enumerable.Range(0, 10), _order);
+        executor.RunAll();
+        Assert.Equal(10, (await _run.Task).Count);
+    }
+
+    [Theory(Timeout = 90_000)]
+    [InlineData(Shape.Array)]
+    [InlineData(Shape.Lazy)]
+    [InlineData(Shape.Guarded)]
+    [InlineData(Shape.Lanes)]
+    public async Task CallsThatCompute_AfterTheirTime_GiveTheThreadToOthers(Shape shape)
+    {
+        ManualExecutor executor = new() { MostTicks = 0, Keeps = true };
+        Begin(shape, 10, limit: 2, executor, x => LookTwice(x, All));
+        executor.RunOne();
+        Assert.Equal([0], _order);
+        executor.RunAll();
+        Assert.Equal(10, (await _run.Task).Count);
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task CallsThatBlock_OnThreadsThatAreShared_GiveTheThreadToOthers()
+    {
+        ManualExecutor executor = new() { MostTicks = 0, Keeps = false };
+        Begin(Shape.Array, 10, limit: 2, executor, x => LookTwice(x, Idle));
+        executor.RunOne();
+        Assert.Equal([0], _order);
+        executor.RunAll();
+        Assert.Equal(10, (await _run.Task).Count);
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task CallsThatBlockedAndNowCompute_AfterTheirTime_GiveTheThreadToOthers()
+    {
+        ManualExecutor executor = new() { MostTicks = 0, Keeps = true };
+        Begin(Shape.Array, 10, limit: 2, executor, x =>
+        {
+            LookTwice(x, Idle);
+            if (x == 4)
+            {
+                Look(All);
+            }
+        });
+        executor.RunOne();
+        Assert.Equal([0, 1, 2, 3, 4], _order);
+        executor.RunAll();
+        Assert.Equal(10, (await _run.Task).Count);
+    }
+
+    [Theory(Timeout = 90_000)]
+    [InlineData(Shape.Array)]
+    [InlineData(Shape.Lazy)]
+    [InlineData(Shape.Guarded)]
+    [InlineData(Shape.Lanes)]
+    public async Task CallsThatBlock_OneLookLater_AreAsManyAsTheLimit(Shape shape)
+    {
+        ManualExecutor executor = new();
+        Begin(shape, 100, limit: 16, executor, x =>
+        {
+            LookTwice(x, Idle);
+
+            // Each worker that gets a thread blocks there, and only the next one that it brought can go on.
+            Assert.InRange(executor.Queued, 0, 1);
+            RunOneIfAny(executor);
+        });
+        executor.RunAll();
+        Assert.Equal(100, (await _run.Task).Count);
+        Assert.Equal(16, _most);
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task CallsThatBlock_WhileNoThreadIsFree_HaveOneWorkerInTheQueue()
+    {
+        ManualExecutor executor = new();
+        Begin(Shape.Array, 100, limit: 16, executor, x =>
+        {
+            for (int look = 0; x == 0 && look < 10; look++)
+            {
+                Look(Idle);
+                Assert.Equal(1, executor.Queued);
+            }
+        });
+        executor.RunAll();
+        Assert.Equal(100, (await _run.Task).Count);
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task CallsThatCompute_OnAllProcessors_AreAsManyAsTheProcessors()
+    {
+        ManualExecutor executor = new(Environment.ProcessorCount);
+        Begin(Shape.Array, 100, limit: Environment.ProcessorCount + 16, executor, x =>
+        {
+            LookTwice(x, All);
+            if (x < Environment.ProcessorCount)
+            {
+                RunOneIfAny(executor);
+                Look(All);
+                Look(All);
+                Assert.Equal(0, executor.Queued);
+            }
+        });
+        executor.RunAll();
+        Assert.Equal(100, (await _run.Task).Count);
+        Assert.Equal(Environment.ProcessorCount, _most);
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task CallsThatWait_WhileOtherWorkKeepsAllProcessorsBusy_AreAsManyAsTheLimit()
+    {
+        using CancellationTokenSource end = new();
+        using SemaphoreSlim waiting = new(0);
+        ThreadsOfTheRun executor = new();
+        TestRun<int, int> run = new(
+            SourceOf.Enumerable(Enumerable.Range(0, 100).ToArray()),
+            (x, _) =>
+            {
+                waiting.Release();
+                end.Token.WaitHandle.WaitOne();
+                return new ValueTask<int>(x);
+            },
+            new PumpSettings { Limit = 16, ErrorMode = ErrorMode.FailFast, Executor = executor });
+        run.Pump.Start(1, default);
+        StallWatch.Remove(run.Pump);
+        int inside = 0;
+        while (inside < 16)
+        {
+            Assert.True(await waiting.WaitAsync(TimeSpan.FromSeconds(60)));
+            inside++;
+            await executor.UntilAllWaitAsync(inside);
+            run.Pump.HelpIfStalled(All);
+            run.Pump.HelpIfStalled(All);
+        }
+
+        await end.CancelAsync();
+        Assert.Equal(100, (await run.Task.WithinAsync()).Count);
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task CallsThatUseHalfOfTheirThread_AreAsManyAsKeepTheProcessorsBusy()
+    {
+        ManualExecutor executor = new(threads: 1);
+        Begin(Shape.Array, 1_000, limit: 900, executor, x =>
+        {
+            LookTwice(x, 0.5);
+            RunOneIfAny(executor);
+        });
+        executor.RunAll();
+        Assert.Equal(1_000, (await _run.Task).Count);
+        Assert.Equal((int)(0.85 * Environment.ProcessorCount / 0.5), _most);
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task CallsThatBlock_WhereTheSystemDoesNotSayWhatIsBusy_BecomeTwiceAsManyAtEachLook()
+    {
+        ManualExecutor executor = new(threads: 1);
+        List<int> counts = [];
+        Begin(Shape.Array, 100, limit: 8, executor, x =>
+        {
+            if (executor.Queued > 0)
+            {
+                executor.RunOne();
+                return;
+            }
+
+            counts.Add(_inside);
+            if (counts.Count < 5)
+            {
+                Look(Unknown);
+                Look(Unknown);
+                RunOneIfAny(executor);
+            }
+        });
+        executor.RunAll();
+        Assert.Equal(100, (await _run.Task).Count);
+        Assert.Equal([1, 2, 4, 8], counts.Take(4));
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task ShortCalls_ThatLeaveProcessorsIdle_GetNoFurtherWorker()
+    {
+        ManualExecutor executor = new(threads: 1);
+        Begin(Shape.Array, 1_000, limit: 8, executor, x =>
+        {
+            // Long enough to be claimed one by one.
+            long began = Stopwatch.GetTimestamp();
+            while (Stopwatch.GetElapsedTime(began) < TimeSpan.FromMicroseconds(40))
+            {
+            }
+
+            if (x % 300 == 0 && x > 0)
+            {
+                Look(Idle);
+                Assert.Equal(0, executor.Queued);
+            }
+        });
+        executor.RunAll();
+        Assert.Equal(1_000, (await _run.Task).Count);
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task PoolThreads_MayBeKept_AndSpareOnesMayNot()
+    {
+        TaskCompletionSource<bool> spare = new();
+        SpareThreads.Queue(new Work(() => spare.SetResult(PoolExecutor.Instance.MayKeepThread)));
+        Assert.False(await spare.Task.WithinAsync());
+        Assert.True(await Task.Run(static () => PoolExecutor.Instance.MayKeepThread).WithinAsync());
+    }
+
+    private void Begin(Shape shape, int count, int limit, ManualExecutor executor, Action<int> inCall)
+    {
+        IEnumerable<int> items = Enumerable.Range(0, count);
+        Source<int> source = shape switch
+        {
+            Shape.Lazy => SourceOf.Enumerable(items.Where(static _ => true)),
+            Shape.Lanes => new KeyedSource<int, int>(SourceOf.Enumerable(items.ToArray()), static x => x, null, 1, 100),
+            _ => SourceOf.Enumerable(items.ToArray()),
+        };
+        _run = new TestRun<int, int>(
+            source,
+            (x, _) =>
+            {
+                _inside++;
+                _most = Math.Max(_most, _inside);
+                _order.Add(x);
+                inCall(x);
+                _inside--;
+                return new ValueTask<int>(x);
+            },
+            new PumpSettings { Limit = limit, ErrorMode = ErrorMode.FailFast, Executor = executor, Guarded = shape == Shape.Guarded }).Start();
+    }
+
+    /// <summary>The first look finds the worker inside its call, and the second that it has been there for all of the time between.</summary>
+    private void LookTwice(int item, double cores)
+    {
+        if (item == 0)
+        {
+            Look(cores);
+            Look(cores);
+        }
+    }
+
+    private static void RunOneIfAny(ManualExecutor executor)
+    {
+        if (executor.Queued > 0)
+        {
+            executor.RunOne();
+        }
+    }
+
+    private void Look(double cores) => _run.Pump.HelpIfStalled(cores);
+
+    /// <summary>A thread for each worker, as a pool with enough of them has.</summary>
+    private sealed class ThreadsOfTheRun : Executor
+    {
+        private readonly List<Thread> _threads = [];
+
+        public override int Threads => 1;
+
+        public override bool CanRunOnCurrentThread => false;
+
+        public override long Quantum => long.MaxValue / 2;
+
+        public override void Queue(IThreadPoolWorkItem worker)
+        {
+            Thread thread = new(worker.Execute) { IsBackground = true };
+            lock (_threads)
+            {
+                _threads.Add(thread);
+            }
+
+            thread.Start();
+        }
+
+        public async Task UntilAllWaitAsync(int count)
+        {
+            while (Waiting() < count)
+            {
+                await Task.Yield();
+            }
+        }
+
+        private int Waiting()
+        {
+            lock (_threads)
+            {
+                return _threads.Count(static thread => (thread.ThreadState & System.Threading.ThreadState.WaitSleepJoin) != 0);
+            }
+        }
+    }
+
+    private sealed class Work(Action action) : IThreadPoolWorkItem
+    {
+        public void Execute() => action();
+    }
+}
