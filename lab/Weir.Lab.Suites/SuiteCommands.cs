@@ -15,7 +15,9 @@ public static class SuiteCommands
     /// <param name="output">Where tables and pages go.</param>
     /// <param name="errors">Where progress and errors go.</param>
     /// <param name="program">The program itself, which is started again for what needs a process of its own.</param>
-    /// <returns><c>ratios</c>, <c>warm-up</c>, <c>cold-start</c>, <c>blocking-table</c>, <c>auto-table</c>, <c>runtimes-table</c> and <c>selfcheck</c>.</returns>
+    /// <returns>
+    /// <c>ratios</c>, <c>warm-up</c>, <c>cold-start</c>, <c>blocking-table</c>, <c>auto-table</c>, <c>runtimes-table</c> and <c>selfcheck</c>.
+    /// </returns>
     public static IReadOnlyList<Command> Create(TextWriter output, TextWriter errors, Assembly program) =>
     [
         RatiosCommand.Create(output, errors),
@@ -34,8 +36,8 @@ public static class SuiteCommands
             "The page to write, such as docs/results/cold-start.md. Its notes are kept.",
             new ColdRun(output, errors).RunAsync),
         TableCommand.Create(
-            new Command(BlockingRun.Verb, "Measures calls that block their thread, beside Parallel.ForEachAsync and the platform's block. Each measurement in a "
-                + "process of its own."),
+            new Command(BlockingRun.Verb, "Measures calls that block their thread, beside Parallel.ForEachAsync and the platform's block. Each measurement in "
+                + "a process of its own."),
             SuiteOptions.Rounds("How many processes each arm is measured in.", 5, 1, 100),
             "Which tables, by their names on the page, in lower case. Without it, all, of about 7 minutes a round.",
             "The page to write, such as docs/results/blocking.md. Its notes are kept.",
@@ -62,8 +64,8 @@ public static class SuiteCommands
     }
 
     /// <summary>
-    /// Answers a process that <c>warm-up</c> or <c>blocking-table</c> started for one measurement. Call it first in the program's entry point: the compilation of code that has run
-    /// before is not measured.
+    /// Answers a process that <c>warm-up</c> or <c>blocking-table</c> started for one measurement. Call it first in the program's entry point: the
+    /// compilation of code that has run before is not measured.
     /// </summary>
     /// <param name="arguments">The program's arguments.</param>
     /// <returns>The exit code to end with; <see langword="null"/> for any other process.</returns>

@@ -186,7 +186,7 @@ internal abstract partial class Pump
         }
     }
 
-    /// <summary>How many cores the run could keep busy: those that nothing else does, and a few in any case, which is enough for calls that only wait.</summary>
+    /// <summary>How many cores the run could keep busy: those that nothing else does, and some in any case, which is enough for calls that wait.</summary>
     /// <param name="cores">How many cores the process keeps busy.</param>
     /// <param name="computing">How many workers are inside calls that do not wait, as far as the runtime knows.</param>
     /// <param name="busy">How many of those cores the run keeps busy, at most.</param>

@@ -59,8 +59,8 @@ public partial class HouseRulesTests
         ],
         ["Weir.Lab.Suites"] =
         [
-            "Workloads", "Peers", "Checking", "Figures", "Lasting", "Benchmarks", "Catalog", "Page", "Ratios", "Auto", "Startup", "Compared", "Blocking", "SelfChecks",
-            "Verbs", "",
+            "Workloads", "Peers", "Checking", "Figures", "Lasting", "Benchmarks", "Catalog", "Page", "Ratios", "Auto", "Startup", "Compared", "Blocking",
+            "SelfChecks", "Verbs", "",
         ],
         ["Weir.Lab.BenchmarkDotNet"] = ["Results", "Settings", "Net10", "Expansion", "Engine", "Reporting", "Validation", "Running", ""],
         ["Weir.Cli"] =

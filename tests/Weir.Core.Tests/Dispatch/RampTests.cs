@@ -7,7 +7,7 @@ using Weir.TestKit;
 
 namespace Weir.Core.Tests.Dispatch;
 
-/// <summary>How a run gets more workers while its calls block, and when a worker keeps its thread for the next one. Looks of the watch are made by hand.</summary>
+/// <summary>How a run gets more workers while its calls block, and when one keeps its thread for the next item. Looks of the watch are made by hand.</summary>
 public class RampTests
 {
     private const double Idle = 0;
