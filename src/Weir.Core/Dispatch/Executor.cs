@@ -17,9 +17,7 @@ internal abstract class Executor
     /// <summary>How long a worker may keep a thread for synchronous work before others get their turn, in Stopwatch ticks.</summary>
     public abstract long Quantum { get; }
 
-    /// <summary>
-    /// Whether a worker whose calls block may keep the current thread for longer, because what waits for a thread gets a new one.
-    /// </summary>
+    /// <summary>Whether a worker whose calls block may keep the current thread for longer, because others that wait get a new one.</summary>
     public virtual bool MayKeepThread => false;
 
     /// <summary>The thread that a worker runs on, if it is one of the executor's own.</summary>

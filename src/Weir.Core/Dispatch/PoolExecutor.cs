@@ -14,8 +14,8 @@ internal sealed class PoolExecutor : Executor
 
     public override long Quantum { get; } = System.Diagnostics.Stopwatch.Frequency / 50;
 
-    // A worker on a spare thread returns to the pool as soon as it can.
-    public override bool MayKeepThread => !SpareThreads.IsCurrent;
+    // A worker on another thread, such as a spare one, returns to the pool as soon as it can.
+    public override bool MayKeepThread => Thread.CurrentThread.IsThreadPoolThread;
 
     public override void Queue(IThreadPoolWorkItem worker)
     {
