@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using Weir.Core.Sinks;
+using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
