@@ -29,8 +29,8 @@ internal sealed record BlockingReading(double Nanoseconds, double Most, double O
         {
             for (int i = 0; i < 2; i++)
             {
-                Repeat(Compute, end.Token, () => Interlocked.Increment(ref others));
-                Repeat(static () => Thread.Sleep(Block), end.Token, () => Interlocked.Increment(ref others));
+                Repeat(Compute, () => Interlocked.Increment(ref others), end.Token);
+                Repeat(static () => Thread.Sleep(Block), () => Interlocked.Increment(ref others), end.Token);
             }
         }
 
@@ -70,14 +70,14 @@ internal sealed record BlockingReading(double Nanoseconds, double Most, double O
         string.Join(' ', new[] { Nanoseconds, Most, Others }.Select(static value => value.ToString("R", CultureInfo.InvariantCulture)));
 
     /// <summary>A neighbour: a work item that queues itself again when it has run.</summary>
-    private static void Repeat(Action work, CancellationToken end, Action count) => ThreadPool.UnsafeQueueUserWorkItem(
+    private static void Repeat(Action work, Action count, CancellationToken end) => ThreadPool.UnsafeQueueUserWorkItem(
         _ =>
         {
             if (!end.IsCancellationRequested)
             {
                 work();
                 count();
-                Repeat(work, end, count);
+                Repeat(work, count, end);
             }
         },
         null);
