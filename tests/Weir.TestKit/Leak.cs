@@ -16,7 +16,7 @@ public static class Leak
             $"the collection of {what}");
 
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static void Collect()
+    internal static void Collect()
     {
         GC.Collect();
         GC.WaitForPendingFinalizers();

@@ -13,13 +13,28 @@ internal sealed class DelayWakeUp<T>(DelayQueue<T> queue)
     /// <remarks>
     /// At once, if the task allows it: items that are told one after the other come back in that order, and each may be claimed as soon as it is back.
     /// </remarks>
-    public void CallAfter(Task until) =>
-        until.ContinueWith(
-            static (ended, wakeUp) => ((DelayWakeUp<T>)wakeUp!).Wake(ended),
-            this,
-            CancellationToken.None,
-            TaskContinuationOptions.ExecuteSynchronously,
-            UrgentScheduler.Instance);
+    public void CallAfter(Task until)
+    {
+        // A continuation keeps the context it was made in until the task ends, and with it the values of the run's caller.
+        bool flows = !ExecutionContext.IsFlowSuppressed();
+        AsyncFlowControl flow = flows ? ExecutionContext.SuppressFlow() : default;
+        try
+        {
+            until.ContinueWith(
+                static (ended, wakeUp) => ((DelayWakeUp<T>)wakeUp!).Wake(ended),
+                this,
+                CancellationToken.None,
+                TaskContinuationOptions.ExecuteSynchronously,
+                UrgentScheduler.Instance);
+        }
+        finally
+        {
+            if (flows)
+            {
+                flow.Undo();
+            }
+        }
+    }
 
     public void Close() => _queue = null;
 

@@ -278,6 +278,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         // Another thread that takes this worker from the idle list must find it as if it were new.
         run.Source.Release(ref _chunk);
+        ForgetItem();
         _pace.Reset();
         _pace.Left = 0;
         _helper = true;

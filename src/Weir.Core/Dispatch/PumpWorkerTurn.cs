@@ -137,6 +137,10 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     private StepResult WaitForSource()
     {
         _wait = Wait.Claim;
+
+        // The next item may be long in coming.
+        run.Source.Release(ref _chunk);
+        ForgetItem();
         StopsExecuting();
         try
         {

@@ -1,3 +1,5 @@
+using System.Runtime.CompilerServices;
+
 namespace Weir.Core.Threads;
 
 /// <summary>
@@ -173,9 +175,8 @@ internal sealed class ElasticTeam : IDisposable
         _current = host;
         try
         {
-            while (Take(host) is { } worker)
+            while (RunNext(host))
             {
-                Execute(worker);
             }
         }
         catch (ThreadInterruptedException)
@@ -185,7 +186,19 @@ internal sealed class ElasticTeam : IDisposable
         }
     }
 
-    // Separate, so that an idle thread keeps nothing of what it ran last.
+    // Separate: a thread stays in its loop for long, and what a local of that method held would be kept while the thread waits, with the whole run.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private bool RunNext(Host host)
+    {
+        if (Take(host) is not { } worker)
+        {
+            return false;
+        }
+
+        Execute(worker);
+        return true;
+    }
+
     private static void Execute(IThreadPoolWorkItem worker)
     {
         try

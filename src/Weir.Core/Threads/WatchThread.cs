@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
 
 namespace Weir.Core.Threads;
 
@@ -106,13 +107,27 @@ internal sealed class WatchThread(TimeSpan grace)
 
     private void Run()
     {
-        while (TakeDue() is { } timer)
+        while (FireNext())
         {
-            if (!timer.TryFire())
-            {
-                FireAgain(timer);
-            }
         }
+    }
+
+    // Separate, as is the look at the first timer: the thread stays in its loops for long, and what a local of theirs held would be kept while it waits. A
+    // timer leads to its run.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private bool FireNext()
+    {
+        if (TakeDue() is not { } timer)
+        {
+            return false;
+        }
+
+        if (!timer.TryFire())
+        {
+            FireAgain(timer);
+        }
+
+        return true;
     }
 
     /// <summary>A timer failed and belongs to nobody who could fail with it, or there was no memory for that: it fires again, unless it does anyway.</summary>
@@ -140,20 +155,9 @@ internal sealed class WatchThread(TimeSpan grace)
                 int wait = (int)grace.TotalMilliseconds;
                 bool isIdle = _timers.Count == 0;
                 _wakesAt = long.MaxValue;
-                if (!isIdle)
+                if (!isIdle && IsDueNeedsLock(ref wait))
                 {
-                    WatchTimer first = _timers.First;
-                    long now = Stopwatch.GetTimestamp();
-                    if (first.Due <= now)
-                    {
-                        Take(first, now);
-                        return first;
-                    }
-
-                    // Rounded up, so that no timer fires early and none spins. Not longer than the grace time, because removing the last timer does not wake
-                    // the thread.
-                    wait = (int)Math.Min(wait, Math.Ceiling((first.Due - now) / PerMillisecond));
-                    _wakesAt = first.Due;
+                    return TakeFirstNeedsLock();
                 }
 
                 bool told = Monitor.Wait(_lock, wait);
@@ -166,18 +170,38 @@ internal sealed class WatchThread(TimeSpan grace)
         }
     }
 
-    private void Take(WatchTimer timer, long now)
+    /// <summary>Whether the first timer is due; if not, shortens the wait.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private bool IsDueNeedsLock(ref int wait)
     {
+        long due = _timers.First.Due;
+        long now = Stopwatch.GetTimestamp();
+        if (due <= now)
+        {
+            return true;
+        }
+
+        // Rounded up, so that no timer fires early and none spins. Not longer than the grace time, because removing the last timer does not wake the thread.
+        wait = (int)Math.Min(wait, Math.Ceiling((due - now) / PerMillisecond));
+        _wakesAt = due;
+        return false;
+    }
+
+    private WatchTimer TakeFirstNeedsLock()
+    {
+        WatchTimer timer = _timers.First;
         _wakesAt = long.MinValue;
         if (timer.Period > 0)
         {
-            timer.Due = now + timer.Period;
+            timer.Due = Stopwatch.GetTimestamp() + timer.Period;
             _timers.Set(timer);
         }
         else
         {
             _timers.Remove(timer);
         }
+
+        return timer;
     }
 
     private static long ToTicks(TimeSpan span) => (long)Math.Ceiling(span.TotalMilliseconds * PerMillisecond);

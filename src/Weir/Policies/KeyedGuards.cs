@@ -12,7 +12,8 @@ internal sealed class KeyedGuards<TItem>
     private readonly IRateLimit? _rate;
     private readonly Func<int> _most;
 
-    // The run as a user of each limit. Weak, so that the limits of keys that are forgotten go.
+    // The run as a user of each limit. Weak, so that the limits of keys that are forgotten go. A limit that outlives the run keeps its user for a while, so a
+    // user must not lead back to the run: the limit would keep the run, and with it this table, for as long as it lives itself.
     private readonly ConditionalWeakTable<SharedConcurrencyLimit, PlaceUser> _users = [];
 
     private KeyedGuards(ParallelRunOptions options, CallPolicies policies)
@@ -20,7 +21,8 @@ internal sealed class KeyedGuards<TItem>
         _byKey = new ByKey(options);
         _own = policies.Guard;
         _rate = policies.RateLimit;
-        _most = () => policies.RunLimit;
+        WeakReference<CallPolicies> run = new(policies);
+        _most = () => run.TryGetTarget(out CallPolicies? live) ? live.RunLimit : int.MaxValue;
     }
 
     /// <summary>The policies by key of the options, or null if there are none.</summary>

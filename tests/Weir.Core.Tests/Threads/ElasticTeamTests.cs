@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using Weir.Core.Threads;
 
 namespace Weir.Core.Tests.Threads;
@@ -62,6 +63,31 @@ public class ElasticTeamTests
         }
 
         thread.UnsafeStart(host);
+    }
+
+    [Theory(Timeout = 90_000)]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Thread_ThatWaitsForWork_HoldsNothingOfTheLast(bool keeps)
+    {
+        using ElasticTeam team = new(2, "test", keeps);
+        List<WeakReference> ran = [];
+        for (int i = 0; i < 5; i++)
+        {
+            ran.Add(await RunAndForgetAsync(team));
+        }
+
+        await Leak.GoneAsync(ran, "the work that a waiting thread has done");
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static async Task<WeakReference> RunAndForgetAsync(ElasticTeam team)
+    {
+        Work work = new(team, null, null);
+        WeakReference weak = new(work);
+        team.Queue(work);
+        await work.Ran.Task.WithinAsync();
+        return weak;
     }
 
     private static Task<Thread> RunAsync(ElasticTeam team, ManualResetEventSlim? open = null, TaskCompletionSource<object>? host = null)

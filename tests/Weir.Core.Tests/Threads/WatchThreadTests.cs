@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
 using Weir.Core.Threads;
 using Weir.TestKit;
 
@@ -25,6 +26,42 @@ public class WatchThreadTests
         Assert.False(isPool);
         Assert.True(isBackground);
         Assert.True(Stopwatch.GetElapsedTime(started, at) >= Soon);
+    }
+
+    [Theory(Timeout = 90_000)]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Thread_ThatWaits_HoldsNoTimerThatIsOver(bool fires)
+    {
+        WatchThread watch = new(TimeSpan.FromMinutes(5));
+        List<WeakReference> states = [];
+        for (int i = 0; i < 5; i++)
+        {
+            states.Add(await UseTimerAsync(watch, fires));
+        }
+
+        await Leak.GoneAsync(states, "what a timer leads to that has fired or was removed");
+        Assert.True(watch.IsRunning);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static async Task<WeakReference> UseTimerAsync(WatchThread watch, bool fires)
+    {
+        TaskCompletionSource state = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        WatchTimer timer = new(watch, static state => ((TaskCompletionSource)state!).TrySetResult(), state);
+        timer.Change(fires ? Soon : Never, Timeout.InfiniteTimeSpan);
+        if (fires)
+        {
+            await state.Task.WithinAsync("the timer");
+        }
+        else
+        {
+            // The thread looks at it, and waits for it.
+            await Guard.PauseAsync();
+        }
+
+        timer.Dispose();
+        return new WeakReference(state);
     }
 
     [Fact]

@@ -52,6 +52,43 @@ public class LeakTests
         Assert.Equal(0, scheduler.Queued);
     }
 
+    [Fact(Timeout = Eventually.Limit)]
+    public async Task Block_ThatEndedAndLivesOn_HoldsNoWaiterTargetOrMessage()
+    {
+        var block = new BufferBlock<object>(new DataflowBlockOptions { BoundedCapacity = 1 });
+        WeakReference[] left = await UseAndEnd(block);
+        Collected(left);
+        GC.KeepAlive(block);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static async Task<WeakReference[]> UseAndEnd(BufferBlock<object> block)
+    {
+        var left = new List<WeakReference>();
+        for (int i = 0; i < 20; i++)
+        {
+            var message = new object();
+            Task<object> received = block.ReceiveAsync();
+            Task<bool> sent = block.SendAsync(message);
+            await Eventually.Done(received);
+            await Eventually.Done(sent);
+            left.AddRange([new(message), new(received), new(sent)]);
+        }
+
+        // The waiters that the end finds.
+        Task<object> never = block.ReceiveAsync();
+        Task<bool> nothing = block.OutputAvailableAsync();
+        var target = new ActionBlock<object>(static _ => { });
+        left.AddRange([new(never), new(nothing), new(target)]);
+        block.LinkTo(target, new DataflowLinkOptions { PropagateCompletion = true });
+        block.Complete();
+        await Eventually.Done(block.Completion);
+        await Eventually.Done(target.Completion);
+        await Assert.ThrowsAsync<InvalidOperationException>(() => never);
+        Assert.False(await nothing);
+        return [.. left];
+    }
+
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static async Task<WeakReference[]> Wait(CancellationToken token)
     {
