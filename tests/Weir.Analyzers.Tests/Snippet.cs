@@ -36,6 +36,16 @@ internal sealed class Snippet
             public static Task SaveAsync(int x) => Task.CompletedTask;
             public static int Compute(int x) => x;
         }
+        sealed class Open : IAsyncDisposable
+        {
+            public ValueTask DisposeAsync() => default;
+        }
+        static class Opened
+        {
+            public static Task<Open> OpenAsync(int x, CancellationToken token = default) => Task.FromResult(new Open());
+            public static Task<System.IO.Stream> ReadAsync(int x) => Task.FromResult<System.IO.Stream>(null!);
+            public static IDisposable Get(int x) => null!;
+        }
         sealed class C
         {
             private readonly List<int> _seen = [];

@@ -44,6 +44,8 @@ public static class Given
 
     public static ValueTask<string> LoadAsync(string path, CancellationToken token) => new("page " + path);
 
+    public static ValueTask<Stream> OpenAsync(string url, CancellationToken token) => new(new MemoryStream());
+
     public static Task StoreAsync(Order order, CancellationToken token) => Task.CompletedTask;
 
     public static Task SaveAsync(string row, CancellationToken token) => Task.CompletedTask;

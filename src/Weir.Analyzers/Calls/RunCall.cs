@@ -18,6 +18,8 @@ internal sealed class RunCall
         SourceType = source?.Parameter?.Type;
         Options = options is null ? None : Written(options) ?? None;
         OptionsAreWhole = options is IObjectCreationOperation;
+        NothingIsSetElsewhere = options is null or IObjectCreationOperation or IDefaultValueOperation
+            || options.ConstantValue is { HasValue: true, Value: null };
     }
 
     public IInvocationOperation Invocation { get; }
@@ -40,6 +42,9 @@ internal sealed class RunCall
 
     /// <summary>Whether these are all options, so that what is not among them is not set.</summary>
     public bool OptionsAreWhole { get; }
+
+    /// <summary>Whether no option is set elsewhere: there are none, or all of them are written here.</summary>
+    public bool NothingIsSetElsewhere { get; }
 
     /// <summary>Whether the call has keys.</summary>
     public bool HasKeys => Invocation.TargetMethod.Parameters.Any(static p => p.Name == "partitionBy");

@@ -14,6 +14,7 @@ internal sealed class WeirTypes
     private readonly INamedTypeSymbol? _query;
     private readonly INamedTypeSymbol? _queryExtensions;
     private readonly INamedTypeSymbol?[] _tasks;
+    private readonly INamedTypeSymbol?[] _disposables;
 
     private WeirTypes(Compilation compilation)
     {
@@ -25,6 +26,7 @@ internal sealed class WeirTypes
         _query = compilation.GetTypeByMetadataName("System.Linq.IQueryable");
         _queryExtensions = compilation.GetTypeByMetadataName("Microsoft.EntityFrameworkCore.EntityFrameworkQueryableExtensions");
         CancellationToken = compilation.GetTypeByMetadataName("System.Threading.CancellationToken");
+        _disposables = [compilation.GetTypeByMetadataName("System.IDisposable"), compilation.GetTypeByMetadataName("System.IAsyncDisposable")];
         _tasks =
         [
             compilation.GetTypeByMetadataName("System.Threading.Tasks.Task"),
@@ -65,6 +67,9 @@ internal sealed class WeirTypes
 
     /// <summary>Whether a type is that of tasks whose results are tasks.</summary>
     public bool IsTaskOfTask(ITypeSymbol? type) => IsTask(type) && type is INamedTypeSymbol { TypeArguments.Length: 1 } task && IsTask(task.TypeArguments[0]);
+
+    public bool IsDisposable(ITypeSymbol type) =>
+        !IsTask(type) && _disposables.Any(disposable => Same(type, disposable) || type.AllInterfaces.Any(i => Same(i, disposable)));
 
     /// <summary>The run that an operation calls; <see langword="null"/> if it calls something else.</summary>
     public RunCall? RunOf(IOperation operation) => operation is IInvocationOperation call && IsRun(call.TargetMethod) ? RunCall.Of(call, this) : null;

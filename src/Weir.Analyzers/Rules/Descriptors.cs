@@ -50,6 +50,15 @@ internal static class Descriptors
         isEnabledByDefault: true,
         helpLinkUri: Help("weir005"));
 
+    public static readonly DiagnosticDescriptor UnusedResults = new(
+        "WEIR006",
+        "Results that nobody gets are not disposed of",
+        "The results are disposable ('{0}'), and those that the caller does not get stay open: set DisposeUnusedResults",
+        "Reliability",
+        DiagnosticSeverity.Info,
+        isEnabledByDefault: true,
+        helpLinkUri: Help("weir006"));
+
     public static readonly DiagnosticDescriptor NoEffect = new(
         "WEIR010",
         "An option has no effect",

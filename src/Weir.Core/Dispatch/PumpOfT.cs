@@ -20,6 +20,11 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     /// <summary>The source, if a worker may keep the turn over many tiny items. Then nothing is ever given back, and there are no pauses.</summary>
     public readonly OneByOneSource<TItem>? Keepable;
 
+    /// <summary>
+    /// Whether a worker keeps its item: a recovery may need it again, and a result that comes late must not be disposed of if it is the item itself.
+    /// </summary>
+    public readonly bool KeepsItems;
+
     // Created for the first item that waits, because most runs with retries need none.
     private DelayQueue<TItem>? _delays;
 
@@ -27,6 +32,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         : base(settings, guarded: recovery?.AttemptTimeout is not null)
     {
         Recovery = recovery;
+        KeepsItems = recovery is not null || (IsGuarded && DiscardedResult<TResult>.MayBeDisposable && typeof(TResult) != typeof(WorkRange));
         Source = source;
         TakesTurns = source.TakesTurns;
         Keepable = IsGuarded || recovery is not null || WatchesPauses || Orders is not null || call.UsesInvokeInto ? null : source as OneByOneSource<TItem>;
@@ -141,7 +147,7 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         TPending pending = ((ParkedCall<TResult, TPending>)call).Take();
         if (IsGuarded && !call.TryEnd())
         {
-            Observe(pending);
+            Observe(pending, index);
             return;
         }
 
@@ -165,8 +171,9 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     public override void LoseParked(ParkedCall call, Exception error)
     {
         EngineFailed(error);
+        long index = call.Index;
         TPending pending = ((ParkedCall<TResult, TPending>)call).Take();
-        Observe(pending);
+        Observe(pending, index);
         if (!IsGuarded || call.TryEnd())
         {
             ParkedSucceeded(isOnOwnThread: false);
@@ -174,11 +181,15 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     }
 
     /// <summary>The result of a call that was given up is discarded; its exception does not count as unobserved.</summary>
-    private static void Observe(TPending pending)
+    private void Observe(TPending pending, long index)
     {
         try
         {
-            pending.GetResult();
+            TResult late = pending.GetResult();
+            if (DiscardedResult<TResult>.MayBeDisposable)
+            {
+                DiscardedResult.Drop(((IndexedSource<TItem>)Source).At(index), late);
+            }
         }
         catch (Exception)
         {

@@ -1,3 +1,5 @@
+using Weir.Core.Sinks;
+
 namespace Weir.Core.Dispatch;
 
 /// <content>
@@ -64,14 +66,14 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         _awaited = awaited;
         if (task.IsCompleted)
         {
-            return TryEndAround(word) ? GoOnAround(then) : StepResult.Left;
+            return TryEndAround(word) ? GoOnAround(then) : LeaveAround(awaited);
         }
 
         _wait = then;
         StopsExecuting();
         if (run.IsGuarded && !TryMoveOn(word, ItemGuard.Waiting))
         {
-            return StepResult.Left;
+            return LeaveAround(awaited);
         }
 
         // From here on, the worker may be running on another thread.
@@ -87,12 +89,35 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             long word = Volatile.Read(ref _guard!.Word);
             if ((word & ItemGuard.StateMask) != ItemGuard.Waiting || !TryEndItem(word))
             {
+                LeaveAround(_awaited!);
                 return LeaveAsOrphan();
             }
         }
 
         _around = Around.Call;
         return GoOnAround(then);
+    }
+
+    /// <summary>The item has its outcome already: a result that still comes for it is disposed of.</summary>
+    private StepResult LeaveAround(object awaited)
+    {
+        if (DiscardedResult<TResult>.MayBeDisposable && awaited is Deciding deciding)
+        {
+            _ = DropLateAsync(deciding.Decision, _item);
+        }
+
+        return StepResult.Left;
+    }
+
+    private static async Task DropLateAsync(Task<Recovery<TResult>> decision, TItem? item) =>
+        DropLate(await decision.ConfigureAwait(false), item);
+
+    private static void DropLate(in Recovery<TResult> decision, TItem? item)
+    {
+        if (decision.Kind == RecoveryKind.Succeed)
+        {
+            DiscardedResult.Drop(item, decision.Result);
+        }
     }
 
     private StepResult GoOnAround(Wait then)

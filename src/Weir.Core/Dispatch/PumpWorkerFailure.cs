@@ -22,6 +22,13 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         _repetition = _chunk.Repetition;
     }
 
+    /// <summary>The worker may wait for its next item for long, and keeps nothing of the last one.</summary>
+    private void ForgetItem()
+    {
+        _item = default;
+        _repetition = null;
+    }
+
     /// <summary>Remembers an item of the chunk, unless its list has shrunk. In that case the run has ended, and the item gets no further attempt.</summary>
     private void KeepAt(int position)
     {
@@ -96,7 +103,13 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         if (deciding.IsCompletedSuccessfully)
         {
             Recovery<TResult> decision = deciding.Result;
-            return TryEndAround(word) ? Apply(decision, call, status) : StepResult.Left;
+            if (TryEndAround(word))
+            {
+                return Apply(decision, call, status);
+            }
+
+            DropLate(decision, _item);
+            return StepResult.Left;
         }
 
         Deciding later = new(deciding.AsTask(), call, status);
@@ -174,12 +187,6 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
                 break;
         }
-    }
-
-    private void ForgetItem()
-    {
-        _item = default;
-        _repetition = null;
     }
 
     /// <summary>The call of the kept item could not begin: the item waits, with its clock stopped, and another begins.</summary>

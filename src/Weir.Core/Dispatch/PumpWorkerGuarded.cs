@@ -107,7 +107,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             long index = _chunk.FirstIndex + position;
             _index = index;
             _chunk.Position = position + 1;
-            if (run.Recovery is not null)
+            if (run.KeepsItems)
             {
                 Keep(items[position]);
             }
@@ -120,7 +120,6 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             CancellationToken token = timed ? _guard!.Stop!.Token : run.Token;
             long inCall = ItemGuard.Next(_guard!.Word);
             Volatile.Write(ref _guard!.Word, inCall);
-
             TPending pending;
             TResult result = default!;
             Task? until = null;
@@ -164,6 +163,10 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 if (until is not null)
                 {
                     run.Recovery?.LeaveQueues(index);
+                }
+                else
+                {
+                    DiscardedResult.Drop(_item, result);
                 }
 
                 return StepResult.Left;
@@ -243,6 +246,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
         if (!mine)
         {
+            DiscardedResult.Drop(_item, result);
             return LeaveAsOrphan();
         }
 
@@ -340,7 +344,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             {
                 try
                 {
-                    pending.GetResult();
+                    DiscardedResult.Drop(_item, pending.GetResult());
                 }
                 catch (Exception e)
                 {

@@ -4,7 +4,7 @@ using Weir.Core.Sources;
 namespace Weir.Core.Sinks;
 
 /// <summary>The end of a run whose results go to a list: closes the gaps of failed items and completes the caller's task.</summary>
-internal sealed class ListCompletion<TResult> : TaskCompletionSource<List<TResult>>
+internal class ListCompletion<TResult> : TaskCompletionSource<List<TResult>>
 {
     private List<long>? _skipped;
 
@@ -38,24 +38,10 @@ internal sealed class ListCompletion<TResult> : TaskCompletionSource<List<TResul
     /// <param name="segments">The results, if the count was not known. They are joined only if they are returned.</param>
     public void Complete(RunEnd end, Segments<TResult>? segments = null)
     {
-        RunResult result = end.Result;
-        if (result == RunResult.Cancelled)
+        if (end.HasResults)
         {
-            TrySetCanceled(end.Cancelled!.Value);
-        }
-        else if (result == RunResult.Failed)
-        {
-            TrySetException(end.Failures!.Single!);
-        }
-        else
-        {
-            List = segments?.ToList((int)end.Claimed) ?? List;
-            if (_skipped is not null || end.Claimed != List.Count || !ReferenceEquals(end.LeftOver, NothingLeft.Ranges))
-            {
-                CloseGaps(end);
-            }
-
-            if (result == RunResult.FailedInPart)
+            Gather(end, segments);
+            if (end.Result == RunResult.FailedInPart)
             {
                 TrySetException(new ItemsFailedException<TResult>(end.Failures!.Collected!, List));
             }
@@ -63,6 +49,33 @@ internal sealed class ListCompletion<TResult> : TaskCompletionSource<List<TResul
             {
                 TrySetResult(List);
             }
+        }
+        else
+        {
+            CompleteWithoutResults(end, segments);
+        }
+    }
+
+    /// <summary>Completes the caller's task where the caller gets no result.</summary>
+    protected virtual void CompleteWithoutResults(RunEnd end, Segments<TResult>? segments)
+    {
+        if (end.Result == RunResult.Cancelled)
+        {
+            TrySetCanceled(end.Cancelled!.Value);
+        }
+        else
+        {
+            TrySetException(end.Failures!.Single!);
+        }
+    }
+
+    /// <summary>Makes the list one of the results, and of nothing else.</summary>
+    protected void Gather(RunEnd end, Segments<TResult>? segments)
+    {
+        List = segments?.ToList((int)end.Claimed) ?? List;
+        if (_skipped is not null || end.Claimed != List.Count || !ReferenceEquals(end.LeftOver, NothingLeft.Ranges))
+        {
+            CloseGaps(end);
         }
     }
 

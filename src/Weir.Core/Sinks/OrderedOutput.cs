@@ -103,6 +103,17 @@ internal sealed class OrderedOutput<TResult>(int limit, int capacity, Func<Strea
         _mask = -1;
     }
 
+    protected override void AddLeftNeedsLock(UnusedResults<TResult> to, ref HashSet<object>? unused)
+    {
+        for (long i = _head; i <= _head + _mask; i++)
+        {
+            if (_slots[(int)(i & _mask)] == Result)
+            {
+                to.Add(ref unused, _results.AsSpan((int)(i & _mask), 1));
+            }
+        }
+    }
+
     private void PassSkippedNeedsLock()
     {
         while (_slots[(int)(_head & _mask)] == Skipped)

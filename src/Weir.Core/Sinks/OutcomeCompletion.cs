@@ -3,7 +3,7 @@ namespace Weir.Core.Sinks;
 /// <summary>The end of a run whose caller gets each outcome. An item's failure is not thrown, but a failure of the source is.</summary>
 /// <param name="count">How many items there are; 0 if that is not known.</param>
 /// <param name="returnsWhenCancelled">Whether a run that its caller cancels returns the outcomes it has, instead of throwing.</param>
-internal sealed class OutcomeCompletion<TResult>(int count, bool returnsWhenCancelled = false) : TaskCompletionSource<ItemOutcome<TResult>[]>
+internal class OutcomeCompletion<TResult>(int count, bool returnsWhenCancelled = false) : TaskCompletionSource<ItemOutcome<TResult>[]>
 {
     public ItemOutcome<TResult>[] Outcomes = count > 0 ? new ItemOutcome<TResult>[count] : [];
 
@@ -13,7 +13,7 @@ internal sealed class OutcomeCompletion<TResult>(int count, bool returnsWhenCanc
     /// <summary>Completes with outcomes that are stored elsewhere. They are collected only if they are returned.</summary>
     public void Complete<TState>(RunEnd end, TState state, Func<RunEnd, TState, ItemOutcome<TResult>[]> gather)
     {
-        if (Returns(end))
+        if (UsesOutcomes(end))
         {
             Outcomes = gather(end, state);
         }
@@ -23,17 +23,29 @@ internal sealed class OutcomeCompletion<TResult>(int count, bool returnsWhenCanc
 
     public void Complete(RunEnd end)
     {
-        switch (end.Result)
+        if (Returns(end))
         {
-            case RunResult.Cancelled when !returnsWhenCancelled:
-                TrySetCanceled(end.Cancelled!.Value);
-                break;
-            case RunResult.Failed:
-                TrySetException(end.Failures!.Single!);
-                break;
-            default:
-                TrySetResult(Outcomes);
-                break;
+            TrySetResult(Outcomes);
+        }
+        else
+        {
+            CompleteWithoutOutcomes(end);
+        }
+    }
+
+    /// <summary>Whether anybody needs the outcomes.</summary>
+    protected virtual bool UsesOutcomes(RunEnd end) => Returns(end);
+
+    /// <summary>Completes the caller's task where the caller gets no outcome.</summary>
+    protected virtual void CompleteWithoutOutcomes(RunEnd end)
+    {
+        if (end.Result == RunResult.Cancelled)
+        {
+            TrySetCanceled(end.Cancelled!.Value);
+        }
+        else
+        {
+            TrySetException(end.Failures!.Single!);
         }
     }
 }

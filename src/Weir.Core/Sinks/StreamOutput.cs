@@ -11,7 +11,7 @@ namespace Weir.Core.Sinks;
 /// consumer, because no item at or beyond <see cref="Ceiling"/> starts. So a worker with a result never has to wait for room.
 /// </summary>
 [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Made here and handed on or consumed once.")]
-internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueTaskSource<bool>
+internal abstract partial class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValueTaskSource<bool>
 {
     private readonly int _publishEvery;
     private int _window;
@@ -169,32 +169,6 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
         return Step() is { } answer ? answer : new ValueTask<bool>(this, _signal.Version);
     }
 
-    /// <summary>Stops the run if it is still active, and waits until nothing of it is left.</summary>
-    public ValueTask DisposeAsync()
-    {
-        if (_disposed)
-        {
-            return default;
-        }
-
-        _disposed = true;
-        _takenNext = _takenCount;
-        _start = null;
-        if (_run is null)
-        {
-            return default;
-        }
-
-        _run.Abandon();
-        if (!_ended.Task.IsCompleted)
-        {
-            return new ValueTask(DropWhenEndedAsync());
-        }
-
-        Drop();
-        return default;
-    }
-
     bool IValueTaskSource<bool>.GetResult(short token)
     {
         _signal.GetResult(token);
@@ -247,8 +221,6 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
 
     /// <summary>Returns some of the items that never ran, after the end of the run.</summary>
     protected abstract int TailNeedsLock(RunEnd end, (int Count, Func<long, TResult> Make) missing, ref TResult[] buffer);
-
-    protected abstract void DropNeedsLock();
 
     /// <summary>Yields the next result, or the end.</summary>
     /// <returns>Null if the consumer has to wait; then it is recorded as waiting.</returns>
@@ -329,25 +301,6 @@ internal abstract class StreamOutput<TResult> : IAsyncEnumerator<TResult>, IValu
 
         _unpublished = 0;
         _run!.Release();
-    }
-
-    // Separate, because nearly all streams have ended when they are disposed.
-    private async Task DropWhenEndedAsync()
-    {
-        await _ended.Task.ConfigureAwait(false);
-        Drop();
-    }
-
-    private void Drop()
-    {
-        ReturnBuffer(_taken);
-        _taken = [];
-        _takenCount = 0;
-        _takenNext = 0;
-        using (Lock.Hold())
-        {
-            DropNeedsLock();
-        }
     }
 
     private static int WindowOf(int limit, int capacity) => (int)Math.Min((long)limit + capacity, 1 << 30);

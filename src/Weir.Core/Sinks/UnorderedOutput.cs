@@ -53,6 +53,8 @@ internal sealed class UnorderedOutput<TResult>(int limit, int capacity, Func<Str
         _count = 0;
     }
 
+    protected override void AddLeftNeedsLock(UnusedResults<TResult> to, ref HashSet<object>? unused) => to.Add(ref unused, _ready.AsSpan(0, _count));
+
     private static IEnumerable<long> NeverRun(RunEnd end, int count)
     {
         foreach ((long first, int length) in end.LeftOver)

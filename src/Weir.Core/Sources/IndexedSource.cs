@@ -50,5 +50,20 @@ internal abstract class IndexedSource<T>(int count) : Source<T>
         }
     }
 
+    /// <summary>The item at an index, or nothing if the caller has changed the list meanwhile.</summary>
+    public T? At(long index)
+    {
+        try
+        {
+            Chunk<T> chunk = default;
+            Fill(ref chunk, (int)index, 1);
+            return chunk.Items[0];
+        }
+        catch (InvalidOperationException)
+        {
+            return default;
+        }
+    }
+
     protected abstract void Fill(ref Chunk<T> chunk, int first, int count);
 }

@@ -94,6 +94,7 @@ public sealed class PolicyChain<TResult>
             : _total.ExecuteAsync(
                 static (run, token) => run.Chain.RunAsync(run.Call, run.State, token, run.CallerToken),
                 (Chain: this, Call: call, State: state, CallerToken: cancellationToken),
+                typeof(TState).IsValueType ? null : state,
                 cancellationToken);
         ValueTask<TResult> ended = _fallback is null || pending.IsCompletedSuccessfully ? pending : FallBackAsync(pending, cancellationToken);
         return PolicyListeners.WantsCalls ? CountAsync(ended, cancellationToken) : ended;
@@ -289,7 +290,7 @@ public sealed class PolicyChain<TResult>
     /// <param name="failure">Its exception, or null.</param>
     /// <param name="previous">The delay before it.</param>
     /// <param name="token">The token of the attempts.</param>
-    /// <param name="refused">Set when the result is refused, also if the function for the delay throws.</param>
+    /// <param name="refused">Set when the result is refused, or the rule or the function for the delay throws.</param>
     private TimeSpan? DelayAfter(int number, TResult? result, Exception? failure, TimeSpan previous, CancellationToken token, ref bool refused)
     {
         if (_shouldRetry is null)
@@ -298,12 +299,19 @@ public sealed class PolicyChain<TResult>
         }
 
         AttemptOutcome<TResult> outcome = new(result, failure, number);
-        if (!_retry!.MayRetry(number, token) || !_shouldRetry(outcome))
+        if (!_retry!.MayRetry(number, token))
         {
             return null;
         }
 
+        // An exception from the rule or the hint takes the place of the result.
         refused = failure is null;
+        if (!_shouldRetry(outcome))
+        {
+            refused = false;
+            return null;
+        }
+
         TimeSpan? hint = _delayHint is not null ? _delayHint(outcome) : failure is not null ? _retry.HintOf(failure) : null;
         return _retry.GetDelay(number, previous, hint, token);
     }

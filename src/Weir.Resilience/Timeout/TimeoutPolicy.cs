@@ -6,8 +6,9 @@ namespace Weir.Resilience;
 /// <remarks>
 /// <para>
 /// At the limit, the call's token is cancelled, and the caller gets a <see cref="TimeoutFailure"/> at once. The caller does not wait for the call, whose later
-/// result or exception is discarded. So a call that reacts to its token may still be ending while the caller continues. A call that blocks its thread before
-/// it returns its task cannot be abandoned; if it returns a result after all, the result counts.
+/// result or exception is discarded; a result that is disposable is disposed of, unless it is the state that the call was given. So a call that reacts to its
+/// token may still be ending while the caller continues. A call that blocks its thread before it returns its task cannot be abandoned; if it returns a result
+/// after all, the result counts.
 /// </para>
 /// <para>
 /// All members are thread-safe, for any number of calls at once. A call that ends in time allocates nothing, because its objects are reused for later calls.
@@ -91,6 +92,13 @@ public sealed class TimeoutPolicy<TResult>
         Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(call);
+        return ExecuteAsync(call, state, typeof(TState).IsValueType ? null : state, cancellationToken);
+    }
+
+    /// <summary>The same for a call whose state says what it was given: see <see cref="TimeoutScope{TResult}.Watch"/>.</summary>
+    internal ValueTask<TResult> ExecuteAsync<TState>(
+        Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, object? given, CancellationToken cancellationToken)
+    {
         if (cancellationToken.IsCancellationRequested)
         {
             return ValueTask.FromCanceled<TResult>(cancellationToken);
@@ -115,7 +123,7 @@ public sealed class TimeoutPolicy<TResult>
 
         if (!pending.IsCompletedSuccessfully)
         {
-            return scope.Watch(pending);
+            return scope.Watch(pending, given);
         }
 
         TResult result = pending.Result;

@@ -32,6 +32,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
     private long _deadline;
     private long _word;
     private int _armed;
+    private object? _given;
     private bool _reusable;
 
     // What the scope's own timer or the caller's token threw.
@@ -130,8 +131,11 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
     }
 
     /// <summary>Returns what the caller awaits: the end of the call or the limit, whichever comes first.</summary>
-    public ValueTask<TResult> Watch(ValueTask<TResult> call)
+    /// <param name="call">The call.</param>
+    /// <param name="given">What it was given, such as its item, which is not disposed of if the call returns it late.</param>
+    public ValueTask<TResult> Watch(ValueTask<TResult> call, object? given)
     {
+        _given = given;
         // The call may end on another thread, and this scope may serve the next call, before the awaiter returns.
         short version = _core.Version;
         ConfiguredValueTaskAwaitable<TResult>.ConfiguredValueTaskAwaiter awaiter = call.ConfigureAwait(false).GetAwaiter();
@@ -198,8 +202,11 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         }
 
         _call = default;
+        object? given = _given;
+        _given = null;
         if (!inTime)
         {
+            RefusedResult.DropLate(result, given);
             return;
         }
 

@@ -30,7 +30,10 @@ internal static partial class OperatorRun
             return Task.FromResult<ItemOutcome<TResult>[]>([]);
         }
 
-        OutcomeCompletion<TResult> completion = new(Math.Max(0, source.KnownCount), options.ReturnOutcomesOnCancellation);
+        int count = Math.Max(0, source.KnownCount);
+        OutcomeCompletion<TResult> completion = options.DisposeUnusedResults && UnusedOf.Outcomes<TResult>(options) is { } unused
+            ? new OwningOutcomeCompletion<TResult>(count, options.ReturnOutcomesOnCancellation, unused)
+            : new OutcomeCompletion<TResult>(count, options.ReturnOutcomesOnCancellation);
 
         // The outcomes already report the failures, so no mode stops the run or collects them again.
         PumpSettings settings = Settings(options, ErrorMode.BestEffort, operation);
@@ -119,6 +122,7 @@ internal static partial class OperatorRun
                     cancellationToken,
                     enumeratorToken);
             },
+            options.DisposeUnusedResults ? UnusedOf.IndexedOutcomes<TResult>(options) : null,
             call,
             cancellationToken);
 

@@ -30,7 +30,8 @@ internal static partial class OperatorRun
             return Task.FromResult<List<TResult>>([]);
         }
 
-        ListCompletion<TResult> completion = new(Math.Max(0, source.KnownCount));
+        int count = Math.Max(0, source.KnownCount);
+        ListCompletion<TResult> completion = options.DisposeUnusedResults ? UnusedOf.ListOf<TResult>(options, count) : new(count);
         PumpSettings settings = Settings(options, options.ErrorMode, operation);
         Task<List<TResult>> task = completion.Task;
         if (source.KnownCount > 0)
@@ -152,6 +153,7 @@ internal static partial class OperatorRun
         StreamOf<TItem, TResult, TResult>(
             options,
             (output, enumeratorToken) => StartStream(source(), selector, output, options, operation, cancellationToken, enumeratorToken),
+            options.DisposeUnusedResults ? UnusedOf.Results<TResult>(options) : null,
             call,
             cancellationToken);
 
@@ -180,7 +182,11 @@ internal static partial class OperatorRun
         settings.Adaptive is null && !CallPolicies.AreSet(options) && !RunObservation.IsWanted(options);
 
     private static PumpStream<TOutput> StreamOf<TItem, TResult, TOutput>(
-        ParallelRunOptions options, Func<StreamOutput<TOutput>, CancellationToken, Pump> start, string call, CancellationToken cancellationToken)
+        ParallelRunOptions options,
+        Func<StreamOutput<TOutput>, CancellationToken, Pump> start,
+        UnusedResults<TOutput>? unused,
+        string call,
+        CancellationToken cancellationToken)
     {
         CheckTypes<TItem, TResult>(options);
         TaskCalls.RefuseTasks(typeof(TResult), call);
@@ -189,7 +195,7 @@ internal static partial class OperatorRun
             options.ChannelCapacity,
             options.OrderedOutput,
             start,
-            cancellationToken);
+            cancellationToken) { Unused = unused };
     }
 
     private static Pump Start<TItem, TResult, TSink>(

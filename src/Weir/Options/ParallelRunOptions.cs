@@ -68,6 +68,17 @@ public sealed record ParallelRunOptions
     /// <remarks>Details cost an object per item, and a record while the item is under way. Other operators ignore this option.</remarks>
     public bool IncludeDetails { get; init; }
 
+    /// <summary>
+    /// Whether the results that the caller of a run does not get are disposed of: those of a list or of outcomes whose run failed or was cancelled, and those
+    /// of a stream that its consumer has not read when it leaves.
+    /// </summary>
+    /// <value>The default is <see langword="false"/>, because other code may still hold these results.</value>
+    /// <remarks>
+    /// The end of the run, or of the stream's disposal, waits for it, but no longer than <see cref="PerItemTimeout"/>. Results that come too late, after their
+    /// item timed out, are disposed of in any case. See docs/operators/disposable-results.md.
+    /// </remarks>
+    public bool DisposeUnusedResults { get; init; }
+
     /// <summary>Called before an item's call, with the item's index in the source. An exception from it is a failure of the item.</summary>
     /// <remarks>Indices above <see cref="int.MaxValue"/>, which only an endless stream reaches, are passed as <see cref="int.MaxValue"/>.</remarks>
     public Func<int, ValueTask>? OnStartItemAsync { get; init; }

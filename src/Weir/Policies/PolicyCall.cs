@@ -244,7 +244,11 @@ internal readonly partial struct PolicyCall<TItem, TResult>(
         record?.CountCall();
         return attemptTimeout is null
             ? CallsBackOnce.Of(selector(item, cancellationToken))
-            : attemptTimeout.ExecuteAsync(static (call, token) => CallsBackOnce.Of(call.selector(call.item, token)), (selector, item), cancellationToken);
+            : attemptTimeout.ExecuteAsync(
+                static (call, token) => CallsBackOnce.Of(call.selector(call.item, token)),
+                (selector, item),
+                typeof(TItem).IsValueType ? null : item,
+                cancellationToken);
     }
 
     /// <summary>The rest of an attempt that has to wait at the rate limit, or holds something until its call has ended.</summary>

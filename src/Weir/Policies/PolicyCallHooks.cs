@@ -1,19 +1,21 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
-using Weir.Resilience;
+using Weir.Core.Sinks;
 
 namespace Weir.Policies;
 
-/// <content>The hooks around an item's attempts.</content>
+/// <content>The item's hooks around the call, and the rule about its result.</content>
 internal readonly partial struct PolicyCall<TItem, TResult>
 {
-    // Here and below, rare cases are in separate methods, because each entry to this method would have to clear their structs.
+    // Rare cases are in separate methods, because each entry to this method would have to clear their structs.
     [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly",
         Justification = "Consumed once: here when it has completed, else where the item goes on.")]
     private ValueTask<TResult> InvokeHooked(TItem item, long index, bool isFirst, CancellationToken cancellationToken)
     {
         // One handler for both hooks instead of one for each.
         bool inHook = false;
+        bool hasResult = false;
+        TResult result = default!;
         try
         {
             if (isFirst && policies.Starting is { } starting)
@@ -37,16 +39,17 @@ internal readonly partial struct PolicyCall<TItem, TResult>
 
             if (!pending.IsCompletedSuccessfully)
             {
-                return BeforeCompletionAsync(pending, index);
+                return BeforeCompletionAsync(pending, item, index);
             }
 
-            TResult result = pending.Result;
+            result = pending.Result;
+            hasResult = true;
             inHook = true;
             ValueTask hook = completed(Indices.ToInt(index));
             inHook = false;
             if (!hook.IsCompletedSuccessfully)
             {
-                return AfterCompletionAsync(hook, result);
+                return AfterCompletionAsync(hook, item, result);
             }
 
             hook.GetAwaiter().GetResult();
@@ -54,6 +57,11 @@ internal readonly partial struct PolicyCall<TItem, TResult>
         }
         catch (Exception e) when (inHook)
         {
+            if (hasResult)
+            {
+                DiscardedResult.Drop(item, result);
+            }
+
             policies.HookFailed(e);
             throw;
         }
@@ -75,22 +83,28 @@ internal readonly partial struct PolicyCall<TItem, TResult>
         }
 
         TResult result = await new PendingAwaiter<TResult, PolicyPending<TResult>>(Attempt(item, index, record, cancellationToken));
-        if (record is not null && policies.RetryRule is RetryRule<TResult> rule && policies.Refuses(rule, record, result))
+        bool refused;
+        try
         {
-            throw new RefusedResultException<TResult>(result);
+            refused = record is not null && policies.RetryRule is RetryRule<TResult> rule && policies.Refuses(rule, record, result);
+            if (!refused && policies.Completed is { } completed)
+            {
+                await policies.HookEndedAsync(policies.CallHook(completed, index)).ConfigureAwait(false);
+            }
+
+            if (!refused && hooks is not null)
+            {
+                await hooks.CompleteAsync(policies, record!, item, index).ConfigureAwait(false);
+            }
+        }
+        catch
+        {
+            // The item fails, and nobody gets the result of its call.
+            DiscardedResult.Drop(item, result);
+            throw;
         }
 
-        if (policies.Completed is { } completed)
-        {
-            await policies.HookEndedAsync(policies.CallHook(completed, index)).ConfigureAwait(false);
-        }
-
-        if (hooks is not null)
-        {
-            await hooks.CompleteAsync(policies, record!, item, index).ConfigureAwait(false);
-        }
-
-        return result;
+        return refused ? throw new RefusedResultException<TResult>(result, !typeof(TItem).IsValueType && ReferenceEquals(item, result)) : result;
     }
 
     private async ValueTask<TResult> AfterStartAsync(ValueTask started, TItem item, long index, CancellationToken cancellationToken)
@@ -100,16 +114,32 @@ internal readonly partial struct PolicyCall<TItem, TResult>
     }
 
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private async ValueTask<TResult> BeforeCompletionAsync(ValueTask<TResult> pending, long index)
+    private async ValueTask<TResult> BeforeCompletionAsync(ValueTask<TResult> pending, TItem item, long index)
     {
         TResult result = await pending.ConfigureAwait(false);
-        await policies.HookEndedAsync(policies.CallHook(policies.Completed!, index)).ConfigureAwait(false);
-        return result;
+        try
+        {
+            await policies.HookEndedAsync(policies.CallHook(policies.Completed!, index)).ConfigureAwait(false);
+            return result;
+        }
+        catch
+        {
+            DiscardedResult.Drop(item, result);
+            throw;
+        }
     }
 
-    private async ValueTask<TResult> AfterCompletionAsync(ValueTask hook, TResult result)
+    private async ValueTask<TResult> AfterCompletionAsync(ValueTask hook, TItem item, TResult result)
     {
-        await policies.HookEndedAsync(hook).ConfigureAwait(false);
-        return result;
+        try
+        {
+            await policies.HookEndedAsync(hook).ConfigureAwait(false);
+            return result;
+        }
+        catch
+        {
+            DiscardedResult.Drop(item, result);
+            throw;
+        }
     }
 }

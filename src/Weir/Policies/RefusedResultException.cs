@@ -13,13 +13,13 @@ internal abstract class RefusedResultException : OperationCanceledException
 {
     private int _dropped;
 
-    /// <summary>The result.</summary>
-    public abstract object? Boxed { get; }
+    /// <summary>The result, unless it is not to be disposed of.</summary>
+    public abstract object? Discarded { get; }
 
     /// <summary>Disposes of the result, unless that has been done.</summary>
-    public ValueTask DropAsync() => Interlocked.Exchange(ref _dropped, 1) == 0 ? RefusedResult.DropAsync(Boxed) : default;
+    public ValueTask DropAsync() => Interlocked.Exchange(ref _dropped, 1) == 0 ? RefusedResult.DropAsync(Discarded) : default;
 
     /// <summary>The same where nobody hears of an exception: the item has its outcome, or an error that came first.</summary>
     public Task DropQuietlyAsync() =>
-        Interlocked.Exchange(ref _dropped, 1) == 0 ? RefusedResult.DropQuietlyAsync(Boxed) : Task.CompletedTask;
+        Interlocked.Exchange(ref _dropped, 1) == 0 ? RefusedResult.DropQuietlyAsync(Discarded) : Task.CompletedTask;
 }

@@ -30,6 +30,9 @@ internal sealed class DirectCall<TItem, TResult>(
 
     private TimeoutPolicy<TResult> Limit => _limit ??= new TimeoutPolicy<TResult>(Options.PerItemTimeout, WatchTime.For(Time), UrgentWork.Queue);
 
+    /// <summary>Disposes of the results that a caller who has cancelled does not get; null if there is nothing to dispose of.</summary>
+    private UnusedResults<ItemOutcome<TResult>>? Unused => IsCancelledByCaller ? UnusedOf.Outcomes<TResult>(Options, null, Time) : null;
+
     public Task<ItemOutcome<TResult>[]> RunAsync(ItemOutcome<TResult>[] outcomes)
     {
         Total = outcomes.Length;
@@ -50,7 +53,7 @@ internal sealed class DirectCall<TItem, TResult>(
                     BeginWait();
                     try
                     {
-                        TResult result = await Watch().ConfigureAwait(false);
+                        TResult result = await Watch(next).ConfigureAwait(false);
                         outcomes[next] = Ended(result);
                     }
                     catch (Exception e)
@@ -60,6 +63,11 @@ internal sealed class DirectCall<TItem, TResult>(
 
                     next++;
                 }
+            }
+
+            if (Unused is { } unused)
+            {
+                await unused.DisposeAsync(outcomes).ConfigureAwait(false);
             }
 
             ThrowIfCancelledByCaller();
@@ -80,8 +88,13 @@ internal sealed class DirectCall<TItem, TResult>(
                 for (int next = 0; next < outcomes.Length && await control.TryBeginItemAsync(Token).ConfigureAwait(false); next++)
                 {
                     ItemOutcome<TResult> outcome = Start(items[next], out bool waits);
-                    outcomes[next] = waits ? await FinishAsync().ConfigureAwait(false) : outcome;
+                    outcomes[next] = waits ? await FinishAsync(next).ConfigureAwait(false) : outcome;
                 }
+            }
+
+            if (Unused is { } unused)
+            {
+                await unused.DisposeAsync(outcomes).ConfigureAwait(false);
             }
 
             ThrowIfCancelledByCaller();
@@ -113,11 +126,16 @@ internal sealed class DirectCall<TItem, TResult>(
             ItemOutcome<TResult> outcome = Start(items[index], out bool waits);
             if (waits)
             {
-                outcome = await FinishAsync().ConfigureAwait(false);
+                outcome = await FinishAsync(index).ConfigureAwait(false);
             }
 
             if (waits || !outcome.IsSuccess)
             {
+                if (Unused is { } unused)
+                {
+                    await unused.DisposeAsync([outcome]).ConfigureAwait(false);
+                }
+
                 // An item that the caller's cancellation ended has not failed, even if it ended on this thread.
                 ThrowIfCancelledByCaller();
             }
@@ -240,12 +258,12 @@ internal sealed class DirectCall<TItem, TResult>(
     }
 
     /// <summary>Waits until the item ends or is given up.</summary>
-    private async ValueTask<ItemOutcome<TResult>> FinishAsync()
+    private async ValueTask<ItemOutcome<TResult>> FinishAsync(int index)
     {
         BeginWait();
         try
         {
-            return Ended(await Watch().ConfigureAwait(false));
+            return Ended(await Watch(index).ConfigureAwait(false));
         }
         catch (Exception e)
         {
@@ -269,11 +287,12 @@ internal sealed class DirectCall<TItem, TResult>(
     }
 
     /// <summary>The running item, which has suspended, until it ends or is given up. A task source of the user may throw already here.</summary>
-    private ValueTask<TResult> Watch()
+    private ValueTask<TResult> Watch(int index)
     {
         ValueTask<TResult> pending = _pending;
         _pending = default;
-        return _scope!.Watch(CallsBackOnce.Of(pending));
+        object? given = DiscardedResult<TResult>.MayBeDisposable && !typeof(TItem).IsValueType ? items[index] : null;
+        return _scope!.Watch(CallsBackOnce.Of(pending), given);
     }
 
     /// <summary>The outcome of an item that failed after it had suspended, or that was given up.</summary>

@@ -44,6 +44,20 @@ public sealed record ProcessManyOptions
     /// </remarks>
     public ParallelRunOptions? Policies { get; init; }
 
+    /// <summary>
+    /// Whether the results that the caller does not get are disposed of: those of a call that was cancelled or whose sequence failed, and those of a stream
+    /// that its consumer has not read when it leaves.
+    /// </summary>
+    /// <value>
+    /// The default is <see langword="false"/>, because other code may still hold these results. The same as
+    /// <see cref="ParallelRunOptions.DisposeUnusedResults"/> of the policies.
+    /// </value>
+    /// <remarks>
+    /// The end of the call waits for it, but no longer than the time limit of an item or, without one, of the call. Results that come too late, after their
+    /// item was given up, are disposed of in any case. See docs/operators/disposable-results.md.
+    /// </remarks>
+    public bool DisposeUnusedResults { get; init; }
+
     /// <summary>Your own name for what the call does, such as <c>import.orders</c>: it tells the call apart from others of the same runtime.</summary>
     /// <value>Any text but an empty one; <see langword="null"/>, the default, for none.</value>
     /// <remarks>See <see cref="ParallelRunOptions.OperationName"/>.</remarks>

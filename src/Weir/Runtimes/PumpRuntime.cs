@@ -91,7 +91,7 @@ internal sealed class PumpRuntime(
             return Task.FromResult<ItemOutcome<TResult>[]>([]);
         }
 
-        OutcomeCompletion<TResult> completion = new(Math.Max(0, count));
+        OutcomeCompletion<TResult> completion = CompletionOf<TResult>(count, processOptions, around, options.TimeProvider);
         PumpCall call = new(calls, nameof(ProcessManyAsync), processOptions);
         source = keys is null ? source : keys(source);
         PumpSettings settings = Settings(processOptions, around, call, executor);
@@ -127,8 +127,17 @@ internal sealed class PumpRuntime(
                 output.Missing = (count, static index => (Indices.ToInt(index), default));
                 return StartStream(keys is null ? source : keys(source), processor, output, around, processOptions, cancellationToken, enumeratorToken);
             },
-            cancellationToken);
+            cancellationToken)
+        {
+            Unused = UnusedOf.IndexedOutcomes<TResult>(processOptions, around, options.TimeProvider),
+        };
     }
+
+    /// <summary>The end of a call whose outcomes are returned together.</summary>
+    public static OutcomeCompletion<TResult> CompletionOf<TResult>(int count, ProcessManyOptions options, ParallelRunOptions? policies, TimeProvider time) =>
+        UnusedOf.Outcomes<TResult>(options, policies, time) is { } unused
+            ? new OwningOutcomeCompletion<TResult>(Math.Max(0, count), false, unused)
+            : new OutcomeCompletion<TResult>(Math.Max(0, count));
 
     public Task CloseAsync() => calls.CloseAsync(options.GracePeriod, options.TimeProvider);
 

@@ -49,6 +49,20 @@ public class FixTests
     public Task DroppedTask_Fixed_IsAwaited(string bad, string? good) => AssertFixedAsync("WEIR005", new AwaitFix(), bad, good);
 
     [Theory(Timeout = 120_000)]
+    [InlineData(
+        "await items.[|SelectParallelAsync|](Opened.ReadAsync);",
+        "(Opened.ReadAsync, options: new ParallelRunOptions { DisposeUnusedResults = true })")]
+    [InlineData(
+        "await items.[|SelectParallelAsync|](Opened.ReadAsync, cancellationToken: stop);",
+        "(Opened.ReadAsync, cancellationToken: stop, options: new ParallelRunOptions { DisposeUnusedResults = true })")]
+    [InlineData(
+        "await items.[|SelectParallelAsync|](Opened.ReadAsync, new() { MaxDegreeOfParallelism = 3 }, stop);",
+        "new() { MaxDegreeOfParallelism = 3, DisposeUnusedResults = true }, stop)")]
+    [InlineData("await runtime.[|ProcessManyAsync|](items, Opened.OpenAsync);", "options: new ProcessManyOptions { DisposeUnusedResults = true })")]
+    [InlineData("await items.[|SelectParallelAsync|](Opened.ReadAsync, null, stop);", null)]
+    public Task UnusedResults_Fixed_AreDisposedOf(string bad, string? good) => AssertFixedAsync("WEIR006", new UnusedResultsFix(), bad, good);
+
+    [Theory(Timeout = 120_000)]
     [InlineData("await items.SelectParallelAsync([|x => Task.Factory.StartNew(async () => { await Task.Yield(); return x; })|]);", "return x; }).Unwrap())")]
     [InlineData(
         "await items.SelectParallelAsync([|async (x, t) => await Task.Factory.StartNew(async () => { await Task.Yield(); return x; }, t)|]);",

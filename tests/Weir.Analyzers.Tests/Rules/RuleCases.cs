@@ -100,6 +100,7 @@ internal sealed record RuleCases(string Rule, string[] Bad, string[] Good)
                 $"await items.ForEachParallelAsync(async (x, t) => {{ string idempotent = x.ToString(); await db.InsertAsync(x, t); }}, {Retry});",
             ]),
         DroppedCases.All,
+        UnusedResultsCases.All,
         NoEffectCases.All,
         QueryCases.All,
         UnseenLossCases.All,

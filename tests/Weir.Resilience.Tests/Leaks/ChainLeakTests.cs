@@ -22,6 +22,7 @@ public class ChainLeakTests
     {
         RetryOptions retry = new() { MaxRetries = 1, BaseDelay = TimeSpan.Zero, IsTransient = static _ => true };
         TimeSpan limit = TimeSpan.FromMilliseconds(20);
+        RateLimitOptions rate = new() { TokensPerSecond = 1e6, BurstCapacity = 1e6 };
         SharedConcurrencyLimit shared = new(1);
         CircuitBreaker breaker = new(new CircuitBreakerOptions { FailureThreshold = int.MaxValue });
         (string Name, PolicyChain<object> Chain)[] chains =
@@ -31,7 +32,7 @@ public class ChainLeakTests
             ("Retry", new(new() { Retry = retry, AttemptTimeout = limit })),
             ("CircuitBreaker", new(new() { CircuitBreaker = breaker, TotalTimeout = limit })),
             ("ConcurrencyLimit", new(new() { ConcurrencyLimit = shared, TotalTimeout = limit })),
-            ("RateLimit", new(new() { RateLimit = new TokenBucket(new RateLimitOptions { TokensPerSecond = 1e6, BurstCapacity = 1e6 }), TotalTimeout = limit })),
+            ("RateLimit", new(new() { RateLimit = new TokenBucket(rate), TotalTimeout = limit })),
             ("all", new(new() { Retry = retry, CircuitBreaker = breaker, ConcurrencyLimit = shared, AttemptTimeout = limit, TotalTimeout = 10 * limit })),
         ];
         Held held = new();

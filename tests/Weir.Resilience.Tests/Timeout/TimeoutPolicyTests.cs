@@ -19,6 +19,45 @@ public class TimeoutPolicyTests
         Assert.Equal(2, await pending);
     }
 
+    [Theory(Timeout = 90_000)]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task ExecuteAsync_ResultThatComesLate_IsDisposedOfUnlessItIsTheState(bool isState)
+    {
+        TimeoutPolicy<Resource> policy = new(new TimeoutOptions { Timeout = Limit, TimeProvider = _clock });
+        Resource late = new();
+        TaskCompletionSource<Resource> call = new();
+        ValueTask<Resource> pending = policy.ExecuteAsync((_, _) => new ValueTask<Resource>(call.Task), isState ? late : new object());
+        _clock.Advance(Limit);
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => pending.AsTask());
+        call.SetResult(late);
+        await Guard.UntilAsync(() => isState || late.Disposals > 0, "the disposal");
+        await Guard.SettleAsync();
+        Assert.Equal(isState ? 0 : 1, late.Disposals);
+    }
+
+    [Fact(Timeout = 90_000)]
+    public async Task ExecuteAsync_ResultInTime_IsTheCallers()
+    {
+        TimeoutPolicy<Resource> policy = new(new TimeoutOptions { Timeout = Limit, TimeProvider = _clock });
+        TaskCompletionSource<Resource> call = new();
+        ValueTask<Resource> pending = policy.ExecuteAsync(static (c, _) => new ValueTask<Resource>(c.Task), call);
+        call.SetResult(new Resource());
+        Resource got = await pending;
+        _clock.Advance(2 * Limit);
+        await Guard.SettleAsync();
+        Assert.Equal(0, got.Disposals);
+    }
+
+    private sealed class Resource : IDisposable
+    {
+        private int _disposals;
+
+        public int Disposals => Volatile.Read(ref _disposals);
+
+        public void Dispose() => Interlocked.Increment(ref _disposals);
+    }
+
     [Fact(Timeout = 90_000)]
     public async Task ExecuteAsync_Failure_IsTheCallsOwn()
     {

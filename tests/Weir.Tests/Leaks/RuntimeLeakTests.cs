@@ -17,7 +17,8 @@ public class RuntimeLeakTests
     {
         await using IExecutionRuntime kept = RuntimeCases.Create(runtime);
         Held held = new();
-        ProcessManyOptions[] all = [new(), new() { Control = new RunControl() }, new() { OperationName = "leaks" }, new() { BatchTimeout = TimeSpan.FromDays(1) }];
+        ProcessManyOptions[] all =
+            [new(), new() { Control = new RunControl() }, new() { OperationName = "leaks" }, new() { BatchTimeout = TimeSpan.FromDays(1) }];
         for (int i = 0; i < 10; i++)
         {
             await CallAsync(kept, form, held, $"{i % all.Length}", all[i % all.Length]);

@@ -2,7 +2,9 @@ using System.Runtime.CompilerServices;
 
 namespace Weir.Tests.Leaks;
 
-/// <summary>One run whose objects a test knows by weak references only: source, items, results, delegate, closure, context, token source and exceptions.</summary>
+/// <summary>
+/// One run whose objects a test knows by weak references only: source, items, results, delegate, closure, context, token source and exceptions.
+/// </summary>
 internal sealed class TrackedRun(Held held, string name, Ending ending)
 {
     private static readonly AsyncLocal<object?> Context = new();

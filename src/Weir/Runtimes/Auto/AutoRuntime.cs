@@ -251,7 +251,7 @@ public sealed class AutoRuntime : IExecutionRuntime
         }
 
         processor = LimitedProcessor<TItem, TResult>.Of(processor, _policies.Limit);
-        OutcomeCompletion<TResult> completion = new(Math.Max(0, count));
+        OutcomeCompletion<TResult> completion = PumpRuntime.CompletionOf<TResult>(count, options, null, _options.TimeProvider);
         pilot = PilotOf(processor, count, options, keys is not null);
         const string Operation = nameof(ProcessManyAsync);
         AutoCall<TItem, TResult> call = count > 0
@@ -299,7 +299,10 @@ public sealed class AutoRuntime : IExecutionRuntime
                     cancellationToken,
                     enumeratorToken);
             },
-            cancellationToken);
+            cancellationToken)
+        {
+            Unused = UnusedOf.IndexedOutcomes<TResult>(options, null, _options.TimeProvider),
+        };
     }
 
     private AutoPilot PilotOf(Delegate processor, int count, ProcessManyOptions options, bool hasKeys)

@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Weir.Core;
 using Weir.Core.Dispatch;
+using Weir.Core.Sinks;
 using Weir.Core.Sources;
 
 namespace Weir.Runtimes;
@@ -38,6 +39,12 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
     private long _unreportedTicks;
     private long _waitStarted;
 
+    // The item that was given up, or -1; whether the range has taken the item that it waited for; and its last item, once the memory of the items is another
+    // range's.
+    private int _givenUp = -1;
+    private bool _isTaken;
+    private TItem? _last;
+
     // The item that the range waits for. Only for the worker.
     private ValueTask<TResult> _pending;
 
@@ -63,6 +70,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
             _seen = -1;
             _isWaiting = false;
             _isRunning = false;
+            _isTaken = false;
             _isActive = true;
             _passage.Begin(0, _count);
             if (call.Slots is not null)
@@ -225,20 +233,50 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
     /// <summary>Called by the worker when it may not continue, which may no longer be true.</summary>
     private bool Stops(int position)
     {
+        ItemOutcome<TResult> late;
         using (_lock.Hold())
         {
-            if (_isAbandoned || position >= _count)
+            if (!_isAbandoned && position < _count)
             {
+                if (!call.IsOver)
+                {
+                    return false;
+                }
+
+                StopAtNeedsLock(position);
                 return true;
             }
 
-            if (!call.IsOver)
-            {
-                return false;
-            }
+            late = TakeLateNeedsLock(position);
+        }
 
-            StopAtNeedsLock(position);
-            return true;
+        Drop(late);
+        return true;
+    }
+
+    /// <summary>
+    /// The outcome of the item that was given up, if its call has left one: once, for whoever comes second, the worker behind the item or the thread that gave
+    /// it up.
+    /// </summary>
+    /// <param name="position">Where the worker is.</param>
+    private ItemOutcome<TResult> TakeLateNeedsLock(int position)
+    {
+        if (_givenUp < 0 || position <= _givenUp)
+        {
+            return default;
+        }
+
+        ItemOutcome<TResult> late = _outcomes[_offset + _givenUp];
+        _givenUp = -1;
+        return late;
+    }
+
+    /// <summary>Disposes of a result that nobody will have.</summary>
+    private void Drop(in ItemOutcome<TResult> late)
+    {
+        if (late.IsSuccess)
+        {
+            DiscardedResult.Drop(_last, late.Value);
         }
     }
 
@@ -280,10 +318,27 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
         {
             // From then on, the copy owns the memory.
             Chunk<TItem> items = _items;
+            KeepLastNeedsLock(position - 1);
             _items = default;
             _count = position;
             _passage.Open(position);
             call.Source.GiveBack(items.TakeRest(position));
+        }
+    }
+
+    /// <summary>Remembers the last item of the range where a result of it may come too late.</summary>
+    private void KeepLastNeedsLock(int position)
+    {
+        if (DiscardedResult<TResult>.MayBeDisposable && position >= 0 && position < _items.Count)
+        {
+            try
+            {
+                _last = _items.Items[position];
+            }
+            catch (InvalidOperationException)
+            {
+                // The caller's list was changed during the call.
+            }
         }
     }
 

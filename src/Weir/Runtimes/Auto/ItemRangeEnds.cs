@@ -2,6 +2,7 @@ using System.Diagnostics;
 using Weir.Core;
 using Weir.Core.Dispatch;
 using Weir.Core.Metering;
+using Weir.Core.Sinks;
 
 namespace Weir.Runtimes;
 
@@ -29,17 +30,24 @@ internal sealed partial class ItemRange<TItem, TResult>
         }
 
         _pending = default;
+        bool isLate;
         using (_lock.Hold())
         {
-            if (_isAbandoned || !_isWaiting)
+            isLate = _isAbandoned || !_isWaiting;
+            if (!isLate)
             {
-                // An abandoned call, whose item already has its outcome.
-                return;
+                _isWaiting = false;
+                _failures += outcome.IsSuccess ? 0 : 1;
+                _isTaken = true;
+                _outcomes[_offset + _count - 1] = outcome;
             }
+        }
 
-            _isWaiting = false;
-            _failures += outcome.IsSuccess ? 0 : 1;
-            _outcomes[_offset + _count - 1] = outcome;
+        if (isLate)
+        {
+            // An abandoned call, whose item already has its outcome.
+            Drop(outcome);
+            return;
         }
 
         call.Pilot.Waited(Stopwatch.GetTimestamp() - _waitStarted, !outcome.IsSuccess);
@@ -58,6 +66,7 @@ internal sealed partial class ItemRange<TItem, TResult>
             DeliverNeedsLock(_count);
             _isActive = false;
             isLost = _failures > 0 && CountNotRun(0, _count) > 0;
+            _last = default;
             call.Source.ReleaseItems(ref _items);
         }
 
@@ -75,6 +84,7 @@ internal sealed partial class ItemRange<TItem, TResult>
     public void GiveUp(ItemStatus status, Exception? error)
     {
         bool waited;
+        ItemOutcome<TResult> late = default;
         using (_lock.Hold())
         {
             if (!_isActive || _isReturned)
@@ -94,13 +104,17 @@ internal sealed partial class ItemRange<TItem, TResult>
             DeliverNeedsLock(Math.Min(at, _count));
             if (at < _count)
             {
+                KeepLastNeedsLock(at);
                 GiveBackFromNeedsLock(at + 1);
+                _givenUp = at;
                 _unsuccessful++;
                 call.StoreGivenUp(First + at, status, error);
                 _delivered = _count;
+                late = TakeLateNeedsLock(_isTaken ? at + 1 : Position);
             }
         }
 
+        Drop(late);
         call.Lanes?.ItemEnded(First);
         call.Forget(this);
         if (waited)

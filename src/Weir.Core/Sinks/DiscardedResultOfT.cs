@@ -1,0 +1,8 @@
+namespace Weir.Core.Sinks;
+
+/// <summary>What is decided once about results of a type.</summary>
+internal static class DiscardedResult<TResult>
+{
+    /// <summary>Whether one may be disposable. If not, nothing is ever looked at.</summary>
+    public static readonly bool MayBeDisposable = DiscardedResult.MayBeDisposable(typeof(TResult));
+}
