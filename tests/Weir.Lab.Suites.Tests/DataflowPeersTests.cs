@@ -4,12 +4,14 @@ namespace Weir.Lab.Suites.Tests;
 
 public class DataflowPeersTests
 {
-    [Fact]
-    public void InBoxAndWeirBlocks_Text_DiffersByOneUsing()
+    [Theory]
+    [InlineData("Blocks")]
+    [InlineData("Programs")]
+    public void InBoxAndWeir_Text_DiffersByOneUsing(string what)
     {
         string folder = Path.Combine(Path.GetDirectoryName(File())!, "..", "..", "lab", "Weir.Lab.Suites", "Peers", "Dataflow");
         Assert.SkipUnless(Directory.Exists(folder), "The sources are not there.");
-        Assert.Equal(Body(folder, "InBoxBlocks.cs"), Body(folder, "WeirBlocks.cs"));
+        Assert.Equal(Body(folder, $"InBox{what}.cs"), Body(folder, $"Weir{what}.cs"));
     }
 
     // From the class on, without its name.

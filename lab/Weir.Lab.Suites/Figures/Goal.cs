@@ -36,6 +36,18 @@ internal sealed class Goal
         },
         static value => Invariant($"{value:0.000}x"));
 
+    /// <summary>At most this share of another arm's processor time.</summary>
+    public static Goal ProcessorRatio(string arm, string against, double limit) => new(
+        [arm, against],
+        Invariant($"{arm} takes at most {limit:0.###}x the processor time of {against}"),
+        result =>
+        {
+            double[] ratios = CaseResult.ProcessorRatios(result[arm], result[against]);
+            Spread ratio = Spread.OfAny(ratios);
+            return (ratios, limit, Invariant($" [{ratio.Min:0.000}..{ratio.Max:0.000}]"));
+        },
+        static value => Invariant($"{value:0.000}x"));
+
     /// <summary>At most this time for a run.</summary>
     public static Goal TimePerRun(string arm, TimeSpan limit) => new(
         [arm],
