@@ -52,7 +52,8 @@ internal sealed partial class AuditServer : IAsyncDisposable
         string folder = Path.Combine(Path.GetTempPath(), $"weir-audit-{RandomNumberGenerator.GetHexString(12, lowercase: true)}");
         try
         {
-            ChildEnd end = await RunAsync(script, folder, stop, ["up", .. While, Postgres, .. withBroker ? [Rabbit] : Array.Empty<string>()]).ConfigureAwait(false);
+            string[] servers = withBroker ? [Postgres, Rabbit] : [Postgres];
+            ChildEnd end = await RunAsync(script, folder, stop, ["up", .. While, .. servers]).ConfigureAwait(false);
             string? broker = withBroker ? FindBroker(end.Output) : null;
             return end.Code == 0 && FindConnection(end.Output) is { } connection && (broker is not null || !withBroker)
                 ? new AuditServer(connection, broker is null ? null : new Uri(broker), script, folder)
