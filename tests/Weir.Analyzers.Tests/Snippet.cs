@@ -89,6 +89,11 @@ internal sealed class Snippet
 
     private static readonly CSharpCompilationOptions Library = new(OutputKind.DynamicallyLinkedLibrary, nullableContextOptions: NullableContextOptions.Enable);
 
+    private static readonly SyntaxTree ShopTree = CSharpSyntaxTree.ParseText(Shop);
+
+    // What is referenced is read once: each snippet is added to this one.
+    private static readonly CSharpCompilation Empty = ReadReferences();
+
     /// <summary>All analyzers.</summary>
     public static ImmutableArray<DiagnosticAnalyzer> All { get; } =
         [.. typeof(RunAnalyzer).Assembly.GetTypes().Where(static t => !t.IsAbstract && typeof(DiagnosticAnalyzer).IsAssignableFrom(t))
@@ -174,6 +179,12 @@ internal sealed class Snippet
         return (await change.ChangedSolution.GetDocument(document.Id)!.GetTextAsync(cancellationToken)).ToString();
     }
 
-    private CSharpCompilation Compile() =>
-        CSharpCompilation.Create("Snippet", [CSharpSyntaxTree.ParseText(_text), CSharpSyntaxTree.ParseText(Shop)], References, Library);
+    private static CSharpCompilation ReadReferences()
+    {
+        CSharpCompilation empty = CSharpCompilation.Create("Snippet", [], References, Library);
+        _ = empty.Assembly;
+        return empty;
+    }
+
+    private CSharpCompilation Compile() => Empty.AddSyntaxTrees(CSharpSyntaxTree.ParseText(_text), ShopTree);
 }

@@ -27,6 +27,14 @@ internal sealed class PageProgram
     private static readonly Lazy<MetadataReference[]> References = new(static () =>
         [.. ((string)AppContext.GetData("TRUSTED_PLATFORM_ASSEMBLIES")!).Split(Path.PathSeparator).Select(static p => MetadataReference.CreateFromFile(p))]);
 
+    // What is referenced is read once: the compilation of each page begins with this one.
+    private static readonly Lazy<CSharpCompilation> Empty = new(static () =>
+    {
+        CSharpCompilation empty = CSharpCompilation.Create("Examples", [], References.Value, Options(OutputKind.ConsoleApplication));
+        _ = empty.Assembly;
+        return empty;
+    });
+
     private static readonly Lazy<ImmutableArray<DiagnosticAnalyzer>> Analyzers = new(static () =>
         [.. typeof(RunAnalyzer).Assembly.GetTypes().Where(static t => !t.IsAbstract && typeof(DiagnosticAnalyzer).IsAssignableFrom(t))
             .Select(static t => (DiagnosticAnalyzer)Activator.CreateInstance(t)!)]);
@@ -105,12 +113,11 @@ internal sealed class PageProgram
         return output.ToString();
     }
 
-    private CSharpCompilation Compilation()
-    {
-        OutputKind kind = IsRunnable ? OutputKind.ConsoleApplication : OutputKind.DynamicallyLinkedLibrary;
-        CSharpCompilationOptions options = new(kind, nullableContextOptions: NullableContextOptions.Enable);
-        return CSharpCompilation.Create(_name, _trees, References.Value, options);
-    }
+    private CSharpCompilation Compilation() =>
+        Empty.Value.WithAssemblyName(_name).WithOptions(Options(IsRunnable ? OutputKind.ConsoleApplication : OutputKind.DynamicallyLinkedLibrary))
+            .AddSyntaxTrees(_trees);
+
+    private static CSharpCompilationOptions Options(OutputKind kind) => new(kind, nullableContextOptions: NullableContextOptions.Enable);
 
     // Of its own, not of a function inside it.
     private static bool Returns(GlobalStatementSyntax[] statements) => statements
