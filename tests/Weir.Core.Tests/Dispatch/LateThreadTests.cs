@@ -16,7 +16,7 @@ namespace Weir.Core.Tests.Dispatch;
 /// The thread of a parked call counts down to zero, and is held up before it asks whether the run ends. It asks the run that has taken the place of the ended
 /// one, before that has begun: one without items would be over.
 /// </summary>
-public class LateThreadTests
+public sealed class LateThreadTests : IDisposable
 {
     private static readonly TimeSpan Long = TimeSpan.FromSeconds(60);
 
@@ -27,6 +27,12 @@ public class LateThreadTests
     private Task? _late;
     private int _starts;
     private int _calls;
+
+    public void Dispose()
+    {
+        _goesOn.Dispose();
+        _isHeld.Dispose();
+    }
 
     [Theory(Timeout = 180_000)]
     [InlineData(0)]

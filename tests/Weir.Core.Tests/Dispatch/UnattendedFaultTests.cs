@@ -73,8 +73,9 @@ public sealed class UnattendedFaultTests : IDisposable
 
             if (run.IsCompletedSuccessfully)
             {
-                Assert.Equal(8, run.Result.Length);
-                Assert.All(run.Result, (outcome, x) => Assert.True(!outcome.IsSuccess || outcome.Value == x));
+                ItemOutcome<int>[] outcomes = await run;
+                Assert.Equal(8, outcomes.Length);
+                Assert.All(outcomes, (outcome, x) => Assert.True(!outcome.IsSuccess || outcome.Value == x));
             }
             else
             {
