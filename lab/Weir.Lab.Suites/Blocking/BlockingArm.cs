@@ -18,8 +18,8 @@ internal sealed record BlockingArm(PoolState Pool, string Kind, int Milliseconds
     public string Work => $"{Kind}, {Pool.ToString().ToLowerInvariant()} pool";
 
     /// <summary>
-    /// How many calls are made: enough for about a second where threads are there, and for some seconds where the pool has to add them. Where they are there, no
-    /// multiple of the limit: otherwise one late thread would add the time of a whole call.
+    /// How many calls are made: enough for about a second where threads are there, and for some seconds where the pool has to add them. Where they are there,
+    /// no multiple of the limit: otherwise one late thread would add the time of a whole call.
     /// </summary>
     public int Calls => Pool == PoolState.Wide
         ? (Limit * Math.Max(2, 1_000 / Milliseconds)) - (Limit / 4)
