@@ -74,7 +74,7 @@ public class FaultyTaskSourceTests
                     Way.ParkedAndTimed => options with { MaxDegreeOfParallelism = Count, PerItemTimeout = TimeSpan.FromMinutes(5) },
                     Way.Timed => options with { PerItemTimeout = TimeSpan.FromMinutes(5) },
                     Way.Hooked => options with { OnCompleteItemAsync = static _ => ValueTask.CompletedTask },
-                    Way.Retried => options with { MaxRetries = 1, ShouldRetry = static _ => false },
+                    Way.Retried => options with { MaxRetries = 1, ShouldRetry = RetryRule.Of<int>(static _ => false) },
                     Way.Guarded => options with { CircuitBreaker = new CircuitBreakerOptions { FailureThreshold = 10_000 } },
                     Way.Adaptive => options with { AdaptiveConcurrency = new AdaptiveConcurrencyOptions { MaxConcurrency = 4 } },
                     Way.Limited => options with { SharedConcurrencyLimit = new SharedConcurrencyLimit(3) },
