@@ -22,6 +22,7 @@ try
         {
             (PeersPicture.Path, PeersPicture.Draw(args[0])),
             (ProjectsPicture.Path, ProjectsPicture.Draw(args[0])),
+            (ProgramsTable.Path, ProgramsTable.Draw(args[0])),
         })
         {
             await File.WriteAllTextAsync(Path.Combine(args[0], path), picture);

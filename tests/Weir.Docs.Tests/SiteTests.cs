@@ -91,6 +91,24 @@ public sealed partial class SiteTests(SiteTests.Built site) : IClassFixture<Site
         Assert.Equal(ProjectsPicture.Draw(Repository.Root), DocPages.Read(ProjectsPicture.Path));
 
     [Fact]
+    public void Table_OfPrograms_IsThatOfTheResultsOfToday() =>
+        Assert.Equal(ProgramsTable.Draw(Repository.Root), DocPages.Read(ProgramsTable.Path));
+
+    [Fact]
+    public void Table_OfPrograms_HasTheFiguresOfTheResults() =>
+        Assert.EndsWith(
+            "| One, two | 0.52 | 0.40 to 1.25 | 0.63 | 3 | 1,235 |\n",
+            ProgramsTable.Table("""
+                <!-- measured DataflowProgramsBenchmarks -->
+                | One, two | A_InBox | 2 ms | 1 ms..3 ms | 1 (baseline) |  | 1234.6 | 3 | 1.00 | 9 |
+                | One, two | A_Weir | 1 ms | 1 ms..3 ms | 0.63 | 0.5..0.9 | 2.7 | 3 | 1.00 | 9 |
+
+                - One, two: A_Weir takes at most 1x the processor time of A_InBox: 0.521x [0.400..1.250], met
+                <!-- /measured -->
+                """.ReplaceLineEndings("\n")),
+            StringComparison.Ordinal);
+
+    [Fact]
     public void Picture_ShowsWhatTheTableSays()
     {
         ResultRow[] rows = [.. ResultPage.Read("""
