@@ -89,6 +89,19 @@ public sealed class PolicyChain<TResult>
             return ValueTask.FromCanceled<TResult>(cancellationToken);
         }
 
+        return PolicyListeners.WantsCalls ? ExecuteCountedAsync(call, state, cancellationToken) : ExecuteUncountedAsync(call, state, cancellationToken);
+    }
+
+    // Separate, so that a call that nobody counts does not pay for it.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private ValueTask<TResult> ExecuteCountedAsync<TState>(
+        Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken cancellationToken) =>
+        CountAsync(ExecuteUncountedAsync(call, state, cancellationToken), cancellationToken);
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private ValueTask<TResult> ExecuteUncountedAsync<TState>(
+        Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken cancellationToken)
+    {
         ValueTask<TResult> pending = _total is null
             ? RunAsync(call, state, cancellationToken, cancellationToken)
             : _total.ExecuteAsync(
@@ -96,8 +109,7 @@ public sealed class PolicyChain<TResult>
                 (Chain: this, Call: call, State: state, CallerToken: cancellationToken),
                 typeof(TState).IsValueType ? null : state,
                 cancellationToken);
-        ValueTask<TResult> ended = _fallback is null || pending.IsCompletedSuccessfully ? pending : FallBackAsync(pending, cancellationToken);
-        return PolicyListeners.WantsCalls ? CountAsync(ended, cancellationToken) : ended;
+        return _fallback is null || pending.IsCompletedSuccessfully ? pending : FallBackAsync(pending, cancellationToken);
     }
 
     private static TimeoutPolicy<TResult>? TimeoutOf(TimeSpan? limit, TimeProvider time, int? attempt = null) =>

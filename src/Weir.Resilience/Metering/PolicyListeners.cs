@@ -62,7 +62,8 @@ internal static class PolicyListeners
             }
             else if (Interlocked.CompareExchange(ref _state, Impossible, Unknown) == Unknown)
             {
-                _timer = TimeProvider.System.CreateTimer(static _ => Prepare(), null, Patience, Timeout.InfiniteTimeSpan);
+                _timer = TimeProvider.System.CreateTimer(
+                    static _ => SafeCallback.Run(Patience, static _ => Prepare()), null, Patience, Timeout.InfiniteTimeSpan);
             }
         }
     }
@@ -73,13 +74,12 @@ internal static class PolicyListeners
         {
             AskForCalls();
         }
-        catch (Exception)
+        finally
         {
-            // This is a timer's thread, and there may be no memory. The next policy tries again.
+            // If it failed, the next policy tries again.
+            Open();
+            _timer?.Dispose();
         }
-
-        Open();
-        _timer?.Dispose();
     }
 
     private static bool IsListeners(Assembly loaded) => loaded.FullName?.StartsWith(Assembly, StringComparison.Ordinal) == true;
