@@ -91,7 +91,8 @@ internal sealed class PageProgram
 
     /// <summary>What Weir's analyzers warn of in it.</summary>
     public async Task<string[]> WarningsAsync(CancellationToken cancellationToken) =>
-        [.. (await Compilation().WithAnalyzers(Analyzers.Value).GetAnalyzerDiagnosticsAsync(cancellationToken)).Select(static d => d.ToString())];
+        [.. (await Compilation().WithAnalyzers(Analyzers.Value).GetAnalyzerDiagnosticsAsync(cancellationToken))
+            .Where(static d => d.Severity >= DiagnosticSeverity.Warning).Select(static d => d.ToString())];
 
     /// <summary>Runs it in this process, on a thread of the pool.</summary>
     /// <returns>What it wrote to the console.</returns>

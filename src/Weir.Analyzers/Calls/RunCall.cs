@@ -17,7 +17,6 @@ internal sealed class RunCall
         Source = source is null ? null : Inside(source.Value);
         SourceType = source?.Parameter?.Type;
         Options = options is null ? None : Written(options) ?? None;
-        OptionsAreWhole = options is IObjectCreationOperation;
         NothingIsSetElsewhere = options is null or IObjectCreationOperation or IDefaultValueOperation
             || options.ConstantValue is { HasValue: true, Value: null };
     }
@@ -39,9 +38,6 @@ internal sealed class RunCall
 
     /// <summary>The options that are set where the run is called, by name: in a new object, or in a changed copy of another.</summary>
     public IReadOnlyDictionary<string, IOperation> Options { get; }
-
-    /// <summary>Whether these are all options, so that what is not among them is not set.</summary>
-    public bool OptionsAreWhole { get; }
 
     /// <summary>Whether no option is set elsewhere: there are none, or all of them are written here.</summary>
     public bool NothingIsSetElsewhere { get; }

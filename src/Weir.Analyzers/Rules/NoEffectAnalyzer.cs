@@ -30,7 +30,7 @@ public sealed class NoEffectAnalyzer : RunAnalyzer
 
     private protected override void Analyze(OperationAnalysisContext context, RunCall run, WeirTypes types)
     {
-        Look look = new(context, run.Options, run.OptionsAreWhole);
+        Look look = new(context, run.Options, run.NothingIsSetElsewhere);
         if (!run.HasKeys)
         {
             look.Report("MaxPerPartition", "the call has no partitionBy");

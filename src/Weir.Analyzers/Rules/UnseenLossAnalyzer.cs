@@ -18,7 +18,7 @@ public sealed class UnseenLossAnalyzer : RunAnalyzer
     private protected override void Analyze(OperationAnalysisContext context, RunCall run, WeirTypes types)
     {
         string operation = run.Invocation.TargetMethod.Name;
-        if (run.OptionsAreWhole && types.IsOperator(run.Invocation.TargetMethod) && !operation.Contains("Outcomes")
+        if (run.NothingIsSetElsewhere && types.IsOperator(run.Invocation.TargetMethod) && !operation.Contains("Outcomes")
             && run.Options.TryGetValue("ErrorMode", out IOperation? mode) && mode is IFieldReferenceOperation { Field.Name: "BestEffort" }
             && !Witnesses.Any(run.Options.ContainsKey))
         {
