@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
 using Weir.Core;
 using Weir.Core.Dispatch;
 using Weir.Core.Metering;
@@ -13,6 +14,7 @@ internal sealed partial class ItemRange<TItem, TResult>
 
     public override bool HasItemSucceeded => _pending.IsCompletedSuccessfully;
 
+    [SuppressMessage("Reliability", "CA2012:Use ValueTasks correctly", Justification = "Taken out of the field, consumed once.")]
     public override void ItemBecomesTask() => _pending = CallsBackOnce.Of(_pending);
 
     public override void OnItemEnded(Action continuation) => _pending.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(continuation);
