@@ -19,7 +19,18 @@ int outOfOrder = 0;
 await queue.Reader.ForEachParallelAsync(
     ApplyAsync,
     partitionBy: change => change.Account,
-    new ParallelRunOptions { MaxDegreeOfParallelism = 16, ErrorMode = ErrorMode.BestEffort });
+    new ParallelRunOptions
+    {
+        MaxDegreeOfParallelism = 16,
+
+        // One change that fails does not stop the others, and is seen.
+        ErrorMode = ErrorMode.BestEffort,
+        OnErrorAsync = (index, error) =>
+        {
+            Console.Error.WriteLine($"Change {index} failed: {error.Message}");
+            return ValueTask.FromResult(true);
+        },
+    });
 
 Console.WriteLine($"{await accepting} changes accepted, {applied} applied to {last.Count} accounts, {outOfOrder} out of order");
 return outOfOrder == 0 ? 0 : 1;

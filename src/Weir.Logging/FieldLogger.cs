@@ -14,8 +14,13 @@ internal sealed class FieldLogger(ILogger inner, params KeyValuePair<string, obj
 
     public bool IsEnabled(LogLevel logLevel) => inner.IsEnabled(logLevel);
 
-    public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter) =>
-        inner.Log(logLevel, eventId, new Line<TState>(state, formatter, fields), exception, static (line, error) => line.Text(error));
+    public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
+    {
+        if (inner.IsEnabled(logLevel))
+        {
+            inner.Log(logLevel, eventId, new Line<TState>(state, formatter, fields), exception, static (line, error) => line.Text(error));
+        }
+    }
 
     private sealed class Line<TState>(TState state, Func<TState, Exception?, string> formatter, KeyValuePair<string, object?>[] fields)
         : IReadOnlyList<KeyValuePair<string, object?>>

@@ -71,7 +71,7 @@ public class ChainLeakTests
                         token.ThrowIfCancellationRequested();
                         break;
                     case Ending.TimesOut:
-                        await Task.Delay(Timeout.Infinite, token);
+                        await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token);
                         break;
                     case Ending.TimesOutForever:
                         await new TaskCompletionSource().Task;

@@ -71,7 +71,7 @@ public class RunLeakTests
                     async (item, stop) =>
                     {
                         Result result = await call(item, stop);
-                        await Task.Delay(at == "place by key" && item.Index == 0 ? Timeout.InfiniteTimeSpan : TimeSpan.Zero, stop);
+                        await Task.Delay(at == "place by key" && item.Index == 0 ? Timeout.InfiniteTimeSpan : TimeSpan.Zero, TimeProvider.System, stop);
                         return result;
                     },
                     options,
@@ -205,7 +205,7 @@ public class RunLeakTests
         }
     }
 
-    public static async Task ReadAsync<T>(IAsyncEnumerable<T> stream, bool leaves)
+    internal static async Task ReadAsync<T>(IAsyncEnumerable<T> stream, bool leaves)
     {
         await foreach (T _ in stream)
         {

@@ -88,7 +88,7 @@ internal sealed class TrackedRun(Held held, string name, Ending ending)
                     token.ThrowIfCancellationRequested();
                     break;
                 case Ending.TimesOut:
-                    await Task.Delay(Timeout.Infinite, token);
+                    await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token);
                     break;
                 case Ending.TimesOutForever:
                     await new TaskCompletionSource().Task;

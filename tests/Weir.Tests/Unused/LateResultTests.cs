@@ -29,7 +29,7 @@ public class LateResultTests
         new([.. ResultForm.Operators.Where(static form => !form.StartsWith("detailed", StringComparison.Ordinal))], Enum.GetValues<Where>());
 
     /// <summary>Those whose items the call gets as they are, and not in a batch.</summary>
-    public static MatrixTheoryData<string, Where> Single { get; } =
+    public static MatrixTheoryData<string, Where> Unbatched { get; } =
         new([.. ResultForm.Operators.Where(static form => !form.StartsWith("batch", StringComparison.Ordinal))], Enum.GetValues<Where>());
 
     public static MatrixTheoryData<string, Where> Runtimes { get; } =
@@ -127,7 +127,7 @@ public class LateResultTests
     }
 
     [Theory(Timeout = Selectors.Timeout)]
-    [MemberData(nameof(Single))]
+    [MemberData(nameof(Unbatched))]
     [MemberData(nameof(Runtimes))]
     public Task LateResult_ThatIsTheItemItself_IsTheCallers(string form, Where where) =>
         RunAsync(form, where, new ParallelRunOptions { MaxDegreeOfParallelism = 4, PerItemTimeout = Limit }, returnsItem: true);

@@ -101,13 +101,14 @@ public class ResultStressTests
                 break;
             case < 15:
                 // Does not look at its token: its result may come at the very moment of its limit.
-                await Task.Delay(deed - 11);
+                await Task.Delay(TimeSpan.FromMilliseconds(deed - 11), TimeProvider.System);
                 break;
             case < 17:
                 Thread.SpinWait(200_000);
                 break;
             case 17:
-                Thread.Sleep(3);
+                // Blocks its thread, as calls of synchronous libraries do.
+                Task.Delay(TimeSpan.FromMilliseconds(3), TimeProvider.System).Wait();
                 break;
             case 18:
                 throw new TestException("as planned");
