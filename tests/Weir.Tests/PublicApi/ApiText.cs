@@ -56,8 +56,10 @@ internal static class ApiText
             yield return TypeNames.Of(parent);
         }
 
-        foreach (Type contract in type.GetInterfaces()
-            .Where(i => type.BaseType?.GetInterfaces().Contains(i) != true && !type.GetInterfaces().Any(other => other.GetInterfaces().Contains(i)))
+        // An interface of our own that is internal is nothing that a user could name.
+        Type[] contracts = [.. type.GetInterfaces().Where(static i => i.IsVisible)];
+        foreach (Type contract in contracts
+            .Where(i => type.BaseType?.GetInterfaces().Contains(i) != true && !contracts.Any(other => other.GetInterfaces().Contains(i)))
             .OrderBy(static i => i.Name, StringComparer.Ordinal))
         {
             yield return TypeNames.Of(contract);
