@@ -27,15 +27,17 @@ public sealed class AsyncQueryFix() : DiagnosticFix("WEIR011", "Read the query a
         }
 
         bool isKnown = model.LookupSymbols(query.SpanStart, type, Method, includeReducedExtensionMethods: true).Length > 0;
-        ExpressionSyntax receiver = query is AwaitExpressionSyntax or BinaryExpressionSyntax or ConditionalExpressionSyntax or QueryExpressionSyntax or CastExpressionSyntax
-            ? SyntaxFactory.ParenthesizedExpression(query.WithoutTrivia())
-            : query.WithoutTrivia();
-        ExpressionSyntax read = SyntaxFactory.InvocationExpression(
-            SyntaxFactory.MemberAccessExpression(SyntaxKind.SimpleMemberAccessExpression, receiver, SyntaxFactory.IdentifierName(Method))).WithTriviaFrom(query);
+        bool binds = query
+            is not (AwaitExpressionSyntax or BinaryExpressionSyntax or ConditionalExpressionSyntax or QueryExpressionSyntax or CastExpressionSyntax);
+        ExpressionSyntax receiver = binds ? query.WithoutTrivia() : SyntaxFactory.ParenthesizedExpression(query.WithoutTrivia());
+        MemberAccessExpressionSyntax method = SyntaxFactory.MemberAccessExpression(
+            SyntaxKind.SimpleMemberAccessExpression, receiver, SyntaxFactory.IdentifierName(Method));
+        ExpressionSyntax read = SyntaxFactory.InvocationExpression(method).WithTriviaFrom(query);
         return root => Import(root.ReplaceNode(query, read), isKnown);
     }
 
     private static SyntaxNode Import(SyntaxNode root, bool isKnown) => isKnown || root is not CompilationUnitSyntax unit
         ? root
-        : unit.AddUsings(SyntaxFactory.UsingDirective(SyntaxFactory.ParseName(Namespace)).NormalizeWhitespace().WithTrailingTrivia(SyntaxFactory.ElasticLineFeed));
+        : unit.AddUsings(
+            SyntaxFactory.UsingDirective(SyntaxFactory.ParseName(Namespace)).NormalizeWhitespace().WithTrailingTrivia(SyntaxFactory.ElasticLineFeed));
 }

@@ -116,7 +116,9 @@ public sealed class NoEffectAnalyzer : RunAnalyzer
 
         /// <summary>Whether it has another value than the default, as far as that is written.</summary>
         public bool IsSet(string name) =>
-            options.TryGetValue(name, out IOperation? value) && value is not IDefaultValueOperation && value.ConstantValue is not { HasValue: true, Value: null or false };
+            options.TryGetValue(name, out IOperation? value)
+            && value is not IDefaultValueOperation
+            && value.ConstantValue is not { HasValue: true, Value: null or false };
 
         public void Report(IEnumerable<string> names, string why)
         {

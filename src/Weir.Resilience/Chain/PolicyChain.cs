@@ -96,7 +96,7 @@ public sealed class PolicyChain<TResult>
     [MethodImpl(MethodImplOptions.NoInlining)]
     private ValueTask<TResult> ExecuteCountedAsync<TState>(
         Func<TState, CancellationToken, ValueTask<TResult>> call, TState state, CancellationToken cancellationToken) =>
-        CountAsync(ExecuteUncountedAsync(call, state, cancellationToken), cancellationToken);
+        CountedCall.EndAsync(ExecuteUncountedAsync(call, state, cancellationToken), _name, cancellationToken);
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private ValueTask<TResult> ExecuteUncountedAsync<TState>(
@@ -353,28 +353,6 @@ public sealed class PolicyChain<TResult>
         }
 
         return result;
-    }
-
-    /// <summary>Tells listeners what becomes of a call.</summary>
-    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private async ValueTask<TResult> CountAsync(ValueTask<TResult> pending, CancellationToken callerToken)
-    {
-        try
-        {
-            TResult result = await pending.ConfigureAwait(false);
-            PolicyMeter.Ended(_name, "succeeded", null);
-            return result;
-        }
-        catch (OperationCanceledException) when (callerToken.IsCancellationRequested)
-        {
-            PolicyMeter.Ended(_name, "cancelled", null);
-            throw;
-        }
-        catch (Exception failure)
-        {
-            PolicyMeter.Ended(_name, TimeoutFailure.Is(failure) ? "timed_out" : "failed", failure);
-            throw;
-        }
     }
 
     // A call that throws before it returns a task is treated as one whose task failed.

@@ -31,7 +31,7 @@ internal sealed class DirectCall<TItem, TResult>(
     private TimeoutPolicy<TResult> Limit => _limit ??= new TimeoutPolicy<TResult>(Options.PerItemTimeout, WatchTime.For(Time), UrgentWork.Queue);
 
     /// <summary>Disposes of the results that a caller who has cancelled does not get; null if there is nothing to dispose of.</summary>
-    private UnusedResults<ItemOutcome<TResult>>? Unused => IsCancelledByCaller ? UnusedOf.Outcomes<TResult>(Options, null, Time) : null;
+    private UnusedResults<ItemOutcome<TResult>>? Unused => IsCancelledByCaller ? UnusedOfCall.Outcomes<TResult>(Options, null, Time) : null;
 
     public Task<ItemOutcome<TResult>[]> RunAsync(ItemOutcome<TResult>[] outcomes)
     {

@@ -129,13 +129,13 @@ internal sealed class PumpRuntime(
             },
             cancellationToken)
         {
-            Unused = UnusedOf.IndexedOutcomes<TResult>(processOptions, around, options.TimeProvider),
+            Unused = UnusedOfCall.IndexedOutcomes<TResult>(processOptions, around, options.TimeProvider),
         };
     }
 
     /// <summary>The end of a call whose outcomes are returned together.</summary>
     public static OutcomeCompletion<TResult> CompletionOf<TResult>(int count, ProcessManyOptions options, ParallelRunOptions? policies, TimeProvider time) =>
-        UnusedOf.Outcomes<TResult>(options, policies, time) is { } unused
+        UnusedOfCall.Outcomes<TResult>(options, policies, time) is { } unused
             ? new OwningOutcomeCompletion<TResult>(Math.Max(0, count), false, unused)
             : new OutcomeCompletion<TResult>(Math.Max(0, count));
 

@@ -86,7 +86,8 @@ public class FixTests
     public Task NoEffect_Fixed_IsGone(string bad, string? good) => AssertFixedAsync("WEIR010", new NoEffectFix(), bad, good);
 
     [Theory(Timeout = 120_000)]
-    [InlineData("await [|orders.Numbers|].SelectParallelAsync(Work.LoadAsync);", "await orders.Numbers.AsAsyncEnumerable().SelectParallelAsync(Work.LoadAsync)")]
+    [InlineData(
+        "await [|orders.Numbers|].SelectParallelAsync(Work.LoadAsync);", "await orders.Numbers.AsAsyncEnumerable().SelectParallelAsync(Work.LoadAsync)")]
     [InlineData("await [|orders.Numbers.Where(n => n > 1)|].ForEachParallelAsync(x => { });", "Where(n => n > 1).AsAsyncEnumerable().ForEachParallelAsync")]
     [InlineData(
         "await ([|from n in orders.Numbers select n + 1|]).SelectParallelAsync(Work.LoadAsync);",

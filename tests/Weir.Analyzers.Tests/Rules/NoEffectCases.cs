@@ -26,9 +26,10 @@ internal static class NoEffectCases
             "await concurrent.ProcessManyAsync(items, x => x, new() { Policies = new() { [|ErrorMode = ErrorMode.FailFast|], [|IsTransient = e => true|] } });",
         ],
         [
-            "await items.SelectParallelAsync(Work.LoadAsync, new ParallelRunOptions { MaxDegreeOfParallelism = 2, MaxRetries = 3, BaseDelay = TimeSpan.Zero });",
+            "await items.SelectParallelAsync(Work.LoadAsync, new ParallelRunOptions { MaxRetries = 3, BaseDelay = TimeSpan.Zero });",
             "await foreach (int x in items.SelectParallelStreamAsync(Work.LoadAsync, new() { OrderedOutput = true, ChannelCapacity = 8 })) { }",
-            "await foreach (var x in items.SelectParallelOutcomesStreamAsync(Work.LoadAsync, new() { IncludeDetails = true, OnThrottleAsync = n => default })) { }",
+            "await foreach (var x in items.SelectParallelOutcomesStreamAsync("
+                + "Work.LoadAsync, new() { IncludeDetails = true, OnThrottleAsync = n => default })) { }",
             "await items.SelectParallelAsync(Work.LoadAsync, new() { OrderedOutput = false, IncludeDetails = false });",
             "await items.SelectParallelAsync(Work.LoadAsync, x => x, new() { MaxPerPartition = 2, ChannelCapacity = 8 });",
             "await items.SelectParallelOutcomesAsync(Work.LoadAsync, new() { ReturnOutcomesOnCancellation = true, IncludeDetails = true });",
@@ -37,7 +38,8 @@ internal static class NoEffectCases
             "int n = 0; await items.SelectParallelAsync(Work.LoadAsync, new() { MaxRetries = n, IsTransient = e => true });",
             "await items.SelectParallelAsync(Work.LoadAsync, new() { MaxRetries = 0, BaseDelay = TimeSpan.Zero });",
             "await items.SelectParallelAsync(Work.LoadAsync, new() { AdaptiveConcurrency = null, MaxDegreeOfParallelism = 4 });",
-            "await items.SelectParallelAsync(Work.LoadAsync, new() { CircuitBreaker = new(), OpenCircuitMode = Weir.Resilience.OpenCircuitMode.WaitForHalfOpen });",
+            "await items.SelectParallelAsync("
+                + "Work.LoadAsync, new() { CircuitBreaker = new(), OpenCircuitMode = Weir.Resilience.OpenCircuitMode.WaitForHalfOpen });",
             "await items.SelectParallelAsync(Work.LoadAsync, new() { Progress = new() { OnProgress = p => default }, IsTransient = null });",
             "var reports = new ProgressOptions(); await items.SelectParallelAsync(Work.LoadAsync, new() { Progress = reports });",
             "await runtime.ProcessManyAsync(items, Work.LoadAsync, new ProcessManyOptions { Policies = new() { MaxRetries = 3, IsTransient = e => true } });",

@@ -23,6 +23,8 @@ public partial class UnattendedWorkTests
         ("TracedItems.cs", "GivenUpNow"),
         ("PolicyListeners.cs", "static _ => Prepare()"),
         ("PumpAbandon.cs", "((AbandonTimer)again!).Run()"),
+        ("DiscardedResult.cs", "_ = DropAsync(result)"),
+        ("RefusedResult.cs", "_ = DropQuietlyAsync(result)"),
     ];
 
     [Fact]

@@ -221,7 +221,8 @@ public class ResultRetryTests
     public void ShouldRetry_WrongValues_AreRefusedAtTheCallByName()
     {
         RetryRule rule = RetryRule.Of<string>(static _ => true);
-        Assert.Throws<ArgumentException>("ShouldRetry", () => { _ = new[] { 1 }.SelectParallelAsync(Selectors.Twice, new() { MaxRetries = 1, ShouldRetry = rule }); });
+        Assert.Throws<ArgumentException>(
+            "ShouldRetry", () => { _ = new[] { 1 }.SelectParallelAsync(Selectors.Twice, new() { MaxRetries = 1, ShouldRetry = rule }); });
         RetryRule ofItem = RetryRule.Of<string, int>(static (_, _) => true);
         Assert.Throws<ArgumentException>(
             "ShouldRetry", () => { _ = new[] { 1 }.SelectParallelAsync(Selectors.Twice, new() { MaxRetries = 1, ShouldRetry = ofItem }); });

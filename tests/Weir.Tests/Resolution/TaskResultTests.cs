@@ -16,7 +16,8 @@ public class TaskResultTests
         Refused("selector", static () => Items.SelectParallelAsync(static x => Task.Factory.StartNew(static () => Task.FromResult(1))));
         Refused("selector", static () => Items.SelectParallelAsync(static x => Task.Factory.StartNew(static async () => { await Task.Yield(); })));
         Refused("selector", static () => Items.SelectParallelAsync(static async (x, token) => { await Task.Yield(); return Task.FromResult(x); }));
-        Refused("selector", static () => Items.SelectParallelAsync(static async (x, token) => { await Task.Yield(); return Task.FromResult(x); }, static x => x));
+        Refused(
+            "selector", static () => Items.SelectParallelAsync(static async (x, token) => { await Task.Yield(); return Task.FromResult(x); }, static x => x));
         Refused("selector", static () => Items.SelectParallelAsync(static async x => { await Task.Yield(); return ValueTask.FromResult(x); }));
         Refused("selector", static () => Items.SelectParallelOutcomesAsync(static async (x, token) => { await Task.Yield(); return Task.CompletedTask; }));
         Refused("selector", static () => Items.SelectParallelStreamAsync(static x => Task.FromResult(Task.FromResult(x))));
@@ -47,7 +48,8 @@ public class TaskResultTests
             2 => ValueTask.FromResult(x),
             _ => x,
         });
-        Assert.All(outcomes[..2], static o => Assert.Contains("is a task", Assert.IsType<InvalidOperationException>(o.Error).Message, StringComparison.Ordinal));
+        Assert.All(
+            outcomes[..2], static o => Assert.Contains("is a task", Assert.IsType<InvalidOperationException>(o.Error).Message, StringComparison.Ordinal));
         Assert.Equal(3, outcomes[2].Value);
     }
 
@@ -60,5 +62,6 @@ public class TaskResultTests
     }
 
     private static void Refused(string argument, Func<object> call) =>
-        Assert.StartsWith("The results of the call are tasks", Assert.Throws<ArgumentException>(argument, () => { _ = call(); }).Message, StringComparison.Ordinal);
+        Assert.StartsWith(
+            "The results of the call are tasks", Assert.Throws<ArgumentException>(argument, () => { _ = call(); }).Message, StringComparison.Ordinal);
 }

@@ -163,7 +163,9 @@ public sealed class HangingHookTests : IDisposable
         await _arrived.Task.WithinAsync("the hook");
         await _clock.AdvanceUntilAsync(run, Limit);
         ItemOutcome<int>[] outcomes = await run;
-        Assert.Equal([withFallback ? ItemStatus.Succeeded : ItemStatus.TimedOut, ItemStatus.Succeeded, ItemStatus.Succeeded], outcomes.Select(static o => o.Status));
+        Assert.Equal(
+            [withFallback ? ItemStatus.Succeeded : ItemStatus.TimedOut, ItemStatus.Succeeded, ItemStatus.Succeeded],
+            outcomes.Select(static o => o.Status));
         Assert.Equal(withFallback ? -1 : 0, outcomes[0].ValueOrDefault);
     }
 

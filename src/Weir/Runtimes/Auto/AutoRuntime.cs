@@ -301,7 +301,7 @@ public sealed class AutoRuntime : IExecutionRuntime
             },
             cancellationToken)
         {
-            Unused = UnusedOf.IndexedOutcomes<TResult>(options, null, _options.TimeProvider),
+            Unused = UnusedOfCall.IndexedOutcomes<TResult>(options, null, _options.TimeProvider),
         };
     }
 
