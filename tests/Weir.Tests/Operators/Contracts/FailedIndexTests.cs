@@ -48,15 +48,23 @@ public class FailedIndexTests
     public async Task IndexOf_ItemPassedItsTimeLimit_IsTheItemsAndInTheMessage(OperatorFamily family)
     {
         ManualTimeProvider clock = new();
+        bool hangs = false;
+
+        // One at a time: when item 3 has begun, those before it have ended, and the clock can only be too late for this one.
         Task<List<int>> running = family.RunAsync(
             TestSource.Of(SourceKind.Array, 6),
-            static async (item, token) =>
+            async (item, token) =>
             {
-                await Task.Delay(item == 3 ? Timeout.InfiniteTimeSpan : TimeSpan.Zero, TimeProvider.System, token);
+                if (item == 3)
+                {
+                    Volatile.Write(ref hangs, true);
+                    await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token);
+                }
+
                 return item;
             },
-            new() { MaxDegreeOfParallelism = 2, PerItemTimeout = TimeSpan.FromSeconds(1), TimeProvider = clock });
-        await clock.DriveAsync(running, TimeSpan.FromSeconds(1), () => clock.ArmedTimers > 0);
+            new() { MaxDegreeOfParallelism = 1, PerItemTimeout = TimeSpan.FromSeconds(1), TimeProvider = clock });
+        await clock.DriveAsync(running, TimeSpan.FromSeconds(1), () => Volatile.Read(ref hangs));
         OperationCanceledException e = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => running);
         Assert.Equal("Item 3 did not end within its time limit of 00:00:01.", e.Message);
         Assert.Equal(e.Message, Assert.IsType<ItemTimeoutException>(e.InnerException).Message);
