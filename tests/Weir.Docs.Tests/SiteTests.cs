@@ -59,7 +59,7 @@ public sealed partial class SiteTests(SiteTests.Built site) : IClassFixture<Site
         Assert.Single(Regex.Matches(page, "aria-current"));
     }
 
-    [Theory(Timeout = 120_000)]
+    [Theory(Timeout = 120_000, Explicit = true)]
     [InlineData("breaker", "docs/resilience.html#circuit-breaker")]
     [InlineData("circuitbreaker", "docs/api/CircuitBreaker.html")]
     [InlineData("retry after http", "docs/http.html")]

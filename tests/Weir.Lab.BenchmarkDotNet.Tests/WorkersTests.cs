@@ -85,7 +85,7 @@ public class WorkersTests
         Assert.All(run.Summary.BenchmarksCases, static b => Assert.Equal(2, WorkersParameter.Of(b)));
     }
 
-    [Fact(Timeout = Limit)]
+    [Fact(Timeout = Limit, Explicit = true)]
     public async Task Scaling_OfSixNumbersOfWorkers_GetsAFitOrAReasonAgainstIt()
     {
         using BenchmarkRun run = await BenchmarkRun.InProcessAsync(
@@ -174,7 +174,7 @@ public class WorkersTests
     [InlineData(2e9, "2 s")]
     public void Time_Nanoseconds_HasTheUnitThatSuitsIt(double nanoseconds, string text) => Assert.Equal(text, FigureFormat.Time(nanoseconds));
 
-    [Fact(Timeout = Limit)]
+    [Fact(Timeout = Limit, Explicit = true)]
     public async Task OutOfProcess_OnNet10_AllDiagnosersWork()
     {
         using BenchmarkRun run = await BenchmarkRun.RunAsync(
@@ -192,7 +192,7 @@ public class WorkersTests
         Assert.True(run.HasFileEndingWith(".speedscope.json"), run.Log);
     }
 
-    [Fact(Timeout = Limit)]
+    [Fact(Timeout = Limit, Explicit = true)]
     public async Task OutOfProcess_WithAnEnvironment_ItsProcessHasItAndTheFilesStay()
     {
         using BenchmarkRun run = await BenchmarkRun.RunAsync(

@@ -26,7 +26,7 @@ public class ColdStartTests
     public void Project_InsideOfTheRepository_IsThatOfTheArms() =>
         Assert.EndsWith(typeof(ColdArms).Assembly.GetName().Name + ".csproj", ColdBuilds.Project(), StringComparison.Ordinal);
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Program_AnArm_PrintsItsReading()
     {
         (int code, string line) =

@@ -27,7 +27,7 @@ public class CompiledAheadTests
         [Runtimes + "AutoRuntime"] = 55,
     };
 
-    [Fact(Timeout = 600_000)]
+    [Fact(Timeout = 600_000, Explicit = true)]
     public async Task FirstCall_WeirCompiledAhead_CompilesLittleBesidesTheProgram()
     {
         CancellationToken token = TestContext.Current.CancellationToken;

@@ -72,7 +72,7 @@ public class RuntimesTests(Feed feed)
 
     private static string Layout => Path.Combine(Repository.Root, "artifacts", "runtimes");
 
-    [Fact(Timeout = 900_000)]
+    [Fact(Timeout = 900_000, Explicit = true)]
     public async Task Net8_OnThreeRuntimes_ComputesTheSame()
     {
         Assert.SkipUnless(Feed.IsAll, "eng/outside runs it, with the runtimes of eng/runtimes.");

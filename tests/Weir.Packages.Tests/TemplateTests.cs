@@ -12,7 +12,7 @@ public class TemplateTests(Feed feed)
             .Replace("Console.WriteLine(", "return (", StringComparison.Ordinal)
         + "}\n}\n";
 
-    [Fact(Timeout = 900_000)]
+    [Fact(Timeout = 900_000, Explicit = true)]
     public async Task Worker_WithLoggingAndDelivery_BuildsAndRuns()
     {
         string folder = await NewAsync("worker", [], "Weir", "Weir.Delivery", "Weir.Logging", "Weir.RateLimiting", "Weir.PostgreSql");
@@ -31,7 +31,7 @@ public class TemplateTests(Feed feed)
         Assert.Contains(Readme.Output, await BuildAndRunAsync(folder), StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 900_000)]
+    [Fact(Timeout = 900_000, Explicit = true)]
     public async Task WebApi_WithHttpAndPolly_BuildsAndAnswers()
     {
         string folder = await NewAsync("webapi", ["--no-openapi", "--no-https"], "Weir", "Weir.Http", "Weir.Polly");
@@ -47,7 +47,7 @@ public class TemplateTests(Feed feed)
         Assert.Contains(Readme.Output, await BuildAndRunAsync(folder), StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 900_000)]
+    [Fact(Timeout = 900_000, Explicit = true)]
     public async Task XUnit_WithDataflow_BuildsAndPasses()
     {
         string folder = await NewAsync("xunit", [], "Weir", "Weir.Dataflow");
@@ -74,7 +74,7 @@ public class TemplateTests(Feed feed)
         Assert.Matches("Passed: +2", await feed.DotNetAsync(folder, "test", "--no-build"));
     }
 
-    [Fact(Timeout = 900_000)]
+    [Fact(Timeout = 900_000, Explicit = true)]
     public async Task Benchmark_WithWorkers_BuildsAndMeasures()
     {
         string folder = await NewAsync("console", [], "Weir", "Weir.Lab", "Weir.Lab.BenchmarkDotNet");

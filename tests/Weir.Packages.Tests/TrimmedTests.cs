@@ -30,7 +30,7 @@ public class TrimmedTests(Feed feed)
         </Project>
         """;
 
-    [Fact(Timeout = 900_000)]
+    [Fact(Timeout = 900_000, Explicit = true)]
     public async Task Trimmed_SelfContained_PublishesWithoutWarning_AndPrints()
     {
         string folder = feed.NewFolder("trimmed", alone: false);

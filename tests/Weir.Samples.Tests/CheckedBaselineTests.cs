@@ -3,7 +3,7 @@ namespace Weir.Samples.Tests;
 /// <summary>The build step of the sample, run twice. It warms up for seconds, so it runs beside the other samples.</summary>
 public class CheckedBaselineTests
 {
-    [Fact(Timeout = 120_000)]
+    [Fact(Timeout = 120_000, Explicit = true)]
     public async Task CheckedBaseline_TwoRuns_SaveAndCheck()
     {
         Assert.SkipWhen(OperatingSystem.IsWindows(), "The step is a script for bash.");

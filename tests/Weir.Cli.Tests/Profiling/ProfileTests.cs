@@ -25,7 +25,7 @@ public class ProfileTests
         Assert.True(arm.Profile.Seconds >= 1);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Run_WithProfileOfSeveral_ProfilesEach()
     {
         LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync(
@@ -37,7 +37,7 @@ public class ProfileTests
         Assert.All(file.Arms, static a => Assert.Single(a.Rounds));
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Run_StoppedInTheProfiledRound_ReportsTheRoundsAsPartial()
     {
         LoadResult result =

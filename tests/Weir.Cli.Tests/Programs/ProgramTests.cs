@@ -34,7 +34,7 @@ public class ProgramTests
             name => Assert.False(round.TryGetProperty(name, out _), name));
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Run_AProgramThatComputesAndTakesMemory_TellsItsOwn()
     {
         Assert.SkipUnless(OperatingSystem.IsLinux(), "Only there is the peak of a small program found.");
@@ -77,7 +77,7 @@ public class ProgramTests
         Assert.Equal(lines.Length, 2 * lines.Count(static l => l == "b"));
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Run_OfAShell_ShowsWhatItsStartTakes()
     {
         LoadResult ran = await RunAsync("run", "--command", "true | cat", "--shell", "--rounds", "3", "--json");
@@ -104,7 +104,7 @@ public class ProgramTests
         Assert.Contains("was ended by signal 9", killed.Error, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Run_AProgramThatDoesNotEnd_IsGivenUpWithAllThatItStarted()
     {
         using TemporaryDirectory directory = new();

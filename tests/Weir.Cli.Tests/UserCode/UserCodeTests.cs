@@ -41,7 +41,7 @@ public class UserCodeTests
         Assert.True(round.Operations > 0);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Run_InstanceMethods_ShareOneObjectThatIsDisposedOf()
     {
         LoadResult result = await new CliUnderTest { UseProcesses = true }.RunAsync(
@@ -51,7 +51,7 @@ public class UserCodeTests
         Assert.Equal(1, result.Error.Split('\n').Count(static l => l == "7 numbers, warm: used."));
     }
 
-    [Theory(Timeout = 300_000)]
+    [Theory(Timeout = 300_000, Explicit = true)]
     [InlineData("setup", "weir: Weir.Cli.Tests.UserCode.Failing.SetupAsync failed with IOException: The file is gone.\n")]
     [InlineData("begin", "weir: Weir.Cli.Tests.UserCode.Failing.BeginRoundAsync failed with IOException: The file is gone.\n")]
     [InlineData("create", "weir: Weir.Cli.Tests.UserCode.Failing.CreateOperation failed with IOException: The file is gone.\n")]
@@ -78,7 +78,7 @@ public class UserCodeTests
         Assert.Contains(why, result.Error, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Run_WorkloadThatPrints_IsMeasuredAndItsTextIsPassedOn()
     {
         LoadResult result =
@@ -111,7 +111,7 @@ public class UserCodeTests
         Assert.InRange(bytes[1], 990, 1010);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Run_ParametersWithSeveralValues_MeasuresEveryCombinationInTurns()
     {
         LoadResult result = await new CliUnderTest().RunAsync(
@@ -129,7 +129,7 @@ public class UserCodeTests
             .Select(static r => r.Order));
     }
 
-    [Theory(Timeout = 300_000)]
+    [Theory(Timeout = 300_000, Explicit = true)]
     [InlineData("cpu --param grain=10us,20us", "grain", "10 us", "20 us")]
     [InlineData("hash --param size=1KB,2KB", "size", "1024", "2048")]
     [InlineData("channel --param capacity=1,8", "capacity", "1", "8")]
@@ -143,7 +143,7 @@ public class UserCodeTests
         Assert.All(swept.Arms, static a => Assert.True(a.Rounds[0].Operations > 0));
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Scale_ParameterWithSeveralValues_HasASeriesForEach()
     {
         LoadResult result =
@@ -154,7 +154,7 @@ public class UserCodeTests
         Assert.Equal([1, 2, 3, 4], scaled.Arms.SelectMany(static a => a.Rounds).Select(static r => r.Order));
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Compare_TwoMethodsSwept_ComparesThemAtEachValue()
     {
         LoadResult result = await new CliUnderTest().RunAsync(
@@ -168,7 +168,7 @@ public class UserCodeTests
         Assert.Contains(compared.Findings, static f => f.Text == "2 comparisons share the alpha of 1 %; each is made at 0.5 %.");
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Compare_SeveralValuesOfOneThing_AreComparedWithTheFirst()
     {
         LoadResult result = await new CliUnderTest().RunAsync("compare yield --workers 1 --gc wks --rounds 2 --duration 10ms --quiet --json");
@@ -184,7 +184,7 @@ public class UserCodeTests
         Assert.All(compared.Comparisons, static c => Assert.Equal("delay grain=1ms x 2", c.Against));
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Compare_TwoBuilds_LoadsEachWithWhatLiesBesideIt()
     {
         using TemporaryDirectory directory = new();
@@ -225,7 +225,7 @@ public class UserCodeTests
         Assert.Equal(["@own: Old", "now: Old"], Read(result).Arms.Select(static a => a.Name));
     }
 
-    [Theory(Timeout = 300_000)]
+    [Theory(Timeout = 300_000, Explicit = true)]
     [InlineData("run --assembly DLL --method Lookups.Old,Lookups.NewAsync --rounds 5000 --duration 50ms --workers 1")]
     [InlineData(
         "compare --assembly DLL --method Lookups.Old,Lookups.NewAsync --param size=1,2 --rounds 5000 --duration 50ms --processes 2 --within 10min --workers 1")]

@@ -30,7 +30,7 @@ public class AllocationTests
         Assert.InRange(await BytesAsync(workers, null, allocating, isWarm: false), Array - 1, Array + 1);
     }
 
-    [Theory(Timeout = 300_000)]
+    [Theory(Timeout = 300_000, Explicit = true)]
     [InlineData(0, 4)]
     [InlineData(Array, 1)]
     public async Task BytesPerOperation_OfTenOperationsInARound_AreTheirs(int expected, int workers)
@@ -52,7 +52,7 @@ public class AllocationTests
         Assert.InRange(await BytesAsync(workers, null, operation), expected - 64, expected + 64);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task BytesPerOperation_OfLongWaits_AreThoseOfTheWaitWhateverTheWorkers()
     {
         // Few operations fit into a round, and a kilobyte more or less that the process allocates by itself is a lot for six waits. For six hundred it is not.
@@ -67,7 +67,7 @@ public class AllocationTests
         Assert.InRange(four, one - 64, one + 64);
     }
 
-    [Theory(Timeout = 300_000)]
+    [Theory(Timeout = 300_000, Explicit = true)]
     [InlineData(false)]
     [InlineData(true)]
     public async Task BytesPerOperation_WithARate_AreTheOperations(bool isAsync)

@@ -92,7 +92,7 @@ public class WorkerRunnerTests
         Assert.Equal(0, round.Failures);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task RunAsync_ManyAsyncLoops_HoldNoThreadsAndAllTakePart()
     {
         const int loops = 300;

@@ -8,7 +8,7 @@ public sealed class AuditRabbitTests(AuditPostgres server, TestRabbit rabbit) : 
 {
     private const int Limit = 300_000;
 
-    [Fact(Timeout = Limit)]
+    [Fact(Timeout = Limit, Explicit = true)]
     public async Task Audit_NoSeededFault_KeepsAllPromisesAndLeavesNothingBehind()
     {
         string broker = rabbit.Address;
@@ -20,7 +20,7 @@ public sealed class AuditRabbitTests(AuditPostgres server, TestRabbit rabbit) : 
         Assert.Equal(0, await server.CountDatabasesAsync());
     }
 
-    [Theory(Timeout = Limit)]
+    [Theory(Timeout = Limit, Explicit = true)]
     [InlineData("ack-before-effect", "lost")]
     [InlineData("no-key-order", "out_of_order")]
     public async Task Audit_SeededFault_IsFoundWithinThirtyRounds(string fault, string broken)

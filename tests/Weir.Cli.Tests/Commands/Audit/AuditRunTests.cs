@@ -8,7 +8,7 @@ public sealed class AuditRunTests(AuditPostgres server) : IClassFixture<AuditPos
 {
     private const int Limit = 300_000;
 
-    [Theory(Timeout = Limit)]
+    [Theory(Timeout = Limit, Explicit = true)]
     [InlineData("publisher")]
     [InlineData("table")]
     public async Task Audit_NoSeededFault_KeepsAllPromisesAndLeavesNothingBehind(string from)
@@ -24,7 +24,7 @@ public sealed class AuditRunTests(AuditPostgres server) : IClassFixture<AuditPos
         Assert.Equal(0, await server.CountDatabasesAsync());
     }
 
-    [Theory(Timeout = Limit)]
+    [Theory(Timeout = Limit, Explicit = true)]
     [InlineData("ack-before-effect", "lost")]
     [InlineData("effect-outside-transaction", "applied_twice")]
     [InlineData("no-key-order", "out_of_order")]
@@ -39,7 +39,7 @@ public sealed class AuditRunTests(AuditPostgres server) : IClassFixture<AuditPos
         Assert.Equal(0, await server.CountDatabasesAsync());
     }
 
-    [Fact(Timeout = Limit)]
+    [Fact(Timeout = Limit, Explicit = true)]
     public async Task Audit_StoppedAfterARound_ReportsItAsPartialAndCleansUp()
     {
         LoadResult result = await RunAsync("--rounds 1000 --seed 2 --changes 20 --json", stopsAt: "[1/1000]");

@@ -89,7 +89,7 @@ public class CompareTests
         Assert.Contains("is partial.", result.Error, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task BaselineCheck_WithoutAFile_MeasuresAgain()
     {
         using TemporaryDirectory directory = new();
@@ -107,7 +107,7 @@ public class CompareTests
         Assert.NotEqual(measured.Arms[0].Rounds[0].Operations, compared.Arms[1].Rounds[0].Operations);
     }
 
-    [Theory(Timeout = 300_000)]
+    [Theory(Timeout = 300_000, Explicit = true)]
     [InlineData(null)]
     [InlineData("[1/5000]")]
     public async Task BaselineCheck_IsStopped_EndsAsInterrupted(string? stopsAt)
@@ -127,7 +127,7 @@ public class CompareTests
         Assert.Contains("weir: stopped", result.Error, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Compare_TwoWorkloads_AreMeasuredInTurns()
     {
         LoadResult result = await new CliUnderTest().RunAsync("compare yield yield --rounds 4 --duration 20ms --quiet --json");
@@ -158,7 +158,7 @@ public class CompareTests
         Assert.Contains($"[1/{4 * 2 * 2}] A: yield x ", result.Error, StringComparison.Ordinal);
     }
 
-    [Theory(Timeout = 300_000)]
+    [Theory(Timeout = 300_000, Explicit = true)]
     [InlineData("warming", "stopped before anything was measured")]
     [InlineData("[3/", "stopped; the completed part is reported as partial")]
     public async Task Compare_IsStopped_EndsAsInterrupted(string stopsAt, string said)

@@ -10,7 +10,7 @@ namespace Weir.Cli.Tests.Commands.Compare;
 public class GitCompareTests
 {
     // Building costs most here, so one pair of builds shows all that becomes of two commits.
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Compare_TwoCommitsWithAFilter_BuildsMeasuresWhatMatchesInBothAndLeavesNothingBehind()
     {
         using TemporaryDirectory directory = new();
@@ -35,7 +35,7 @@ public class GitCompareTests
         AssertNothingIsLeft(directory);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Compare_CommitThatCannotBeBuilt_SaysWhyAndLeavesNothingBehind()
     {
         using TemporaryDirectory directory = new();
@@ -48,7 +48,7 @@ public class GitCompareTests
         AssertNothingIsLeft(directory);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Compare_StoppedWhileItBuilds_LeavesNothingBehind()
     {
         using TemporaryDirectory directory = new();

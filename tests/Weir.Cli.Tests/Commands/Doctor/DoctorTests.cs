@@ -9,7 +9,7 @@ public class DoctorTests
 {
     private static readonly int[] FineOrDoubtful = [0, 4];
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Doctor_Exports_HaveEverythingThatWasLookedAt()
     {
         using TemporaryDirectory directory = new();

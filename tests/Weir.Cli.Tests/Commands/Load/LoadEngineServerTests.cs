@@ -28,7 +28,7 @@ public sealed class LoadEngineServerTests(TestPostgres postgres, TestRabbit rabb
         Assert.Equal(0, await CountSchemasAsync(database));
     }
 
-    [Fact(Timeout = Limit)]
+    [Fact(Timeout = Limit, Explicit = true)]
     public async Task Postgres_Stopped_IsPartialAndLeavesNothing()
     {
         await using TestDatabase database = await postgres.CreateDatabaseAsync();
@@ -40,7 +40,7 @@ public sealed class LoadEngineServerTests(TestPostgres postgres, TestRabbit rabb
         Assert.Equal(0, await CountSchemasAsync(database));
     }
 
-    [Fact(Timeout = Limit)]
+    [Fact(Timeout = Limit, Explicit = true)]
     public async Task Postgres_ConnectionInTheResult_HasNoPassword()
     {
         await using TestDatabase database = await postgres.CreateDatabaseAsync();
@@ -96,7 +96,7 @@ public sealed class LoadEngineServerTests(TestPostgres postgres, TestRabbit rabb
         Assert.DoesNotContain("sesame", result.Error, StringComparison.Ordinal);
     }
 
-    [Fact(Timeout = Limit)]
+    [Fact(Timeout = Limit, Explicit = true)]
     public async Task Postgres_FailsInTheMiddle_IsSaidWithItsName()
     {
         await using TestDatabase database = await postgres.CreateDatabaseAsync();

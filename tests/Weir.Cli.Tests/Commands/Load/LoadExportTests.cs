@@ -63,7 +63,7 @@ public class LoadExportTests
         Assert.All(["cdc_concurrency", "cdc_parallel_size", "warmup", "runtime"], name => Assert.Contains(name, file.Settings.Keys));
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Load_OfOtherSizes_ComparesTheArmsThatHaveNone()
     {
         using TemporaryDirectory directory = new();
@@ -76,7 +76,7 @@ public class LoadExportTests
         Assert.Single(ResultJson.Parse(compared.Out, "output").Comparisons);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Load_TwoFiles_CanBeCompared()
     {
         using TemporaryDirectory directory = new();

@@ -6,7 +6,7 @@ namespace Weir.Cli.Tests.Commands.Load;
 
 public class LoadTextTests
 {
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Load_NoOptions_Runs500000NoOpItemsThroughAllRuntimes()
     {
         LoadResult result = await CliUnderTest.LoadAsync("");
@@ -72,7 +72,7 @@ public class LoadTextTests
         Assert.Matches(@"^[\d.]+ [MG]B$", result.Value("peak_rss"));
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Load_Progress_GoesToTheErrorOutputAsPlainLines()
     {
         LoadResult result = await CliUnderTest.LoadAsync("--count 1000 --trials 2");
@@ -132,7 +132,7 @@ public class LoadTextTests
         Assert.True(first.GetProperty("in_flight").GetInt32() >= 1);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Load_Sweep_MeasuresEachSizeAndDirectOnce()
     {
         LoadResult result = await CliUnderTest.LoadAsync("--count 1000 --sweep 1,3 --trials 1");

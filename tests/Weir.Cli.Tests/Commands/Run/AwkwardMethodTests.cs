@@ -9,7 +9,7 @@ public class AwkwardMethodTests
 {
     private static readonly int[] FineOrUnfit = [0, 3];
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Run_MethodThatPrints_IsMeasuredAndItsTextIsPassedOn()
     {
         LoadResult result = await RunAsync("Printing", "--rounds 2 --duration 20ms --quiet --json");
@@ -21,7 +21,7 @@ public class AwkwardMethodTests
         Assert.InRange(result.Error.Count(static c => c == '\n'), 2, 30);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Run_MethodThatReads_FindsTheEndOfTheInput()
     {
         LoadResult result = await RunAsync("Reading", "--rounds 1 --duration 20ms --quiet --json");
@@ -29,7 +29,7 @@ public class AwkwardMethodTests
         Assert.Equal(0, Assert.Single(Assert.Single(ResultJson.Parse(result.Out, "output").Arms).Rounds).Failures);
     }
 
-    [Theory(Timeout = 300_000)]
+    [Theory(Timeout = 300_000, Explicit = true)]
     [InlineData("Hanging", "end its first operation")]
     [InlineData("HangingAsync", "end its first operation")]
     [InlineData("HangingLate", "(end its first operation|end an operation in the window|end its last operation|stop)")]
@@ -47,7 +47,7 @@ public class AwkwardMethodTests
         Assert.True(Stopwatch.GetElapsedTime(start).TotalSeconds >= 1);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Run_MethodThatHangs_SaysWhatIsWaitedForAndEndsWithCtrlC()
     {
         LoadResult result = await RunAsync("Hanging", "--rounds 1 --quiet --timeout 10min", stopsAt: "waiting for a worker to end its first operation");
@@ -68,7 +68,7 @@ public class AwkwardMethodTests
         Assert.Equal("weir: A measuring process ended with code 0 before everything was measured.\n", result.Error);
     }
 
-    [Fact(Timeout = 300_000)]
+    [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Run_MethodThatLeavesAThread_EndsAllTheSame()
     {
         LoadResult result = await RunAsync("LeavingAThread", "--rounds 1 --duration 20ms --quiet --json");
