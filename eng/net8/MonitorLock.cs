@@ -1,4 +1,4 @@
-#if WEIR_NET8_RESILIENCE
+#if WEIR_RESILIENCE
 namespace Weir.Resilience;
 #else
 namespace Weir.Core;

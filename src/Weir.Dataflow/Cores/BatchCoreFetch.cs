@@ -1,5 +1,5 @@
 using System.Threading.Tasks.Dataflow;
-using Weir.Core.Threads;
+using Weir.Core;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Sync;
 

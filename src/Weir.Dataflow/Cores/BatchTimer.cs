@@ -1,4 +1,4 @@
-using Weir.Core.Threads;
+using Weir.Core;
 using Weir.Dataflow.Sync;
 
 namespace Weir.Dataflow.Cores;

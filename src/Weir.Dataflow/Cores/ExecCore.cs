@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Weir.Core;
 using Weir.Core.Threads;
 using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Links;

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Threading.Tasks.Dataflow;
+using Weir.Core;
 using Weir.Core.Threads;
 using Weir.Dataflow.Debugging;
 using Weir.Dataflow.Links;

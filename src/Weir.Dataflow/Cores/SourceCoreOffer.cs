@@ -1,4 +1,5 @@
 using System.Threading.Tasks.Dataflow;
+using Weir.Core;
 using Weir.Core.Threads;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Sync;

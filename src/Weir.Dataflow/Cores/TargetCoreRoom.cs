@@ -1,4 +1,4 @@
-using Weir.Core.Threads;
+using Weir.Core;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Sync;
 using Weir.Dataflow.Waiters;

@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using Weir.Core;
 using Weir.Core.Metering;
 using Weir.Core.Threads;
 
@@ -7,7 +8,7 @@ namespace Weir.Dataflow.Metering;
 /// <summary>Whether anybody asks for what blocks do.</summary>
 internal static class BlockListeners
 {
-    private static readonly ListenerDetector Detector = new(DiagnosticNames.ListenersAssembly, Prepare, TimeProvider.System);
+    private static readonly ListenerDetector Detector = new(DiagnosticNames.ListenersAssembly, Prepare, WatchTime.For(TimeProvider.System));
 
     private static volatile bool _isReady;
 

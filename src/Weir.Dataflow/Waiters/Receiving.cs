@@ -1,5 +1,5 @@
 using System.Runtime.CompilerServices;
-using Weir.Core.Threads;
+using Weir.Core;
 
 namespace Weir.Dataflow.Waiters;
 

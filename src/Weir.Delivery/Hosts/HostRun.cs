@@ -10,7 +10,7 @@ namespace Weir.Delivery;
 /// are called outside the lock.
 /// </summary>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable", Justification = "Sources without a timer hold nothing.")]
-internal sealed partial class HostRun<T, TResult> : IHostRun
+internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
 {
     private static readonly TimeSpan GiveBackLimit = TimeSpan.FromSeconds(10);
 
@@ -123,8 +123,8 @@ internal sealed partial class HostRun<T, TResult> : IHostRun
 
     public void Abort()
     {
-        SafeCallback.Cancel(_reading);
-        SafeCallback.Cancel(_running);
+        SafeCancel.Now(_reading);
+        SafeCancel.Now(_running);
     }
 
     public async Task RunAsync(CancellationToken stop)
@@ -138,14 +138,14 @@ internal sealed partial class HostRun<T, TResult> : IHostRun
 
         HostMeter.Begin(this, _source.Name);
         using ITimer grace = _options.TimeProvider.CreateTimer(
-            static run => SafeCallback.Run((HostRun<T, TResult>)run!, static run => SafeCallback.Cancel(run._running), static (run, error) => run.Fail(error)),
+            static run => Unattended.Run((HostRun<T, TResult>)run!, static run => SafeCancel.Now(run._running)),
             this,
             Timeout.InfiniteTimeSpan,
             Timeout.InfiniteTimeSpan);
-        using CancellationTokenRegistration atReadingEnd = _reading.Token.Register(() => SafeCallback.Run(
-            this, run => grace.Change(run._options.GracePeriod, Timeout.InfiniteTimeSpan), static (run, error) => run.Fail(error)));
-        using CancellationTokenRegistration atStop = stop.Register(() => SafeCallback.Run(
-            this, static run => SafeCallback.Cancel(run._reading), static (run, error) => run.Fail(error)));
+        using CancellationTokenRegistration atReadingEnd = _reading.Token.Register(() => Unattended.Run(
+            this, run => grace.Change(run._options.GracePeriod, Timeout.InfiniteTimeSpan)));
+        using CancellationTokenRegistration atStop = stop.Register(() => Unattended.Run(
+            this, static run => SafeCancel.Now(run._reading)));
         Task acknowledging = AcknowledgeAllAsync();
         await ReadAllAsync().ConfigureAwait(false);
         Drain();
@@ -299,6 +299,9 @@ internal sealed partial class HostRun<T, TResult> : IHostRun
         StartCalls();
     }
 
+    /// <summary>What stops it could not be done: it fails, and stops with that.</summary>
+    void IUnattended.WorkFailed(Exception error) => Fail(error);
+
     private void Fail(Exception failure)
     {
         lock (_lock)
@@ -306,6 +309,6 @@ internal sealed partial class HostRun<T, TResult> : IHostRun
             _failure ??= failure;
         }
 
-        SafeCallback.Cancel(_reading);
+        SafeCancel.Now(_reading);
     }
 }

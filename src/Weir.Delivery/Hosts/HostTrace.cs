@@ -31,7 +31,7 @@ internal static class HostTrace
 
         // A call that ignores its token may never end, but its span does.
         using CancellationTokenRegistration atCancellation = cancellationToken.UnsafeRegister(
-            static span => SafeCallback.Run((Activity)span!, static span => End(span, "cancelled", null)), span);
+            static span => Unattended.Run((Activity)span!, static span => End(span, "cancelled", null)), span);
         try
         {
             TResult result = await call(state, cancellationToken).ConfigureAwait(false);

@@ -219,7 +219,7 @@ public sealed class MemoryWorkQueue<T> : IWorkQueue<T>
 
             ITimer? timer = null;
             timer = _options.TimeProvider.CreateTimer(
-                _ => SafeCallback.Run(timer!, timer => EndDelay(timer, items), static (timer, _) => timer.Change(RetryPause, Timeout.InfiniteTimeSpan)),
+                _ => Unattended.Run(timer!, timer => EndDelay(timer, items), static (timer, _) => timer.Change(RetryPause, Timeout.InfiniteTimeSpan)),
                 null,
                 Timeout.InfiniteTimeSpan,
                 Timeout.InfiniteTimeSpan);

@@ -18,7 +18,7 @@ internal sealed class ReadTimeoutWatch : IDisposable
         if (limit is { } time)
         {
             _timer = timeProvider.CreateTimer(
-                static source => SafeCallback.Cancel((CancellationTokenSource)source!), _source, time, Timeout.InfiniteTimeSpan);
+                static source => Unattended.Run((CancellationTokenSource)source!, static source => SafeCancel.Now(source)), _source, time, Timeout.InfiniteTimeSpan);
         }
     }
 

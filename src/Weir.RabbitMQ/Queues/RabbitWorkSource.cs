@@ -54,7 +54,7 @@ internal sealed partial class RabbitWorkSource<T> : IWorkSource<T>, IRedelivery<
         if (!_isKeyed)
         {
             _timer = _queue.Options.TimeProvider.CreateTimer(
-                static source => SafeCallback.Run((RabbitWorkSource<T>)source!, static source => source.AskForSuspects()),
+                static source => Unattended.Run((RabbitWorkSource<T>)source!, static source => source.AskForSuspects()),
                 this,
                 SuspectInterval,
                 SuspectInterval);

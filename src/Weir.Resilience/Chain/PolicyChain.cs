@@ -282,13 +282,13 @@ public sealed class PolicyChain<TResult>
             }
             catch when (refused)
             {
-                await RefusedResult.DropQuietlyAsync(result).ConfigureAwait(false);
+                await DiscardedResult.DropAsync(result).ConfigureAwait(false);
                 throw;
             }
 
             if (refused)
             {
-                await RefusedResult.DropAsync(result).ConfigureAwait(false);
+                await DiscardedResult.DisposeAsync(result).ConfigureAwait(false);
             }
 
             await TimerDelay.WaitUntilAsync(_clock.Now + _clock.ToTicks(delay), _clock, token).ConfigureAwait(false);

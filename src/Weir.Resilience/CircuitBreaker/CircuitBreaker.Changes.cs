@@ -17,7 +17,7 @@ public sealed partial class CircuitBreaker
         }
 
         TaskCompletionSource? change = null;
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             AssertInvariantsNeedsLock();
             CircuitBreakerState state = StateOf(_word);
@@ -49,7 +49,7 @@ public sealed partial class CircuitBreaker
     private void ProbeSucceeded(CircuitTicket ticket)
     {
         TaskCompletionSource? change = null;
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             AssertInvariantsNeedsLock();
             if (IsCurrent(ticket) && ++_probeSuccesses >= _successThreshold)

@@ -95,7 +95,7 @@ public sealed partial class CircuitBreaker : IMeteredPolicy
     {
         get
         {
-            using (_lock.EnterSafely())
+            using (_lock.Hold())
             {
                 return StateOf(_word) switch
                 {
@@ -115,7 +115,7 @@ public sealed partial class CircuitBreaker : IMeteredPolicy
     {
         get
         {
-            using (_lock.EnterSafely())
+            using (_lock.Hold())
             {
                 return (_change ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously)).Task;
             }
@@ -187,7 +187,7 @@ public sealed partial class CircuitBreaker : IMeteredPolicy
         }
 
         TaskCompletionSource? change = null;
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             AssertInvariantsNeedsLock();
 
@@ -213,7 +213,7 @@ public sealed partial class CircuitBreaker : IMeteredPolicy
         }
 
         TaskCompletionSource? change = null;
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             AssertInvariantsNeedsLock();
             if (IsCurrent(ticket) && _admitted > _probeSuccesses)

@@ -12,7 +12,7 @@ internal sealed class StateNotifier(Func<CircuitBreakerState, CircuitBreakerStat
 
     public void Add(CircuitBreakerState from, CircuitBreakerState to)
     {
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             if (_waiting.Count == MaxWaiting)
             {
@@ -56,7 +56,7 @@ internal sealed class StateNotifier(Func<CircuitBreakerState, CircuitBreakerStat
 
     private bool TryTake(out (CircuitBreakerState From, CircuitBreakerState To) change)
     {
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             if (_waiting.Count == 0)
             {

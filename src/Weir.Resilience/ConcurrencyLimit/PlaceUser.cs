@@ -61,7 +61,7 @@ internal sealed class PlaceUser(SharedConcurrencyLimit limit, Func<int>? most) :
     private static async ValueTask WaitAsync(PlaceTurn turn, CancellationToken cancellationToken)
     {
         using (cancellationToken.UnsafeRegister(
-            static (turn, token) => SafeCallback.Run((Turn: (PlaceTurn)turn!, Token: token), static cancelled => cancelled.Turn.Cancel(cancelled.Token)), turn))
+            static (turn, token) => Unattended.Run((PlaceTurn)turn!, static (turn, token) => turn.Cancel(token), token), turn))
         {
             await turn.Served.ConfigureAwait(false);
         }

@@ -8,7 +8,7 @@ public sealed partial class SharedConcurrencyLimit
     /// <summary>Takes a place for a user, if one is free and no call waits.</summary>
     internal bool TryEnter(PlaceUser user)
     {
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             CloseNeedsLock();
             bool entered = TryTakeNeedsLock(user);
@@ -24,7 +24,7 @@ public sealed partial class SharedConcurrencyLimit
         PlaceTurn turn = new(user);
         ToldTurns<PlaceTurn> served = default;
         bool rejected = false;
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             CloseNeedsLock();
             if (TryTakeNeedsLock(user))
@@ -58,7 +58,7 @@ public sealed partial class SharedConcurrencyLimit
     internal void Leave(PlaceUser user)
     {
         ToldTurns<PlaceTurn> served;
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             CloseNeedsLock();
             bool taken = _word >> 1 < _limit;
@@ -83,7 +83,7 @@ public sealed partial class SharedConcurrencyLimit
     internal void UseMore(PlaceUser user)
     {
         ToldTurns<PlaceTurn> served;
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             CloseNeedsLock();
             UnparkNeedsLock(user);
@@ -98,7 +98,7 @@ public sealed partial class SharedConcurrencyLimit
     internal bool TryRemove(PlaceTurn turn)
     {
         ToldTurns<PlaceTurn> served;
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             if (turn.State != PlaceTurnState.Waiting)
             {

@@ -104,7 +104,7 @@ public sealed partial class SharedConcurrencyLimit : IMeteredPolicy
         {
             Require.AtLeast(1, value, nameof(Limit));
             ToldTurns<PlaceTurn> served;
-            using (_lock.EnterSafely())
+            using (_lock.Hold())
             {
                 CloseNeedsLock();
                 _word += Place * ((long)value - _limit);
@@ -124,7 +124,7 @@ public sealed partial class SharedConcurrencyLimit : IMeteredPolicy
     {
         get
         {
-            using (_lock.EnterSafely())
+            using (_lock.Hold())
             {
                 return (int)(_limit - (Volatile.Read(ref _word) >> 1));
             }
@@ -136,7 +136,7 @@ public sealed partial class SharedConcurrencyLimit : IMeteredPolicy
     {
         get
         {
-            using (_lock.EnterSafely())
+            using (_lock.Hold())
             {
                 return _waiting.Count + _parked;
             }
@@ -147,7 +147,7 @@ public sealed partial class SharedConcurrencyLimit : IMeteredPolicy
 
     internal void AddTo(PolicyCounts counts)
     {
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             counts.AddPlaces(_limit - (Volatile.Read(ref _word) >> 1), _limit, _waiting.Count + _parked);
         }

@@ -19,7 +19,7 @@ internal sealed class TimedPlace : IPlace
     {
         _place = place;
         _callerToken = callerToken;
-        _link = token.UnsafeRegister(static place => SafeCallback.Run((TimedPlace)place!, static place => place.Cancelled()), this);
+        _link = token.UnsafeRegister(static place => Unattended.Run((TimedPlace)place!, static place => place.Cancelled()), this);
     }
 
     public void Leave()

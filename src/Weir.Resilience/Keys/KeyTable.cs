@@ -25,7 +25,7 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
     {
         get
         {
-            using (_lock.EnterSafely())
+            using (_lock.Hold())
             {
                 return _count;
             }
@@ -62,7 +62,7 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
         while (true)
         {
             Entry? first;
-            using (_lock.EnterSafely())
+            using (_lock.Hold())
             {
                 first = _byHash.GetValueOrDefault(hash);
             }
@@ -75,7 +75,7 @@ internal sealed class KeyTable<TKey, TPolicy>(Func<TPolicy> make, Func<TPolicy, 
             }
 
             made ??= found is null ? new Entry(key, make()) : null;
-            using (_lock.EnterSafely())
+            using (_lock.Hold())
             {
                 if (TryUseNeedsLock(hash, first, found ?? made!, isNew: found is null))
                 {

@@ -144,7 +144,7 @@ internal static class PolicyMeter
             policy.AddTo(sum);
         }
 
-        using (Lock.EnterSafely())
+        using (Lock.Hold())
         {
             foreach ((Series series, PolicyCounts sum) in sums)
             {

@@ -15,7 +15,7 @@ internal static class PolicyRegistry
     public static void Add(IMeteredPolicy policy)
     {
         WeakReference<IMeteredPolicy> reference = new(policy);
-        using (Lock.EnterSafely())
+        using (Lock.Hold())
         {
             if (Known.Count >= _sweepAt)
             {
@@ -33,7 +33,7 @@ internal static class PolicyRegistry
     public static List<IMeteredPolicy> Alive()
     {
         List<IMeteredPolicy> alive = [];
-        using (Lock.EnterSafely())
+        using (Lock.Hold())
         {
             foreach (WeakReference<IMeteredPolicy> known in Known)
             {

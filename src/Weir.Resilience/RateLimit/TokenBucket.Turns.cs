@@ -24,7 +24,7 @@ public sealed partial class TokenBucket
     internal bool TryEnter(out ItemRateTurn? turn)
     {
         ToldTurns<ItemRateTurn> called;
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             AssertInvariantsNeedsLock();
             Debug.Assert(_waiting.Count == 0, "Items that wait elsewhere share a bucket with nobody else.");
@@ -61,7 +61,7 @@ public sealed partial class TokenBucket
     {
         ToldTurns<ItemRateTurn> called;
         bool taken;
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             AssertInvariantsNeedsLock();
             if (!turn.IsCalled)
@@ -94,7 +94,7 @@ public sealed partial class TokenBucket
     internal void Drop(ItemRateTurn turn)
     {
         ToldTurns<ItemRateTurn> called;
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             AssertInvariantsNeedsLock();
             if (turn.IsCalled)
@@ -170,7 +170,7 @@ public sealed partial class TokenBucket
             using (ExecutionContext.IsFlowSuppressed() ? default : ExecutionContext.SuppressFlow())
             {
                 _timer = _clock.Provider.CreateTimer(
-                    static bucket => SafeCallback.Run(
+                    static bucket => Unattended.Run(
                         (TokenBucket)bucket!, static bucket => bucket.CallTurns(), static (bucket, _) => bucket.CallTurnsAgain()),
                     this,
                     Timeout.InfiniteTimeSpan,
@@ -195,7 +195,7 @@ public sealed partial class TokenBucket
     // There was no memory, or the clock is the user's. The items still wait.
     private void CallTurnsAgain()
     {
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             _timerFor = -1;
             _timer?.Change(RetryPause, Timeout.InfiniteTimeSpan);
@@ -205,7 +205,7 @@ public sealed partial class TokenBucket
     private void CallTurns()
     {
         ToldTurns<ItemRateTurn> called;
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             if (Turns == 0)
             {

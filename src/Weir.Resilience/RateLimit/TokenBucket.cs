@@ -87,7 +87,7 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
     {
         get
         {
-            using (_lock.EnterSafely())
+            using (_lock.Hold())
             {
                 AssertInvariantsNeedsLock();
                 SettleNeedsLock();
@@ -109,7 +109,7 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
     {
         get
         {
-            using (_lock.EnterSafely())
+            using (_lock.Hold())
             {
                 SettleNeedsLock();
                 return _waiting.Count == 0 && Turns == 0 && Volatile.Read(ref _mark) <= _clock.Now - _origin;
@@ -124,7 +124,7 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
     {
         get
         {
-            using (_lock.EnterSafely())
+            using (_lock.Hold())
             {
                 return _waiting.Count + Turns;
             }
@@ -171,7 +171,7 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
     internal bool TryTakeFirst(RateTurn turn, out long start)
     {
         RateTurn? next;
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             AssertInvariantsNeedsLock();
             Debug.Assert(_waiting.First == turn.Node, "Only the first one asks.");
@@ -194,7 +194,7 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
     internal void Leave(RateTurn turn)
     {
         RateTurn? next;
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             AssertInvariantsNeedsLock();
             next = RemoveNeedsLock(turn);
@@ -225,7 +225,7 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
     [MethodImpl(MethodImplOptions.NoInlining)]
     private bool TryTakeAndOpen()
     {
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             AssertInvariantsNeedsLock();
             SettleNeedsLock();
@@ -258,7 +258,7 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
     private RateTurn? Queue(CancellationToken cancellationToken)
     {
         RateTurn turn = new(this, cancellationToken);
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             AssertInvariantsNeedsLock();
             Debug.Assert(Turns == 0, "Items that wait elsewhere share a bucket with nobody else.");
@@ -283,7 +283,7 @@ public sealed partial class TokenBucket : IRateLimit, IMeteredPolicy
 
     private bool IsFirst(RateTurn turn, out long start)
     {
-        using (_lock.EnterSafely())
+        using (_lock.Hold())
         {
             start = _origin + StartTicks(_heldMark);
             return _waiting.First == turn.Node;

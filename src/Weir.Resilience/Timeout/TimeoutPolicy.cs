@@ -170,7 +170,7 @@ public sealed class TimeoutPolicy<TResult>
             return;
         }
 
-        using (_lock!.EnterSafely())
+        using (_lock!.Hold())
         {
             _closed = true;
             foreach (TimeoutScope<TResult> scope in _open)
@@ -188,7 +188,7 @@ public sealed class TimeoutPolicy<TResult>
         scope.EndTimer();
         if (_open is not null)
         {
-            using (_lock!.EnterSafely())
+            using (_lock!.Hold())
             {
                 _open.Remove(scope);
             }
@@ -225,7 +225,7 @@ public sealed class TimeoutPolicy<TResult>
         TimeoutScope<TResult> scope = new(this);
         if (_open is not null)
         {
-            using (_lock!.EnterSafely())
+            using (_lock!.Hold())
             {
                 if (_closed)
                 {

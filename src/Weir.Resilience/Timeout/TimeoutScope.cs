@@ -10,7 +10,7 @@ namespace Weir.Resilience;
 /// </summary>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
     Justification = "The source has no timer and no wait handle, and a call left behind may still look at its token.")]
-internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThreadPoolWorkItem
+internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThreadPoolWorkItem, IUnattended
 {
     // The word is the number of the call, times 4, plus its phase. The thread that changes it from Running decides the outcome. A timer that looks at an older
     // call cannot affect a newer one.
@@ -54,7 +54,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         {
             // A timer that serves many callers must not keep the first one's context.
             _timer = policy.Clock.Provider.CreateTimer(
-                static state => SafeCallback.Run((TimeoutScope<TResult>)state!, static scope => scope.OnTimer(), static (scope, error) => scope.Fail(error)),
+                static state => Unattended.Run((TimeoutScope<TResult>)state!, static scope => scope.OnTimer()),
                 this,
                 Timeout.InfiniteTimeSpan,
                 Timeout.InfiniteTimeSpan);
@@ -87,7 +87,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         if (callerToken.CanBeCanceled)
         {
             _callerLink = callerToken.UnsafeRegister(
-                static state => SafeCallback.Run((TimeoutScope<TResult>)state!, static scope => scope.Cancel(), static (scope, error) => scope.Fail(error)),
+                static state => Unattended.Run((TimeoutScope<TResult>)state!, static scope => scope.Cancel()),
                 this);
         }
 
@@ -153,7 +153,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
     }
 
     void IThreadPoolWorkItem.Execute() =>
-        SafeCallback.Run(this, static scope => scope._core.SetException(scope.EarlyEnd()), static (scope, error) => scope._core.SetException(error));
+        Unattended.Run(this, static scope => scope._core.SetException(scope.EarlyEnd()), static (scope, error) => scope._core.SetException(error));
 
     // Why the caller no longer waits.
     private Exception EarlyEnd() =>
@@ -206,7 +206,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
         _given = null;
         if (!inTime)
         {
-            RefusedResult.DropLate(result, given);
+            DiscardedResult.Drop(given, result);
             return;
         }
 
@@ -299,7 +299,7 @@ internal sealed class TimeoutScope<TResult> : IValueTaskSource<TResult>, IThread
     }
 
     /// <summary>The time limit could not be watched, or the caller's token not be passed on: the caller waits no longer, and gets the error.</summary>
-    private void Fail(Exception error)
+    void IUnattended.WorkFailed(Exception error)
     {
         _failure = error;
         GiveUp();

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
+using Weir.Core;
 using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 using Weir.Core.Sinks;
@@ -11,7 +12,7 @@ namespace Weir.Observability;
 internal sealed class RunObservation
 {
     private static readonly ListenerDetector Listeners =
-        new(DiagnosticNames.ListenersAssembly, static () => _ = RunTrace.HasListeners | WeirMeter.HasListeners, TimeProvider.System);
+        new(DiagnosticNames.ListenersAssembly, static () => _ = RunTrace.HasListeners | WeirMeter.HasListeners, WatchTime.For(TimeProvider.System));
 
     private readonly TimeProvider _time;
     private readonly int? _total;

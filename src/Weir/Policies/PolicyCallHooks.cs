@@ -1,6 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
-using Weir.Core.Sinks;
+using Weir.Core;
 
 namespace Weir.Policies;
 

@@ -17,9 +17,9 @@ internal abstract class RefusedResultException : OperationCanceledException
     public abstract object? Discarded { get; }
 
     /// <summary>Disposes of the result, unless that has been done.</summary>
-    public ValueTask DropAsync() => Interlocked.Exchange(ref _dropped, 1) == 0 ? RefusedResult.DropAsync(Discarded) : default;
+    public ValueTask DropAsync() => Interlocked.Exchange(ref _dropped, 1) == 0 ? DiscardedResult.DisposeAsync(Discarded) : default;
 
     /// <summary>The same where nobody hears of an exception: the item has its outcome, or an error that came first.</summary>
     public Task DropQuietlyAsync() =>
-        Interlocked.Exchange(ref _dropped, 1) == 0 ? RefusedResult.DropQuietlyAsync(Discarded) : Task.CompletedTask;
+        Interlocked.Exchange(ref _dropped, 1) == 0 ? DiscardedResult.DropAsync(Discarded) : Task.CompletedTask;
 }

@@ -1,4 +1,3 @@
-using Weir.Core;
 using Weir.Core.Dispatch;
 using Weir.Core.Metering;
 using Weir.Resilience;
@@ -94,7 +93,7 @@ internal sealed class RunPlaces(bool guarded)
     public void LimitRaised()
     {
         HashSet<PlaceUser> users = [];
-        using (_lock.Hold())
+        using (LockHold.Hold(_lock))
         {
             _raises++;
             foreach (ItemTurns turns in _turns.Values)
@@ -168,7 +167,7 @@ internal sealed class RunPlaces(bool guarded)
     {
         ItemPlace? place;
         ItemTurns turns;
-        using (_lock.Hold())
+        using (LockHold.Hold(_lock))
         {
             // One that is about to take a place, or to wait, sees its token.
             _held.Remove(index, out place);
@@ -183,7 +182,7 @@ internal sealed class RunPlaces(bool guarded)
     public void Close()
     {
         ItemTurns[] left;
-        using (_lock.Hold())
+        using (LockHold.Hold(_lock))
         {
             _closed = true;
             left = [.. _turns.Values];
@@ -203,7 +202,7 @@ internal sealed class RunPlaces(bool guarded)
             return default;
         }
 
-        using (_lock.Hold())
+        using (LockHold.Hold(_lock))
         {
             _turns.Remove(index, out ItemTurns turns);
             _hasTurns = _turns.Count > 0;
@@ -213,7 +212,7 @@ internal sealed class RunPlaces(bool guarded)
 
     private void Keep(ItemTurns turns, long index, CancellationToken token)
     {
-        using (_lock.Hold())
+        using (LockHold.Hold(_lock))
         {
             if (!_closed && !token.IsCancellationRequested)
             {
@@ -233,7 +232,7 @@ internal sealed class RunPlaces(bool guarded)
     private ItemPlace Hold(PlaceUser user, long index, CancellationToken token)
     {
         ItemPlace place = new(this, user, index);
-        using (_lock.Hold())
+        using (LockHold.Hold(_lock))
         {
             if (!token.IsCancellationRequested)
             {
@@ -249,7 +248,7 @@ internal sealed class RunPlaces(bool guarded)
 
     private void Forget(long index, ItemPlace place)
     {
-        using (_lock.Hold())
+        using (LockHold.Hold(_lock))
         {
             if (_held.TryGetValue(index, out ItemPlace? held) && held == place)
             {

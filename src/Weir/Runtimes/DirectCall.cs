@@ -1,7 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using Weir.Core.Dispatch;
 using Weir.Core.Metering;
-using Weir.Core.Threads;
 
 namespace Weir.Runtimes;
 

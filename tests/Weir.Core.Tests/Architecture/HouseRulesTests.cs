@@ -43,7 +43,7 @@ public partial class HouseRulesTests
     /// </summary>
     private static readonly Dictionary<string, string[]> Folders = new()
     {
-        ["Weir.Core"] = ["Locking", "Metering", "Threads", "Sources", "Sinks", "Dispatch"],
+        ["Weir.Core"] = ["Shared", "Metering", "Threads", "Sources", "Sinks", "Dispatch"],
         ["Weir"] = ["Options", "Policies", "Observability", "Operators", "Runtimes", "Runtimes/Auto", "Runtimes/Extensions"],
         ["Weir.Analyzers"] = ["Calls", "Rules", "Fixes"],
         ["Weir.Dataflow"] = ["Sync", "Metering", "Debugging", "Links", "Waiters", "Cores", "Blocks"],

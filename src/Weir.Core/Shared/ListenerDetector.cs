@@ -1,17 +1,23 @@
 using System.Reflection;
+using System.Runtime.CompilerServices;
 
-namespace Weir.Core.Threads;
+#if WEIR_RESILIENCE
+namespace Weir.Resilience;
+#else
+namespace Weir.Core;
+#endif
 
 /// <summary>Whether anybody can be listening to spans and instruments. The library does not create them before that.</summary>
 /// <remarks>
-/// Creating the first activity source of a process costs about ten milliseconds, most of them for the platform's own event sources. That is too much for the
-/// first run of a program that has just started. A listener inside the process has loaded the assembly of activities and meters, so a run need not ask until
-/// that assembly is loaded. A listener outside the process finds what exists; for it, everything is created some time after the first run, on the thread pool.
+/// Creating the first activity source of a process costs about ten milliseconds, and the first meter some, most of them for the platform's own event sources.
+/// That is too much for the first run of a program that has just started. A listener inside the process has loaded the assembly of activities and meters, so
+/// a run need not ask until that assembly is loaded. A listener outside the process finds what exists; for it, everything is created some time after the
+/// first run, on the thread pool.
 /// </remarks>
 /// <param name="assembly">The simple name of the assembly that listeners need.</param>
 /// <param name="prepare">Creates what can be listened to.</param>
-/// <param name="time">The clock.</param>
-internal sealed class ListenerDetector(string assembly, Action prepare, TimeProvider time)
+/// <param name="time">The clock. Its timers may be the watch's, which run no user code.</param>
+internal sealed class ListenerDetector(string assembly, Action prepare, TimeProvider time) : IUnattended
 {
     /// <summary>How long after the first run the sources are created at the latest.</summary>
     public static readonly TimeSpan Patience = TimeSpan.FromSeconds(2);
@@ -33,6 +39,16 @@ internal sealed class ListenerDetector(string assembly, Action prepare, TimeProv
         _ => Detect(),
     };
 
+    /// <summary>The same without a look, where one has been taken before.</summary>
+    public bool WasPossible
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => Volatile.Read(ref _state) == Possible;
+    }
+
+    /// <summary>The sources could not be created: the next run tries again.</summary>
+    void IUnattended.WorkFailed(Exception error) => Open();
+
     private bool Detect()
     {
         using (_lock.Hold())
@@ -47,8 +63,12 @@ internal sealed class ListenerDetector(string assembly, Action prepare, TimeProv
                 }
                 else if (Interlocked.CompareExchange(ref _state, Impossible, Unknown) == Unknown)
                 {
-                    _timer = WatchTime.CreateTimer(time, static detector => ((ListenerDetector)detector!).QueuePrepare(), this);
-                    _timer.Change(Patience, Timeout.InfiniteTimeSpan);
+                    // Kept here, because nobody else has it.
+                    _timer = time.CreateTimer(
+                        static detector => Unattended.Run((ListenerDetector)detector!, static detector => detector.QueuePrepare()),
+                        this,
+                        Patience,
+                        Timeout.InfiniteTimeSpan);
                 }
             }
         }

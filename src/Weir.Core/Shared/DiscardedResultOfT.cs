@@ -1,4 +1,8 @@
-namespace Weir.Core.Sinks;
+#if WEIR_RESILIENCE
+namespace Weir.Resilience;
+#else
+namespace Weir.Core;
+#endif
 
 /// <summary>What is decided once about results of a type.</summary>
 internal static class DiscardedResult<TResult>

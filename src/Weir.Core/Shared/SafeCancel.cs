@@ -1,4 +1,8 @@
-namespace Weir.Core.Threads;
+#if WEIR_RESILIENCE
+namespace Weir.Resilience;
+#else
+namespace Weir.Core;
+#endif
 
 /// <summary>Cancels a source whose callbacks are user code. Their exceptions are not part of any outcome.</summary>
 internal static class SafeCancel
@@ -10,9 +14,9 @@ internal static class SafeCancel
         {
             source.Cancel();
         }
-        catch (AggregateException)
+        catch (Exception e) when (e is AggregateException or ObjectDisposedException)
         {
-            // See above.
+            // See above; or whoever had the source has ended.
         }
     }
 

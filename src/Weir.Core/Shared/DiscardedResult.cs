@@ -1,4 +1,8 @@
-namespace Weir.Core.Sinks;
+#if WEIR_RESILIENCE
+namespace Weir.Resilience;
+#else
+namespace Weir.Core;
+#endif
 
 /// <summary>Disposes of results that nobody will ever have.</summary>
 internal static class DiscardedResult
@@ -26,23 +30,31 @@ internal static class DiscardedResult
         }
     }
 
-    /// <summary>Disposes of a result. Never throws.</summary>
-    public static async Task DropAsync(object result)
+    /// <summary>Disposes of a result, if it is disposable: nobody else will ever have it.</summary>
+    public static ValueTask DisposeAsync(object? result)
+    {
+        switch (DisposableOf(result))
+        {
+            case IAsyncDisposable disposable:
+                return disposable.DisposeAsync();
+            case IDisposable disposable:
+                disposable.Dispose();
+                return default;
+            default:
+                return default;
+        }
+    }
+
+    /// <summary>The same where nobody hears of an exception: the item has its outcome, or the run its end. Never throws.</summary>
+    public static async Task DropAsync(object? result)
     {
         try
         {
-            if (result is IAsyncDisposable disposable)
-            {
-                await disposable.DisposeAsync().ConfigureAwait(false);
-            }
-            else
-            {
-                ((IDisposable)result).Dispose();
-            }
+            await DisposeAsync(result).ConfigureAwait(false);
         }
         catch (Exception)
         {
-            // Nobody hears of it: the item has its outcome, or the run its end.
+            // See above.
         }
     }
 

@@ -1,4 +1,8 @@
-namespace Weir.Core.Threads;
+#if WEIR_RESILIENCE
+namespace Weir.Resilience;
+#else
+namespace Weir.Core;
+#endif
 
 /// <summary>
 /// What has work on threads on which no caller is above it: those of timers and of the pool, and its own. What such work throws would end the process; see

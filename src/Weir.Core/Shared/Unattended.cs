@@ -1,0 +1,117 @@
+#if DEBUG
+using System.Runtime.CompilerServices;
+#endif
+
+#if WEIR_RESILIENCE
+namespace Weir.Resilience;
+#else
+namespace Weir.Core;
+#endif
+
+/// <summary>
+/// Runs work on threads on which no caller is above it. It should not throw there, but there may be no memory, clocks may be the user's, and tokens have
+/// callbacks of the user. What is thrown goes to the owner of the work, and never ends the process, nor reaches whoever cancels a token.
+/// </summary>
+/// <remarks>
+/// Whatever is given to the pool, to a timer or to a token as a callback either runs through here or catches everything itself. A test reads the sources for
+/// places that do neither. In Debug builds, each call here is a <see cref="FaultPoint"/>, whose name is its file and line.
+/// </remarks>
+internal static class Unattended
+{
+    /// <summary>Runs work of an owner. If the owner is no <see cref="IUnattended"/>, nobody waits for the work.</summary>
+    public static void Run<T>(
+        T owner,
+        Action<T> work
+#if DEBUG
+        , [CallerFilePath] string file = "", [CallerLineNumber] int line = 0)
+#else
+        )
+#endif
+        where T : class
+    {
+        try
+        {
+#if DEBUG
+            FaultPoint.Pass(file, line, owner);
+#endif
+            work(owner);
+        }
+        catch (Exception e)
+        {
+            TryReport(owner, e);
+        }
+    }
+
+    /// <summary>The same for a callback that needs a token.</summary>
+    public static void Run<T>(
+        T owner,
+        Action<T, CancellationToken> work,
+        CancellationToken token
+#if DEBUG
+        , [CallerFilePath] string file = "", [CallerLineNumber] int line = 0)
+#else
+        )
+#endif
+        where T : class
+    {
+        try
+        {
+#if DEBUG
+            FaultPoint.Pass(file, line, owner);
+#endif
+            work(owner, token);
+        }
+        catch (Exception e)
+        {
+            TryReport(owner, e);
+        }
+    }
+
+    /// <summary>The same for work whose failure needs more than telling its owner: somebody waits for just this.</summary>
+    public static void Run<T>(
+        T owner,
+        Action<T> work,
+        Action<T, Exception> failed
+#if DEBUG
+        , [CallerFilePath] string file = "", [CallerLineNumber] int line = 0)
+#else
+        )
+#endif
+        where T : class
+    {
+        try
+        {
+#if DEBUG
+            FaultPoint.Pass(file, line, owner);
+#endif
+            work(owner);
+        }
+        catch (Exception e)
+        {
+            try
+            {
+                failed(owner, e);
+            }
+            catch (Exception again)
+            {
+                TryReport(owner, again);
+            }
+        }
+    }
+
+    /// <summary>Tells an owner what its work threw.</summary>
+    /// <returns>False if there is nobody to tell, or no memory to do it with.</returns>
+    public static bool TryReport(object? owner, Exception error)
+    {
+        try
+        {
+            (owner as IUnattended)?.WorkFailed(error);
+            return owner is IUnattended;
+        }
+        catch (Exception)
+        {
+            // The caller may try again.
+            return false;
+        }
+    }
+}
