@@ -31,11 +31,11 @@ internal sealed partial class BatchCore<T> : IAfterLock
         {
             if (Options.OnDefaultScheduler)
             {
-                ThreadPool.UnsafeQueueUserWorkItem(static core => Unattended.Run(core, static core => core.Fetch()), this, preferLocal: false);
+                ThreadPool.UnsafeQueueUserWorkItem(static core => core.FetchUnattended(), this, preferLocal: false);
             }
             else
             {
-                new Task(static core => ((BatchCore<T>)core!).Fetch(), this, TaskCreationOptions.DenyChildAttach).Start(Options.Scheduler);
+                new Task(static core => ((BatchCore<T>)core!).FetchUnattended(), this, TaskCreationOptions.DenyChildAttach).Start(Options.Scheduler);
             }
         }
         catch (Exception e)
@@ -88,6 +88,8 @@ internal sealed partial class BatchCore<T> : IAfterLock
         int room = IsBounded ? Options.Capacity - UsedNeedsLock : int.MaxValue;
         return !IsDeclining && count > 0 && (_triggered ? room > 0 : count >= BatchSize && room >= BatchSize);
     }
+
+    private void FetchUnattended() => Unattended.Run(this, static core => core.Fetch(), static (core, error) => core.EndFetch(error, [], 0));
 
     private void Fetch()
     {

@@ -49,6 +49,7 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         ExecutionContext? context = _context;
         try
         {
+            FaultPoint.Pass("ExecCore.Execute", this);
             if (Sync.Work.IsIn(context, Options.Scheduler))
             {
                 Work();
@@ -60,7 +61,8 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         }
         catch (Exception e)
         {
-            Unattended.TryReport(this, e);
+            // It catches what the delegate throws, so it has not begun.
+            WorkerLost(e);
         }
     }
 
@@ -183,16 +185,22 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
         }
         catch (Exception e)
         {
-            LockOwner? key = StateLock.Enter();
-            try
-            {
-                WorkerLostNeedsLock();
-                CompleteNeedsLock(e, drop: true, always: true);
-            }
-            finally
-            {
-                Leave(key, null);
-            }
+            WorkerLost(e);
+        }
+    }
+
+    /// <summary>A worker that others count on does not begin: the block fails.</summary>
+    private void WorkerLost(Exception error)
+    {
+        LockOwner? key = StateLock.Enter();
+        try
+        {
+            WorkerLostNeedsLock();
+            CompleteNeedsLock(error, drop: true, always: true);
+        }
+        finally
+        {
+            Leave(key, null);
         }
     }
 

@@ -244,7 +244,7 @@ internal abstract partial class ExecCore<T>
         {
             if (Interlocked.Exchange(ref _begun, 1) == 0)
             {
-                Unattended.Run(core, static core => core.QueueWorker(again: false));
+                Unattended.Run(core, static core => core.QueueWorker(again: false), static (core, error) => core.WorkerLost(error));
             }
         }
     }

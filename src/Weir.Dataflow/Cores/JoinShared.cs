@@ -246,18 +246,16 @@ internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
         {
             if (Options.OnDefaultScheduler)
             {
-                ThreadPool.UnsafeQueueUserWorkItem(static join => Unattended.Run(join, static join => join.Fetch()), this, preferLocal: false);
+                ThreadPool.UnsafeQueueUserWorkItem(static join => join.FetchUnattended(), this, preferLocal: false);
             }
             else
             {
-                new Task(static join => ((JoinShared)join!).Fetch(), this, TaskCreationOptions.DenyChildAttach).Start(Options.Scheduler);
+                new Task(static join => ((JoinShared)join!).FetchUnattended(), this, TaskCreationOptions.DenyChildAttach).Start(Options.Scheduler);
             }
         }
         catch (Exception e)
         {
-            Targets[0].FailInside(e);
-            FailAll();
-            TryEndFetch(null);
+            FetchFailed(e);
         }
     }
 
@@ -305,6 +303,15 @@ internal abstract class JoinShared : IAfterLock, IUnattended, IMeteredBlock
         {
             target.Recheck();
         }
+    }
+
+    private void FetchUnattended() => Unattended.Run(this, static join => join.Fetch(), static (join, error) => join.FetchFailed(error));
+
+    /// <summary>A fetch does not begin: the block faults, and no target waits for the fetch.</summary>
+    private void FetchFailed(Exception error)
+    {
+        WorkFailed(error);
+        TryEndFetch(null);
     }
 
     /// <summary>Reserves one message on each target and takes them, or releases those that it got. Ends when a target has none.</summary>

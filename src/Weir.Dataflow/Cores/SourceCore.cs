@@ -324,7 +324,10 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IUnattended, IThr
         if (finish)
         {
             // In its own work item: it completes targets, which complete theirs, and the caller may hold locks of user code.
-            ThreadPool.UnsafeQueueUserWorkItem(static source => Unattended.Run(source, static source => source.Finish()), this, preferLocal: false);
+            ThreadPool.UnsafeQueueUserWorkItem(
+                static source => Unattended.Run(source, static source => source.Finish(), static (source, error) => source.FinishFailed(error)),
+                this,
+                preferLocal: false);
         }
     }
 
@@ -337,6 +340,13 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IUnattended, IThr
         {
             Finish();
         }
+    }
+
+    /// <summary>The end could not begin: nobody else begins it, so it does here.</summary>
+    private void FinishFailed(Exception error)
+    {
+        AddException(error);
+        Finish();
     }
 
     private void Finish()

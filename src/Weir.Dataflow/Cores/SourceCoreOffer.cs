@@ -15,6 +15,7 @@ internal sealed partial class SourceCore<T>
         ExecutionContext? context = _context;
         try
         {
+            FaultPoint.Pass("SourceCore.Execute", this);
             if (Work.IsIn(context, _options.Scheduler))
             {
                 OfferAll();
@@ -38,15 +39,12 @@ internal sealed partial class SourceCore<T>
         }
     }
 
-    /// <summary>A work item failed: the block faults, and if that was its end, it ends with it.</summary>
+    /// <summary>A work item failed: the block faults. If the item was to look whether this is the end, nobody else does.</summary>
     public void WorkFailed(Exception error)
     {
         AddException(error);
         _host.OutputFailed();
-        if (Volatile.Read(ref _finishing))
-        {
-            _completion.Complete([error], _options.Token);
-        }
+        FinishIfDone();
     }
 
     private void OfferAll()

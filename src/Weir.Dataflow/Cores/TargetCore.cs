@@ -293,7 +293,10 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
         if (EndReachesOthers || _postponed is { Count: > 0 })
         {
             // In its own work item, because other blocks are told, and the caller may hold locks of user code.
-            ThreadPool.UnsafeQueueUserWorkItem(static target => Unattended.Run(target, static target => target.Finish()), this, preferLocal: false);
+            ThreadPool.UnsafeQueueUserWorkItem(
+                static target => Unattended.Run(target, static target => target.Finish(), static (target, error) => target.FinishFailed(error)),
+                this,
+                preferLocal: false);
         }
         else
         {
@@ -343,6 +346,13 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
         TakesOffersNeedsLock
         && (_capacity == BlockOptions.Unbounded || (HasCapacityNeedsLock() && !_pulling && _transfers == 0 && (_postponed is null || _postponed.Count == 0)))
         && (!_isLimited || ClaimNeedsLock());
+
+    /// <summary>The end could not begin: nobody else begins it, so it does here.</summary>
+    private void FinishFailed(Exception error)
+    {
+        (_exceptions ??= []).Add(error);
+        Finish();
+    }
 
     private void Finish()
     {

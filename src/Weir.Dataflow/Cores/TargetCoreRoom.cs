@@ -222,12 +222,11 @@ internal abstract partial class TargetCore<T>
         {
             if (Options.OnDefaultScheduler)
             {
-                ThreadPool.UnsafeQueueUserWorkItem(
-                    static target => Unattended.Run(target, static target => target.Pull(here: true)), this, preferLocal: false);
+                ThreadPool.UnsafeQueueUserWorkItem(static target => target.PullUnattended(), this, preferLocal: false);
             }
             else
             {
-                new Task(static target => ((TargetCore<T>)target!).Pull(here: true), this, TaskCreationOptions.DenyChildAttach).Start(Options.Scheduler);
+                new Task(static target => ((TargetCore<T>)target!).PullUnattended(), this, TaskCreationOptions.DenyChildAttach).Start(Options.Scheduler);
             }
         }
         catch (Exception e)
@@ -235,6 +234,10 @@ internal abstract partial class TargetCore<T>
             EndPull(e);
         }
     }
+
+    // Without its end, no other pull would begin, and the block would wait for it.
+    private void PullUnattended() =>
+        Unattended.Run(this, static target => target.Pull(here: true), static (target, error) => target.EndPull(error));
 
     /// <summary>Takes postponed messages while there is room: pending sends on any thread, sources only on threads that may call them.</summary>
     protected void Pull(bool here)

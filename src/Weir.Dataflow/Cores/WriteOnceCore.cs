@@ -74,8 +74,8 @@ internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>, IUnatte
         return DataflowMessageStatus.Accepted;
     }
 
-    /// <summary>The end itself failed: the block ends with that.</summary>
-    public void WorkFailed(Exception error) => End.Complete([error], CancellationToken.None);
+    /// <summary>The callback of the token failed: the block ends with that.</summary>
+    public void WorkFailed(Exception error) => Complete(error);
 
     public void Complete(Exception? exception)
     {
@@ -165,18 +165,26 @@ internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>, IUnatte
             if (HasValue)
             {
                 Task.Factory.StartNew(
-                    static core => ((WriteOnceCore<T>)core!).Finish(), this, CancellationToken.None, TaskCreationOptions.DenyChildAttach, Options.Scheduler);
+                    static core => ((WriteOnceCore<T>)core!).FinishUnattended(), this, CancellationToken.None, TaskCreationOptions.DenyChildAttach, Options.Scheduler);
             }
             else
             {
-                ThreadPool.UnsafeQueueUserWorkItem(static core => Unattended.Run(core, static core => core.Finish()), this, preferLocal: false);
+                ThreadPool.UnsafeQueueUserWorkItem(static core => core.FinishUnattended(), this, preferLocal: false);
             }
         }
         catch (Exception e)
         {
-            (_exceptions ??= []).Add(e);
-            Finish();
+            FinishFailed(e);
         }
+    }
+
+    private void FinishUnattended() => Unattended.Run(this, static core => core.Finish(), static (core, error) => core.FinishFailed(error));
+
+    /// <summary>The end could not begin: nobody else begins it, so it does here.</summary>
+    private void FinishFailed(Exception error)
+    {
+        (_exceptions ??= []).Add(error);
+        Finish();
     }
 
     private void Finish()

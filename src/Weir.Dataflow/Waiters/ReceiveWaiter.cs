@@ -48,8 +48,11 @@ internal abstract class ReceiveWaiter<T>(IReceiveSource<T> source, bool takesMes
     /// <summary>The source completed without a message for this waiter.</summary>
     public abstract void SourceEnded();
 
-    /// <summary>It could not be given up.</summary>
-    void IUnattended.WorkFailed(Exception error) => Fail(error);
+    /// <summary>
+    /// It could not be given up: once more. If it only failed, it would stay among the source's links, and a message that goes to it would be lost.
+    /// </summary>
+    void IUnattended.WorkFailed(Exception error) =>
+        Source.GiveUp(this, timedOut: !Registration.Token.IsCancellationRequested, Registration.Token);
 
     /// <summary>There is a message, but not to be had.</summary>
     public abstract void Fail(Exception exception);

@@ -1,3 +1,4 @@
+using Weir.Core;
 using Weir.Dataflow.Links;
 using Weir.Dataflow.Sync;
 
@@ -7,7 +8,7 @@ namespace Weir.Dataflow.Waiters;
 /// Somebody who waits until a target has room for his message. Whoever takes it out of the target's list, under the target's lock, is the one who
 /// completes it.
 /// </summary>
-internal abstract class SendWaiter<T>(ISendTarget<T> target) : PostponedNode<T>, IAfterLock
+internal abstract class SendWaiter<T>(ISendTarget<T> target) : PostponedNode<T>, IUnattended, IAfterLock
 {
     protected ISendTarget<T> Target { get; } = target;
 
@@ -18,6 +19,9 @@ internal abstract class SendWaiter<T>(ISendTarget<T> target) : PostponedNode<T>,
     public CancellationTokenRegistration Registration { get; set; }
 
     public void Abandon(CancellationToken token) => Target.GiveUp(this, token);
+
+    /// <summary>It could not be given up: once more, because its caller waits.</summary>
+    void IUnattended.WorkFailed(Exception error) => Abandon(Registration.Token);
 
     /// <summary>The message was taken.</summary>
     public void AfterLock() => Finish(accepted: true);

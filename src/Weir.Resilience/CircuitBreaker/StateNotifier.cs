@@ -1,7 +1,7 @@
 namespace Weir.Resilience;
 
 /// <summary>Reports changes of state to the user's callback: one after the other, in order, on the pool, with no lock held.</summary>
-internal sealed class StateNotifier(Func<CircuitBreakerState, CircuitBreakerState, ValueTask> callback) : IThreadPoolWorkItem
+internal sealed class StateNotifier(Func<CircuitBreakerState, CircuitBreakerState, ValueTask> callback) : IThreadPoolWorkItem, IUnattended
 {
     // A callback that hangs must not cause an unbounded buffer.
     private const int MaxWaiting = 64;
@@ -34,8 +34,13 @@ internal sealed class StateNotifier(Func<CircuitBreakerState, CircuitBreakerStat
         ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
     }
 
+    void IThreadPoolWorkItem.Execute() => Unattended.Run(this, static notifier => notifier.Notify());
+
+    /// <summary>It did not begin: here, because those that wait and all later ones count on it.</summary>
+    void IUnattended.WorkFailed(Exception error) => Notify();
+
     // An async method: it throws nothing.
-    void IThreadPoolWorkItem.Execute() => _ = NotifyAsync();
+    private void Notify() => _ = NotifyAsync();
 
     private async Task NotifyAsync()
     {

@@ -2,7 +2,7 @@ namespace Weir.Resilience;
 
 /// <summary>A call's place in the queue of a <see cref="SharedConcurrencyLimit"/>. Whoever made it either uses the place that it gets, or drops it.</summary>
 /// <param name="user">For whom it waits. While that user holds as many places as it can use, the turn stands among the user's parked ones.</param>
-internal sealed class PlaceTurn(PlaceUser user) : QueueTurn<PlaceTurn>(tellsAtOnce: false)
+internal sealed class PlaceTurn(PlaceUser user) : QueueTurn<PlaceTurn>(tellsAtOnce: false), IUnattended
 {
     public PlaceUser User => user;
 
@@ -15,6 +15,15 @@ internal sealed class PlaceTurn(PlaceUser user) : QueueTurn<PlaceTurn>(tellsAtOn
         if (user.Limit.TryRemove(this))
         {
             StopWaiting(cancellationToken);
+        }
+    }
+
+    /// <summary>It could not be cancelled: its caller, who waits, gets the error. A turn that already has a place keeps it.</summary>
+    void IUnattended.WorkFailed(Exception error)
+    {
+        if (user.Limit.TryRemove(this) || State == PlaceTurnState.Removed)
+        {
+            StopWaiting(error);
         }
     }
 

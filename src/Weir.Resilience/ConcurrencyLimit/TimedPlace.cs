@@ -4,7 +4,7 @@ namespace Weir.Resilience;
 /// The place of a call under a time limit that gives the call up while it runs. At the limit, the place is returned, because the call may never end. A call
 /// that its own caller cancelled keeps its place until it ends.
 /// </summary>
-internal sealed class TimedPlace : IPlace
+internal sealed class TimedPlace : IPlace, IUnattended
 {
     private readonly IPlace _place;
     private readonly CancellationToken _callerToken;
@@ -27,6 +27,9 @@ internal sealed class TimedPlace : IPlace
         _link.Unregister();
         LeaveOnce();
     }
+
+    /// <summary>The place could not be returned: once more. Nobody else returns it if the call never ends.</summary>
+    void IUnattended.WorkFailed(Exception error) => Cancelled();
 
     private void Cancelled()
     {

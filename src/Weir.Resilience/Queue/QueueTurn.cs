@@ -60,4 +60,7 @@ internal abstract class QueueTurn<TTurn>
 
     /// <summary>Its holder stops waiting.</summary>
     protected void StopWaiting(CancellationToken cancellationToken) => _served.TrySetCanceled(cancellationToken);
+
+    /// <summary>The same, with an error.</summary>
+    protected void StopWaiting(Exception error) => _served.TrySetException(error);
 }

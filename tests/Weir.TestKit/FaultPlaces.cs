@@ -1,0 +1,114 @@
+using System.Collections.Concurrent;
+using System.Reflection;
+using System.Text.RegularExpressions;
+
+namespace Weir.TestKit;
+
+/// <summary>
+/// The places at which a library works with no caller above it: it passes them in Debug builds (<c>FaultPoint</c>), and here one of them can fail as it would
+/// without memory. Who else works in the process passes them too.
+/// </summary>
+public sealed partial class FaultPlaces : IDisposable
+{
+    private readonly ConcurrentDictionary<string, int> _passed = new();
+    private readonly List<(EventInfo Event, Delegate Handler)> _events = [];
+    private readonly Func<string, object, bool> _isMine;
+    private int _countdown = int.MaxValue;
+    private int _failures;
+
+    /// <param name="isMine">Whether a place, with whose work it is, is the test's own; null for all.</param>
+    /// <param name="libraries">Types of the assemblies that pass the places: Weir.Core's, Weir.Resilience's, or both.</param>
+    public FaultPlaces(Func<string, object, bool>? isMine, params Type[] libraries)
+    {
+        ArgumentNullException.ThrowIfNull(libraries);
+        _isMine = isMine ?? (static (_, _) => true);
+        foreach (Assembly library in libraries.Select(static type => type.Assembly).Distinct())
+        {
+            EventInfo passed = library.GetTypes().Single(static type => type.Name == "FaultPoint").GetEvent("Passed")!;
+            Action<string, object> handler = AtPlace;
+            passed.AddMethod!.Invoke(null, [handler]);
+            _events.Add((passed, handler));
+        }
+    }
+
+    /// <summary>Whether this build has such places.</summary>
+    public static bool Exist =>
+#if DEBUG
+        true;
+#else
+        false;
+#endif
+
+    /// <summary>The places that were passed, and how often.</summary>
+    public IReadOnlyDictionary<string, int> Passed => _passed;
+
+    /// <summary>Whether one has failed since <see cref="FailAt"/>.</summary>
+    public bool HasFailed => Volatile.Read(ref _countdown) <= 0;
+
+    /// <summary>What failed last.</summary>
+    public string? Failed { get; private set; }
+
+    /// <summary>What is in the sources of a project: the names of all such places.</summary>
+    public static IReadOnlyCollection<string> InSources(string project)
+    {
+        SortedSet<string> places = new(StringComparer.Ordinal);
+        foreach (string file in SourcesOf(project))
+        {
+            string[] lines = File.ReadAllLines(file);
+            for (int i = 0; i < lines.Length; i++)
+            {
+                string code = Comment().Replace(lines[i], "");
+                if (code.Contains("Unattended.Run(", StringComparison.Ordinal))
+                {
+                    places.Add($"{Path.GetFileName(file)}:{i + 1}");
+                }
+
+                foreach (Match named in Named().Matches(code))
+                {
+                    places.Add(named.Groups[1].Value);
+                }
+            }
+        }
+
+        return places;
+    }
+
+    /// <summary>From now on, the place that is passed as the so-and-so-manieth fails, and the one after it too if that is asked for.</summary>
+    public void FailAt(int at, int failures = 1)
+    {
+        Failed = null;
+        _failures = failures;
+        Volatile.Write(ref _countdown, at);
+    }
+
+    /// <summary>None fails any more.</summary>
+    public void Pass() => FailAt(int.MaxValue);
+
+    public void Dispose() => _events.ForEach(static e => e.Event.RemoveMethod!.Invoke(null, [e.Handler]));
+
+    private static IEnumerable<string> SourcesOf(string project) =>
+        Directory.EnumerateFiles(Path.Combine(Repository.Root, "src", project), "*.cs", SearchOption.AllDirectories)
+            .Where(static file => !file.Contains($"{Path.DirectorySeparatorChar}obj{Path.DirectorySeparatorChar}", StringComparison.Ordinal));
+
+    private void AtPlace(string place, object owner)
+    {
+        if (!_isMine(place, owner))
+        {
+            return;
+        }
+
+        _passed.AddOrUpdate(place, 1, static (_, count) => count + 1);
+        int left = Interlocked.Decrement(ref _countdown);
+        if (left <= 0 && left > -_failures)
+        {
+            Failed = place;
+            throw new InsufficientMemoryException(place);
+        }
+    }
+
+    [GeneratedRegex(@"//.*$")]
+    private static partial Regex Comment();
+
+    [GeneratedRegex(@"FaultPoint\.Pass\(""([^""]+)""")]
+    private static partial Regex Named();
+}
