@@ -136,6 +136,13 @@ internal sealed class BatchedJoinTarget<T> : TargetCore<T>, ITargetBlock<T>, IBa
 
     protected override bool IsDrainedNeedsLock() => true;
 
+    /// <summary>The callback of the token failed, which is that of the whole join.</summary>
+    public override void WorkFailed(Exception error)
+    {
+        base.WorkFailed(error);
+        _join.FailAll();
+    }
+
     protected override void Cancelled() => _join.Cancelled();
 
     protected override void Finished(List<Exception>? exceptions) => _join.TargetFinished(exceptions);

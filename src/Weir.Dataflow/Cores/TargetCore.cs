@@ -201,7 +201,7 @@ internal abstract partial class TargetCore<T> : DirectTarget<T>, ISendTarget<T>,
     }
 
     /// <summary>A work item, a timer or the token's callback failed: the block faults.</summary>
-    public void WorkFailed(Exception error) => Complete(error, drop: true, always: true);
+    public virtual void WorkFailed(Exception error) => Complete(error, drop: true, always: true);
 
     protected void CompleteNeedsLock(Exception? exception, bool drop, bool always)
     {

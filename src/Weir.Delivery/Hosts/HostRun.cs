@@ -299,8 +299,12 @@ internal sealed partial class HostRun<T, TResult> : IHostRun, IUnattended
         StartCalls();
     }
 
-    /// <summary>What stops it could not be done: it fails, and stops with that.</summary>
-    void IUnattended.WorkFailed(Exception error) => Fail(error);
+    /// <summary>What stops it could not be done: it fails, and stops at once. Nobody else would give up the items that run.</summary>
+    void IUnattended.WorkFailed(Exception error)
+    {
+        Fail(error);
+        SafeCancel.Now(_running);
+    }
 
     private void Fail(Exception failure)
     {

@@ -18,7 +18,11 @@ internal sealed class ReadTimeoutWatch : IDisposable
         if (limit is { } time)
         {
             _timer = timeProvider.CreateTimer(
-                static source => Unattended.Run((CancellationTokenSource)source!, static source => SafeCancel.Now(source)), _source, time, Timeout.InfiniteTimeSpan);
+                static source => Unattended.Run(
+                    (CancellationTokenSource)source!, static source => SafeCancel.Now(source), static (source, _) => SafeCancel.Now(source)),
+                _source,
+                time,
+                Timeout.InfiniteTimeSpan);
         }
     }
 

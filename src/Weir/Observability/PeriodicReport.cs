@@ -64,7 +64,8 @@ internal sealed class PeriodicReport(TimeSpan interval, TimeSpan callbackTimeout
             // Not Task.WaitAsync: it leaks its timer if the task ends while the wait is being set up.
             TaskCompletionSource timeIsUp = new(TaskCreationOptions.RunContinuationsAsynchronously);
             using ITimer timer = time.CreateTimer(
-                static timeIsUp => Unattended.Run((TaskCompletionSource)timeIsUp!, static timeIsUp => timeIsUp.TrySetResult()),
+                static timeIsUp => Unattended.Run(
+                    (TaskCompletionSource)timeIsUp!, static timeIsUp => timeIsUp.TrySetResult(), static (timeIsUp, _) => timeIsUp.TrySetResult()),
                 timeIsUp,
                 limit,
                 Timeout.InfiniteTimeSpan);

@@ -144,7 +144,8 @@ internal sealed class CallPolicies
         if (Places is { } places)
         {
             // A run that has stopped may have to wait for its calls for long. Meanwhile others use the places that it will not use.
-            RunToken.UnsafeRegister(static places => Unattended.Run((RunPlaces)places!, static places => places.Close()), places);
+            RunToken.UnsafeRegister(
+                static places => Unattended.Run((RunPlaces)places!, static places => places.Close(), static (places, _) => places.Close()), places);
         }
     }
 

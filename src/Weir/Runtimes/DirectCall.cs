@@ -126,10 +126,8 @@ internal abstract class DirectCall : RuntimeCall
         }
     }
 
-    // It has been given up nevertheless: see there.
-    protected override void DeadlineFailed(Exception error)
-    {
-    }
+    // If this has begun before, it has got to its end: see there.
+    protected override void DeadlineFailed(Exception error, TimeSpan limit) => GiveUp(ItemStatus.TimedOut, limit);
 
     /// <summary>
     /// From now on the call is seen by observers. A call that nobody observes is shown when its first item suspends: one that never does is not in the list at
@@ -201,10 +199,12 @@ internal abstract class DirectCall : RuntimeCall
 
             // Listeners may hear of it, and this may be the watch's thread.
             ThreadPool.UnsafeQueueUserWorkItem(
-                static call => Unattended.Run(call, static call => call.LeaveWatch()), this, preferLocal: false);
+                static call => Unattended.Run(call, static call => call.LeaveWatch(), static (call, _) => call.LeaveWatch()), this, preferLocal: false);
         }
     }
 
     private CancellationTokenRegistration Link(CancellationToken token) =>
-        token.UnsafeRegister(static call => Unattended.Run((DirectCall)call!, static call => SafeCancel.Now(call._stop)), this);
+        token.UnsafeRegister(
+            static call => Unattended.Run((DirectCall)call!, static call => SafeCancel.Now(call._stop), static (call, _) => SafeCancel.Now(call._stop)),
+            this);
 }

@@ -65,7 +65,9 @@ internal sealed class DirectCallControl(RunControl control, DirectCall call) : I
                 }
 
                 using (token.UnsafeRegister(
-                    static control => Unattended.Run((DirectCallControl)control!, static control => control.EndWait()), this))
+                    static control => Unattended.Run(
+                        (DirectCallControl)control!, static control => control.EndWait(), static (control, _) => control.EndWait()),
+                    this))
                 {
                     await changed.ConfigureAwait(false);
                 }

@@ -16,7 +16,7 @@ internal class PumpCall(RuntimeCalls calls, string operation, ProcessManyOptions
     public override void GiveUp(ItemStatus status, TimeSpan limit = default) =>
         Run.Abort(status, status == ItemStatus.TimedOut ? TimeLimit.OfRun(limit) : null);
 
-    protected override void DeadlineFailed(Exception error) => Run.WorkFailed(error);
+    protected override void DeadlineFailed(Exception error, TimeSpan limit) => Run.WorkFailed(error);
 
     /// <summary>Adds the run to the running calls and starts its deadline.</summary>
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>

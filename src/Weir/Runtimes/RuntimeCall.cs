@@ -30,8 +30,8 @@ internal abstract class RuntimeCall(RuntimeCalls calls, string operation, Proces
     /// <param name="limit">The time limit that has passed, if that is why.</param>
     public abstract void GiveUp(ItemStatus status, TimeSpan limit = default);
 
-    /// <summary>The call could not be given up at its deadline: it ends with the error.</summary>
-    protected abstract void DeadlineFailed(Exception error);
+    /// <summary>The call could not be given up at its deadline: it ends with the error, or is given up nevertheless.</summary>
+    protected abstract void DeadlineFailed(Exception error, TimeSpan limit);
 
     /// <summary>Adds the call to the running calls and starts its deadline, which may pass before this returns.</summary>
     /// <exception cref="ObjectDisposedException">The runtime has been disposed.</exception>
@@ -61,6 +61,6 @@ internal abstract class RuntimeCall(RuntimeCalls calls, string operation, Proces
     {
         public void Pass() => call.GiveUp(ItemStatus.TimedOut, limit);
 
-        public void WorkFailed(Exception error) => call.DeadlineFailed(error);
+        public void WorkFailed(Exception error) => call.DeadlineFailed(error, limit);
     }
 }

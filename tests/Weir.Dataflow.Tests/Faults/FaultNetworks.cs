@@ -268,8 +268,11 @@ internal static class FaultNetworks
         gate.Release(5);
         await books.EndOf(block.Completion, "the block");
         await late;
-        source.LinkTo(new ActionBlock<int>(books.Deliver));
+        ActionBlock<int> rest = new(books.Deliver);
+        source.LinkTo(rest, Propagating);
         source.Complete();
+        await books.EndOf(rest.Completion, "who takes the rest");
+        source.LinkTo(DataflowBlock.NullTarget<int>());
         await books.EndOf(source.Completion, "the source");
 
         // Held by a reservation, so that the next one waits and the one after it is postponed.

@@ -1,6 +1,6 @@
 using System.Reflection;
 using System.Reflection.Emit;
-using Weir.Core.Threads;
+using Weir.Core;
 using Weir.TestKit;
 
 namespace Weir.Tests.Observability;
@@ -54,6 +54,24 @@ public sealed class ListenerDetectorTests
 
         await _prepared.Task;
         await Guard.UntilAsync(() => detector.IsPossible, "that somebody may listen");
+    }
+
+    [Theory(Timeout = 90_000)]
+    [InlineData(1)]
+    [InlineData(2)]
+    public async Task IsPossible_WhatPreparesFails_IsTrueSoThatTheNextRunTriesAgain(int at)
+    {
+        Assert.SkipUnless(FaultPlaces.Exist, "A Release build has no places to fail at.");
+        ListenerDetector detector = Of($"Weir.Listeners.{Guid.NewGuid():N}");
+        using FaultPlaces places = new((_, owner) => owner == detector, typeof(ErrorMode));
+        Assert.False(detector.IsPossible);
+        places.FailAt(at);
+
+        _time.Advance(ListenerDetector.Patience);
+
+        await Guard.UntilAsync(() => detector.IsPossible, "that somebody may listen");
+        Assert.True(places.HasFailed);
+        Assert.False(_prepared.Task.IsCompleted);
     }
 
     private static void Load(string name) => AssemblyBuilder.DefineDynamicAssembly(new AssemblyName(name), AssemblyBuilderAccess.Run);

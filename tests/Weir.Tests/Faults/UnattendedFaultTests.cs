@@ -1,0 +1,200 @@
+using Weir.Resilience;
+using Weir.Runtimes;
+using Weir.TestKit;
+using Weir.Tests.Operators.Budgets;
+using Weir.Tests.Runtimes;
+
+namespace Weir.Tests.Faults;
+
+/// <summary>
+/// Calls of the runtimes and runs with policies, which fail where no caller is above them: at the first such place that they pass, then at the second, and so
+/// on. Each ends all the same, with the fault or with all outcomes, and the runtime goes on with other calls.
+/// </summary>
+[Collection(nameof(Alone))]
+public sealed class UnattendedFaultTests : IDisposable
+{
+    private const int Count = 6;
+
+    private static readonly TimeSpan Short = TimeSpan.FromMilliseconds(3);
+    private static readonly string[] RuntimeNames = ["direct", "concurrent 3", "parallel 2", "auto 3"];
+
+    private static readonly Dictionary<string, Func<IExecutionRuntime, Task<ItemOutcome<int>[]>>> Calls = new()
+    {
+        ["plain"] = static runtime => Call(runtime, Yields),
+        ["item timeout"] = static runtime => Call(runtime, NeverEnds, new ProcessManyOptions { PerItemTimeout = Short }),
+        ["batch timeout"] = static runtime => Call(runtime, NeverEnds, new ProcessManyOptions { BatchTimeout = Short }),
+        ["cancelled"] = static runtime => Cancelled(runtime, paused: false),
+        ["cancelled while paused"] = static runtime => Cancelled(runtime, paused: true),
+        ["disposed"] = Disposed,
+        ["stream"] = static runtime => RuntimeRun.Start(RunForm.Stream, runtime, RuntimeRun.Count(Count), Yields),
+        ["left stream"] = LeftStream,
+    };
+
+    private readonly FaultPlaces _places = new(static (place, _) => place != "Pump.Start", typeof(ErrorMode), typeof(TokenBucket));
+
+    public static TheoryData<string, string, int> Cases() =>
+        [.. RuntimeNames.SelectMany(static r => Calls.Keys.SelectMany(c => new[] { (r, c, 1), (r, c, 2) }))];
+
+    public void Dispose() => _places.Dispose();
+
+    [Theory(Timeout = 300_000)]
+    [MemberData(nameof(Cases))]
+    public async Task Runtime_CallFailsAtAnyPlace_EndsAndOthersGoOn(string name, string call, int failures)
+    {
+        Assert.SkipUnless(FaultPlaces.Exist, "A Release build has no places to fail at.");
+        bool failed = true;
+        for (int at = 1; failed && at <= 60; at++)
+        {
+            IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { GracePeriod = Short });
+            _places.FailAt(at, failures);
+            Task<ItemOutcome<int>[]> running = Calls[call](runtime);
+            await running.EndsAsync($"A call after a fault at place {at}, {_places.Failed},");
+            failed = _places.HasFailed;
+            _places.Pass();
+            if (running.IsCompletedSuccessfully)
+            {
+                Assert.All(await running, static (outcome, x) => Assert.True(!outcome.IsSuccess || outcome.Value == x));
+            }
+            else
+            {
+                Exception error = await Assert.ThrowsAnyAsync<Exception>(() => running);
+                Assert.True(failed || error is OperationCanceledException, error.ToString());
+            }
+
+            if (call != "disposed")
+            {
+                Assert.Equal(Enumerable.Range(0, Count), (await Call(runtime, Yields).WithinAsync()).Select(static outcome => outcome.Value));
+            }
+
+            await runtime.DisposeAsync().AsTask().WithinAsync("The end of the runtime");
+        }
+    }
+
+    [Theory(Timeout = 300_000)]
+    [InlineData(1)]
+    [InlineData(2)]
+    public async Task Run_WaitsForPlacesAndReportsHang_EndsAfterAFaultAnywhere(int failures)
+    {
+        Assert.SkipUnless(FaultPlaces.Exist, "A Release build has no places to fail at.");
+        bool failed = true;
+        for (int at = 1; failed && at <= 60; at++)
+        {
+            SharedConcurrencyLimit limit = new(1);
+            await limit.EnterAsync();
+            _places.FailAt(at, failures);
+            Task run = CancelledRunAsync(limit);
+            await run.EndsAsync($"A run after a fault at place {at}, {_places.Failed},");
+            failed = _places.HasFailed;
+            _places.Pass();
+            Assert.NotNull(run.Exception?.InnerException ?? await Record.ExceptionAsync(() => run));
+
+            // Its items do not stand in the queue any more.
+            limit.Leave();
+            if (failures == 1)
+            {
+                await Guard.UntilAsync(() => limit is { Waiting: 0, InUse: 0 }, $"An empty queue after a fault at place {at}");
+            }
+        }
+    }
+
+    [Fact(Timeout = 300_000)]
+    public async Task Places_OfTheSources_AreThoseThatAreTested()
+    {
+        Assert.SkipUnless(FaultPlaces.Exist, "A Release build has no places to fail at.");
+        foreach (string name in RuntimeNames)
+        {
+            foreach (Func<IExecutionRuntime, Task<ItemOutcome<int>[]>> call in Calls.Values)
+            {
+                await using IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { GracePeriod = Short });
+                await call(runtime).EndsAsync();
+            }
+        }
+
+        SharedConcurrencyLimit limit = new(1);
+        await limit.EnterAsync();
+        await CancelledRunAsync(limit).EndsAsync();
+        Assert.Empty(FaultPlaces.InSources("Weir").Except(_places.Passed.Keys));
+    }
+
+    private static async Task CancelledRunAsync(SharedConcurrencyLimit limit)
+    {
+        using CancellationTokenSource stop = new();
+        Task run = new[] { 1, 2, 3 }.SelectParallelAsync(
+            static (x, _) => new ValueTask<int>(x),
+            new ParallelRunOptions
+            {
+                MaxDegreeOfParallelism = 2,
+                SharedConcurrencyLimit = limit,
+                Progress = new ProgressOptions
+                {
+                    OnProgress = static async _ => await new TaskCompletionSource().Task,
+                    ReportInterval = Short,
+                    CallbackTimeout = Short * 4,
+                },
+            },
+            stop.Token);
+        await Guard.UntilAsync(() => limit.Waiting > 0 || run.IsCompleted, "An item that waits");
+        await Task.Delay(Short * 2, TimeProvider.System);
+        stop.Cancel();
+        await run;
+    }
+
+    private static Task<ItemOutcome<int>[]> Call(
+        IExecutionRuntime runtime, Func<int, CancellationToken, ValueTask<int>> processor, ProcessManyOptions? options = null) =>
+        RuntimeRun.Start(RunForm.Array, runtime, RuntimeRun.Count(Count), processor, options);
+
+    private static async Task<ItemOutcome<int>[]> Cancelled(IExecutionRuntime runtime, bool paused)
+    {
+        using CancellationTokenSource stop = new();
+        RunControl control = new();
+        if (paused)
+        {
+            control.Pause();
+        }
+
+        Task<ItemOutcome<int>[]> call = RuntimeRun.Start(
+            RunForm.Array, runtime, RuntimeRun.Count(Count), UntilCancelled, new ProcessManyOptions { Control = control }, stop.Token);
+        await Guard.UntilAsync(() => control.Snapshot().RunningRuns == 1 || call.IsCompleted, "The call");
+        await Guard.SettleAsync();
+        stop.Cancel();
+        return await call;
+    }
+
+    private static async Task<ItemOutcome<int>[]> Disposed(IExecutionRuntime runtime)
+    {
+        RunControl control = new();
+        Task<ItemOutcome<int>[]> call = Call(runtime, NeverEnds, new ProcessManyOptions { Control = control });
+        await Guard.UntilAsync(() => control.Snapshot().InFlight > 0 || call.IsCompleted, "The call");
+        await runtime.DisposeAsync().AsTask().WithinAsync("The end of the runtime");
+        return await call;
+    }
+
+    private static async Task<ItemOutcome<int>[]> LeftStream(IExecutionRuntime runtime)
+    {
+        using CancellationTokenSource stop = new();
+        IAsyncEnumerator<(int Index, ItemOutcome<int> Outcome)> stream = runtime.ProcessManyStreamAsync(
+            RuntimeRun.Count(Count), static (x, token) => x == 0 ? new ValueTask<int>(x) : UntilCancelled(x, token), true, null, stop.Token)
+            .GetAsyncEnumerator();
+        await stream.MoveNextAsync().AsTask().WithinAsync("The first outcome");
+
+        // It rests between two steps, and is cancelled there.
+        stop.Cancel();
+        await stream.DisposeAsync().AsTask().WithinAsync("The end of the stream");
+        return [];
+    }
+
+    private static async ValueTask<int> Yields(int x, CancellationToken token)
+    {
+        await Task.Yield();
+        return x;
+    }
+
+    private static async ValueTask<int> UntilCancelled(int x, CancellationToken token)
+    {
+        await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, token);
+        return x;
+    }
+
+    // It looks at no token.
+    private static async ValueTask<int> NeverEnds(int x, CancellationToken token) => await new TaskCompletionSource<int>().Task;
+}
