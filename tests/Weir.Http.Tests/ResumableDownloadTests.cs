@@ -156,6 +156,39 @@ public sealed partial class ResumableDownloadTests : IDisposable
         AssertOnlyTheFile();
     }
 
+    [Theory(Timeout = 90_000)]
+    [InlineData(1)]
+    [InlineData(2)]
+    public async Task ToFile_SilentServerAndTheWatchFails_IsATimeoutAllTheSame(int at)
+    {
+        Assert.SkipUnless(FaultPlaces.Exist, "A Release build has no places to fail at.");
+        using FaultPlaces places = new(static (place, _) => place.StartsWith("ReadTimeoutWatch.cs:", StringComparison.Ordinal), typeof(RetryOptions));
+        ManualTimeProvider time = new();
+        await using LoopbackServer server = new((head, number) => number switch
+        {
+            < 2 => Answer.Of(200, Tag, _file.AsMemory(0, 1000), _file.Length, isSilent: true),
+            _ => FromRange(head, _file.Length),
+        });
+        places.FailAt(at);
+        Task<DownloadedFile> task = Download(retries: 10_000, time).ToFileAsync(server.Address, Target);
+        await Guard.UntilAsync(
+            () =>
+            {
+                if (!task.IsCompleted && time.ArmedTimers > 0)
+                {
+                    time.Advance(TimeSpan.FromSeconds(1));
+                }
+
+                return task.IsCompleted;
+            },
+            "the download");
+        await task;
+        Assert.True(places.HasFailed);
+        Assert.Contains(_failures, static e => e is TimeoutException);
+        Assert.Empty(FaultPlaces.InSources("Weir.Http").Except(places.Passed.Keys));
+        AssertOnlyTheFile();
+    }
+
     [Fact(Timeout = 90_000)]
     public async Task ToFile_SilentServer_IsATimeoutAndIsRetried()
     {

@@ -27,7 +27,8 @@ public sealed class UnattendedFaultTests : IDisposable
         ["cancelled while paused"] = static runtime => Cancelled(runtime, paused: true),
         ["disposed"] = Disposed,
         ["stream"] = static runtime => RuntimeRun.Start(RunForm.Stream, runtime, RuntimeRun.Count(Count), Yields),
-        ["left stream"] = LeftStream,
+        ["left stream"] = static runtime => LeftStream(runtime, disposed: false),
+        ["disposed while a stream rests"] = static runtime => LeftStream(runtime, disposed: true),
     };
 
     private readonly FaultPlaces _places = new(static (place, _) => place != "Pump.Start", typeof(ErrorMode), typeof(TokenBucket));
@@ -61,7 +62,7 @@ public sealed class UnattendedFaultTests : IDisposable
                 Assert.True(failed || error is OperationCanceledException, error.ToString());
             }
 
-            if (call != "disposed")
+            if (!call.StartsWith("disposed", StringComparison.Ordinal))
             {
                 Assert.Equal(Enumerable.Range(0, Count), (await Call(runtime, Yields).WithinAsync()).Select(static outcome => outcome.Value));
             }
@@ -169,7 +170,7 @@ public sealed class UnattendedFaultTests : IDisposable
         return await call;
     }
 
-    private static async Task<ItemOutcome<int>[]> LeftStream(IExecutionRuntime runtime)
+    private static async Task<ItemOutcome<int>[]> LeftStream(IExecutionRuntime runtime, bool disposed)
     {
         using CancellationTokenSource stop = new();
         IAsyncEnumerator<(int Index, ItemOutcome<int> Outcome)> stream = runtime.ProcessManyStreamAsync(
@@ -177,8 +178,16 @@ public sealed class UnattendedFaultTests : IDisposable
             .GetAsyncEnumerator();
         await stream.MoveNextAsync().AsTask().WithinAsync("The first outcome");
 
-        // It rests between two steps, and is cancelled there.
-        stop.Cancel();
+        // It rests between two steps, and ends there.
+        if (disposed)
+        {
+            await runtime.DisposeAsync().AsTask().WithinAsync("The end of the runtime");
+        }
+        else
+        {
+            stop.Cancel();
+        }
+
         await stream.DisposeAsync().AsTask().WithinAsync("The end of the stream");
         return [];
     }
