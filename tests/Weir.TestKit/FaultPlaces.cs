@@ -92,6 +92,19 @@ public sealed partial class FaultPlaces : IDisposable
     /// <summary>None fails any more.</summary>
     public void Pass() => FailAt(int.MaxValue);
 
+    /// <summary>Waits for the end of a task, whatever it is. If there is none, the message says what failed.</summary>
+    public async Task EndsAsync(Task task, string what)
+    {
+        try
+        {
+            await task.EndsAsync(what);
+        }
+        catch (TimeoutException e)
+        {
+            throw new TimeoutException($"{e.Message} What failed: {Failed ?? "nothing"}.", e);
+        }
+    }
+
     public void Dispose() => _events.ForEach(static e => e.Event.RemoveMethod!.Invoke(null, [e.Handler]));
 
     private static IEnumerable<string> SourcesOf(string project) =>

@@ -21,11 +21,13 @@ public partial class UnattendedWorkTests
         ("UrgentWork.cs", "MoveToSpare"),
         ("RuntimeCall.cs", "static _ => { }"),
         ("TracedItems.cs", "GivenUpNow"),
-        ("PolicyListeners.cs", "static _ => Prepare()"),
         ("PumpAbandon.cs", "((AbandonTimer)again!).Run()"),
         ("DiscardedResult.cs", "_ = DropAsync(result)"),
-        ("RefusedResult.cs", "_ = DropQuietlyAsync(result)"),
     ];
+
+    // The engine's runs count the places that they pass, and those of its shared part are failed where they are used. The one of Weir.RabbitMQ is a timer that
+    // fires again and again: nobody waits for a single time.
+    private static readonly string[] FailedElsewhere = ["Weir.Core", "Weir.RabbitMQ"];
 
     [Fact]
     public void Sources_WhereCodeIsCalledBack_CatchWhatItThrows()
@@ -71,6 +73,18 @@ public partial class UnattendedWorkTests
         }
     }
 
+    [Fact]
+    public void Projects_WithSuchPlaces_HaveATestThatFailsEachOfThem()
+    {
+        string[] tests = [.. Directory.EnumerateFiles(Path.Combine(Repository.Root, "tests"), "*.cs", SearchOption.AllDirectories)
+            .Where(static file => !file.EndsWith("UnattendedWorkTests.cs", StringComparison.Ordinal)).Select(File.ReadAllText)];
+        string[] open = [.. Directory.EnumerateDirectories(Path.Combine(Repository.Root, "src"))
+            .Select(static project => Path.GetFileName(project))
+            .Where(static project => !FailedElsewhere.Contains(project) && FaultPlaces.InSources(project).Count > 0)
+            .Where(project => !Array.Exists(tests, test => test.Contains($"FaultPlaces.InSources(\"{project}\"", StringComparison.Ordinal)))];
+        Assert.Empty(open);
+    }
+
     /// <summary>From an opening bracket to the one that closes it.</summary>
     private static string ToTheEnd(string code, int from, char opening = '(', char closing = ')')
     {
@@ -105,7 +119,7 @@ public partial class UnattendedWorkTests
     private static partial Regex Execute();
 
     [GeneratedRegex(
-        @"Unattended\.|SafeCallback\.|UrgentWork\.Queue|catch \(Exception|_ = \w+Async\(\)|TryExecuteTask|_work\.Execute|TryAbort|CancelUnattended")]
+        @"Unattended\.|\w+Unattended\(\)|UrgentWork\.Queue|catch \(Exception|_ = \w+Async\(\)|TryExecuteTask|_work\.Execute|TryAbort|CancelUnattended")]
     private static partial Regex Catches();
 
     [GeneratedRegex(@"//[^\n]*")]

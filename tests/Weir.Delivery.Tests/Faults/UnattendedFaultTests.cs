@@ -134,7 +134,7 @@ public sealed class UnattendedFaultTests : IDisposable
             stop.Cancel();
         }
 
-        await run.EndsAsync($"The host {about()}");
+        await _places.EndsAsync(run, $"The host {about()}");
         bool failed = _places.HasFailed;
         _places.Pass();
         if (!failed)

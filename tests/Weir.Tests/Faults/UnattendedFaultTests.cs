@@ -49,7 +49,7 @@ public sealed class UnattendedFaultTests : IDisposable
             IExecutionRuntime runtime = RuntimeCases.Create(name, new RuntimeOptions { GracePeriod = Short });
             _places.FailAt(at, failures);
             Task<ItemOutcome<int>[]> running = Calls[call](runtime);
-            await running.EndsAsync($"A call after a fault at place {at}, {_places.Failed},");
+            await _places.EndsAsync(running, $"A call after a fault at place {at}");
             failed = _places.HasFailed;
             _places.Pass();
             if (running.IsCompletedSuccessfully)
@@ -84,7 +84,7 @@ public sealed class UnattendedFaultTests : IDisposable
             await limit.EnterAsync();
             _places.FailAt(at, failures);
             Task run = CancelledRunAsync(limit);
-            await run.EndsAsync($"A run after a fault at place {at}, {_places.Failed},");
+            await _places.EndsAsync(run, $"A run after a fault at place {at}");
             failed = _places.HasFailed;
             _places.Pass();
             Assert.NotNull(run.Exception?.InnerException ?? await Record.ExceptionAsync(() => run));
