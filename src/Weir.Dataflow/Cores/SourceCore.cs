@@ -342,13 +342,6 @@ internal sealed partial class SourceCore<T> : IOfferSource<T>, IUnattended, IThr
         }
     }
 
-    /// <summary>The end could not begin: nobody else begins it, so it does here.</summary>
-    private void FinishFailed(Exception error)
-    {
-        AddException(error);
-        Finish();
-    }
-
     private void Finish()
     {
         LinkNode<T>? first;

@@ -47,6 +47,13 @@ internal sealed partial class SourceCore<T>
         FinishIfDone();
     }
 
+    /// <summary>The end could not begin: nobody else begins it, so it does here.</summary>
+    private void FinishFailed(Exception error)
+    {
+        AddException(error);
+        Finish();
+    }
+
     private void OfferAll()
     {
         int budget = _options.MessagesPerTask;

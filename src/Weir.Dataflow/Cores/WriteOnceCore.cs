@@ -165,7 +165,11 @@ internal sealed class WriteOnceCore<T> : CopySource<T>, IOfferSource<T>, IUnatte
             if (HasValue)
             {
                 Task.Factory.StartNew(
-                    static core => ((WriteOnceCore<T>)core!).FinishUnattended(), this, CancellationToken.None, TaskCreationOptions.DenyChildAttach, Options.Scheduler);
+                    static core => ((WriteOnceCore<T>)core!).FinishUnattended(),
+                    this,
+                    CancellationToken.None,
+                    TaskCreationOptions.DenyChildAttach,
+                    Options.Scheduler);
             }
             else
             {

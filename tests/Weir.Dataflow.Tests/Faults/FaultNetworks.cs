@@ -355,7 +355,8 @@ internal static class FaultNetworks
         BatchedJoinBlock<int, int, int> joined3 = new(3, greedy);
         IDataflowBlock[] blocks =
         [
-            new BufferBlock<int>(plain), new ActionBlock<int>(async _ => await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, stop.Token), execution),
+            new BufferBlock<int>(plain),
+            new ActionBlock<int>(async _ => await Task.Delay(Timeout.InfiniteTimeSpan, TimeProvider.System, stop.Token), execution),
             new TransformBlock<int, int>(static x => x, execution), new TransformManyBlock<int, int>(static x => [x], execution),
             new BatchBlock<int>(3, greedy), new BatchBlock<int>(3, patient), new BroadcastBlock<int>(static x => x, plain),
             new WriteOnceBlock<int>(static x => x, plain), join2, join3, joined2, joined3,

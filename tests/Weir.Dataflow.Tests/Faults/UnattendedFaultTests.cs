@@ -46,7 +46,9 @@ public sealed class UnattendedFaultTests : IDisposable
             await ended;
             if (books.Errors.Count == 0)
             {
-                Assert.True(books.Accepted.SequenceEqual(books.Delivered), $"Lost without a word {about}: {string.Join(' ', books.Accepted.Except(books.Delivered))}.");
+                Assert.True(
+                    books.Accepted.SequenceEqual(books.Delivered),
+                    $"Lost without a word {about}: {string.Join(' ', books.Accepted.Except(books.Delivered))}.");
             }
             else if (!failed && !network.StartsWith("Cancelled", StringComparison.Ordinal))
             {

@@ -223,6 +223,9 @@ public sealed class PolicyMeterTests
             };
             _listener.SetMeasurementEventCallback<long>((instrument, value, tags, _) => Keep(instrument, value, tags));
             _listener.Start();
+
+            // The instruments are created with the next policy, or some seconds later.
+            _ = new SharedConcurrencyLimit(1);
         }
 
         public bool Throws { get; init; }

@@ -136,11 +136,18 @@ internal static class PlanCheck
         }
     }
 
-    /// <summary>Whether nobody stopped the run: its source may have thrown.</summary>
+    /// <summary>Whether nothing stopped the run: each item that began was called.</summary>
     private static bool RanToItsEnd(RandomPlan plan, PlanRun run) => plan.End switch
     {
         EarlyEnd.Break or EarlyEnd.ConsumerThrows => false,
         EarlyEnd.HookStops when !run.Hooked.IsEmpty => false,
-        _ => run.Error is null or ItemsFailedException,
+        _ => run.Error switch
+        {
+            null => true,
+
+            // A source that throws stops the run, in every mode.
+            ItemsFailedException e => e.Failures[^1].Index >= 0,
+            _ => false,
+        },
     };
 }
