@@ -5,40 +5,12 @@ namespace Weir.Core.Dispatch;
 /// <content>The items of a chunk, one after the other.</content>
 internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 {
-    // One for each combination of types, like the compiled code.
-    private static readonly TieringMonitor Tiering = new(TimeProvider.System);
-
-    /// <summary>Optimized from the first call, but without the profile that the runtime collects while code runs, above all which delegate it calls.</summary>
-    [MethodImpl(MethodImplOptions.AggressiveOptimization | MethodImplOptions.NoInlining)]
-    private StepResult RunOptimizedItems() => RunItems(int.MaxValue);
-
-    /// <summary>Slow at first, and faster than any other once the runtime has recompiled it with its profile.</summary>
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private StepResult RunTieredItems(int most) => RunItems(most);
-
-    /// <summary>
-    /// For a program that has just started: nearly all items run in the loop that is optimized at once, and a few in the one that has to run before it is
-    /// optimized. Optimizing the former takes some milliseconds, which is not worth it for few items.
-    /// </summary>
-    [MethodImpl(MethodImplOptions.NoInlining)]
-    private StepResult RunBeforeTiering()
-    {
-        if (_chunk.Remaining < TieringMonitor.Many)
-        {
-            Tiering.RecordProfilingCall();
-            return RunTieredItems(int.MaxValue);
-        }
-
-        return Tiering.IsProfilingCall() ? RunTieredItems(TieringMonitor.ProfilingItems) : RunOptimizedItems();
-    }
-
     /// <summary>
     /// The innermost loop. It has no exception handler, because then the position would live in memory and its increment
     /// would cost more than everything else. Instead, the position is stored once per item and never loaded.
     /// </summary>
-    /// <param name="most">The largest number of items.</param>
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private StepResult RunItems(int most)
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private StepResult RunItems()
     {
         Pump<TItem, TResult, TPending, TCall, TSink> pump = run;
         ReadOnlySpan<TItem> items = _chunk.Items;
@@ -51,8 +23,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         int started = position;
         TPending place = default;
         Span<TResult> slots = sink.HasSlots ? sink.Slots(first, items.Length) : default;
-        int end = most < items.Length - position ? position + most : items.Length;
-        for (; position < end; position++)
+        for (; position < items.Length; position++)
         {
             _chunk.Position = position;
             if (pump.IsOver)

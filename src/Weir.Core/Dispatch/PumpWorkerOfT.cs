@@ -300,7 +300,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         int started = _chunk.Position;
         try
         {
-            return Tiering.IsOver ? RunTieredItems(int.MaxValue) : RunBeforeTiering();
+            return RunItems();
         }
         catch (Exception e)
         {
