@@ -290,11 +290,6 @@ internal abstract partial class Pump : LiveRun, IRunHandle, IControlledRun, IUna
     /// <summary>Returns the reader's place.</summary>
     protected abstract void TakeBack();
 
-    /// <summary>Tells the worker that keeps the turn, if any, that it must end that, and returns the number of its keeping.</summary>
-    protected abstract int EndKeeping();
-
-    protected abstract void GiveUpKept(int keptAs);
-
     protected abstract void HoldSource(SourceHold hold);
 
     /// <summary>Whether what was read still begins after a stop.</summary>

@@ -8,7 +8,7 @@ internal abstract partial class Pump
     // Waking another thread costs some microseconds on each side, so it is only worth it for work that lasts longer than this.
     private static readonly long WakeUpThreshold = Stopwatch.Frequency / 50_000;
     /// <summary>Two workers that take turns for items smaller than this, in Stopwatch ticks, would only pass the turn back and forth.</summary>
-    public static readonly long TurnThreshold = Math.Max(1, Stopwatch.Frequency / 6_000_000);
+    private static readonly long TurnThreshold = Math.Max(1, Stopwatch.Frequency / 6_000_000);
     private static readonly long LongestPause = Stopwatch.Frequency / 1_000;
 
     // Of the processors, as a share: then more workers would not help.
@@ -167,12 +167,6 @@ internal abstract partial class Pump
         double useful = seen * (double.IsNaN(cores) ? 2 : Free(cores, computing, out double busy) / busy);
         int wanted = lasts ? (int)Math.Min(_limit, Math.Max(Settings.Executor.Threads, useful)) - executing : 0;
         _callsBlock = lasts && useful > executing;
-        if (claimed == 0 && wanted > 0)
-        {
-            // The worker that keeps the turn is inside an item that takes long.
-            TakeKeptTurnAway();
-        }
-
         PumpWorker? helper;
         using (_lock.Hold())
         {
@@ -209,26 +203,6 @@ internal abstract partial class Pump
 
         _wanted--;
         return AddNeedsLock(queued: true);
-    }
-
-    /// <summary>Takes the turn from a worker that keeps it while it is inside a long call.</summary>
-    private void TakeKeptTurnAway()
-    {
-        int keptAs = EndKeeping();
-        if (keptAs == 0)
-        {
-            return;
-        }
-
-        for (PumpWorker? worker = Volatile.Read(ref _created); worker is not null; worker = worker.NextCreated)
-        {
-            if (Volatile.Read(ref worker.Reads))
-            {
-                return;
-            }
-        }
-
-        GiveUpKept(keptAs);
     }
 
     private int CountExecuting()

@@ -17,9 +17,6 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     /// <summary>Decides what becomes of failed calls before they count, or null.</summary>
     public readonly IRecovery<TResult>? Recovery;
 
-    /// <summary>The source, if a worker may keep the turn over many tiny items. Then nothing is ever given back, and there are no pauses.</summary>
-    public readonly OneByOneSource<TItem>? Keepable;
-
     /// <summary>
     /// Whether a worker keeps its item: a recovery may need it again, and a result that comes late must not be disposed of if it is the item itself.
     /// </summary>
@@ -35,7 +32,6 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
         KeepsItems = recovery is not null || (IsGuarded && DiscardedResult<TResult>.MayBeDisposable && typeof(TResult) != typeof(WorkRange));
         Source = source;
         TakesTurns = source.TakesTurns;
-        Keepable = IsGuarded || recovery is not null || WatchesPauses || Orders is not null || call.UsesInvokeInto ? null : source as OneByOneSource<TItem>;
         Parks = Orders is null && CanPark(source, settings, recovery);
         Call = call;
         Sink = sink;
@@ -107,10 +103,6 @@ internal sealed class Pump<TItem, TResult, TPending, TCall, TSink> : Pump
     protected override bool TryLend() => Source.TryLend();
 
     protected override void TakeBack() => Source.TakeBack();
-
-    protected override int EndKeeping() => Source.EndKeeping();
-
-    protected override void GiveUpKept(int keptAs) => Source.GiveUpKept(keptAs);
 
     protected override void HoldSource(SourceHold hold) => Source.Hold(hold);
 

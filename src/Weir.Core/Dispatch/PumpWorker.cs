@@ -25,10 +25,7 @@ internal abstract class PumpWorker : PumpWork, IUnattended
     /// <summary>The thread inside, if it was started for the run. A hint for the stall watch, as <see cref="IsExecuting"/> is.</summary>
     public Thread? Inside;
 
-    /// <summary>
-    /// Whether the worker is inside the sequence, so that it has no item. Where it keeps the turn, the stall watch decides by it, and is wrong only by seeing
-    /// a worker inside that no longer is; elsewhere it is a hint for statistics.
-    /// </summary>
+    /// <summary>Whether the worker is inside the source, so that it has no item. A hint, for statistics.</summary>
     public bool Reads;
 
     /// <summary>
@@ -163,8 +160,6 @@ internal abstract class PumpWorker : PumpWork, IUnattended
         private static readonly long Quick = Stopwatch.Frequency / 200_000;
         private static readonly long Slow = Stopwatch.Frequency / 50_000;
 
-        private const int Tiny = 32;
-
         private long _driveStarted;
         private long _sliceStarted;
         private float _reading;
@@ -176,9 +171,6 @@ internal abstract class PumpWorker : PumpWork, IUnattended
 
         /// <summary>Whether the first item since the last look has yet to be read, which <see cref="Sample"/> times.</summary>
         public bool IsSampling;
-
-        /// <summary>Whether the items, including the time to read them, are so small that it is best to keep the turn for many.</summary>
-        public readonly bool IsTiny => Left >= Tiny && _work < Pump.TurnThreshold;
 
         /// <summary>Starts again after a suspension: one item, without reading the clock.</summary>
         public void Reset()

@@ -189,11 +189,6 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 _pace.Measure(run, run.Settings.Executor.Quantum, run.TakesTurns);
             }
 
-            if (_pace.IsTiny && run.Keepable is { } keepable && !keepable.IsAt(run.Ceiling) && keepable.TryKeepTurn() is var keptAs and not 0)
-            {
-                return RunKeeping(keepable, keptAs);
-            }
-
             try
             {
                 Reads = true;

@@ -52,9 +52,6 @@ internal abstract class Source<T>
     /// </summary>
     public virtual bool IsReading => IsTurnTaken;
 
-    /// <summary>Whether nothing can be claimed until the ceiling is raised.</summary>
-    public bool IsAt(long ceiling) => NextIndex >= ceiling && !_hasStash;
-
     protected virtual bool IsTurnTaken => false;
 
     /// <summary>Whether there is nothing to claim now. An item given back makes this false again.</summary>
@@ -108,15 +105,6 @@ internal abstract class Source<T>
 
     /// <summary>Returns the reader's place, if it is still reading.</summary>
     public virtual void TakeBack()
-    {
-    }
-
-    /// <summary>Tells the worker that keeps the turn, if any, that it must not continue to read. Only for the stall watch.</summary>
-    /// <returns>The number of its keeping, which may be taken away if no worker's flag shows that it is inside the sequence; 0 if there is none.</returns>
-    public virtual int EndKeeping() => 0;
-
-    /// <summary>Ends a keeping of the turn, unless it has already ended.</summary>
-    public virtual void GiveUpKept(int keptAs)
     {
     }
 

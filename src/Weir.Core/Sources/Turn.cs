@@ -21,15 +21,7 @@ internal struct Turn
     private const int Waiting = 2;
     private const int Lent = 4;
 
-    /// <summary>The reader keeps the turn over many items. The higher bits are the number of this keeping.</summary>
-    private const int Kept = 8;
-
-    /// <summary>The reader has to end its keeping.</summary>
-    private const int Ending = 16;
-    private const int FirstTime = 32;
-
     private int _state;
-    private int _time;
 
     public readonly bool IsTaken => Volatile.Read(in _state) != Free;
 
@@ -48,54 +40,11 @@ internal struct Turn
     /// <summary>The reader leaves, and comes back when the sequence has its next item.</summary>
     public void Wait() => Interlocked.Or(ref _state, Waiting);
 
-    /// <summary>The reader, which has the turn, keeps it until it gives it up or the turn is taken away. Meanwhile its place is not lent.</summary>
-    /// <returns>The word of this keeping; 0 if the place is already lent.</returns>
-    public int TryKeep()
-    {
-        _time = (_time + FirstTime) & int.MaxValue;
-        int word = _time | Taken | Kept;
-        return Interlocked.CompareExchange(ref _state, word, Taken) == Taken ? word : 0;
-    }
-
-    /// <summary>A kept turn becomes an ordinary one. Only while it cannot be taken away.</summary>
-    public void StopKeeping() => Interlocked.Exchange(ref _state, Taken);
-
-    /// <summary>Whether the reader still keeps the turn, and nobody has told it to end.</summary>
-    public readonly bool IsKept(int keptAs) => Volatile.Read(in _state) == keptAs;
-
-    /// <summary>Tells the reader that keeps the turn, if any, to end that.</summary>
-    /// <returns>The word of its keeping; 0 if the turn is not kept.</returns>
-    public int EndKeeping()
-    {
-        int state = Volatile.Read(ref _state);
-        while ((state & (Kept | Ending)) == Kept)
-        {
-            int seen = Interlocked.CompareExchange(ref _state, state | Ending, state);
-            if (seen == state)
-            {
-                return state;
-            }
-
-            state = seen;
-        }
-
-        return (state & Kept) != 0 ? state & ~Ending : 0;
-    }
-
-    /// <summary>Ends a keeping of the turn, whether for its reader or against it. Nothing happens if it has already ended.</summary>
-    public void TakeAway(int keptAs)
-    {
-        if (Interlocked.CompareExchange(ref _state, Free, keptAs) == (keptAs | Ending))
-        {
-            Interlocked.CompareExchange(ref _state, Free, keptAs | Ending);
-        }
-    }
-
     /// <summary>Lends the reader's place, if there is a reader. A place is lent only once.</summary>
     public bool TryLend()
     {
         int state = Volatile.Read(ref _state);
-        while ((state & (Taken | Lent | Kept)) == Taken)
+        while ((state & (Taken | Lent)) == Taken)
         {
             int seen = Interlocked.CompareExchange(ref _state, state | Lent, state);
             if (seen == state)

@@ -21,9 +21,6 @@ internal abstract class TurnSource<T> : Source<T>
 
     protected override bool IsDrained => _drained;
 
-    /// <summary>The turn, for sources in which a worker may keep it.</summary>
-    protected ref Turn Turn => ref _turn;
-
     public sealed override bool TryLend() => _turn.TryLend();
 
     public sealed override void TakeBack() => _turn.TakeBack();
@@ -82,11 +79,8 @@ internal abstract class TurnSource<T> : Source<T>
 
     protected virtual ClaimResult FinishAdvance(ref Chunk<T> chunk, long index) => throw new System.Diagnostics.UnreachableException();
 
-    /// <summary>Counts an item that a worker with a kept turn has read.</summary>
-    protected void CountRead() => Volatile.Write(ref _next, _next + 1);
-
     /// <summary>The sequence has ended, in whatever way. Only for the holder of the turn, which thereby gives it up.</summary>
-    protected void Drain()
+    private void Drain()
     {
         _drained = true;
         GiveUpTurn();

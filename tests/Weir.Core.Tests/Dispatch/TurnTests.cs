@@ -195,107 +195,6 @@ public class TurnTests
         Assert.False(await output.MoveNextAsync());
     }
 
-    [Fact(Timeout = 90_000)]
-    public void KeptTurn_DuringAnItem_CanBeTakenAway()
-    {
-        LazySource<int> source = new(Lazy(10));
-        bool reads = false;
-        int keptAs = source.TryKeepTurn();
-        Assert.Equal(ClaimResult.Claimed, source.ReadOn(keptAs, ref reads, out int item));
-        Assert.Equal(0, item);
-        Assert.False(reads);
-        Assert.Equal(0, source.TryKeepTurn());
-
-        Assert.Equal(keptAs, source.EndKeeping());
-        source.GiveUpKept(keptAs);
-        int other = source.TryKeepTurn();
-        Assert.NotEqual(0, other);
-        Assert.Equal(ClaimResult.Claimed, source.ReadOn(other, ref reads, out item));
-        Assert.Equal(1, item);
-
-        // Whoever comes back from the long item finds out, and does not end the other's time.
-        Assert.Equal(ClaimResult.Busy, source.ReadOn(keptAs, ref reads, out _));
-        source.GiveUpKept(keptAs);
-        Assert.Equal(ClaimResult.Claimed, source.ReadOn(other, ref reads, out item));
-        Assert.Equal(2, item);
-        source.GiveUpKept(other);
-        Assert.False(source.IsBusy);
-    }
-
-    [Theory(Timeout = 90_000)]
-    [InlineData(false)]
-    [InlineData(true)]
-    public void KeptTurn_TakenFromSeveralOneAfterTheOther_IsNoneOfTheirs(bool lastIsToldOnly)
-    {
-        LazySource<int> source = new(Lazy(10));
-        bool reads = false;
-        int[] keepings = new int[3];
-        for (int i = 0; i < keepings.Length; i++)
-        {
-            keepings[i] = source.TryKeepTurn();
-            Assert.Equal(ClaimResult.Claimed, source.ReadOn(keepings[i], ref reads, out int item));
-            Assert.Equal(i, item);
-            Assert.Equal(keepings[i], source.EndKeeping());
-            if (i < 2 || !lastIsToldOnly)
-            {
-                source.GiveUpKept(keepings[i]);
-            }
-        }
-
-        // All come back from their long items, the first one last.
-        for (int i = keepings.Length - 1; i >= 0; i--)
-        {
-            Assert.Equal(ClaimResult.Busy, source.ReadOn(keepings[i], ref reads, out _));
-            Assert.False(reads);
-        }
-
-        Assert.False(source.IsBusy);
-        Assert.Equal(3, source.NextIndex);
-    }
-
-    [Fact(Timeout = 90_000)]
-    public async Task KeptTurn_InsideTheSequence_IsNotTakenAway()
-    {
-        using Gate inside = new();
-        using Gate goOn = new();
-        LazySource<int> source = new(Blocking(inside, goOn));
-        int keptAs = source.TryKeepTurn();
-        bool reads = false;
-        Task<ClaimResult> reading = Task.Run(() => source.ReadOn(keptAs, ref reads, out _));
-        await inside.WaitAsync();
-        Assert.Equal(keptAs, source.EndKeeping());
-        Assert.True(Volatile.Read(ref reads));
-        Assert.True(source.IsBusy);
-        Assert.Equal(0, source.TryKeepTurn());
-
-        // It has heard of it, and ends its time before it reads the next one.
-        goOn.Open();
-        Assert.Equal(ClaimResult.Claimed, await reading);
-        Assert.Equal(ClaimResult.Busy, source.ReadOn(keptAs, ref reads, out _));
-        Assert.False(source.IsBusy);
-    }
-
-    [Fact(Timeout = 90_000)]
-    public async Task KeptTurn_AnEarlierReaderComesBackMeanwhile_StillShowsWhoIsInsideTheSequence()
-    {
-        using Gate inside = new();
-        using Gate goOn = new();
-        LazySource<int> source = new(Blocking(inside, goOn).Prepend(-1));
-        bool early = false;
-        int earlier = source.TryKeepTurn();
-        Assert.Equal(ClaimResult.Claimed, source.ReadOn(earlier, ref early, out _));
-        source.GiveUpKept(source.EndKeeping());
-
-        bool reads = false;
-        int keptAs = source.TryKeepTurn();
-        Task<ClaimResult> reading = Task.Run(() => source.ReadOn(keptAs, ref reads, out _));
-        await inside.WaitAsync();
-        Assert.Equal(ClaimResult.Busy, source.ReadOn(earlier, ref early, out _));
-        Assert.Equal((false, true), (early, Volatile.Read(ref reads)));
-        goOn.Open();
-        Assert.Equal(ClaimResult.Claimed, await reading);
-    }
-
     [Fact(Timeout = 60_000)]
     public async Task LimitOfOne_RetriesAndAChannelThatMoves_NeverRunsTwoAtOnce()
     {
@@ -335,14 +234,6 @@ public class TurnTests
         {
             yield return i;
         }
-    }
-
-    private static IEnumerable<int> Blocking(Gate inside, Gate goOn)
-    {
-        inside.Open();
-        goOn.Wait();
-        yield return 0;
-        yield return 1;
     }
 
     private (Pump Pump, Task<ItemOutcome<int>[]> Task) Start(ChannelReader<int> reader, Func<int, CancellationToken, ValueTask<int>> selector)

@@ -57,8 +57,7 @@ public class KeyedSourceTests
         Assert.Equal([0L], Claim(source, 8));
         Chunk<int> chunk = default;
         Assert.Equal(ClaimResult.Throttled, source.TryClaim(ref chunk, 8, 2));
-        Assert.True(source.IsAt(2));
-        Assert.False(source.IsAt(3));
+        Assert.Equal(2, source.NextIndex);
         Assert.Equal([2L, 3, 4, 5, 6, 7], Claim(source, 8));
     }
 

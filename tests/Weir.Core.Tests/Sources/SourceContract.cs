@@ -101,8 +101,7 @@ public abstract class SourceContract
 
         Assert.Equal(3, claimed);
         Assert.Equal(ClaimResult.Throttled, source.TryClaim(ref chunk, 256, 3));
-        Assert.True(source.IsAt(3));
-        Assert.False(source.IsAt(4));
+        Assert.Equal(3, source.NextIndex);
         Assert.Equal(ClaimResult.Claimed, source.TryClaim(ref chunk, 1, 4));
         Assert.Equal(3, chunk.FirstIndex);
     }
@@ -118,7 +117,7 @@ public abstract class SourceContract
         rest.SetArray(items, 0, 3, 100);
         source.GiveBack(rest);
         Assert.False(source.IsExhausted);
-        Assert.False(source.IsAt(0));
+        Assert.True(source.HasStash);
 
         List<(long, int)> taken = [];
         for (int i = 0; i < 3; i++)
