@@ -51,7 +51,7 @@ internal record PumpSettings
     /// <summary>What the caller called, for observers; null if the run is not to be seen.</summary>
     public string? Operation;
 
-    /// <summary>What observers know the caller's own name and tags from. The options, if later runs with them use these settings again.</summary>
+    /// <summary>What observers know the caller's own name and tags from.</summary>
     public object? About;
 
     public TimeProvider TimeProvider = TimeProvider.System;

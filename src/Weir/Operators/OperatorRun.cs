@@ -368,15 +368,8 @@ internal static partial class OperatorRun
 
     private static PumpSettings FixedSettings(ParallelRunOptions options, ErrorMode errorMode, string operation)
     {
-        if (options.Settings.Of(options, errorMode, operation) is { } kept)
-        {
-            return kept;
-        }
-
         PumpSettings made = MakeSettings(options, errorMode, operation);
-        made = options.Control is { } control ? new ControlledSettings(made, control) : made;
-        options.Settings.Keep(made);
-        return made;
+        return options.Control is { } control ? new ControlledSettings(made, control) : made;
     }
 
     private static PumpSettings MakeSettings(ParallelRunOptions options, ErrorMode errorMode, string operation) => WithHooks(

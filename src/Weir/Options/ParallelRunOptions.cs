@@ -11,8 +11,6 @@ public sealed record ParallelRunOptions
 {
     internal static ParallelRunOptions Default { get; } = new();
 
-    internal SettingsMemo Settings;
-
     // Whether somebody has said how many, which is more than that there are some: whoever writes 0 wants no retries.
     private readonly bool _saysMaxRetries;
 
