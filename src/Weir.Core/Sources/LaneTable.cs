@@ -13,7 +13,6 @@ internal sealed class LaneTable<T, TKey>(int count, IEqualityComparer<TKey>? com
     private const int ManyItems = 1024;
 
     private readonly Dictionary<TKey, Lane<T>> _lanes = new(count < ManyItems ? 0 : FewLanes, comparer);
-    private readonly Stack<Lane<T>> _spare = [];
     private readonly List<(TKey Key, Lane<T> Lane)> _busy = [];
     private int _sweepAt = FewLanes;
 
@@ -34,7 +33,7 @@ internal sealed class LaneTable<T, TKey>(int count, IEqualityComparer<TKey>? com
     {
         if (!_lanes.TryGetValue(key, out Lane<T>? lane))
         {
-            lane = _spare.TryPop(out Lane<T>? spare) ? spare : new Lane<T>();
+            lane = new Lane<T>();
             _lanes.Add(key, lane);
         }
 
@@ -45,11 +44,7 @@ internal sealed class LaneTable<T, TKey>(int count, IEqualityComparer<TKey>? com
     {
         foreach ((TKey key, Lane<T> lane) in _lanes)
         {
-            if (lane.IsIdle)
-            {
-                _spare.Push(lane);
-            }
-            else
+            if (!lane.IsIdle)
             {
                 _busy.Add((key, lane));
             }
