@@ -43,7 +43,7 @@ internal sealed class ItemGuard
     /// worker. Until then, the worker ends an item with plain stores. After that, both compete for the word. It is never opened again, because another thread
     /// may rely on it.
     /// </summary>
-    public Passage Ended;
+    public ClosableCursor Ended;
 
     /// <summary>Used in place of a deadline: the attempt has begun, but no thread has read the clock for it yet. See <see cref="SeenAt"/>.</summary>
     public const long NotSet = long.MinValue;
@@ -124,7 +124,7 @@ internal sealed class ItemGuard
         return own.TryDispose();
     }
 
-    /// <summary>The run has ended. The serial number stays, and so does the passage.</summary>
+    /// <summary>The run has ended. The serial number stays, and so does the cursor.</summary>
     public void Forget()
     {
         Deadline = 0;

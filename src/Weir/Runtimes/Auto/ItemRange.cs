@@ -12,8 +12,8 @@ namespace Weir.Runtimes;
 /// so, any item can be given up while it runs, and the items behind one that takes long can be taken away.
 /// </summary>
 /// <remarks>
-/// Another thread that takes items away closes the worker's <see cref="Passage"/>; the range's lock decides. Outcomes stay in the call's slots, or in a buffer
-/// of the range if there are no slots, until the range ends or another thread looks. Then they are handed on under the lock, each exactly once.
+/// Another thread that takes items away closes the worker's <see cref="ClosableCursor"/>; the range's lock decides. Outcomes stay in the call's slots, or in a
+/// buffer of the range if there are no slots, until the range ends or another thread looks. Then they are handed on under the lock, each exactly once.
 /// </remarks>
 internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult> call) : WorkRange
 {
@@ -21,7 +21,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
     private Chunk<TItem> _items;
     private ItemOutcome<TResult>[] _outcomes = call.Slots ?? [];
     private int _offset;
-    private Passage _passage;
+    private ClosableCursor _cursor;
     private int _count;
     private int _delivered;
     private int _seen;
@@ -52,7 +52,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
     public int Count => _count;
 
     /// <summary>Where the worker is: in the call of this item, or right before or behind it.</summary>
-    private int Position => (int)_passage.Position;
+    private int Position => (int)_cursor.Position;
 
     /// <summary>Whether the range is active, with items that have no outcome yet, and starts with the given item.</summary>
     public bool IsAt(long first) => Volatile.Read(ref _isActive) && First == first;
@@ -72,7 +72,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
             _isRunning = false;
             _isTaken = false;
             _isActive = true;
-            _passage.Begin(0, _count);
+            _cursor.Begin(0, _count);
             if (call.Slots is not null)
             {
                 _offset = (int)First;
@@ -180,7 +180,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
     /// <summary>As <see cref="RunPlain"/>, for a range of one item, which needs no loop. It is compiled ahead, and first calls run nothing else.</summary>
     private bool RunOne(ReadOnlySpan<TItem> items, int position, CancellationToken cancellationToken)
     {
-        if (!_passage.TryMoveTo(position) || call.IsOver)
+        if (!_cursor.TryMoveTo(position) || call.IsOver)
         {
             return false;
         }
@@ -193,7 +193,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
         }
 
         _outcomes[_offset + position] = ItemOutcome<TResult>.Success(pending.Result);
-        _passage.TryMoveTo(position + 1);
+        _cursor.TryMoveTo(position + 1);
         return false;
     }
 
@@ -214,7 +214,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
         Span<ItemOutcome<TResult>> outcomes = _outcomes.AsSpan(_offset);
         for (; ; position++)
         {
-            if (!_passage.TryMoveTo(position) || run.IsOver)
+            if (!_cursor.TryMoveTo(position) || run.IsOver)
             {
                 return false;
             }
@@ -321,7 +321,7 @@ internal sealed partial class ItemRange<TItem, TResult>(AutoCall<TItem, TResult>
             KeepLastNeedsLock(position - 1);
             _items = default;
             _count = position;
-            _passage.Open(position);
+            _cursor.Open(position);
             call.Source.GiveBack(items.TakeRest(position));
         }
     }

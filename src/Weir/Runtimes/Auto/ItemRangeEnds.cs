@@ -100,7 +100,7 @@ internal sealed partial class ItemRange<TItem, TResult>
             int at = _count - 1;
             if (!_isWaiting && _count > 1)
             {
-                at = (int)_passage.Close(0);
+                at = (int)_cursor.Close(0);
             }
 
             DeliverNeedsLock(Math.Min(at, _count));
@@ -153,10 +153,10 @@ internal sealed partial class ItemRange<TItem, TResult>
                 return false;
             }
 
-            if (_passage.Close(next) >= next)
+            if (_cursor.Close(next) >= next)
             {
                 // It has just continued. If it saw the new limit, it will take the lock and then find the old limit again.
-                _passage.Open(_count);
+                _cursor.Open(_count);
                 isStuck = false;
                 return false;
             }

@@ -3,15 +3,22 @@ using System.Runtime.CompilerServices;
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// The way of a worker from item to item, which another thread can close in order to take an item, or those behind it, from the worker. The worker pays a store
-/// and a load per item; the other thread pays for both with a process-wide barrier.
+/// A worker's position on its way from item to item. Another thread can close the way in order to take an item, or those behind it, from the worker. The worker
+/// pays a store and a load per item; the other thread pays for both with a process-wide barrier.
 /// </summary>
 /// <remarks>
-/// The worker stores its position, and then loads how far it may go. The other thread stores how far the worker may go, issues the barrier, and then loads the
-/// worker's position. At least one of the two sees the other's store: either the worker stops, or it is seen to have gone on. What then decides is up to them:
-/// a word that both try to change, or a lock.
+/// <para>
+/// Only the worker writes the position: it stores where it goes, and then loads the limit. The other thread stores the limit, issues the barrier, and then
+/// loads the position. If the worker has loaded the old limit, it did so before the barrier, and the barrier makes its position visible to the other thread,
+/// which sees that the worker has gone on. Otherwise the worker sees the new limit, and stops. So at least one of them knows of the other. Both may; what then
+/// decides is up to them: a word that both try to change (<see cref="ItemGuard"/>), or a lock.
+/// </para>
+/// <para>
+/// Without the barrier, the worker's processor may load the limit before its store is visible. Then the worker goes on to an item that the other thread has
+/// taken, and the item runs twice.
+/// </para>
 /// </remarks>
-internal struct Passage
+internal struct ClosableCursor
 {
     private long _position;
     private long _limit;
@@ -24,7 +31,7 @@ internal struct Passage
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool TryMoveTo(long position)
     {
-        // In this order; see above.
+        // The store first. The two volatile accesses keep the compiler from swapping them, and the barrier of the other thread keeps the processor from it.
         Volatile.Write(ref _position, position);
         return position < Volatile.Read(ref _limit);
     }
