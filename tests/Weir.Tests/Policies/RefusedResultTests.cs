@@ -103,11 +103,13 @@ public class RefusedResultTests
     {
         ManualTimeProvider clock = new();
         Answer late = new(1, throws: false);
+        using Gate begun = new();
         using Gate blocked = new();
         TaskCompletionSource<Answer> pending = new();
         Task<ItemOutcome<Answer>[]> running = new[] { 0 }.SelectParallelOutcomesAsync(
             (_, _) =>
             {
+                begun.Open();
                 if (!blocks)
                 {
                     return new ValueTask<Answer>(pending.Task);
@@ -123,6 +125,7 @@ public class RefusedResultTests
                 TimeProvider = clock,
                 ShouldRetry = RetryRule.Of<Answer>(static _ => true),
             });
+        await begun.WaitAsync();
         await clock.DriveAsync(running, TimeSpan.FromSeconds(0.1));
         Assert.Equal(ItemStatus.TimedOut, (await running)[0].Status);
         blocked.Open();
