@@ -1,49 +1,27 @@
+using System.Diagnostics;
 using Weir.Core.Threads;
 
 namespace Weir.Core.Dispatch;
 
 /// <summary>
-/// What a worker needs so that its item can be given up. The low bits of the word are the item's state. The rest is the item's serial number, so that a late
-/// timer cannot hit the next item.
+/// What a worker needs so that its item can be given up: the <see cref="ItemWord"/>, which decides about the item, a cursor that spares the worker from
+/// changing it, and the item's clock, token and thread.
 /// </summary>
+/// <remarks>
+/// <para>
+/// The worker begins an item with a store of its word, and ends one that returns inside its call by moving the cursor to that word: a store and a load. Nobody
+/// else may then change the word. So another thread that finds the word InCall closes the cursor first, for good. Then either it sees the cursor at this word,
+/// and the item has ended; or the worker finds its cursor closed, here and at all later items, and both compete for the word with a compare-and-swap.
+/// </para>
+/// <para>
+/// If the cursor could be opened again, a thread that has closed it and not yet changed the word would change the word of an item that ends by its cursor
+/// alone: the item would have two outcomes.
+/// </para>
+/// </remarks>
 internal sealed class ItemGuard
 {
-    public const long StateMask = 7;
-
-    /// <summary>Between items. The state that all others lead back to.</summary>
-    public const long Idle = 0;
-
-    /// <summary>Inside the call, on a thread. The items that the worker claimed beyond this one belong to the thread that gives it up.</summary>
-    public const long InCall = 1;
-
-    /// <summary>The worker is giving back the items that it claimed beyond this one, which takes a few instructions.</summary>
-    public const long Moving = 2;
-
-    /// <summary>The call has returned, and the worker waits for its end.</summary>
-    public const long Waiting = 3;
-
-    /// <summary>Another thread decided the item's outcome. The worker is an orphan.</summary>
-    public const long Abandoned = 4;
-
-    /// <summary>
-    /// Inside a call that takes long. The items that the worker claimed beyond this one are being given to other workers, which takes a few instructions.
-    /// </summary>
-    public const long Sharing = 5;
-
-    /// <summary>Inside a call that takes long. The worker no longer has any items beyond this one.</summary>
-    public const long Shared = 6;
-
-    /// <summary>The worker that replaces an orphan has yet to record the outcome of its item.</summary>
-    public const long Handed = 7;
-
-    public long Word;
-
-    /// <summary>
-    /// Where the worker is: at the word of the last item that ended inside its call. It is closed once another thread has wanted to give up an item of the
-    /// worker. Until then, the worker ends an item with plain stores. After that, both compete for the word. It is never opened again, because another thread
-    /// may rely on it.
-    /// </summary>
-    public ClosableCursor Ended;
+    private ItemWord _word;
+    private ClosableCursor _ended;
 
     /// <summary>Used in place of a deadline: the attempt has begun, but no thread has read the clock for it yet. See <see cref="SeenAt"/>.</summary>
     public const long NotSet = long.MinValue;
@@ -54,10 +32,11 @@ internal sealed class ItemGuard
     // What the worker had in an earlier run that it was kept from.
     private ItemTokens? _spareTokens;
     private WatchTimer? _spareTimer;
+    private Exception? _handedError;
     private long _seen;
     private long _seenAt;
 
-    public ItemGuard() => Ended.Begin(0, long.MaxValue);
+    public ItemGuard() => _ended.Begin(0, long.MaxValue);
 
     /// <summary>When the attempt's time limit passes, as a timestamp of the run's clock; or <see cref="NotSet"/>.</summary>
     public long Deadline;
@@ -76,24 +55,149 @@ internal sealed class ItemGuard
 
     public ITimer? Timer { get; private set; }
 
-    /// <summary>The error of the item whose orphan this worker replaces.</summary>
-    public Exception? HandedError { get; set; }
-
     /// <summary>Whether the worker has an item without an outcome. For statistics: the item may have ended since.</summary>
     public bool IsInFlight
     {
         get
         {
-            long word = Volatile.Read(ref Word);
-            return (word & StateMask) switch
+            long word = Word;
+            return ItemWord.StateOf(word) switch
             {
-                // An item that ends inside its call leaves the word unchanged.
-                InCall => Ended.Position != word,
-                Moving or Waiting or Sharing or Shared => true,
+                ItemWord.InCall => !HasEnded(word),
+                ItemWord.Moving or ItemWord.Waiting or ItemWord.Sharing or ItemWord.Shared => true,
                 _ => false,
             };
         }
     }
+
+    /// <summary>The state of the worker's item. Another thread may change it at any time.</summary>
+    public long Word => _word.Value;
+
+    /// <summary>The state of the worker's item when no thread is in the few instructions of Moving or Sharing.</summary>
+    public long SettledWord
+    {
+        get
+        {
+            SpinWait spin = default;
+            long word = Word;
+            while (ItemWord.StateOf(word) is ItemWord.Moving or ItemWord.Sharing)
+            {
+                spin.SpinOnce();
+                word = Word;
+            }
+
+            return word;
+        }
+    }
+
+    /// <summary>Whether the item that was seen inside its call has ended there, which leaves the word unchanged.</summary>
+    public bool HasEnded(long word) => _ended.Position == word;
+
+    /// <summary>The worker's next item, or code of the user around its item, begins.</summary>
+    /// <returns>The word from now on.</returns>
+    public long Begin() => _word.Begin(ItemWord.InCall);
+
+    /// <summary>
+    /// Ends the worker's item, whose call has returned or thrown on this thread, without an atomic operation unless another thread has wanted an item.
+    /// </summary>
+    public bool TryEndCall(long inCall) => _ended.TryMoveTo(inCall) || TryMoveOn(inCall, ItemWord.Idle);
+
+    /// <summary>Changes the state of the worker's own item, unless the item was given up.</summary>
+    public bool TryMoveOn(long word, long state)
+    {
+        if (_word.TryMove(word, state))
+        {
+            return true;
+        }
+
+        // The items claimed beyond this one may be given to other workers meanwhile, or have been. This does not affect the item itself.
+        SpinWait spin = default;
+        while (true)
+        {
+            long now = Word;
+            if (now == ItemWord.In(word, ItemWord.Sharing))
+            {
+                spin.SpinOnce();
+            }
+            else if (now != ItemWord.In(word, ItemWord.Shared))
+            {
+                return false;
+            }
+            else if (_word.TryMove(now, state))
+            {
+                return true;
+            }
+        }
+    }
+
+    /// <summary>Ends the worker's item for which it has waited, unless the item was given up.</summary>
+    public bool TryEndWait()
+    {
+        long word = Word;
+        return ItemWord.StateOf(word) == ItemWord.Waiting && _word.TryMove(word, ItemWord.Idle);
+    }
+
+    /// <summary>The worker, which alone may change the word while it is Moving, is done with that.</summary>
+    public void EndMoving(long word, long state) => _word.Set(word, state);
+
+    /// <summary>The worker cannot continue: from here on, nobody can give up its item.</summary>
+    /// <returns>False if somebody has.</returns>
+    public bool TryEndBroken()
+    {
+        SpinWait spin = default;
+        while (true)
+        {
+            long word = Word;
+            switch (ItemWord.StateOf(word))
+            {
+                case ItemWord.Abandoned:
+                    return false;
+                case ItemWord.Sharing:
+                    spin.SpinOnce();
+                    break;
+                default:
+                    if (_word.TryMove(word, ItemWord.Idle))
+                    {
+                        return true;
+                    }
+
+                    break;
+            }
+        }
+    }
+
+    /// <summary>Takes the item away from its worker. For any thread.</summary>
+    public bool TryAbandon(long word) => (ItemWord.StateOf(word) != ItemWord.InCall || IsStillInCall(word)) && _word.TryMove(word, ItemWord.Abandoned);
+
+    /// <summary>Begins to take away the items that the worker claimed beyond the one that it was seen in. For the stall watch.</summary>
+    public bool TryShare(long word) => IsStillInCall(word) && _word.TryMove(word, ItemWord.Sharing);
+
+    public void EndSharing(long word) => _word.Set(word, ItemWord.Shared);
+
+    /// <summary>The worker, which is new and nobody has, replaces an orphan and has to record the outcome of its item.</summary>
+    public void HandOver(Exception error)
+    {
+        _handedError = error;
+        _word.Set(0, ItemWord.Handed);
+    }
+
+    /// <summary>The worker takes the outcome of the orphan's item, unless the run has ended without it.</summary>
+    public bool TryTakeHanded() => _word.TryMove(ItemWord.Handed, ItemWord.Idle);
+
+    /// <summary>Takes the outcome from the worker, which may never get a thread.</summary>
+    public bool TryLoseHanded() => _word.TryMove(ItemWord.Handed, ItemWord.Abandoned);
+
+    /// <summary>The error of the item whose orphan the worker replaces. Only for the thread that took its outcome.</summary>
+    public Exception TakeHandedError()
+    {
+        Debug.Assert(_handedError is not null, "A successor is made with the error of the item it records.");
+        Exception error = _handedError;
+        _handedError = null;
+        return error;
+    }
+
+    /// <summary>Whether an item that was seen inside its call is still inside it. From now on, its worker competes for the word.</summary>
+    private bool IsStillInCall(long word) => _ended.Close(0) != word;
 
     /// <summary>Gives the worker a timer, which is not armed.</summary>
     public ITimer BeginTimer(TimeProvider time, TimerCallback callback, object worker)
@@ -156,7 +260,7 @@ internal sealed class ItemGuard
             return true;
         }
 
-        if ((word & ~StateMask) != (_seen & ~StateMask))
+        if (ItemWord.ItemOf(word) != ItemWord.ItemOf(_seen))
         {
             _seenAt = now;
         }
@@ -168,8 +272,5 @@ internal sealed class ItemGuard
     /// <summary>
     /// When the stall watch first saw the item, or null if it has not. Only the worker, or a thread that then changes the word, can rely on it.
     /// </summary>
-    public long? SeenAt(long word) => (Volatile.Read(ref _seen) & ~StateMask) == (word & ~StateMask) ? _seenAt : null;
-
-    /// <summary>The word of the next item, inside its call.</summary>
-    public static long Next(long word) => (word & ~StateMask) + StateMask + 1 + InCall;
+    public long? SeenAt(long word) => ItemWord.ItemOf(Volatile.Read(ref _seen)) == ItemWord.ItemOf(word) ? _seenAt : null;
 }

@@ -14,8 +14,8 @@ internal abstract class ParkedCall : PumpWork
 {
     private Pump? _run;
 
-    // The state of the item, if it can be given up, and a serial number, as in ItemGuard.
-    private long _word;
+    // Of the item, if it can be given up.
+    private ItemWord _word;
 
     /// <summary>The index of its item.</summary>
     public long Index;
@@ -44,7 +44,7 @@ internal abstract class ParkedCall : PumpWork
     {
         Deadline = deadline;
         Stop = stop;
-        Volatile.Write(ref _word, ItemGuard.Next(_word) - ItemGuard.InCall + ItemGuard.Waiting);
+        _word.Begin(ItemWord.Waiting);
     }
 
     /// <summary>Whether an item of the run waits here. Another thread may look at a call that already belongs to another run.</summary>
@@ -53,18 +53,18 @@ internal abstract class ParkedCall : PumpWork
     public bool IsWaitingIn(Pump run, out long word)
     {
         // In this order: a later run sets the word after itself.
-        word = Volatile.Read(ref _word);
-        return (word & ItemGuard.StateMask) == ItemGuard.Waiting && Volatile.Read(ref _run) == run;
+        word = _word.Value;
+        return ItemWord.StateOf(word) == ItemWord.Waiting && Volatile.Read(ref _run) == run;
     }
 
     /// <summary>Takes the item away, unless it has just ended. The call is then never used again.</summary>
-    public bool TryGiveUp(long word) => TryMove(word, ItemGuard.Abandoned);
+    public bool TryGiveUp(long word) => _word.TryMove(word, ItemWord.Abandoned);
 
     /// <summary>Ends the item, unless it was given up. Only for a call that is guarded.</summary>
     public bool TryEnd()
     {
-        long word = Volatile.Read(ref _word);
-        if ((word & ItemGuard.StateMask) != ItemGuard.Waiting || !TryMove(word, ItemGuard.Idle))
+        long word = _word.Value;
+        if (ItemWord.StateOf(word) != ItemWord.Waiting || !_word.TryMove(word, ItemWord.Idle))
         {
             return false;
         }
@@ -72,8 +72,6 @@ internal abstract class ParkedCall : PumpWork
         Stop = null;
         return true;
     }
-
-    private bool TryMove(long word, long state) => Interlocked.CompareExchange(ref _word, (word & ~ItemGuard.StateMask) + state, word) == word;
 
     protected sealed override bool MayEnter() => true;
 

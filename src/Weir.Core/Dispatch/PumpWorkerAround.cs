@@ -38,16 +38,14 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         ItemGuard guard = _guard!;
         guard.Host = run.Settings.Executor.CurrentHost;
         Volatile.Write(ref guard.Deadline, deadline);
-        long word = ItemGuard.Next(guard.Word);
-        Volatile.Write(ref guard.Word, word);
-        return word;
+        return guard.Begin();
     }
 
     /// <summary>User code has ended on this thread.</summary>
     /// <returns>False if the worker was given up meanwhile: it is an orphan.</returns>
     private bool TryEndAround(long word)
     {
-        if (run.IsGuarded && !TryEndCall(word))
+        if (run.IsGuarded && !_guard!.TryEndCall(word))
         {
             return false;
         }
@@ -71,7 +69,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
         _wait = then;
         StopsExecuting();
-        if (run.IsGuarded && !TryMoveOn(word, ItemGuard.Waiting))
+        if (run.IsGuarded && !_guard!.TryMoveOn(word, ItemWord.Waiting))
         {
             return LeaveAround(awaited);
         }
@@ -84,14 +82,10 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// <summary>What the worker waited for has ended.</summary>
     private StepResult EndWaitAround(Wait then)
     {
-        if (run.IsGuarded)
+        if (run.IsGuarded && !_guard!.TryEndWait())
         {
-            long word = Volatile.Read(ref _guard!.Word);
-            if ((word & ItemGuard.StateMask) != ItemGuard.Waiting || !TryEndItem(word))
-            {
-                LeaveAround(_awaited!);
-                return LeaveAsOrphan();
-            }
+            LeaveAround(_awaited!);
+            return LeaveAsOrphan();
         }
 
         _around = Around.Call;

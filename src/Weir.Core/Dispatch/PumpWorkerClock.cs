@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using Weir.Core.Sinks;
 using Weir.Core.Threads;
@@ -103,26 +102,27 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         FaultPoint.Pass("PumpWorker.CheckDeadline", run);
         TimeProvider time = run.Settings.TimeProvider;
-        long guard = Volatile.Read(ref _guard!.Word);
+        ItemGuard guard = _guard!;
+        long word = guard.Word;
         TimeSpan left = ShortestLimit;
-        switch (guard & ItemGuard.StateMask)
+        switch (ItemWord.StateOf(word))
         {
-            case ItemGuard.Abandoned:
+            case ItemWord.Abandoned:
                 return;
-            case ItemGuard.Moving:
-            case ItemGuard.Sharing:
+            case ItemWord.Moving:
+            case ItemWord.Sharing:
                 left = TimeSpan.FromMilliseconds(1);
                 break;
-            case ItemGuard.InCall when _guard!.Ended.Position == guard:
+            case ItemWord.InCall when guard.HasEnded(word):
                 // Between two items.
                 break;
-            case ItemGuard.InCall:
-            case ItemGuard.Shared:
-            case ItemGuard.Waiting:
-                long deadline = Volatile.Read(ref _guard!.Deadline);
+            case ItemWord.InCall:
+            case ItemWord.Shared:
+            case ItemWord.Waiting:
+                long deadline = Volatile.Read(ref guard.Deadline);
                 if (deadline == ItemGuard.NotSet)
                 {
-                    if (_guard.SeenAt(guard) is not { } seen)
+                    if (guard.SeenAt(word) is not { } seen)
                     {
                         // The item has only just started.
                         break;
@@ -139,7 +139,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 left = time.GetElapsedTime(time.GetTimestamp(), deadline);
                 if (left <= TimeSpan.Zero)
                 {
-                    GiveUp(guard);
+                    GiveUp(word);
                     return;
                 }
 
@@ -147,17 +147,17 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         }
 
         left = CheckParkedDeadlines(left);
-        _guard!.Timer?.Change(RoundUp(left), Timeout.InfiniteTimeSpan);
+        guard.Timer?.Change(RoundUp(left), Timeout.InfiniteTimeSpan);
     }
 
-    private void GiveUp(long guard)
+    private void GiveUp(long word)
     {
         PumpWorker<TItem, TResult, TPending, TCall, TSink>? successor = null;
         try
         {
-            if (Detach(guard))
+            if (Detach(word))
             {
-                successor = Replace(guard);
+                successor = Replace(word);
                 FaultPoint.Pass("PumpWorker.GiveUp", run);
                 run.Settings.Executor.QueueUrgently(successor);
                 return;
@@ -176,9 +176,9 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     }
 
     /// <summary>Makes the worker that takes the place of this one, whose item was given up.</summary>
-    private PumpWorker<TItem, TResult, TPending, TCall, TSink> Replace(long guard)
+    private PumpWorker<TItem, TResult, TPending, TCall, TSink> Replace(long word)
     {
-        SetDeadlineIfNotSet(guard);
+        SetDeadlineIfNotSet(word);
         bool isItems = _guard!.Deadline >= _guard!.ItemDeadline;
         TimeSpan limit = (isItems ? run.Settings.PerItemTimeout : run.Recovery!.AttemptTimeout)!.Value;
         if (_around == Around.Call)
@@ -204,7 +204,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     /// </summary>
     private void LoseHandedOver(PumpWorker<TItem, TResult, TPending, TCall, TSink>? worker, Exception error)
     {
-        if (worker is null || worker.TryMove(ItemGuard.Handed, ItemGuard.Abandoned))
+        if (worker is null || worker._guard!.TryLoseHanded())
         {
             run.LoseOrphan(error);
         }
@@ -219,15 +219,6 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         _wait = Wait.Handover;
         _index = index;
-        _guard!.HandedError = error;
-        Volatile.Write(ref _guard.Word, ItemGuard.Handed);
-    }
-
-    private Exception TakeHandedError()
-    {
-        Debug.Assert(_guard!.HandedError is not null, "A successor is made with the error of the item it records.");
-        Exception error = _guard!.HandedError;
-        _guard!.HandedError = null;
-        return error;
+        _guard!.HandOver(error);
     }
 }

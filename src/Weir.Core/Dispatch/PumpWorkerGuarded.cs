@@ -8,7 +8,7 @@ namespace Weir.Core.Dispatch;
 
 /// <content>
 /// Items that can be given up while they run, because a time limit passed or their runtime ends, even if the call never returns.
-/// One word holds the state of the item. The thread that changes it decides the item's outcome, so there is exactly one.
+/// <see cref="ItemGuard"/> says who decides about an item.
 /// A worker whose item was given up is an orphan: it no longer touches the run, and another worker takes its place.
 /// </content>
 [SuppressMessage("Design", "CA1001:Types that own disposable fields should be disposable",
@@ -20,19 +20,11 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     public override bool TryAbandon(ItemStatus status, Exception? error, out bool isOrphan)
     {
         ItemGuard guard = _guard!;
-        SpinWait spin = default;
-        long word = Volatile.Read(ref guard.Word);
-        while ((word & ItemGuard.StateMask) is ItemGuard.Moving or ItemGuard.Sharing)
+        long word = guard.SettledWord;
+        isOrphan = ItemWord.StateOf(word) != ItemWord.Handed;
+        switch (ItemWord.StateOf(word))
         {
-            // Another thread needs only a few instructions more.
-            spin.SpinOnce();
-            word = Volatile.Read(ref guard.Word);
-        }
-
-        isOrphan = (word & ItemGuard.StateMask) != ItemGuard.Handed;
-        switch (word & ItemGuard.StateMask)
-        {
-            case ItemGuard.InCall or ItemGuard.Shared or ItemGuard.Waiting when Detach(word):
+            case ItemWord.InCall or ItemWord.Shared or ItemWord.Waiting when Detach(word):
                 if (_around == Around.Hook)
                 {
                     TellParked();
@@ -41,15 +33,15 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
                 run.Sink.Unsuccessful(_index, status, error);
                 break;
-            case ItemGuard.Handed when TryMove(word, ItemGuard.Abandoned):
+            case ItemWord.Handed when guard.TryLoseHanded():
                 // It waits for a thread, which it may never get. Its item had already timed out.
-                run.Sink.Unsuccessful(_index, ItemStatus.TimedOut, TakeHandedError());
+                run.Sink.Unsuccessful(_index, ItemStatus.TimedOut, guard.TakeHandedError());
                 break;
             default:
                 return false;
         }
 
-        if (status == ItemStatus.TimedOut || (word & ItemGuard.StateMask) == ItemGuard.Handed)
+        if (status == ItemStatus.TimedOut || !isOrphan)
         {
             run.CountTimedOut();
         }
@@ -66,10 +58,10 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             return false;
         }
 
-        long word = Volatile.Read(ref guard.Word);
-        if (!guard.RecordSeen(word, run.SeesStarts ? run.Settings.TimeProvider.GetTimestamp() : 0) || (word & ItemGuard.StateMask) != ItemGuard.InCall
+        long word = guard.Word;
+        if (!guard.RecordSeen(word, run.SeesStarts ? run.Settings.TimeProvider.GetTimestamp() : 0) || ItemWord.StateOf(word) != ItemWord.InCall
             || _chunk.Remaining <= 0 || run.Orders is not null
-            || !IsStillInCall(word) || !TryMove(word, ItemGuard.Sharing))
+            || !guard.TryShare(word))
         {
             return false;
         }
@@ -84,7 +76,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         finally
         {
             // Also if there is no memory to give them back with, and the run fails: others wait for this.
-            Volatile.Write(ref guard.Word, word - ItemGuard.InCall + ItemGuard.Shared);
+            guard.EndSharing(word);
         }
 
         return shares;
@@ -118,8 +110,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             }
 
             CancellationToken token = timed ? _guard!.Stop!.Token : run.Token;
-            long inCall = ItemGuard.Next(_guard!.Word);
-            Volatile.Write(ref _guard!.Word, inCall);
+            long inCall = _guard!.Begin();
             TPending pending;
             TResult result = default!;
             Task? until = null;
@@ -143,7 +134,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             }
             catch (Exception e)
             {
-                if (!TryEndCall(inCall))
+                if (!_guard!.TryEndCall(inCall))
                 {
                     run.Recovery?.Discard(e, index);
                     return StepResult.Left;
@@ -158,7 +149,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return run.Parks ? ParkGuardedCall(pending, inCall) : WaitForGuardedCall(pending, inCall);
             }
 
-            if (!TryEndCall(inCall))
+            if (!_guard!.TryEndCall(inCall))
             {
                 if (until is not null)
                 {
@@ -187,7 +178,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
 
     private StepResult WaitForGuardedCall(TPending pending, long inCall)
     {
-        if (!TryMoveOn(inCall, ItemGuard.Moving))
+        if (!_guard!.TryMoveOn(inCall, ItemWord.Moving))
         {
             Observe(pending);
             return StepResult.Left;
@@ -200,8 +191,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         _wait = Wait.Call;
         StopsExecuting();
         Action continuation = Continuation;
-        long waiting = inCall - ItemGuard.InCall + ItemGuard.Waiting;
-        Volatile.Write(ref _guard!.Word, waiting);
+        _guard!.EndMoving(inCall, ItemWord.Waiting);
         try
         {
             pending.OnCompleted(continuation);
@@ -210,7 +200,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         catch (Exception e)
         {
             // A task source of the user that cannot be waited for: no continuation will come, so this thread continues.
-            if (!TryEndItem(waiting))
+            if (!_guard!.TryEndWait())
             {
                 return StepResult.Left;
             }
@@ -226,8 +216,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     {
         long index = _index;
         TPending pending = _pending;
-        long guard = Volatile.Read(ref _guard!.Word);
-        bool mine = (guard & ItemGuard.StateMask) == ItemGuard.Waiting && TryEndItem(guard);
+        bool mine = _guard!.TryEndWait();
         TResult result;
         try
         {
@@ -262,78 +251,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         return StepResult.Left;
     }
 
-    /// <summary>
-    /// Ends an item whose call has returned or thrown on this thread, without an atomic operation unless another thread has wanted to give up an item.
-    /// </summary>
-    private bool TryEndCall(long inCall) => _guard!.Ended.TryMoveTo(inCall) || TryEndItem(inCall);
-
-    /// <summary>
-    /// Whether an item that was seen inside its call is still inside it. From now on, its worker competes for the word, so whatever changes the word decides.
-    /// </summary>
-    private bool IsStillInCall(long word) => _guard!.Ended.Close(0) != word;
-
-    private bool TryEndItem(long word) => TryMoveOn(word, ItemGuard.Idle);
-
-    protected override bool TryEndBroken()
-    {
-        if (_guard is not { } guard)
-        {
-            return true;
-        }
-
-        SpinWait spin = default;
-        while (true)
-        {
-            long word = Volatile.Read(ref guard.Word);
-            switch (word & ItemGuard.StateMask)
-            {
-                case ItemGuard.Abandoned:
-                    return false;
-                case ItemGuard.Sharing:
-                    spin.SpinOnce();
-                    break;
-                default:
-                    if (TryMove(word, ItemGuard.Idle))
-                    {
-                        return true;
-                    }
-
-                    break;
-            }
-        }
-    }
-
-    /// <summary>Changes the state of the worker's own item, unless the item was given up.</summary>
-    private bool TryMoveOn(long word, long state)
-    {
-        if (TryMove(word, state))
-        {
-            return true;
-        }
-
-        // The items claimed beyond this one may be given to other workers meanwhile, or have been. This does not affect the item itself.
-        SpinWait spin = default;
-        long serial = word & ~ItemGuard.StateMask;
-        while (true)
-        {
-            long now = Volatile.Read(ref _guard!.Word);
-            if (now == serial + ItemGuard.Sharing)
-            {
-                spin.SpinOnce();
-            }
-            else if (now != serial + ItemGuard.Shared)
-            {
-                return false;
-            }
-            else if (TryMove(now, state))
-            {
-                return true;
-            }
-        }
-    }
-
-    private bool TryMove(long word, long state) =>
-        Interlocked.CompareExchange(ref _guard!.Word, (word & ~ItemGuard.StateMask) + state, word) == word;
+    protected override bool TryEndBroken() => _guard?.TryEndBroken() ?? true;
 
     /// <summary>Observes the outcome of abandoned work, so that its exception does not count as unobserved, and discards it.</summary>
     private void Observe(TPending pending)
@@ -360,14 +278,9 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     }
 
     /// <summary>Takes the item from the worker, together with the items that the worker had claimed beyond it.</summary>
-    private bool Detach(long guard)
+    private bool Detach(long word)
     {
-        if ((guard & ItemGuard.StateMask) is ItemGuard.InCall && !IsStillInCall(guard))
-        {
-            return false;
-        }
-
-        if (!TryMove(guard, ItemGuard.Abandoned))
+        if (!_guard!.TryAbandon(word))
         {
             return false;
         }
@@ -390,7 +303,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
             run.Source.GiveBack(_chunk.TakeRest(_chunk.Position));
         }
 
-        if ((guard & ItemGuard.StateMask) != ItemGuard.Waiting && _guard!.Host is { } host)
+        if (ItemWord.StateOf(word) != ItemWord.Waiting && _guard!.Host is { } host)
         {
             run.Settings.Executor.ReplaceHost(host);
         }

@@ -137,7 +137,7 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
                 return Fail(_index, ItemStatus.Failed, failure);
             case Wait.Handover:
                 _wait = Wait.None;
-                return TryMove(ItemGuard.Handed, ItemGuard.Idle) ? Fail(_index, ItemStatus.TimedOut, TakeHandedError()) : LeaveAsOrphan();
+                return _guard!.TryTakeHanded() ? Fail(_index, ItemStatus.TimedOut, _guard.TakeHandedError()) : LeaveAsOrphan();
             default:
                 return StepResult.Ready;
         }

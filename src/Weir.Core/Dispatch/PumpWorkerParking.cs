@@ -77,14 +77,13 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
     private StepResult ParkGuardedCall(TPending pending, long inCall)
     {
         // Before it touches its calls: whoever gives up the item hands them to the worker that replaces this one, and two of them would park in the same call.
-        if (!TryMoveOn(inCall, ItemGuard.Moving))
+        if (!_guard!.TryMoveOn(inCall, ItemWord.Moving))
         {
             Observe(pending);
             return StepResult.Left;
         }
 
-        ItemGuard guard = _guard!;
-        long idle = inCall - ItemGuard.InCall + ItemGuard.Idle;
+        ItemGuard guard = _guard;
         ParkedCalls<TResult, TPending> parked;
         ParkedCall<TResult, TPending> call;
         try
@@ -97,13 +96,13 @@ internal sealed partial class PumpWorker<TItem, TResult, TPending, TCall, TSink>
         catch (Exception e)
         {
             // No memory, or a clock of the user. The item is still the worker's own.
-            Volatile.Write(ref guard.Word, idle);
+            guard.EndMoving(inCall, ItemWord.Idle);
             return Fail(_index, ItemStatus.Failed, e);
         }
 
         call.Guard(guard.Deadline, guard.Stop);
         _pace.Reset();
-        Volatile.Write(ref guard.Word, idle);
+        guard.EndMoving(inCall, ItemWord.Idle);
         parked.Untold++;
         try
         {

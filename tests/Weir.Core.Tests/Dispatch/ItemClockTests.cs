@@ -132,13 +132,13 @@ public class ItemClockTests
     public void Guard_ItemMovesOn_IsKnownFromItsFirstSightUntilTheNextItem()
     {
         ItemGuard guard = new();
-        long first = ItemGuard.Next(guard.Word);
+        long first = guard.Begin();
         Assert.Null(guard.SeenAt(first));
         Assert.False(guard.RecordSeen(first, 3));
         Assert.True(guard.RecordSeen(first, 4));
-        Assert.False(guard.RecordSeen(first - ItemGuard.InCall + ItemGuard.Waiting, 5));
+        Assert.False(guard.RecordSeen(ItemWord.In(first, ItemWord.Waiting), 5));
         Assert.Equal(3, guard.SeenAt(first));
-        long second = ItemGuard.Next(first);
+        long second = guard.Begin();
         Assert.Null(guard.SeenAt(second));
         Assert.False(guard.RecordSeen(second, 6));
         Assert.Equal(6, guard.SeenAt(second));

@@ -62,7 +62,7 @@ public class RunReuseTests
         {
             object newGuard = Field(newWorker.GetType(), "_guard")!.GetValue(newWorker)!;
             object keptGuard = Field(newWorker.GetType(), "_guard")!.GetValue(keptWorker)!;
-            Assert.Equal([], Differences(typeof(ItemGuard), newGuard, keptGuard, ["Word", "Ended", "_spareTokens", "_spareTimer"]));
+            Assert.Equal([], Differences(typeof(ItemGuard), newGuard, keptGuard, ["_word", "_ended", "_spareTokens", "_spareTimer"]));
         }
     }
 
