@@ -230,7 +230,6 @@ internal abstract partial class ExecCore<T> : TargetCore<T>, IThreadPoolWorkItem
             LockOwner? claim = _parallel!.Claims.Enter();
             _queue?.Discard();
             _parallel.Claims.Exit(claim);
-            _parallel.TryEndLead(ParallelState.Requeued);
             _parallel.Rest();
         }
     }

@@ -1,21 +1,13 @@
-using Weir.Dataflow.Cores;
 using Weir.Dataflow.Tests.Probes;
 using Weir.TestKit;
 
 namespace Weir.Dataflow.Tests.Interleavings;
 
-/// <summary>Most calls are short, so one worker may lead; some last. As many of those run at once as may.</summary>
-[Collection(nameof(AloneTests))]
-public sealed class LastingCallTests : IDisposable
+/// <summary>Most calls are short, and some last. As many of those run at once as may.</summary>
+public class LastingCallTests
 {
     private const int Limit = Eventually.Limit;
     private const int Every = 37;
-
-    private readonly long _short = ParallelState.ShortTicks;
-    private readonly long _long = ParallelState.LongTicks;
-
-    /// <summary>One leads as soon as may be, on whatever machine.</summary>
-    public LastingCallTests() => ParallelState.ShortTicks = ParallelState.LongTicks = long.MaxValue;
 
     public static TheoryData<string, int, int, bool> Cases
     {
@@ -34,8 +26,6 @@ public sealed class LastingCallTests : IDisposable
             return data;
         }
     }
-
-    public void Dispose() => (ParallelState.ShortTicks, ParallelState.LongTicks) = (_short, _long);
 
     [Theory(Timeout = Limit)]
     [MemberData(nameof(Cases))]
