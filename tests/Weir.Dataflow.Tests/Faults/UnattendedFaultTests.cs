@@ -14,9 +14,6 @@ public sealed class UnattendedFaultTests : IDisposable
 {
     private static readonly (string File, string Text)[] Unreached =
     [
-        // See the test of the lead.
-        ("ExecCoreLead.cs", "core.QueueWorker(again: false)"),
-
         // A message found no memory, which no fault here brings about.
         ("TargetCore.cs", "work.AfterLock()"),
     ];
@@ -61,43 +58,6 @@ public sealed class UnattendedFaultTests : IDisposable
         await FaultNetworks.All["Line on the pool"](others).WithinAsync();
         Assert.Empty(others.Errors);
         Assert.Equal(others.Accepted, others.Delivered);
-    }
-
-    [Fact(Timeout = 300_000)]
-    public async Task Lead_CannotBeTakenOver_BlockFails()
-    {
-        Assert.SkipUnless(FaultPlaces.Exist, "A Release build has no places to fail at.");
-        long shortTicks = ParallelState.ShortTicks;
-        long longTicks = ParallelState.LongTicks;
-        ParallelState.ShortTicks = ParallelState.LongTicks = long.MaxValue;
-        try
-        {
-            using FaultPlaces places = new(static (place, _) => place.StartsWith("ExecCoreLead.cs", StringComparison.Ordinal), typeof(ErrorMode));
-            using var gate = new Probes.Gate();
-            ParallelState? state = null;
-            int held = 0;
-            var block = new ActionBlock<int>(
-                _ =>
-                {
-                    if (Lone.Is(state) && state is { Busy: 1, Standby: 0 } && Interlocked.Exchange(ref held, 1) == 0)
-                    {
-                        places.FailAt(1);
-                        gate.Pass();
-                    }
-                },
-                new ExecutionDataflowBlockOptions { MaxDegreeOfParallelism = 2, TaskScheduler = new ThreadScheduler() });
-            state = Lone.StateOf(block);
-            Lone.PostUntil(block, () => gate.Arrived > 0);
-            block.Post(0);
-            Eventually.True(() => places.HasFailed);
-            gate.Open();
-            block.Complete();
-            await Assert.ThrowsAsync<InsufficientMemoryException>(() => block.Completion).WithinAsync();
-        }
-        finally
-        {
-            (ParallelState.ShortTicks, ParallelState.LongTicks) = (shortTicks, longTicks);
-        }
     }
 
     [Fact(Timeout = 300_000)]
