@@ -1,10 +1,15 @@
+using System.CommandLine;
 using System.Text;
 using Weir.Cli.App;
 using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Hosting;
+using Weir.Delivery.Cli.App;
+using Weir.Delivery.Cli.Hosting;
+using Weir.Tables.App;
 
 namespace Weir.Docs.Tests;
 
-/// <summary>Is every command line of README and docs one that the <c>weir</c> command understands? Nothing is run.</summary>
+/// <summary>Is every command line of README and docs one that its program understands? Nothing is run.</summary>
 public class CommandLineTests
 {
     public static TheoryData<string> Pages() => [.. DocPages.All().Where(static p => DocPages.Commands(p).Any())];
@@ -13,15 +18,21 @@ public class CommandLineTests
     [MemberData(nameof(Pages))]
     public void Page_Commands_AreUnderstood(string page)
     {
-        CliHost host = new() { Out = TextWriter.Null, Error = TextWriter.Null };
-        Assert.All(DocPages.Commands(page), line =>
+        CliHost host = new() { Name = "docs", Out = TextWriter.Null, Error = TextWriter.Null };
+        Assert.All(DocPages.Commands(page), command =>
         {
-            string[] words = [.. Words(line)];
+            string[] words = [.. Words(command.Line)];
 
             // BenchmarkDotNet has a parser of its own.
             if (words[0] != "bench")
             {
-                Assert.Empty(WeirApp.Parse(words, host).Errors.Select(static e => e.Message));
+                ParseResult parsed = command.Program switch
+                {
+                    WorkApp.Name or "lab/Weir.Delivery.Cli" => WorkApp.Parse(words, new WorkCliHost(host)),
+                    TablesApp.Name => TablesApp.Parse(words, host),
+                    _ => WeirApp.Parse(words, new WeirHost(host)),
+                };
+                Assert.Empty(parsed.Errors.Select(static e => e.Message));
             }
         });
     }

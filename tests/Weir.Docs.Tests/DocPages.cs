@@ -19,14 +19,16 @@ internal static partial class DocPages
     /// <summary>Its blocks of C#, in order.</summary>
     public static string[] Examples(string page) => [.. Fenced().Matches(Read(page)).Select(static m => m.Groups[1].Value)];
 
-    /// <summary>Its lines of code that call the <c>weir</c> command, without what comes before the verb.</summary>
-    public static IEnumerable<string> Commands(string page) =>
-        Read(page).Split('\n').Select(static line => Command().Match(line)).Where(static m => m.Success).Select(static m => m.Groups[1].Value);
+    /// <summary>Its lines of code that call a program of the lab: which, by its name or its project, and its arguments.</summary>
+    public static IEnumerable<(string Program, string Line)> Commands(string page) =>
+        Read(page).Split('\n').Select(static line => Command().Match(line)).Where(static m => m.Success)
+            .Select(static m => (m.Groups["program"].Value, m.Groups["line"].Value));
 
     [GeneratedRegex("^```csharp\n(.*?)^```", RegexOptions.Singleline | RegexOptions.Multiline)]
     private static partial Regex Fenced();
 
     // In a block of its own: indented, with or without a prompt.
-    [GeneratedRegex(@"^ {4}(?:\$ )?(?:weir|dotnet run .*--project lab/Weir\.Cli --) +(.*)$")]
+    [GeneratedRegex(
+        @"^ {4}(?:\$ |\w+=\S+ )?(?:(?<program>weir-work|weir|eng/tables)|dotnet run .*--project (?<program>lab/Weir\.(?:Delivery\.)?Cli) --) +(?<line>.*)$")]
     private static partial Regex Command();
 }

@@ -1,4 +1,4 @@
-using Weir.Lab.Suites.Blocking;
+using Weir.Tables.Blocking;
 
 namespace Weir.Lab.Suites.Tests;
 

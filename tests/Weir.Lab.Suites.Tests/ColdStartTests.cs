@@ -1,5 +1,6 @@
 using Weir.Lab.ColdStart;
-using Weir.Lab.Suites.Startup;
+using Weir.Lab.Suites.Peers;
+using Weir.Tables.Startup;
 
 namespace Weir.Lab.Suites.Tests;
 

@@ -1,5 +1,5 @@
 using Weir.Lab.Runtimes;
-using Weir.Lab.Suites.Compared;
+using Weir.Tables.Compared;
 
 namespace Weir.Lab.Suites.Tests;
 
@@ -52,13 +52,6 @@ public class ComparedTests
             page,
             StringComparison.Ordinal);
         Assert.Contains("| With CircuitBreaker | 501.9 ms, 512.5 KB | 504.3 ms, 511.5 KB | 2.00 ms, 2.00 KB | 1.00 ms, 2.00 KB | | |\n", page, Ordinal);
-    }
-
-    [Fact]
-    public void Bench_AskedForOtherRuntimes_IsTheTable()
-    {
-        Assert.Equal(["runtimes-table", "--runtimes", "net8.0", "net10.0"], SuiteCommands.ForOtherRuntimes(["--runtimes", "net8.0", "net10.0"]));
-        Assert.Null(SuiteCommands.ForOtherRuntimes(["--runtimes", "net10.0", "--filter", "*"]));
     }
 
     private static bool IsQuick(TableRow row) =>

@@ -1,5 +1,5 @@
 using Weir.Lab.ColdStart;
-using Weir.Lab.Suites.Startup;
+using Weir.Tables.Startup;
 
 namespace Weir.Lab.Suites.Tests;
 

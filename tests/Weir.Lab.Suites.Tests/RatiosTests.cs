@@ -1,7 +1,9 @@
+using Weir.Lab.Statistics;
+using Weir.Lab.Suites.Checking;
 using Weir.Lab.Suites.Figures;
-using Weir.Lab.Suites.Page;
-using Weir.Lab.Suites.Ratios;
-using Weir.Lab.Suites.Verbs;
+using Weir.Tables.Page;
+using Weir.Tables.Ratios;
+using Weir.Tables.Verbs;
 using Spread = Weir.Lab.Statistics.Spread;
 
 namespace Weir.Lab.Suites.Tests;

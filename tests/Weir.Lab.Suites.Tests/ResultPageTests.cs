@@ -1,4 +1,4 @@
-using Weir.Lab.Suites.Page;
+using Weir.Tables.Page;
 using Weir.TestKit;
 
 namespace Weir.Lab.Suites.Tests;
@@ -11,7 +11,7 @@ public class ResultPageTests
         string page = new ResultPage("").Render();
         Assert.Contains("## Sync items, limit 8", page, StringComparison.Ordinal);
         Assert.Contains(
-            "Not measured yet: `dotnet run -c Release --project lab/Weir.Cli -- ratios --filter '*CoreYieldBenchmarks*'", page, StringComparison.Ordinal);
+            "Not measured yet: `eng/tables ratios --filter '*CoreYieldBenchmarks*'", page, StringComparison.Ordinal);
     }
 
     [Fact]

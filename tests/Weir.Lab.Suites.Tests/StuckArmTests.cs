@@ -1,9 +1,10 @@
 using BenchmarkDotNet.Attributes;
+using Weir.Lab.Latency;
 using Weir.Lab.Suites.Catalog;
 using Weir.Lab.Suites.Checking;
 using Weir.Lab.Suites.Figures;
-using Weir.Lab.Suites.Page;
-using Weir.Lab.Suites.Ratios;
+using Weir.Tables.Page;
+using Weir.Tables.Ratios;
 using Weir.TestKit;
 
 namespace Weir.Lab.Suites.Tests;

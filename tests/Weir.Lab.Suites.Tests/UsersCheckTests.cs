@@ -1,4 +1,4 @@
-using Weir.Lab.Suites.SelfChecks;
+using Weir.Tables.SelfChecks;
 
 namespace Weir.Lab.Suites.Tests;
 

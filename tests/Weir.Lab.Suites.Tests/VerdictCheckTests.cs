@@ -1,6 +1,7 @@
 using Weir.Lab.Results;
 using Weir.Lab.Statistics;
-using Weir.Lab.Suites.SelfChecks;
+using Weir.Lab.Suites.Checking;
+using Weir.Tables.SelfChecks;
 
 namespace Weir.Lab.Suites.Tests;
 

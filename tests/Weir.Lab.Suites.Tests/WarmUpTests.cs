@@ -1,4 +1,4 @@
-using Weir.Lab.Suites.Startup;
+using Weir.Tables.Startup;
 
 namespace Weir.Lab.Suites.Tests;
 

@@ -1,13 +1,8 @@
 using System.CommandLine;
-using System.CommandLine.Help;
-using Weir.Cli.Commands.Audit;
-using Weir.Cli.Commands.Audit.Parts;
 using Weir.Cli.Commands.Baseline;
 using Weir.Cli.Commands.Bench;
-using Weir.Cli.Commands.Cdc;
 using Weir.Cli.Commands.Compare;
 using Weir.Cli.Commands.Doctor;
-using Weir.Cli.Commands.Figures;
 using Weir.Cli.Commands.Hash;
 using Weir.Cli.Commands.History;
 using Weir.Cli.Commands.Load;
@@ -16,75 +11,36 @@ using Weir.Cli.Commands.New;
 using Weir.Cli.Commands.Report;
 using Weir.Cli.Commands.Run;
 using Weir.Cli.Commands.Scale;
-using Weir.Cli.Commands.Work;
 using Weir.Cli.Hosting;
-using Weir.Lab.Suites;
-using Weir.Lab.Trials;
+using Weir.Cli.Kit.App;
+using Weir.Cli.Kit.Hosting;
 
 namespace Weir.Cli.App;
 
-/// <summary>Combines the commands, and reports their errors as one line on the error output, never as a stack trace.</summary>
+/// <summary>The <c>weir</c> program: measures concurrent code, and knows no server.</summary>
 internal static class WeirApp
 {
-    public static async Task<int> RunAsync(IReadOnlyList<string> args, CliHost host)
-    {
-        try
-        {
-            if (args is [BenchCommand.Name, ..] && SuiteCommands.ForOtherRuntimes(args.Skip(1)) is { } compared)
-            {
-                args = compared;
-            }
+    public const string Name = "weir";
 
-            // BenchmarkDotNet has a parser of its own.
-            if (args is [BenchCommand.Name, ..])
-            {
-                return BenchCommand.Run([.. args.Skip(1)], host);
-            }
+    private static readonly string[] OfWork = ["cdc", "audit"];
 
-            ParseResult parsed = Parse(args, host);
-            if (parsed.Errors.Count > 0)
-            {
-                throw new BadInputException($"{parsed.Errors[0].Message.TrimEnd('.')}. See 'weir {parsed.CommandResult.Command.Name} --help'."
-                    .Replace("weir weir", "weir", StringComparison.Ordinal));
-            }
+    private static readonly string[] OfTables =
+        ["ratios", "warm-up", "cold-start", "auto-table", "runtimes-table", "blocking-table", "selfcheck", "figures"];
 
-            return await parsed.InvokeAsync(
-                new InvocationConfiguration
-                {
-                    Output = host.Out,
-                    Error = host.Error,
-                    EnableDefaultExceptionHandler = false,
-                    ProcessTerminationTimeout = null,
-                },
-                host.Stop).ConfigureAwait(false);
-        }
-        catch (WrongResultException e)
-        {
-            return Fail(host, e, ExitCode.Invalid);
-        }
-        catch (OperationCanceledException) when (host.Stop.IsCancellationRequested)
-        {
-            host.Error.WriteLine("weir: stopped before anything was measured.");
-            return ExitCode.Interrupted;
-        }
-        catch (Exception e)
-        {
-            return Fail(host, e, ExitCode.Failure);
-        }
-    }
+    public static Task<int> RunAsync(IReadOnlyList<string> args, WeirHost host) =>
+        FindMoved(args) is { } now ? CliApp.GuardAsync(host, () => throw new BadInputException(now))
+
+        // BenchmarkDotNet has a parser of its own.
+        : args is [BenchCommand.Name, ..] ? CliApp.GuardAsync(host, () => Task.FromResult(BenchCommand.Run([.. args.Skip(1)], host)))
+        : CliApp.RunAsync(Root(host), args, host);
 
     /// <summary>Parses the arguments without running the command.</summary>
-    public static ParseResult Parse(IReadOnlyList<string> args, CliHost host) =>
-        // A name after an at sign is a baseline, not a file of arguments.
-        Root(host).Parse(args, new ParserConfiguration { ResponseFileTokenReplacer = null });
+    public static ParseResult Parse(IReadOnlyList<string> args, WeirHost host) => CliApp.Parse(Root(host), args);
 
-    // Not a RootCommand: that would be called after the executable's file.
-    private static Command Root(CliHost host)
-    {
-        Command root = new("weir", "Measures concurrent .NET code on your machine.")
-        {
-            new HelpOption(),
-            new VersionOption(),
+    private static Command Root(WeirHost host) => CliApp.Root(
+        Name,
+        "Measures concurrent .NET code on your machine.",
+        [
             LoadCommand.Create(host),
             HashCommand.Create(host),
             RunCommand.Create(host),
@@ -96,26 +52,22 @@ internal static class WeirApp
             ReportCommand.Create(host),
             NewCommand.Create(host),
             DoctorCommand.Create(host),
-            AuditCommand.Create(host),
-            WorkCommand.Create(host),
-            CdcCommand.Create(host),
-            FiguresCommand.Create(host),
             MeasureCommand.Create(host),
-            PartCommand.Create(),
-        };
-        foreach (Command command in SuiteCommands.Create(host.Out, host.Error, typeof(WeirApp).Assembly))
-        {
-            root.Subcommands.Add(command);
-        }
+        ]);
 
-        root.SetAction(parsed => new HelpAction().Invoke(parsed));
-        return root;
-    }
-
-    private static int Fail(CliHost host, Exception error, int code)
+    // Verbs that other programs have now.
+    private static string? FindMoved(IReadOnlyList<string> args) => args switch
     {
-        string line = string.Join(' ', error.Message.Split((char[])['\r', '\n'], StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries));
-        host.Error.WriteLine($"weir: {Credentials.Hide(line)}");
-        return code;
-    }
+        ["work", var verb, ..] when !verb.StartsWith('-') => Moved($"work {verb}", $"weir-work {verb}"),
+        ["work", ..] => Moved("work", "weir-work"),
+        ["load", ..] when args.Any(static a => a == "--engine" || a.StartsWith("--engine=", StringComparison.Ordinal)) =>
+            Moved("load --engine", "weir-work load --engine"),
+        [BenchCommand.Name, ..] when args.Contains("--runtimes") && args.Any(static a => a is "net8.0" or "net9.0") =>
+            Moved("bench --runtimes", "eng/tables runtimes-table --runtimes"),
+        [var verb, ..] when OfWork.Contains(verb) => Moved(verb, $"weir-work {verb}"),
+        [var verb, ..] when OfTables.Contains(verb) => Moved(verb, $"eng/tables {verb}"),
+        _ => null,
+    };
+
+    private static string Moved(string before, string now) => $"'weir {before}' is '{now}' now.";
 }

@@ -1,7 +1,8 @@
 using System.CommandLine;
 using Weir.Cli.Hosting;
-using Weir.Cli.Options;
-using Weir.Cli.Report.Output;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
+using Weir.Cli.Kit.Output;
 using Weir.Lab.Results;
 
 namespace Weir.Cli.History;
@@ -43,7 +44,7 @@ internal sealed class KeepOption
     }
 
     /// <summary>Keeps a result that was asked to be kept, if it can be.</summary>
-    public void Keep(ParseResult parsed, ResultFile result, CliHost host)
+    public void Keep(ParseResult parsed, ResultFile result, WeirHost host)
     {
         if (DirectoryOf(parsed) is not { } directory)
         {

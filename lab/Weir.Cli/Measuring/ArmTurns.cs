@@ -1,7 +1,7 @@
 using System.Diagnostics;
 using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Progress;
 using Weir.Cli.Processes;
-using Weir.Cli.Progress;
 using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 
@@ -15,7 +15,8 @@ namespace Weir.Cli.Measuring;
 /// <param name="end">Returns, given the rates of each arm, why to end early; <see langword="null"/> to continue.</param>
 /// <param name="within">The time limit, after at least two rounds of each arm; <see langword="null"/> for none.</param>
 internal sealed class ArmTurns(
-    CliHost host, int rounds, int mostProcesses, RunProgress progress, Func<IReadOnlyList<IReadOnlyList<double>>, string?>? end = null, TimeSpan? within = null)
+    WeirHost host, int rounds, int mostProcesses, RunProgress progress, Func<IReadOnlyList<IReadOnlyList<double>>, string?>? end = null,
+    TimeSpan? within = null)
 {
     /// <summary>The minimum number of rounds of each arm, and the minimum for a conclusion: one round may be chance.</summary>
     public const int LeastTurns = 2;

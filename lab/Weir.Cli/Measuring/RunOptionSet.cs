@@ -1,7 +1,7 @@
 using System.CommandLine;
 using System.Globalization;
-using Weir.Cli.Hosting;
-using Weir.Cli.Options;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
 using Weir.Cli.Workloads;
 using Weir.Lab.Workers;
 using Weir.Lab.Workloads;

@@ -1,8 +1,9 @@
 using System.CommandLine;
-using Weir.Cli.Hosting;
-using Weir.Cli.Options;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
 using Weir.Cli.Workloads;
 using Weir.Cli.Workloads.UserCode;
+using Weir.Lab.Workers;
 
 namespace Weir.Cli.Measuring;
 

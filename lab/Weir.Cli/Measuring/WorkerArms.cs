@@ -1,9 +1,8 @@
 using System.Diagnostics;
 using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Progress;
 using Weir.Cli.Processes;
-using Weir.Cli.Progress;
 using Weir.Cli.Workloads;
-using Weir.Lab.Formatting;
 using Weir.Lab.Resources;
 using Weir.Lab.Results;
 using Weir.Lab.Work;
@@ -11,7 +10,7 @@ using Weir.Lab.Work;
 namespace Weir.Cli.Measuring;
 
 /// <summary>Measures orders over workloads, and makes a result of their rounds.</summary>
-internal sealed class WorkerArms(CliHost host, string command, IReadOnlyList<string> arguments)
+internal sealed class WorkerArms(WeirHost host, string command, IReadOnlyList<string> arguments)
 {
     private const string Unit = "operations";
 

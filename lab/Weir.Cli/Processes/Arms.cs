@@ -1,5 +1,5 @@
 using Weir.Cli.Hosting;
-using Weir.Cli.Progress;
+using Weir.Cli.Kit.Progress;
 using Weir.Lab.Formatting;
 using Weir.Lab.Results;
 using Weir.Lab.Statistics;
@@ -14,7 +14,7 @@ namespace Weir.Cli.Processes;
 /// <param name="unit">What a rate counts.</param>
 /// <param name="variables">Environment variables that the process of an order gets besides those of this one.</param>
 internal sealed class Arms<TOrder>(
-    CliHost host, string kind, Func<TOrder, CancellationToken, IAsyncEnumerable<MeasureAnswer>> inThisProcess, string unit,
+    WeirHost host, string kind, Func<TOrder, CancellationToken, IAsyncEnumerable<MeasureAnswer>> inThisProcess, string unit,
     Func<TOrder, IReadOnlyDictionary<string, string>?> variables)
     where TOrder : notnull
 {

@@ -1,4 +1,4 @@
-using Weir.Cli.Progress;
+using Weir.Cli.Kit.Progress;
 using Weir.Lab.Formatting;
 
 namespace Weir.Cli.Processes;

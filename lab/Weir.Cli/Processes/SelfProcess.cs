@@ -4,6 +4,7 @@ using System.Reflection;
 using System.Security.Cryptography;
 using System.Text;
 using System.Threading.Channels;
+using Weir.Cli.Kit.Processes;
 using Weir.Lab.Processes;
 
 namespace Weir.Cli.Processes;

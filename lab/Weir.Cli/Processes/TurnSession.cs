@@ -18,7 +18,7 @@ internal sealed class TurnSession
     /// <param name="order">What it measures.</param>
     /// <param name="printed">Gets each line that the measured code prints.</param>
     /// <param name="waiting">Is told what is waited for.</param>
-    public TurnSession(CliHost host, WorkerOrder order, Action<string> printed, Action<string> waiting)
+    public TurnSession(WeirHost host, WorkerOrder order, Action<string> printed, Action<string> waiting)
     {
         _waiting = waiting;
         Order = order;

@@ -1,5 +1,5 @@
 using Weir.Cli.Hosting;
-using Weir.Cli.Progress;
+using Weir.Cli.Kit.Progress;
 using Weir.Lab.Formatting;
 using Weir.Lab.Resources;
 using Weir.Lab.Results;
@@ -27,7 +27,7 @@ internal sealed class TurnSessions
     /// <param name="processes">How many processes each arm has.</param>
     /// <param name="most">How many rounds there are at most, for the progress.</param>
     /// <param name="progress">Is told of each round.</param>
-    public TurnSessions(CliHost host, IReadOnlyList<WorkerOrder> orders, int processes, int most, RunProgress progress)
+    public TurnSessions(WeirHost host, IReadOnlyList<WorkerOrder> orders, int processes, int most, RunProgress progress)
     {
         _progress = progress;
         _printed = new PrintedOnce(progress);

@@ -1,9 +1,10 @@
 using System.Diagnostics;
-using Weir.Lab.Formatting;
 using Weir.Cli.Hosting;
-using Weir.Cli.Progress;
-using Weir.Lab.Results;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Progress;
+using Weir.Lab.Formatting;
 using Weir.Lab.Resources;
+using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Programs;
@@ -24,7 +25,7 @@ internal static class ProgramArms
     /// <exception cref="BadInputException">A program cannot be started.</exception>
     /// <exception cref="OperationCanceledException">It was stopped before any round had ended.</exception>
     public static async Task<ResultFile> MeasureAsync(
-        CliHost host, string command, IReadOnlyList<string> arguments, ProgramSettings settings, ComparisonOptions options, RunProgress progress)
+        WeirHost host, string command, IReadOnlyList<string> arguments, ProgramSettings settings, ComparisonOptions options, RunProgress progress)
     {
         DateTimeOffset startedAt = host.Measure.Clock.GetLocalNow();
         long start = Stopwatch.GetTimestamp();

@@ -1,9 +1,10 @@
 using System.CommandLine;
-using Weir.Lab.Formatting;
-using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
+using Weir.Cli.Kit.Processes;
 using Weir.Cli.Measuring;
-using Weir.Cli.Options;
 using Weir.Cli.Workloads;
+using Weir.Lab.Formatting;
 
 namespace Weir.Cli.Programs;
 

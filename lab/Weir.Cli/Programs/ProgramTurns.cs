@@ -1,9 +1,10 @@
 using System.Diagnostics;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Progress;
 using Weir.Lab.Formatting;
-using Weir.Cli.Hosting;
-using Weir.Cli.Progress;
-using Weir.Lab.Results;
+using Weir.Lab.Measuring;
 using Weir.Lab.Resources;
+using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 
 namespace Weir.Cli.Programs;

@@ -1,4 +1,4 @@
-using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Hosting;
 
 namespace Weir.Cli.Programs;
 

@@ -2,7 +2,7 @@ using System.Collections;
 using System.ComponentModel;
 using System.Diagnostics;
 using System.IO.Pipes;
-using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Hosting;
 
 namespace Weir.Cli.Programs;
 

@@ -1,5 +1,5 @@
 using System.Security.Cryptography;
-using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Hosting;
 using Weir.Lab.Formatting;
 
 namespace Weir.Cli.Storage;

@@ -1,6 +1,6 @@
 using System.Runtime;
-using Weir.Cli.Hosting;
-using Weir.Cli.Options;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
 using Weir.Lab.Workers;
 
 namespace Weir.Cli.Workloads;

@@ -1,5 +1,5 @@
-using Weir.Cli.Hosting;
-using Weir.Cli.Options;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
 
 namespace Weir.Cli.Workloads;
 

@@ -1,6 +1,6 @@
 using System.Globalization;
-using Weir.Cli.Hosting;
-using Weir.Cli.Options;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
 using Weir.Cli.Workloads.UserCode;
 using Weir.Lab.Formatting;
 using Weir.Lab.Suites.Workloads;

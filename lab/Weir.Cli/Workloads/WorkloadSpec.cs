@@ -1,7 +1,7 @@
 using System.Globalization;
 using System.Text.Json.Serialization;
-using Weir.Cli.Hosting;
-using Weir.Cli.Options;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
 using Weir.Lab.Formatting;
 using Weir.Lab.Suites.Workloads;
 

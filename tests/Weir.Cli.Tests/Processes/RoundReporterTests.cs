@@ -1,4 +1,3 @@
-using Weir.Cli.Commands.Measure;
 using Weir.Cli.Processes;
 using Weir.Lab.Workers;
 

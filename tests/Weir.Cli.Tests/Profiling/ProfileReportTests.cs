@@ -3,7 +3,6 @@ using Weir.Cli.Tests.Report.Page;
 using Weir.Lab.Report.Page;
 using Weir.Lab.Report.Page.Figures;
 using Weir.Lab.Report.Tables;
-using Weir.Lab.Report.Writing;
 using Weir.Lab.Results;
 
 namespace Weir.Cli.Tests.Profiling;

@@ -1,6 +1,6 @@
-using Weir.Cli.Hosting;
-using Weir.Cli.Options;
-using Weir.Cli.Programs;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
+using Weir.Cli.Kit.Processes;
 
 namespace Weir.Cli.Tests.Programs;
 

@@ -2,6 +2,7 @@ using Weir.Cli.Tests.Report.Page;
 using Weir.Cli.Tests.Support;
 using Weir.Lab.Results;
 using Weir.Lab.Statistics;
+using Weir.Lab.Suites.Checking;
 
 namespace Weir.Cli.Tests.Suites;
 
@@ -11,21 +12,22 @@ public class SuiteVerbsTests
     [Fact(Timeout = 300_000)]
     public async Task Help_ListsThem()
     {
-        LoadResult result = await new CliUnderTest().RunAsync("--help");
+        LoadResult result = await new CliUnderTest().RunAsync("eng/tables --help");
         string[] verbs = ["ratios", "warm-up", "blocking-table", "auto-table", "selfcheck"];
         Assert.All(verbs, verb => Assert.Contains($"\n  {verb} ", result.Out, StringComparison.Ordinal));
     }
 
     [Theory(Timeout = 300_000)]
-    [InlineData("ratios --rounds -1", "weir: --rounds must be a whole number from 0 to 1,000; it is -1. See 'weir ratios --help'.")]
-    [InlineData("warm-up --rounds 0", "weir: --rounds must be a whole number from 1 to 100; it is 0. See 'weir warm-up --help'.")]
-    [InlineData("blocking-table --only nothing", "--only knows operators, fresh pool; operators, busy pool;")]
-    [InlineData("auto-table --rounds 1001", "weir: --rounds must be a whole number from 1 to 1,000; it is 1001. See 'weir auto-table --help'.")]
-    [InlineData("selfcheck --slow", "weir: Unrecognized command or argument '--slow'. See 'weir selfcheck --help'.")]
-    [InlineData("selfcheck --runs 0", "weir: --runs must be a whole number from 1 to 1,000; it is 0. See 'weir selfcheck --help'.")]
-    [InlineData("selfcheck --only verdict", "--only must be one or more of verdicts, omission, recording, small, users, workers; it is 'verdict'.")]
-    [InlineData("ratios --filter *Nothing*", "No suite matches *Nothing*;")]
-    [InlineData("selfcheck --output /no/such/folder/page.md", "--output must be a file in a folder that exists; /no/such/folder/page.md is none.")]
+    [InlineData("eng/tables ratios --rounds -1", "eng/tables: --rounds must be a whole number from 0 to 1,000; it is -1. See 'eng/tables ratios --help'.")]
+    [InlineData("eng/tables warm-up --rounds 0", "eng/tables: --rounds must be a whole number from 1 to 100; it is 0. See 'eng/tables warm-up --help'.")]
+    [InlineData("eng/tables blocking-table --only nothing", "--only knows operators, fresh pool; operators, busy pool;")]
+    [InlineData(
+        "eng/tables auto-table --rounds 1001", "eng/tables: --rounds must be a whole number from 1 to 1,000; it is 1001. See 'eng/tables auto-table --help'.")]
+    [InlineData("eng/tables selfcheck --slow", "eng/tables: Unrecognized command or argument '--slow'. See 'eng/tables selfcheck --help'.")]
+    [InlineData("eng/tables selfcheck --runs 0", "eng/tables: --runs must be a whole number from 1 to 1,000; it is 0. See 'eng/tables selfcheck --help'.")]
+    [InlineData("eng/tables selfcheck --only verdict", "--only must be one or more of verdicts, omission, recording, small, users, workers; it is 'verdict'.")]
+    [InlineData("eng/tables ratios --filter *Nothing*", "No suite matches *Nothing*;")]
+    [InlineData("eng/tables selfcheck --output /no/such/folder/page.md", "--output must be a file in a folder that exists; /no/such/folder/page.md is none.")]
     public async Task Arguments_Wrong_GetOneSentenceAndOne(string arguments, string sentence)
     {
         LoadResult result = await new CliUnderTest().RunAsync(arguments);
@@ -40,13 +42,13 @@ public class SuiteVerbsTests
     {
         using TemporaryDirectory directory = new();
         string page = Path.Combine(directory.Path, "core.md");
-        LoadResult frame = await new CliUnderTest().RunAsync($"ratios --rounds 0 --suites core --output {page}");
+        LoadResult frame = await new CliUnderTest().RunAsync($"eng/tables ratios --rounds 0 --suites core --output {page}");
         Assert.Equal(0, frame.ExitCode);
         string before = await File.ReadAllTextAsync(page, TestContext.Current.CancellationToken);
 
         using CancellationTokenSource stop = new();
         await stop.CancelAsync();
-        LoadResult stopped = await new CliUnderTest { Stop = stop.Token }.RunAsync($"ratios --filter *CoreSyncItems* --output {page}");
+        LoadResult stopped = await new CliUnderTest { Stop = stop.Token }.RunAsync($"eng/tables ratios --filter *CoreSyncItems* --output {page}");
         Assert.Equal(130, stopped.ExitCode);
         Assert.Equal(before, await File.ReadAllTextAsync(page, TestContext.Current.CancellationToken));
     }
@@ -60,7 +62,7 @@ public class SuiteVerbsTests
         await File.WriteAllTextAsync(page, "<!-- measured recording -->\nof old\n<!-- /measured -->\n", TestContext.Current.CancellationToken);
         Keep("same-01", "10us", Verdict.Equivalent, 0.99, 1.01);
         Keep("slower-01", "11us", Verdict.Slower, 0.90, 0.92);
-        LoadResult result = await new CliUnderTest().RunAsync($"selfcheck --only verdicts --runs 1 --keep {keep} --output {page}");
+        LoadResult result = await new CliUnderTest().RunAsync($"eng/tables selfcheck --only verdicts --runs 1 --keep {keep} --output {page}");
         Assert.Equal(0, result.ExitCode);
         string text = await File.ReadAllTextAsync(page, TestContext.Current.CancellationToken);
         Assert.Contains(
@@ -68,7 +70,7 @@ public class SuiteVerbsTests
         Assert.Contains(
             "| `weir compare cpu:grain=10us cpu:grain=11us` | 0 | 1 | 0 | 0 | 0.910 | 0.900 to 0.920 | 2 (1) | 21.5 | 21.5 |", text, StringComparison.Ordinal);
         Assert.Contains("\nof old\n", text, StringComparison.Ordinal);
-        Assert.Contains("Not measured yet: `dotnet run -c Release --project lab/Weir.Cli -- selfcheck --only omission ", text, StringComparison.Ordinal);
+        Assert.Contains("Not measured yet: `eng/tables selfcheck --only omission ", text, StringComparison.Ordinal);
 
         void Keep(string name, string grain, Verdict verdict, double low, double high) => File.WriteAllText(
             Path.Combine(Directory.CreateDirectory(Path.Combine(keep, name)).FullName, "weir-compare.json"),

@@ -1,9 +1,13 @@
 using Weir.Cli.App;
 using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Runtimes;
 using Weir.Delivery;
+using Weir.Delivery.Cli.App;
+using Weir.Delivery.Cli.Hosting;
 using Weir.Lab.Trials;
 using Weir.Runtimes;
+using Weir.Tables.App;
 
 namespace Weir.Cli.Tests.Support;
 
@@ -12,10 +16,10 @@ internal sealed class CliUnderTest
 {
     public Dictionary<string, string> Variables { get; } = [];
 
-    public Func<RuntimeChoice, IExecutionRuntime>? CreateRuntime { get; set; }
+    public Func<RuntimeChoice, IExecutionRuntime> CreateRuntime { get; set; } = static choice => choice.Create();
 
-    /// <summary>What stands between a queue and the consumers that it is measured with; <see langword="null"/> for nothing.</summary>
-    public Func<IWorkSource<string>, IWorkSource<string>>? WrapSource { get; set; }
+    /// <summary>What stands between a queue and the consumers that it is measured with.</summary>
+    public Func<IWorkSource<string>, IWorkSource<string>> WrapSource { get; set; } = static source => source;
 
     public CancellationToken Stop { get; set; }
 
@@ -37,6 +41,7 @@ internal sealed class CliUnderTest
 
     public static Task<LoadResult> LoadAsync(string options) => new CliUnderTest().RunAsync("load " + options);
 
+    /// <summary>Runs a command. The first word names the program, if it is not <c>weir</c>.</summary>
     public Task<LoadResult> RunAsync(string arguments) => RunAsync(arguments.Split(' ', StringSplitOptions.RemoveEmptyEntries));
 
     /// <summary>Runs a command whose arguments have spaces in them.</summary>
@@ -45,24 +50,30 @@ internal sealed class CliUnderTest
         using CancellationTokenSource interrupt = CancellationTokenSource.CreateLinkedTokenSource(Stop);
         using CountingWriter output = new(StopsAfterLines, interrupt);
         using StoppingWriter error = new(StopsAt, interrupt);
-        LoadHost settings = new()
+        CliHost shared = new()
         {
-            Trials = new TrialOptions { MinimumWindow = Window, LongestWarmUp = TimeSpan.Zero, CompilerPatience = TimeSpan.Zero },
-        };
-        settings = WrapSource is null ? settings : settings with { WrapSource = WrapSource };
-        CliHost host = new()
-        {
+            Name = arguments is [WorkApp.Name or TablesApp.Name, ..] ? arguments[0] : WeirApp.Name,
             Out = output,
             Error = TextWriter.Synchronized(error),
             OutIsTerminal = false,
             ErrorIsTerminal = IsTerminal,
             Variable = name => Variables.GetValueOrDefault(name),
             Stop = interrupt.Token,
-            Measure = new MeasureHost { UseProcesses = UseProcesses, LongestWarmUp = TimeSpan.Zero, MostRepeats = 0 },
-            Work = new WorkCommandHost { In = new StringReader(Input) },
-            Load = CreateRuntime is null ? settings : settings with { CreateRuntime = CreateRuntime },
+            Load = new LoadHost
+            {
+                Trials = new TrialOptions { MinimumWindow = Window, LongestWarmUp = TimeSpan.Zero, CompilerPatience = TimeSpan.Zero },
+            },
         };
-        int exitCode = await WeirApp.RunAsync(arguments, host);
+        int exitCode = await (arguments switch
+        {
+            [WorkApp.Name, ..] => WorkApp.RunAsync([.. arguments.Skip(1)], new WorkCliHost(shared) { In = new StringReader(Input), WrapSource = WrapSource }),
+            [TablesApp.Name, ..] => TablesApp.RunAsync([.. arguments.Skip(1)], shared),
+            _ => WeirApp.RunAsync(arguments, new WeirHost(shared)
+            {
+                Measure = new MeasureHost { UseProcesses = UseProcesses, LongestWarmUp = TimeSpan.Zero, MostRepeats = 0 },
+                CreateRuntime = CreateRuntime,
+            }),
+        });
         return new LoadResult(exitCode, output.ToString(), error.ToString());
     }
 }

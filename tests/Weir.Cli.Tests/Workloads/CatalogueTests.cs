@@ -1,11 +1,11 @@
-using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Tests.Support;
 using Weir.Lab.Suites;
-using Weir.Lab.Suites.Auto;
 using Weir.Lab.Suites.Catalog;
 using Weir.Lab.Suites.Peers;
 using Weir.Lab.Suites.Workloads;
 using Weir.Lab.Workloads;
+using Weir.Tables.Auto;
 
 namespace Weir.Cli.Tests.Workloads;
 
@@ -22,7 +22,7 @@ public sealed class CatalogueTests : IDisposable
     [InlineData("scale doubling --workers 1,2 --rounds 2 --duration 20ms --fit none --quiet", "doubling: doubles a number")]
     [InlineData("compare doubling noop --rounds 2 --duration 10ms --quiet", "doubling: doubles a number")]
     [InlineData("load --workload doubling --count 200 --peers --trials 1 --batch-size 60", "doubles a number")]
-    [InlineData("auto-table --only doubling --rounds 1", "| doubling | 500,000 |")]
+    [InlineData("eng/tables auto-table --only doubling --rounds 1", "| doubling | 500,000 |")]
     public async Task Command_WorkloadOfOneClassAndOneRow_IsMeasured(string arguments, string text)
     {
         LoadResult result = await new CliUnderTest().RunAsync(arguments);

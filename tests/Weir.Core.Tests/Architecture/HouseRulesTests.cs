@@ -27,8 +27,14 @@ public partial class HouseRulesTests
         ["Weir.Lab.BenchmarkDotNet"] = ["Weir.Lab"],
         ["Weir.Lab.ColdStart"] = ["Weir", "Weir.Dataflow"],
         ["Weir.Lab.Runtimes"] = ["Weir"],
-        ["Weir.Lab.Suites"] = ["Weir.Lab", "Weir.Lab.BenchmarkDotNet", "Weir.Lab.ColdStart", "Weir.Lab.Runtimes", "Weir", "Weir.Dataflow"],
-        ["Weir.Cli"] = ["Weir", "Weir.Dataflow", "Weir.PostgreSql", "Weir.RabbitMQ", "Weir.Lab", "Weir.Lab.Suites"],
+        ["Weir.Lab.Suites"] = ["Weir.Lab", "Weir.Lab.BenchmarkDotNet", "Weir", "Weir.Dataflow"],
+        ["Weir.Cli.Kit"] = ["Weir.Lab"],
+        ["Weir.Cli"] = ["Weir", "Weir.Lab", "Weir.Lab.Suites", "Weir.Cli.Kit"],
+        ["Weir.Delivery.Cli"] = ["Weir.PostgreSql", "Weir.RabbitMQ", "Weir.Lab", "Weir.Cli.Kit"],
+        ["Weir.Tables"] =
+        [
+            "Weir.Cli", "Weir.Cli.Kit", "Weir.Delivery.Cli", "Weir.Lab", "Weir.Lab.ColdStart", "Weir.Lab.Runtimes", "Weir.Lab.Suites",
+        ],
     };
 
     /// <summary>Packages and projects that only analyse or build, and are no part of what a project references.</summary>
@@ -57,29 +63,27 @@ public partial class HouseRulesTests
             "Work", "Network", "Latency", "Processes", "Resources", "Statistics", "Formatting", "Scaling", "Workers", "Trials", "Workloads", "Results",
             "Report/Tables", "Report/Writing", "Report/Page/Plotting", "Report/Page/Figures", "Report/Page", "Report", "Measuring",
         ],
-        ["Weir.Lab.Suites"] =
-        [
-            "Workloads", "Peers", "Checking", "Figures", "Lasting", "Benchmarks", "Catalog", "Page", "Ratios", "Auto", "Startup", "Compared", "Blocking",
-            "SelfChecks", "Verbs", "",
-        ],
+        ["Weir.Lab.Suites"] = ["Workloads", "Peers", "Checking", "Figures", "Lasting", "Benchmarks", "Catalog", ""],
         ["Weir.Lab.BenchmarkDotNet"] = ["Results", "Settings", "Net10", "Expansion", "Engine", "Reporting", "Validation", "Running", ""],
+        ["Weir.Cli.Kit"] = ["Formatting", "Hosting", "Options", "Progress", "Processes", "Output", "Pages", "App"],
         ["Weir.Cli"] =
         [
-            "Formatting", "Runtimes", "Hosting", "Options", "Progress", "Workloads/UserCode", "Workloads", "Storage", "Report/Output", "History",
-            "Profiling", "Processes", "Measuring", "Programs",
-            "Commands/Work/Engines",
-            "Commands/Load/Work", "Commands/Load/Options", "Commands/Load/Watch", "Commands/Load/Arms", "Commands/Load/Progress", "Commands/Load/Report",
-            "Commands/Load/Delivery", "Commands/Load/Engines",
-            "Commands/Load",
+            "Runtimes", "Hosting", "Workloads/UserCode", "Workloads", "Storage", "History", "Profiling", "Processes", "Measuring", "Programs",
+            "Commands/Load/Work", "Commands/Load/Options", "Commands/Load/Watch", "Commands/Load/Arms", "Commands/Load/Report", "Commands/Load",
             "Commands/Hash", "Commands/Run", "Commands/Scale", "Commands/Compare", "Commands/Baseline", "Commands/History", "Commands/Bench", "Commands/Report",
-            "Commands/New", "Commands/Doctor", "Commands/Measure",
+            "Commands/New", "Commands/Doctor", "Commands/Measure", "App", "",
+        ],
+        ["Weir.Delivery.Cli"] =
+        [
+            "Hosting", "Engines", "Commands/Load/Options", "Commands/Load/Passes", "Commands/Load",
             "Commands/Audit/Plan", "Commands/Audit/Engines", "Commands/Audit/Parts", "Commands/Audit/Servers", "Commands/Audit/Checks",
-            "Commands/Audit/Report", "Commands/Audit",
-            "Commands/Work/Execution", "Commands/Work",
-            "Commands/Cdc/Lines", "Commands/Cdc/Targets", "Commands/Cdc",
-            "Commands/Figures/Turns", "Commands/Figures/Changes", "Commands/Figures/Queue", "Commands/Figures/Broker",
-            "Commands/Figures",
-            "App", "",
+            "Commands/Audit/Report", "Commands/Audit", "Commands/Work/Execution", "Commands/Work",
+            "Commands/Cdc/Lines", "Commands/Cdc/Targets", "Commands/Cdc", "App", "",
+        ],
+        ["Weir.Tables"] =
+        [
+            "Page", "Ratios", "Auto", "Startup", "Compared", "Blocking", "SelfChecks", "Verbs",
+            "Servers/Turns", "Servers/Changes", "Servers/Queue", "Servers/Broker", "Servers", "App", "",
         ],
     };
 

@@ -3,8 +3,9 @@ using System.Text.Json;
 using Weir.Cli.Commands.Compare;
 using Weir.Cli.History;
 using Weir.Cli.Hosting;
-using Weir.Cli.Options;
-using Weir.Cli.Report.Output;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
+using Weir.Cli.Kit.Output;
 using Weir.Lab.Formatting;
 using Weir.Lab.Report.Writing;
 using Weir.Lab.Results;
@@ -20,15 +21,15 @@ internal static class BaselineCommand
     /// <summary>Creates the command.</summary>
     /// <param name="host">The environment of the command.</param>
     /// <param name="run">Runs a command of this program, to repeat the measurement of a baseline.</param>
-    public static Command Create(CliHost host, Func<IReadOnlyList<string>, CliHost, Task<int>> run) =>
-        new("baseline", "Keeps results under a name, and checks later ones against them.")
+    public static Command Create(WeirHost host, Func<IReadOnlyList<string>, WeirHost, Task<int>> run) =>
+        new("baseline", "Keeps results by name, and checks later ones.")
     {
         Save(host),
         List(host),
         Check(host, run),
     };
 
-    private static Command Save(CliHost host)
+    private static Command Save(WeirHost host)
     {
         Argument<string> name = new("NAME") { Description = "The name" };
         Argument<string> file = new("FILE") { Description = "A result file (--export json)" };
@@ -49,7 +50,7 @@ internal static class BaselineCommand
         return command;
     }
 
-    private static Command List(CliHost host)
+    private static Command List(WeirHost host)
     {
         BaselineOption directory = new();
         Option<bool> json = new("--json") { Description = "Print only the names and their results, as JSON" };
@@ -75,7 +76,7 @@ internal static class BaselineCommand
         return command;
     }
 
-    private static Command Check(CliHost host, Func<IReadOnlyList<string>, CliHost, Task<int>> run)
+    private static Command Check(WeirHost host, Func<IReadOnlyList<string>, WeirHost, Task<int>> run)
     {
         Argument<string> name = new("NAME") { Description = "The baseline" };
         Argument<string?> file =
@@ -132,7 +133,7 @@ internal static class BaselineCommand
     // The command itself runs, and its result is read from a file, so that the measurement is the same in every respect. There is no result if it was stopped
     // before there was anything to compare; it has reported that.
     private static async Task<ResultFile?> AgainAsync(
-        ResultFile before, OutputSettings output, IReadOnlyList<string> keep, CliHost host, Func<IReadOnlyList<string>, CliHost, Task<int>> run)
+        ResultFile before, OutputSettings output, IReadOnlyList<string> keep, WeirHost host, Func<IReadOnlyList<string>, WeirHost, Task<int>> run)
     {
         string directory = Directory.CreateTempSubdirectory("weir-").FullName;
         try

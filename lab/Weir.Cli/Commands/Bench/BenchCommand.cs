@@ -5,7 +5,8 @@ using BenchmarkDotNet.Exporters.Json;
 using BenchmarkDotNet.Loggers;
 using BenchmarkDotNet.Reports;
 using Weir.Cli.Hosting;
-using Weir.Cli.Report.Output;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Output;
 using Weir.Lab.Suites;
 
 namespace Weir.Cli.Commands.Bench;
@@ -24,12 +25,12 @@ internal static class BenchCommand
                 + "--export md,csv,json,html, --out, --json and --quiet",
             Arity = ArgumentArity.ZeroOrMore,
         };
-        return new Command(Name, "Runs the benchmark suites with BenchmarkDotNet's own arguments; 'weir bench --help' lists them.") { arguments };
+        return new Command(Name, "Runs the benchmark suites in BenchmarkDotNet. With its own arguments; 'weir bench --help' lists them.") { arguments };
     }
 
     /// <summary>Runs the suites.</summary>
     /// <exception cref="BadInputException">An argument of this program cannot be used.</exception>
-    public static int Run(IReadOnlyList<string> arguments, CliHost host)
+    public static int Run(IReadOnlyList<string> arguments, WeirHost host)
     {
         BenchArguments own = BenchArguments.Parse(arguments);
         if (own.Directory is { } directory && !own.Remaining.Any(BenchmarkHost.IsQuestion))
@@ -48,7 +49,7 @@ internal static class BenchCommand
                 Write(summaries, own, host);
                 foreach (string line in MissingResults.Of(summaries, host.Stop.IsCancellationRequested))
                 {
-                    host.Error.WriteLine($"weir: {line}");
+                    host.Say($"{line}");
                 }
             },
             host.Stop);
@@ -59,7 +60,7 @@ internal static class BenchCommand
 
         if (isSilent && !isRun)
         {
-            host.Error.WriteLine("weir: no benchmark was run; to see why, run it without --quiet and --json.");
+            host.Say("no benchmark was run; to see why, run it without --quiet and --json.");
         }
 
         if (!host.Stop.IsCancellationRequested)
@@ -67,11 +68,11 @@ internal static class BenchCommand
             return code;
         }
 
-        host.Error.WriteLine("weir: stopped; the completed part is reported as partial.");
+        host.Say("stopped; the completed part is reported as partial.");
         return ExitCode.Interrupted;
     }
 
-    private static void Write(IReadOnlyList<Summary> summaries, BenchArguments own, CliHost host)
+    private static void Write(IReadOnlyList<Summary> summaries, BenchArguments own, WeirHost host)
     {
         if (own.Json)
         {

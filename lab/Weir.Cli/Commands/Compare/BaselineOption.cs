@@ -1,6 +1,6 @@
 using System.CommandLine;
-using Weir.Cli.Hosting;
-using Weir.Cli.Options;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
 
 namespace Weir.Cli.Commands.Compare;
 

@@ -1,5 +1,5 @@
-using Weir.Cli.Hosting;
-using Weir.Cli.Report.Output;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Output;
 using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Compare;

@@ -1,13 +1,13 @@
 using System.CommandLine;
 using Weir.Cli.History;
 using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
+using Weir.Cli.Kit.Output;
+using Weir.Cli.Kit.Progress;
 using Weir.Cli.Measuring;
-using Weir.Cli.Options;
 using Weir.Cli.Programs;
-using Weir.Cli.Progress;
-using Weir.Cli.Report.Output;
 using Weir.Lab.Report;
-using Weir.Lab.Report.Page;
 using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 
@@ -21,7 +21,7 @@ internal static class CompareCommand
     private const string DefaultWithin = "35s";
     private static readonly TimeSpan DefaultWithinTime = TimeSpan.FromSeconds(35);
 
-    public static Command Create(CliHost host)
+    public static Command Create(WeirHost host)
     {
         Argument<string?> before =
             new("A") { Description = "The side to compare with: a workload as NAME or NAME:grain=TIME,workers=N,gc=wks, a result file, or "
@@ -36,7 +36,7 @@ internal static class CompareCommand
         KeepOption keep = new();
         Command command = new(
             "compare",
-            "Compares B with A: workloads, methods of your own, two builds of them, programs (--command), or stored results. They are measured in turns, in "
+            "Compares B with A until it is decided. Workloads, methods of your own, two builds of them, programs (--command), or stored results, in turns, in "
                 + "many short rounds (ABBA), until the result is decided. Exit code 2 if B is slower.") { before, after };
         TextOption against = TextOption.Of("--against", null, "FILE", "Another build of --assembly to compare with it");
         TextOption git = TextOption.Of("--git", null, "A..B", "Two commits whose builds of --project to compare, such as main..HEAD");

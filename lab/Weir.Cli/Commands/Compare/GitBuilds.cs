@@ -1,8 +1,8 @@
 using System.Diagnostics;
 using System.Text.RegularExpressions;
-using Weir.Cli.Hosting;
-using Weir.Cli.Options;
-using Weir.Cli.Progress;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
+using Weir.Cli.Kit.Progress;
 using Weir.Lab.Processes;
 
 namespace Weir.Cli.Commands.Compare;

@@ -1,8 +1,8 @@
 using System.Diagnostics;
 using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Progress;
 using Weir.Cli.Measuring;
 using Weir.Cli.Processes;
-using Weir.Cli.Progress;
 using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 
@@ -14,7 +14,7 @@ namespace Weir.Cli.Commands.Compare;
 /// <param name="comparison">Margin and level of all comparisons together.</param>
 /// <param name="host">Whether there are processes, and what stops them.</param>
 /// <param name="progress">Is told of each round.</param>
-internal sealed class InTurns(Sides sides, TurnPlan plan, ComparisonOptions comparison, CliHost host, RunProgress progress)
+internal sealed class InTurns(Sides sides, TurnPlan plan, ComparisonOptions comparison, WeirHost host, RunProgress progress)
 {
     // Bonferroni: false differences are no more frequent than with a single comparison. Holm's correction is not possible here, because each group ends before
     // the next is measured.

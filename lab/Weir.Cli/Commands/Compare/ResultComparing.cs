@@ -1,4 +1,4 @@
-using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Hosting;
 using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 

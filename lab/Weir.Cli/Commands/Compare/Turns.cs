@@ -1,9 +1,10 @@
 using System.Diagnostics;
 using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Progress;
 using Weir.Cli.Processes;
-using Weir.Cli.Progress;
 using Weir.Lab.Results;
 using Weir.Lab.Statistics;
+using Weir.Lab.Workloads;
 
 namespace Weir.Cli.Commands.Compare;
 
@@ -11,7 +12,7 @@ namespace Weir.Cli.Commands.Compare;
 /// Measures two or more workloads in many short rounds. The processes stay alive and take turns (A B B A, and in the next pair B A A B; of three A B C C B A)
 /// until every comparison with the first is decided.
 /// </summary>
-internal sealed class Turns(CliHost host, TurnPlan plan, ComparisonOptions options, RunProgress progress)
+internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions options, RunProgress progress)
 {
     private readonly List<(int Side, TurnRound Round)> _rounds = [];
     private readonly SequentialLooks _looks = new();

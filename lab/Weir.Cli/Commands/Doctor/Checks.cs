@@ -1,8 +1,9 @@
 using System.Globalization;
 using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Progress;
 using Weir.Cli.Measuring;
 using Weir.Cli.Processes;
-using Weir.Cli.Progress;
 using Weir.Cli.Storage;
 using Weir.Cli.Workloads;
 using Weir.Lab.Formatting;
@@ -25,7 +26,7 @@ internal static class Checks
 
     /// <summary>Looks at everything.</summary>
     /// <returns>What was found, and the comparison of the same thing with itself.</returns>
-    public static async Task<(IReadOnlyList<Check> Checks, ResultFile Same)> AllAsync(CliHost host, IReadOnlyList<string> arguments, RunProgress progress)
+    public static async Task<(IReadOnlyList<Check> Checks, ResultFile Same)> AllAsync(WeirHost host, IReadOnlyList<string> arguments, RunProgress progress)
     {
         List<Check> checks = [Build(), Quota()];
         const int all = 5;
@@ -110,7 +111,7 @@ internal static class Checks
 
     // Two identical arms: the machine causes any difference. Most of the time goes into warming up processes, so there are few processes with several rounds
     // each.
-    private static async Task<ResultFile> SameAsync(CliHost host, IReadOnlyList<string> arguments)
+    private static async Task<ResultFile> SameAsync(WeirHost host, IReadOnlyList<string> arguments)
     {
         RunSettings settings =
             new() { Subjects = [[new WorkloadSpec { Name = "cpu" }]], Workers = [1], Duration = SameDuration, Rounds = SameRounds, Seed = 1 };

@@ -1,7 +1,7 @@
 using System.CommandLine;
 using Weir.Cli.Hosting;
-using Weir.Cli.Progress;
-using Weir.Cli.Report.Output;
+using Weir.Cli.Kit.Output;
+using Weir.Cli.Kit.Progress;
 using Weir.Lab.Report.Writing;
 using Weir.Lab.Results;
 
@@ -10,11 +10,11 @@ namespace Weir.Cli.Commands.Doctor;
 /// <summary>The <c>doctor</c> command: reports what this machine can measure, and how precisely.</summary>
 internal static class DoctorCommand
 {
-    public static Command Create(CliHost host)
+    public static Command Create(WeirHost host)
     {
         OutputOptionSet outputs = new();
-        Command command = new("doctor", "Checks the environment, the timer, the noise of the machine and the control over its page cache before you "
-            + "measure. Takes about 15 seconds, and longer on a busy machine.");
+        Command command = new("doctor", "Checks whether this machine can measure. Its environment, timer and noise, and the control over its page cache. Takes "
+            + "about 15 seconds, and longer on a busy machine.");
         outputs.AddTo(command);
         command.SetAction(async (parsed, _) =>
         {

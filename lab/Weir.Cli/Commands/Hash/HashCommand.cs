@@ -1,6 +1,6 @@
 using System.CommandLine;
 using Weir.Cli.Hosting;
-using Weir.Cli.Report.Output;
+using Weir.Cli.Kit.Output;
 
 namespace Weir.Cli.Commands.Hash;
 
@@ -9,13 +9,13 @@ internal static class HashCommand
 {
     public const string Name = "hash";
 
-    public static Command Create(CliHost host)
+    public static Command Create(WeirHost host)
     {
         HashOptionSet options = new();
         OutputOptionSet outputs = new();
         Command command = new(
             Name,
-            "Hashes files with N workers, blocking or asynchronously. Reports files per second, how many reads were really in flight, and proof of where "
+            "Hashes files with N workers, in several ways. Reports files per second, how many reads were really in flight, and proof of where "
                 + "the bytes came from.");
         options.AddTo(command);
         outputs.AddTo(command);

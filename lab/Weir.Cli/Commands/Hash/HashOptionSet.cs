@@ -1,6 +1,6 @@
 using System.CommandLine;
-using Weir.Cli.Hosting;
-using Weir.Cli.Options;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
 using Weir.Cli.Storage;
 
 namespace Weir.Cli.Commands.Hash;

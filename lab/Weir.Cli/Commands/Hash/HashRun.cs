@@ -1,8 +1,8 @@
 using System.Diagnostics;
 using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Output;
+using Weir.Cli.Kit.Progress;
 using Weir.Cli.Processes;
-using Weir.Cli.Progress;
-using Weir.Cli.Report.Output;
 using Weir.Cli.Storage;
 using Weir.Lab.Formatting;
 using Weir.Lab.Resources;
@@ -11,7 +11,7 @@ using Weir.Lab.Results;
 namespace Weir.Cli.Commands.Hash;
 
 /// <summary>One run of the command: makes the files, measures the arms in turns, judges the figures, and writes the result.</summary>
-internal sealed class HashRun(HashSettings settings, OutputSettings output, IReadOnlyList<string> arguments, CliHost host)
+internal sealed class HashRun(HashSettings settings, OutputSettings output, IReadOnlyList<string> arguments, WeirHost host)
 {
     private const string Unit = "tasks";
 

@@ -1,3 +1,5 @@
+using Weir.Lab.Suites.Checking;
+
 namespace Weir.Cli.Commands.Hash;
 
 /// <summary>The checked settings of one run of <c>hash</c>.</summary>

@@ -3,8 +3,9 @@ using System.Text.Json;
 using Weir.Cli.Commands.Compare;
 using Weir.Cli.History;
 using Weir.Cli.Hosting;
-using Weir.Cli.Options;
-using Weir.Cli.Report.Output;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
+using Weir.Cli.Kit.Output;
 using Weir.Lab.Formatting;
 using Weir.Lab.Report;
 using Weir.Lab.Report.Page;
@@ -17,7 +18,7 @@ namespace Weir.Cli.Commands.History;
 /// <summary>The <c>history</c> command: shows the results that were kept by commit, and says at which commits they changed.</summary>
 internal static class HistoryCommand
 {
-    public static Command Create(CliHost host)
+    public static Command Create(WeirHost host)
     {
         TextOption directory = TextOption.Of("--dir", null, "DIR", $"The directory of the history. Default {HistoryStore.DefaultDirectory}");
         directory.Flag.Recursive = true;
@@ -28,7 +29,7 @@ internal static class HistoryCommand
         TextOption page = TextOption.Of("--out", null, "FILE", "Also write a page with a plot of each arm");
         page.Flag.Aliases.Add("-o");
         Option<bool> json = new("--json") { Description = "Print JSON and nothing else" };
-        Command command = new("history", "Shows the results kept by commit (--keep), and the commits at which a rate changed.")
+        Command command = new("history", "Shows at which commits a rate changed. From the results that --keep kept.")
         {
             directory.Flag, arm.Flag, machine.Flag, dirty, page.Flag, json,
             Add(directory, host),
@@ -92,7 +93,7 @@ internal static class HistoryCommand
     private static HistoryStore Store(TextOption directory, ParseResult parsed) =>
         new(directory.Find(parsed, static _ => null) is { } given ? given.NotEmpty("a directory") : HistoryStore.DefaultDirectory);
 
-    private static Command Add(TextOption directory, CliHost host)
+    private static Command Add(TextOption directory, WeirHost host)
     {
         Argument<string[]> files = new("FILE") { Description = "Result files (--export json), or pages made from them", Arity = ArgumentArity.OneOrMore };
         Command command = new("add", "Keeps results by the commit at which they were measured.") { files };
@@ -118,7 +119,7 @@ internal static class HistoryCommand
         return command;
     }
 
-    private static Command List(TextOption directory, CliHost host)
+    private static Command List(TextOption directory, WeirHost host)
     {
         Command command = new("list", "Lists the results.");
         command.SetAction((parsed, _) =>
@@ -143,7 +144,7 @@ internal static class HistoryCommand
         return command;
     }
 
-    private static void Write(IReadOnlyList<HistorySeries> series, string[] notes, int results, CliHost host)
+    private static void Write(IReadOnlyList<HistorySeries> series, string[] notes, int results, WeirHost host)
     {
         host.Out.WriteLine($"weir history   {Numbers.Counted(results, "result")} of "
             + $"{Numbers.Counted(series.SelectMany(static s => s.Points).Select(static p => p.Name).Distinct().Count(), "commit")}");

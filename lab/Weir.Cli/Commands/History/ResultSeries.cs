@@ -1,4 +1,3 @@
-using Weir.Cli.Commands.Compare;
 using Weir.Lab.Resources;
 using Weir.Lab.Results;
 using Weir.Lab.Statistics;

@@ -1,12 +1,12 @@
 using System.Diagnostics;
 using Weir.Cli.Commands.Load.Arms;
 using Weir.Cli.Commands.Load.Options;
-using Weir.Cli.Commands.Load.Progress;
 using Weir.Cli.Commands.Load.Report;
 using Weir.Cli.Commands.Load.Watch;
 using Weir.Cli.Commands.Load.Work;
 using Weir.Cli.Hosting;
-using Weir.Cli.Report.Output;
+using Weir.Cli.Kit.Output;
+using Weir.Cli.Kit.Progress;
 using Weir.Lab.Results;
 using Weir.Lab.Trials;
 using Weir.Lab.Workers;
@@ -15,14 +15,14 @@ using Weir.Lab.Workloads;
 namespace Weir.Cli.Commands.Load;
 
 /// <summary>One run of the command: sets up the work and the arms, measures them, and writes the report.</summary>
-internal sealed class LoadRun(LoadSettings settings, OutputSettings output, IReadOnlyList<string> arguments, CliHost host)
+internal sealed class LoadRun(LoadSettings settings, OutputSettings output, IReadOnlyList<string> arguments, WeirHost host)
 {
     public async Task<int> RunAsync()
     {
         DateTimeOffset startedAt = host.Load.Clock.GetLocalNow();
         long start = Stopwatch.GetTimestamp();
 #if DEBUG
-        host.Error.WriteLine("weir: this is a Debug build, so the figures mean little. Run it with -c Release.");
+        host.Say("this is a Debug build, so the figures mean little. Run it with -c Release.");
 #endif
         ItemWorkload workload = settings.CreateWorkload();
         try
@@ -47,7 +47,7 @@ internal sealed class LoadRun(LoadSettings settings, OutputSettings output, IRea
 
     private async Task<int> MeasureAsync(LoadWork work, DateTimeOffset startedAt, long start)
     {
-        LoadArms arms = LoadArms.Create(settings, work, host.Load.CreateRuntime);
+        LoadArms arms = LoadArms.Create(settings, work, host.CreateRuntime);
         await using (arms.ConfigureAwait(false))
         {
             TrialOptions options = host.Load.Trials with { Trials = settings.Trials };

@@ -4,6 +4,7 @@ using System.Text;
 using System.Text.Json;
 using Weir.Cli.Commands.Hash;
 using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Processes;
 using Weir.Lab.Results;
 
@@ -15,7 +16,7 @@ internal static class MeasureCommand
     private static readonly TimeSpan ConnectPatience = TimeSpan.FromSeconds(10);
     private static readonly Lock AnswersLock = new();
 
-    public static Command Create(CliHost host)
+    public static Command Create(WeirHost host)
     {
         Argument<string> kind = new("kind");
         Argument<string> pipe = new("pipe");
@@ -25,7 +26,7 @@ internal static class MeasureCommand
         return command;
     }
 
-    private static async Task<int> RunAsync(string kind, string name, CliHost host)
+    private static async Task<int> RunAsync(string kind, string name, WeirHost host)
     {
         NamedPipeClientStream pipe = new(".", name, PipeDirection.InOut, PipeOptions.Asynchronous | PipeOptions.CurrentUserOnly);
         await using (pipe.ConfigureAwait(false))
@@ -52,7 +53,7 @@ internal static class MeasureCommand
         }
     }
 
-    private static async Task<int> AnswerAsync(string kind, StreamReader parent, Stream answers, CliHost host)
+    private static async Task<int> AnswerAsync(string kind, StreamReader parent, Stream answers, WeirHost host)
     {
         string order = await parent.ReadLineAsync(CancellationToken.None).ConfigureAwait(false) ?? "";
         using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(host.Stop);

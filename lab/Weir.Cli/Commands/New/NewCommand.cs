@@ -1,5 +1,6 @@
 using System.CommandLine;
 using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Hosting;
 using Weir.Lab.Workers;
 
 namespace Weir.Cli.Commands.New;
@@ -12,9 +13,9 @@ internal static class NewCommand
     // They are in docs/samples, where you can read and copy them too.
     private const string Samples = "samples/";
 
-    public static Command Create(CliHost host) => new("new", "Writes a project to begin with.") { Workload(host) };
+    public static Command Create(WeirHost host) => new("new", "Writes a project to begin with.") { Workload(host) };
 
-    private static Command Workload(CliHost host)
+    private static Command Workload(WeirHost host)
     {
         Argument<string> directory = new("DIR")
         {

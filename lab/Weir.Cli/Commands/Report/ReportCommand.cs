@@ -1,7 +1,8 @@
 using System.CommandLine;
 using Weir.Cli.Hosting;
-using Weir.Cli.Options;
-using Weir.Cli.Report.Output;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
+using Weir.Cli.Kit.Output;
 using Weir.Lab.Report;
 using Weir.Lab.Report.Page;
 using Weir.Lab.Results;
@@ -13,7 +14,7 @@ internal static class ReportCommand
 {
     private const string DefaultFile = "report.html";
 
-    public static Command Create(CliHost host)
+    public static Command Create(WeirHost host)
     {
         Argument<string[]> files = new("FILE") { Description = "Result files (--export json), or pages made from them", Arity = ArgumentArity.OneOrMore };
         TextOption output = TextOption.Of("--out", null, "FILE", $"The page. Default {DefaultFile}");
@@ -23,7 +24,7 @@ internal static class ReportCommand
         Option<bool> json = new("--json") { Description = "Print the results as a JSON list, and write no page unless --out names one" };
         Option<bool> quiet = new("--quiet") { Description = "Do not print the names of the written files" };
         Command command =
-            new("report", "Makes one HTML page from result files: verdict, tables and plots, in a single file that needs no network and no scripts.")
+            new("report", "Makes one HTML page from result files. Verdict, tables and plots, in a single file that needs no network and no scripts.")
         {
             files, output.Flag, export.Flag, json, quiet,
         };

@@ -1,12 +1,13 @@
 using System.CommandLine;
 using Weir.Cli.History;
 using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Output;
+using Weir.Cli.Kit.Progress;
 using Weir.Cli.Measuring;
 using Weir.Cli.Processes;
 using Weir.Cli.Profiling;
 using Weir.Cli.Programs;
-using Weir.Cli.Progress;
-using Weir.Cli.Report.Output;
 using Weir.Lab.Results;
 using Weir.Lab.Statistics;
 
@@ -15,7 +16,7 @@ namespace Weir.Cli.Commands.Run;
 /// <summary>The <c>run</c> command: measures one workload with some workers.</summary>
 internal static class RunCommand
 {
-    public static Command Create(CliHost host)
+    public static Command Create(WeirHost host)
     {
         Argument<string?> workload = WorkloadArgument.Create();
         RunOptionSet options = new(isScale: false, rounds: 10, duration: "1.2s");
@@ -26,8 +27,10 @@ internal static class RunCommand
         };
         OutputOptionSet outputs = new();
         KeepOption keep = new();
-        Command command = new("run", "Measures a workload or your own code with N workers: rate, latency percentiles, fairness and cost. With --command any "
-            + "program: its time, processor time and memory.") { workload };
+        Command command = new(
+            "run",
+            "Measures a workload, your code or a program. With N workers: rate, latency percentiles, fairness and cost. With --command any program: its time, "
+                + "processor time and memory.") { workload };
         options.AddTo(command);
         command.Add(profile);
         programs.AddTo(command);
@@ -52,12 +55,12 @@ internal static class RunCommand
         return command;
     }
 
-    private static bool IsProfiled(bool isAsked, CliHost host) => isAsked && ProfiledRound.ForbiddenBy(host.Variable) is { } variable
+    private static bool IsProfiled(bool isAsked, WeirHost host) => isAsked && ProfiledRound.ForbiddenBy(host.Variable) is { } variable
         ? throw new BadInputException($"--profile needs the runtime's diagnostics, which {variable}=0 switches off: run it without that variable.")
         : isAsked;
 
     // Several things take turns, so that disturbances of the machine affect all equally. Each has its own process, because one may need much memory.
-    private static async Task<ResultFile> MeasureAsync(WorkerArms arms, RunSettings settings, CliHost host, RunProgress progress)
+    private static async Task<ResultFile> MeasureAsync(WorkerArms arms, RunSettings settings, WeirHost host, RunProgress progress)
     {
         if (settings.Workloads is [var only])
         {

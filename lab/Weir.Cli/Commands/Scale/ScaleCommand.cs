@@ -1,11 +1,11 @@
 using System.CommandLine;
 using Weir.Cli.History;
 using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Options;
+using Weir.Cli.Kit.Output;
+using Weir.Cli.Kit.Progress;
 using Weir.Cli.Measuring;
-using Weir.Cli.Options;
 using Weir.Cli.Processes;
-using Weir.Cli.Progress;
-using Weir.Cli.Report.Output;
 using Weir.Lab.Results;
 
 namespace Weir.Cli.Commands.Scale;
@@ -16,7 +16,7 @@ internal static class ScaleCommand
     private const string DefaultWithin = "35s";
     private static readonly Dictionary<string, bool> FitWords = new(StringComparer.OrdinalIgnoreCase) { ["usl"] = true, ["none"] = false };
 
-    public static Command Create(CliHost host)
+    public static Command Create(WeirHost host)
     {
         Argument<string?> workload = WorkloadArgument.Create();
         RunOptionSet options = new(isScale: true, rounds: 6, duration: "0.3s");
@@ -27,7 +27,7 @@ internal static class ScaleCommand
         OutputOptionSet outputs = new();
         KeepOption keep = new();
         Command command = new("scale",
-            "Measures a workload or your own code with several worker counts in turns, in long-lived processes, and fits the scaling law.") { workload };
+            "Measures several worker counts, and fits a law. A workload or your own code, in turns, in long-lived processes.") { workload };
         options.AddTo(command);
         command.Add(fit.Flag);
         command.Add(within.Flag);

@@ -1,7 +1,7 @@
 using System.Globalization;
 using System.Reflection;
-using Weir.Cli.Hosting;
-using Weir.Cli.Options;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
 
 namespace Weir.Cli.Workloads.UserCode;
 

@@ -1,8 +1,8 @@
 using Npgsql;
-using Weir.Cli.Commands.Audit.Checks;
-using Weir.Cli.Commands.Audit.Engines;
-using Weir.Cli.Commands.Audit.Servers;
 using Weir.Delivery;
+using Weir.Delivery.Cli.Commands.Audit.Checks;
+using Weir.Delivery.Cli.Commands.Audit.Engines;
+using Weir.Delivery.Cli.Commands.Audit.Servers;
 
 namespace Weir.Cli.Tests.Commands.Audit;
 

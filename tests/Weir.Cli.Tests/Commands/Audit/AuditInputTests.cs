@@ -16,9 +16,9 @@ public class AuditInputTests
     [InlineData("--output /nowhere/audit.md", "--output must be a file in a folder that exists; /nowhere/audit.md is none.")]
     public async Task Audit_BadInput_IsOneSentence(string options, string message)
     {
-        LoadResult result = await new CliUnderTest().RunAsync($"audit {options}");
+        LoadResult result = await new CliUnderTest().RunAsync($"weir-work audit {options}");
         Assert.Equal(1, result.ExitCode);
-        Assert.Equal($"weir: {message}\n", result.Error);
+        Assert.Equal($"weir-work: {message}\n", result.Error);
     }
 
     [Theory(Timeout = 300_000)]
@@ -31,9 +31,9 @@ public class AuditInputTests
     {
         foreach (CliUnderTest cli in new[] { new CliUnderTest(), new CliUnderTest { Variables = { ["WEIR_AUDIT_POSTGRES"] = connection } } })
         {
-            LoadResult result = await cli.RunAsync(cli.Variables.Count == 0 ? ["audit", "--postgres", connection] : ["audit"]);
+            LoadResult result = await cli.RunAsync(cli.Variables.Count == 0 ? ["weir-work", "audit", "--postgres", connection] : ["weir-work", "audit"]);
             Assert.Equal(1, result.ExitCode);
-            Assert.StartsWith("weir: ", Assert.Single(result.Error.TrimEnd().Split('\n')), StringComparison.Ordinal);
+            Assert.StartsWith("weir-work: ", Assert.Single(result.Error.TrimEnd().Split('\n')), StringComparison.Ordinal);
             Assert.DoesNotContain(Secret, result.Error + result.Out, StringComparison.Ordinal);
         }
     }

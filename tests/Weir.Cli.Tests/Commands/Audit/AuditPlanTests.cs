@@ -1,4 +1,4 @@
-using Weir.Cli.Commands.Audit.Plan;
+using Weir.Delivery.Cli.Commands.Audit.Plan;
 
 namespace Weir.Cli.Tests.Commands.Audit;
 

@@ -1,7 +1,7 @@
 using BenchmarkDotNet.Toolchains;
 using BenchmarkDotNet.Toolchains.Results;
 using Weir.Cli.Commands.Bench;
-using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Tests.Support;
 
 namespace Weir.Cli.Tests.Commands.Bench;

@@ -1,8 +1,8 @@
 using System.Text.Json;
-using Weir.Cli.Commands.Cdc.Lines;
-using Weir.Cli.Commands.Cdc.Targets;
 using Weir.Cli.Tests.Support;
 using Weir.Delivery;
+using Weir.Delivery.Cli.Commands.Cdc.Lines;
+using Weir.Delivery.Cli.Commands.Cdc.Targets;
 using Weir.TestKit;
 
 namespace Weir.Cli.Tests.Commands.Cdc;
@@ -145,18 +145,18 @@ public sealed class CdcTests(TestPostgres postgres) : IClassFixture<TestPostgres
     }
 
     [Theory]
-    [InlineData("cdc --publication p --slot s", "--source or WEIR_SOURCE must say where the database is")]
-    [InlineData("cdc --source Host=h --slot s", "--publication must name a publication")]
-    [InlineData("cdc --source Host=h --publication p", "--slot must name the replication slot")]
-    [InlineData("cdc --source Host=h --publication p --slot S!", "--slot or --publication cannot be used")]
-    [InlineData("cdc --source Host=h --publication p --slot s --snapshot", "use them with --setup")]
-    [InlineData("cdc --source Host=h --publication p --slot s --to exec", "belong to --to exec")]
-    [InlineData("cdc --source Host=h --publication p --slot s --exec cat", "belong to --to exec")]
-    [InlineData("cdc --source Host=h --publication p --slot s --to memory:", "would lose the changes")]
-    [InlineData("cdc --source Host=h --publication p --slot s --to kafka://h", "it is another text, which is not repeated here")]
-    [InlineData("cdc --source Host=h --publication p --slot s --order row", "--order must be key, relation, transaction, global or none")]
-    [InlineData("cdc --source Server=1;Password=" + Password + ";Nothing=1 --publication p --slot s", "is not repeated here")]
-    [InlineData("cdc --source Host=127.0.0.1;Port=1;Username=u;Password=" + Password + " --publication p --slot s", "weir: Failed to connect")]
+    [InlineData("weir-work cdc --publication p --slot s", "--source or WEIR_SOURCE must say where the database is")]
+    [InlineData("weir-work cdc --source Host=h --slot s", "--publication must name a publication")]
+    [InlineData("weir-work cdc --source Host=h --publication p", "--slot must name the replication slot")]
+    [InlineData("weir-work cdc --source Host=h --publication p --slot S!", "--slot or --publication cannot be used")]
+    [InlineData("weir-work cdc --source Host=h --publication p --slot s --snapshot", "use them with --setup")]
+    [InlineData("weir-work cdc --source Host=h --publication p --slot s --to exec", "belong to --to exec")]
+    [InlineData("weir-work cdc --source Host=h --publication p --slot s --exec cat", "belong to --to exec")]
+    [InlineData("weir-work cdc --source Host=h --publication p --slot s --to memory:", "would lose the changes")]
+    [InlineData("weir-work cdc --source Host=h --publication p --slot s --to kafka://h", "it is another text, which is not repeated here")]
+    [InlineData("weir-work cdc --source Host=h --publication p --slot s --order row", "--order must be key, relation, transaction, global or none")]
+    [InlineData("weir-work cdc --source Server=1;Password=" + Password + ";Nothing=1 --publication p --slot s", "is not repeated here")]
+    [InlineData("weir-work cdc --source Host=127.0.0.1;Port=1;Username=u;Password=" + Password + " --publication p --slot s", "weir-work: Failed to connect")]
     public async Task Run_BadInput_IsOneSentenceWithoutAPassword(string arguments, string sentence)
     {
         LoadResult result = await new CliUnderTest().RunAsync(arguments);
@@ -199,7 +199,7 @@ public sealed class CdcTests(TestPostgres postgres) : IClassFixture<TestPostgres
     {
         cli ??= new CliUnderTest();
         cli.Variables["WEIR_SOURCE"] = database.Address;
-        LoadResult result = await cli.RunAsync(["cdc", "--publication", "items", "--slot", database.Name, "--quiet", .. options]);
+        LoadResult result = await cli.RunAsync(["weir-work", "cdc", "--publication", "items", "--slot", database.Name, "--quiet", .. options]);
         Assert.DoesNotContain("Password", result.Error, StringComparison.OrdinalIgnoreCase);
         return result;
     }

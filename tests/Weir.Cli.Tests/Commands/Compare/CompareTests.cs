@@ -1,5 +1,5 @@
 using Weir.Cli.Commands.Compare;
-using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Tests.Report.Page;
 using Weir.Cli.Tests.Support;
 using Weir.Lab.Results;

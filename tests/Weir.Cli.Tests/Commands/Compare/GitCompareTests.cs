@@ -3,6 +3,7 @@ using Weir.Cli.Commands.Compare;
 using Weir.Cli.Tests.Report.Page;
 using Weir.Cli.Tests.Support;
 using Weir.Lab.Results;
+using Weir.Lab.Suites.Checking;
 
 namespace Weir.Cli.Tests.Commands.Compare;
 

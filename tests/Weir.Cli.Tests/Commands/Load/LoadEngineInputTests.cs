@@ -27,15 +27,14 @@ public sealed class LoadEngineInputTests
     [InlineData("--engine postgres --connection Host=h;Passwort=sesame", "--connection must be an address such as postgres://USER@HOST:5432/DATABASE")]
     [InlineData("--engine memory --count 0", "--count must be a whole number from 1 to 100,000,000; it is '0'.")]
     [InlineData("--engine memory --trials 0", "--trials must be a whole number from 1 to 1,000; it is '0'.")]
-    [InlineData("--consumers 2", "--consumers is about a queue, so it needs --engine memory|postgres|rabbitmq.")]
-    [InlineData("--rate 10", "--rate is about a queue")]
-    [InlineData("--ordered", "--ordered is about a queue")]
-    [InlineData("--connection Host=h", "--connection is about a queue")]
+    [InlineData("--consumers 0", "--consumers must be a whole number from 1 to 64; it is '0'.")]
+    [InlineData("--ordered", "--ordered with --engine memory needs --consumers 1")]
+    [InlineData("--connection Host=h", "--connection is the address of one server")]
     public async Task Option_CannotBeUsed_IsOneSentence(string options, string message)
     {
-        LoadResult result = await CliUnderTest.LoadAsync(options);
+        LoadResult result = await new CliUnderTest().RunAsync($"weir-work load {options}");
         Assert.Equal((1, ""), (result.ExitCode, result.Out));
-        Assert.StartsWith($"weir: {message}", result.Error, StringComparison.Ordinal);
+        Assert.StartsWith($"weir-work: {message}", result.Error, StringComparison.Ordinal);
         Assert.Single(result.Error.TrimEnd().Split('\n'));
         Assert.DoesNotContain("sesame", result.Error, StringComparison.Ordinal);
     }
@@ -55,8 +54,8 @@ public sealed class LoadEngineInputTests
     [InlineData("--watch")]
     public async Task Option_OfTheRuntimes_IsRefused(string option)
     {
-        LoadResult result = await CliUnderTest.LoadAsync($"--engine memory {option}");
+        LoadResult result = await new CliUnderTest().RunAsync($"weir-work load --engine memory {option}");
         Assert.Equal(1, result.ExitCode);
-        Assert.Equal($"weir: {option.Split(' ')[0]} is about the runtimes, so it cannot be used with --engine.", result.Error.TrimEnd());
+        Assert.Equal($"weir-work: Unrecognized command or argument '{option.Split(' ')[0]}'. See 'weir-work load --help'.", result.Error.TrimEnd());
     }
 }

@@ -163,6 +163,6 @@ public class LoadTextTests
         LoadResult result = await new CliUnderTest().RunAsync("");
 
         Assert.Equal(0, result.ExitCode);
-        Assert.Contains("weir [command] [options]", result.Out, StringComparison.Ordinal);
+        Assert.Contains("'weir VERB --help'", result.Out, StringComparison.Ordinal);
     }
 }

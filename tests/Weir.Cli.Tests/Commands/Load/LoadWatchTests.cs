@@ -1,7 +1,7 @@
 using Spectre.Console;
 using Spectre.Console.Rendering;
 using Weir.Cli.Commands.Load.Watch;
-using Weir.Cli.Formatting;
+using Weir.Cli.Kit.Formatting;
 using Weir.Cli.Tests.Support;
 using Weir.Lab.Trials;
 

@@ -5,7 +5,7 @@ using System.Text;
 using System.Text.Json;
 using Weir.Cli.Commands.Load.Options;
 using Weir.Cli.Commands.Load.Work;
-using Weir.Cli.Options;
+using Weir.Cli.Kit.Options;
 using Weir.Cli.Tests.Support;
 using Weir.Lab.Workloads;
 

@@ -1,5 +1,5 @@
-using Weir.Cli.Commands.Load.Delivery;
 using Weir.Delivery;
+using Weir.Delivery.Cli.Commands.Load.Passes;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Tests.Commands.Load;

@@ -2,7 +2,6 @@ using System.Globalization;
 using System.Text.Json;
 using RabbitMQ.Client;
 using Weir.Cli.Tests.Support;
-using Weir.TestKit;
 
 namespace Weir.Cli.Tests.Commands.Work;
 
@@ -45,9 +44,9 @@ public sealed class RabbitWorkTests(TestRabbit rabbit) : IClassFixture<TestRabbi
     [InlineData("amqp://worker:sesame-open-7@127.0.0.1:1/", "")]
     public async Task Address_CannotBeUsed_SaysSoWithoutThePassword(string words, string message)
     {
-        LoadResult ran = await new CliUnderTest().RunAsync($"work dead list --queue {words}");
+        LoadResult ran = await new CliUnderTest().RunAsync($"weir-work dead list --queue {words}");
         Assert.Equal(1, ran.ExitCode);
-        Assert.StartsWith($"weir: {message}", ran.Error, StringComparison.Ordinal);
+        Assert.StartsWith($"weir-work: {message}", ran.Error, StringComparison.Ordinal);
         Assert.DoesNotContain(Password, ran.Error + ran.Out, StringComparison.Ordinal);
     }
 
@@ -55,7 +54,7 @@ public sealed class RabbitWorkTests(TestRabbit rabbit) : IClassFixture<TestRabbi
     public async Task BrokerTable_OneRound_HasARowForEachArmAndNoPassword()
     {
         CliUnderTest cli = new() { Variables = { ["WEIR_RABBITMQ"] = rabbit.Address } };
-        LoadResult ran = await cli.RunAsync("figures broker --rounds 1 --messages 45 --millions 0");
+        LoadResult ran = await cli.RunAsync("eng/tables figures broker --rounds 1 --messages 45 --millions 0");
         Assert.True(ran.ExitCode == 0, ran.Error);
         Assert.All(
             ["| 1 |", "| 256 |", "| without confirms |", "| a classic queue, not persistent |"],
@@ -90,7 +89,7 @@ public sealed class RabbitWorkTests(TestRabbit rabbit) : IClassFixture<TestRabbi
             Variables = { ["WEIR_QUEUE"] = rabbit.Address },
             StopsAfterLines = stopsAfterLines,
         };
-        LoadResult result = await cli.RunAsync(["work", .. arguments, "--name", _name]);
+        LoadResult result = await cli.RunAsync(["weir-work", .. arguments, "--name", _name]);
         Assert.True(result.ExitCode == 0, result.Error);
         return result;
     }

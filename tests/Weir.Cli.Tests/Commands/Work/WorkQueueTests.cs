@@ -36,7 +36,7 @@ public sealed class WorkQueueTests(TestPostgres postgres) : IClassFixture<TestPo
         Assert.Equal(1, (await Succeeds("dead", "replay", "--all", "--json")).Json.GetProperty("replayed").GetInt32());
         LoadResult missing = await RunAsync("dead", "replay", "file/11");
         Assert.Equal(1, missing.ExitCode);
-        Assert.StartsWith("weir: Only 0 of 1 items were dead letters of the queue work", missing.Error, StringComparison.Ordinal);
+        Assert.StartsWith("weir-work: Only 0 of 1 items were dead letters of the queue work", missing.Error, StringComparison.Ordinal);
         Assert.Equal("bad", (await Succeeds(1, "run", "--quiet")).Lines[0]);
     }
 
@@ -52,7 +52,7 @@ public sealed class WorkQueueTests(TestPostgres postgres) : IClassFixture<TestPo
         CliUnderTest cli = new() { Stop = stop.Token, Variables = { ["WEIR_QUEUE"] = postgres.Address } };
         Task<LoadResult> run = cli.RunAsync(
             [
-                "work", "run", "--schema", _schema, "--json", "--max-concurrency", "1", "--shell", "--exec",
+                "weir-work", "run", "--schema", _schema, "--json", "--max-concurrency", "1", "--shell", "--exec",
                 $"cat >> '{started}'; while [ ! -e '{go}' ]; do sleep 0.02; done",
             ]);
         await Guard.UntilAsync(() => File.Exists(started), "The first item");
@@ -105,6 +105,6 @@ public sealed class WorkQueueTests(TestPostgres postgres) : IClassFixture<TestPo
             Variables = { ["WEIR_QUEUE"] = postgres.Address },
             StopsAfterLines = stopsAfterLines,
         };
-        return cli.RunAsync(["work", .. arguments, "--schema", _schema]);
+        return cli.RunAsync(["weir-work", .. arguments, "--schema", _schema]);
     }
 }

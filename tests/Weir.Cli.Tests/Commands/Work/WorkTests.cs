@@ -1,8 +1,8 @@
 using System.Text.Json;
-using Weir.Cli.Commands.Work.Execution;
-using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Tests.Support;
 using Weir.Delivery;
+using Weir.Delivery.Cli.Commands.Work.Execution;
 using Weir.TestKit;
 
 namespace Weir.Cli.Tests.Commands.Work;
@@ -17,7 +17,7 @@ public class WorkTests
     public async Task Run_LinesOfTheInput_ArePrintedOnceEach()
     {
         CliUnderTest cli = new() { Input = "one\n\ntwo\r\nthree\n" };
-        LoadResult result = await cli.RunAsync("work run --queue memory: --input - --quiet");
+        LoadResult result = await cli.RunAsync("weir-work run --queue memory: --input - --quiet");
         Assert.Equal((0, "one three two"), (result.ExitCode, string.Join(' ', result.Lines.Where(static l => l.Length > 0).Order(StringComparer.Ordinal))));
         Assert.Matches(@"^3 processed, 0 repeated, 0 dead letters, 0 returned; \d+\.\d s\s*$", result.Error);
     }
@@ -27,7 +27,7 @@ public class WorkTests
     {
         using TemporaryFile file = new("a:1\nb:2\na:3\n");
         LoadResult result = await new CliUnderTest().RunAsync(
-            ["work", "run", "--queue", "memory:", "--input", file.Path, "--key-separator", ":", "--origin", "numbers", "--ordered", "--json"]);
+            ["weir-work", "run", "--queue", "memory:", "--input", file.Path, "--key-separator", ":", "--origin", "numbers", "--ordered", "--json"]);
         JsonElement[] lines = [.. result.Lines.Where(static l => l.Length > 0).Select(static l => JsonDocument.Parse(l).RootElement)];
         Assert.Equal(0, result.ExitCode);
         Assert.Equal(4, lines.Length);
@@ -44,7 +44,7 @@ public class WorkTests
         CliUnderTest cli = new() { Input = "good\nbad\n" };
         LoadResult result = await cli.RunAsync(
             [
-                "work", "run", "--queue", "memory:", "--input", "-", "--attempts", "3", "--delay", "0s,1ms", "--json", "--shell", "--exec",
+                "weir-work", "run", "--queue", "memory:", "--input", "-", "--attempts", "3", "--delay", "0s,1ms", "--json", "--shell", "--exec",
                 "read -r x; echo \"$x $WEIR_ITEM_ATTEMPT\"; [ \"$x\" = good ]",
             ]);
         Assert.Equal(0, result.ExitCode);
@@ -64,7 +64,7 @@ public class WorkTests
         CliUnderTest cli = new() { Input = string.Concat(Enumerable.Range(0, 40).Select(static i => $"{i}\n")) };
         LoadResult result = await cli.RunAsync(
             [
-                "work", "run", "--queue", "memory:", "--input", "-", "--attempts", "1", "--batch", "20", "--max-concurrency", "2", "--json", "--shell",
+                "weir-work", "run", "--queue", "memory:", "--input", "-", "--attempts", "1", "--batch", "20", "--max-concurrency", "2", "--json", "--shell",
                 "--exec", "all=$(cat); case \" $(echo $all) \" in *' 7 '*) exit 3;; *) echo $all;; esac",
             ]);
         Assert.True(result.ExitCode == 0, result.Error);
@@ -82,7 +82,7 @@ public class WorkTests
         Assert.SkipWhen(OperatingSystem.IsWindows(), "The command is one of a Unix shell.");
         CliUnderTest cli = new() { Input = "x\n" };
         LoadResult result = await cli.RunAsync(
-            ["work", "run", "--queue", "memory:", "--input", "-", "--attempts", "1", "--timeout", "50ms", "--json", "--exec", "sleep 1000"]);
+            ["weir-work", "run", "--queue", "memory:", "--input", "-", "--attempts", "1", "--timeout", "50ms", "--json", "--exec", "sleep 1000"]);
         Assert.True(result.ExitCode == 0, result.Error);
         Assert.Equal((0, 1), (result.Json.GetProperty("processed").GetInt32(), result.Json.GetProperty("deadLettered").GetInt32()));
     }
@@ -112,42 +112,43 @@ public class WorkTests
     }
 
     [Theory(Timeout = Limit)]
-    [InlineData("work publish", "--queue or WEIR_QUEUE must say where the queue is: memory:, postgres://USER@HOST/DATABASE or amqp://USER@HOST/VHOST.")]
-    [InlineData("work publish --queue memory:", "--queue memory: holds items only while one command runs, so 'weir work publish' has nothing to do there: ")]
-    [InlineData("work dead list --queue memory:", "--queue memory: holds items only while one command runs, so 'weir work dead list' has ")]
-    [InlineData("work run --queue memory:", "--queue memory: holds items only while one command runs, so 'weir work run' has nothing to do there: ")]
+    [InlineData("weir-work publish", "--queue or WEIR_QUEUE must say where the queue is: memory:, postgres://USER@HOST/DATABASE or amqp://USER@HOST/VHOST.")]
     [InlineData(
-        "work run --queue nowhere:",
+        "weir-work publish --queue memory:", "--queue memory: holds items only while one command runs, so 'weir-work publish' has nothing to do there: ")]
+    [InlineData("weir-work dead list --queue memory:", "--queue memory: holds items only while one command runs, so 'weir-work dead list' has ")]
+    [InlineData("weir-work run --queue memory:", "--queue memory: holds items only while one command runs, so 'weir-work run' has nothing to do there: ")]
+    [InlineData(
+        "weir-work run --queue nowhere:",
         "--queue must be memory:, postgres://USER@HOST/DATABASE or amqp://USER@HOST/VHOST; it is another text, which is not repeated here.")]
-    [InlineData("work run --queue memory: --input /no/such/file", "FILE|--input must be a file that can be read, or - for the input (")]
-    [InlineData("work run --queue memory: --max-concurrency 0", "--max-concurrency must be a whole number from 1 to 10,000; it is '0'.")]
-    [InlineData("work run --queue memory: --attempts none", "--attempts must be a whole number from 1 to 1,000; it is 'none'.")]
-    [InlineData("work run --queue memory: --delay 1s,x", "--delay must be a time from 0 ns to ")]
-    [InlineData("work run --queue memory: --batch 5", "--batch and --shell say how to run the command of --exec, which is not there.")]
-    [InlineData("work run --queue memory: --exec no-such-program-anywhere", "--exec: there is no program 'no-such-program-anywhere'.")]
-    [InlineData("work dead replay --queue Host=localhost", "Say which items to replay: their identities, or --all.")]
+    [InlineData("weir-work run --queue memory: --input /no/such/file", "FILE|--input must be a file that can be read, or - for the input (")]
+    [InlineData("weir-work run --queue memory: --max-concurrency 0", "--max-concurrency must be a whole number from 1 to 10,000; it is '0'.")]
+    [InlineData("weir-work run --queue memory: --attempts none", "--attempts must be a whole number from 1 to 1,000; it is 'none'.")]
+    [InlineData("weir-work run --queue memory: --delay 1s,x", "--delay must be a time from 0 ns to ")]
+    [InlineData("weir-work run --queue memory: --batch 5", "--batch and --shell say how to run the command of --exec, which is not there.")]
+    [InlineData("weir-work run --queue memory: --exec no-such-program-anywhere", "--exec: there is no program 'no-such-program-anywhere'.")]
+    [InlineData("weir-work dead replay --queue Host=localhost", "Say which items to replay: their identities, or --all.")]
     public async Task Work_BadInput_OneSentenceAndExitCodeOne(string arguments, string sentence)
     {
         LoadResult result = await new CliUnderTest().RunAsync(arguments);
         Assert.Equal((1, ""), (result.ExitCode, result.Out));
-        Assert.StartsWith($"weir: {sentence.Split('|')[^1]}", result.Error, StringComparison.Ordinal);
+        Assert.StartsWith($"weir-work: {sentence.Split('|')[^1]}", result.Error, StringComparison.Ordinal);
         Assert.Single(result.Error.TrimEnd().Split('\n'));
     }
 
     [Theory(Timeout = Limit)]
-    [InlineData("work publish --queue postgres://ann:{0}@127.0.0.1:1/db")]
-    [InlineData("work publish --queue Host=127.0.0.1;Port=1;Username=ann;Password={0}")]
-    [InlineData("work run --queue postgres://ann:{0}@127.0.0.1:1/db?nonsense=1")]
-    [InlineData("work run --queue postgres://ann:{0}@127.0.0.1:port/db")]
-    [InlineData("work run --queue Host=127.0.0.1;Port=one;Password={0}")]
-    [InlineData("work run --queue Host=;Password={0}")]
-    [InlineData("work run --queue mysql://ann:{0}@127.0.0.1/db")]
-    [InlineData("work run postgres://ann:{0}@127.0.0.1:1/db")]
-    [InlineData("work run --queue memory: --name postgres://ann:{0}@127.0.0.1:1/db")]
-    [InlineData("work run --queue memory: --attempts Password={0}")]
-    [InlineData("work dead list --queue postgresql://ann:{0}@127.0.0.1:1/db")]
-    [InlineData("work dead show some/0 --queue postgresql://ann:{0}@127.0.0.1:1/db --json")]
-    [InlineData("work setup --queue postgresql://ann:{0}@127.0.0.1:1/db")]
+    [InlineData("weir-work publish --queue postgres://ann:{0}@127.0.0.1:1/db")]
+    [InlineData("weir-work publish --queue Host=127.0.0.1;Port=1;Username=ann;Password={0}")]
+    [InlineData("weir-work run --queue postgres://ann:{0}@127.0.0.1:1/db?nonsense=1")]
+    [InlineData("weir-work run --queue postgres://ann:{0}@127.0.0.1:port/db")]
+    [InlineData("weir-work run --queue Host=127.0.0.1;Port=one;Password={0}")]
+    [InlineData("weir-work run --queue Host=;Password={0}")]
+    [InlineData("weir-work run --queue mysql://ann:{0}@127.0.0.1/db")]
+    [InlineData("weir-work run postgres://ann:{0}@127.0.0.1:1/db")]
+    [InlineData("weir-work run --queue memory: --name postgres://ann:{0}@127.0.0.1:1/db")]
+    [InlineData("weir-work run --queue memory: --attempts Password={0}")]
+    [InlineData("weir-work dead list --queue postgresql://ann:{0}@127.0.0.1:1/db")]
+    [InlineData("weir-work dead show some/0 --queue postgresql://ann:{0}@127.0.0.1:1/db --json")]
+    [InlineData("weir-work setup --queue postgresql://ann:{0}@127.0.0.1:1/db")]
     public async Task Work_AnyFailure_PrintsNoPassword(string arguments)
     {
         CliUnderTest cli = new() { Input = "x\n" };

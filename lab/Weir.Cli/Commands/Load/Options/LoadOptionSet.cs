@@ -1,7 +1,7 @@
 using System.CommandLine;
 using Weir.Cli.Commands.Load.Work;
-using Weir.Cli.Hosting;
-using Weir.Cli.Options;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
 using Weir.Cli.Runtimes;
 using Weir.Lab.Formatting;
 using Weir.Lab.Suites.Workloads;
@@ -48,7 +48,6 @@ internal sealed class LoadOptionSet
     private readonly TextOption _sweep = TextOption.Of("--sweep", null, "N,N,...", "Measure several parallel sizes and concurrencies in one run");
     private readonly TextOption _input = TextOption.Of("--input", null, "FILE", "Use the lines of a file as items; the work is their SHA-256 hash");
     private readonly Option<bool> _peers = new("--peers") { Description = "Also measure what one would write without Weir, in the same run" };
-    private readonly EngineOptionSet _engine = new();
     private readonly Option<bool> _watch =
         new("--watch") { Description = "Show throughput, items in flight, limit, percentiles and errors during the run; this times each item" };
 
@@ -73,26 +72,6 @@ internal sealed class LoadOptionSet
 
         command.Add(_peers);
         command.Add(_watch);
-        _engine.AddTo(command);
-    }
-
-    /// <summary>Reads and checks the options of a run over queues.</summary>
-    /// <returns>The settings; <see langword="null"/> if runtimes are measured, and none of the options is there.</returns>
-    /// <exception cref="BadInputException">A value cannot be used, or options do not go together.</exception>
-    public EngineSettings? ReadEngine(ParseResult parsed, Func<string, string?> variables)
-    {
-        OptionValue? Find(TextOption option) => option.Find(parsed, variables);
-
-        TextOption[] ofRuntimes = [_batchSize, _runtime, _parallelSize, _timeout, _preserveOrder, _workload, _grain, _failRate, _sweep, _input];
-        EngineSettings? settings = _engine.Read(parsed, variables, [.. ofRuntimes.Select(static o => o.Flag), _peers, _watch]);
-        return settings is null ? null : settings with
-        {
-            Count = Find(_count)?.WholeNumber(1, LargestBatch),
-            Warmup = Find(_warmup)?.WholeNumber(0, LargestBatch),
-            Concurrency = ConcurrencyOf(Find(_concurrency)),
-            Trials = TrialsOf(Find(_trials)),
-            Json = Switch(Find(_json), absent: false),
-        };
     }
 
     /// <summary>Reads and checks all of them.</summary>
@@ -133,13 +112,13 @@ internal sealed class LoadOptionSet
             Count = count,
             BatchSize = Math.Min(batch, count),
             Runtimes = runtimes,
-            Concurrency = ConcurrencyOf(Find(_concurrency)),
+            Concurrency = Find(_concurrency)?.WholeNumber(1, MostConcurrency) ?? 100,
             ParallelSize = Find(_parallelSize)?.WholeNumber(1, MostThreads) ?? Math.Max(1, Environment.ProcessorCount - 1),
             Timeout = timeout,
-            PreserveOrder = Switch(Find(_preserveOrder), absent: true),
+            PreserveOrder = Find(_preserveOrder)?.FlagOrSwitch() ?? true,
             Warmup = Math.Min(Find(_warmup)?.WholeNumber(0, int.MaxValue) ?? Math.Min(count / 50, 10_000), count),
-            Json = Switch(Find(_json), absent: false),
-            Trials = TrialsOf(Find(_trials)),
+            Json = Find(_json)?.FlagOrSwitch() ?? false,
+            Trials = Find(_trials)?.WholeNumber(1, 1000) ?? 5,
             Workload = input is null ? row.Name : "hash",
             Grain = grain,
             GrainBytes = grainBytes,
@@ -150,19 +129,6 @@ internal sealed class LoadOptionSet
             Watch = parsed.GetValue(_watch),
         };
     }
-
-    private static int ConcurrencyOf(OptionValue? given) => given?.WholeNumber(1, MostConcurrency) ?? 100;
-
-    private static int TrialsOf(OptionValue? given) => given?.WholeNumber(1, 1000) ?? 5;
-
-    private static bool Switch(OptionValue? given, bool absent) => given switch
-    {
-        null => absent,
-
-        // The bare flag.
-        { Text: "" } => true,
-        _ => given.Switch(),
-    };
 
     private static LineFile? Input(OptionValue? given, bool workloadGiven) => given switch
     {

@@ -1,7 +1,7 @@
 using Spectre.Console;
 using Spectre.Console.Rendering;
-using Weir.Cli.Formatting;
 using Weir.Cli.Hosting;
+using Weir.Cli.Kit.Formatting;
 using Weir.Lab.Formatting;
 using Weir.Lab.Trials;
 
@@ -31,7 +31,7 @@ internal sealed class LoadWatch : ITrialObserver, IDisposable
     }
 
     /// <summary>Runs something, and shows it.</summary>
-    public static async Task<TrialReport> RunAsync(CliHost host, IReadOnlyList<WatchedArm> arms, Func<ITrialObserver, Task<TrialReport>> run)
+    public static async Task<TrialReport> RunAsync(WeirHost host, IReadOnlyList<WatchedArm> arms, Func<ITrialObserver, Task<TrialReport>> run)
     {
         if (!host.ErrorIsTerminal)
         {

@@ -1,0 +1,108 @@
+using System.CommandLine;
+using System.CommandLine.Help;
+using System.CommandLine.Parsing;
+using System.Runtime.InteropServices;
+using Weir.Cli.Kit.Hosting;
+using Weir.Lab.Trials;
+
+namespace Weir.Cli.Kit.App;
+
+/// <summary>Combines commands to a program, and reports their errors as one line on the error output, never as a stack trace.</summary>
+internal static class CliApp
+{
+    /// <summary>Makes the command of a program.</summary>
+    /// <param name="name">The name of the program.</param>
+    /// <param name="description">What it is for.</param>
+    /// <param name="commands">Its commands, in the order of the help.</param>
+    public static Command Root(string name, string description, IEnumerable<Command> commands)
+    {
+        // Not a RootCommand: that would be called after the executable's file.
+        Command root = new(name, description) { new HelpOption { Action = new ScreenHelp() }, new VersionOption() };
+        foreach (Command command in commands)
+        {
+            root.Subcommands.Add(command);
+        }
+
+        root.SetAction(static parsed => new ScreenHelp().Invoke(parsed));
+        return root;
+    }
+
+    /// <summary>Parses the arguments without running the command.</summary>
+    public static ParseResult Parse(Command root, IReadOnlyList<string> args) =>
+        // A name after an at sign is a baseline, not a file of arguments.
+        root.Parse(args, new ParserConfiguration { ResponseFileTokenReplacer = null });
+
+    /// <summary>Runs a command.</summary>
+    public static Task<int> RunAsync(Command root, IReadOnlyList<string> args, CliHost host) => GuardAsync(host, async () =>
+    {
+        ParseResult parsed = Parse(root, args);
+        return parsed.Errors.Count > 0
+            ? throw new BadInputException($"{parsed.Errors[0].Message.TrimEnd('.')}. See '{PathOf(parsed)} --help'.")
+            : await parsed.InvokeAsync(
+                new InvocationConfiguration
+                {
+                    Output = host.Out,
+                    Error = host.Error,
+                    EnableDefaultExceptionHandler = false,
+                    ProcessTerminationTimeout = null,
+                },
+                host.Stop).ConfigureAwait(false);
+    });
+
+    /// <summary>Runs something, and makes an exit code and one line of each error.</summary>
+    public static async Task<int> GuardAsync(CliHost host, Func<Task<int>> run)
+    {
+        try
+        {
+            return await run().ConfigureAwait(false);
+        }
+        catch (WrongResultException e)
+        {
+            return Fail(host, e, ExitCode.Invalid);
+        }
+        catch (OperationCanceledException) when (host.Stop.IsCancellationRequested)
+        {
+            host.Say("stopped before anything was measured.");
+            return ExitCode.Interrupted;
+        }
+        catch (Exception e)
+        {
+            return Fail(host, e, ExitCode.Failure);
+        }
+    }
+
+    /// <summary>Runs a program whose first signal asks it to stop and report. The second is left to the system, which ends the process.</summary>
+    public static async Task<int> UntilSignalAsync(Func<CancellationToken, Task<int>> run)
+    {
+        using CancellationTokenSource stop = new();
+
+        void Stop(PosixSignalContext signal)
+        {
+            signal.Cancel = !stop.IsCancellationRequested;
+            stop.Cancel();
+        }
+
+        using PosixSignalRegistration interrupt = PosixSignalRegistration.Create(PosixSignal.SIGINT, Stop);
+        using PosixSignalRegistration terminate = PosixSignalRegistration.Create(PosixSignal.SIGTERM, Stop);
+        return await run(stop.Token).ConfigureAwait(false);
+    }
+
+    /// <summary>The words of the command that was given, such as <c>weir-work dead list</c>.</summary>
+    public static string PathOf(ParseResult parsed)
+    {
+        List<string> words = [];
+        for (SymbolResult? at = parsed.CommandResult; at is CommandResult command; at = command.Parent)
+        {
+            words.Insert(0, command.Command.Name);
+        }
+
+        return string.Join(' ', words);
+    }
+
+    private static int Fail(CliHost host, Exception error, int code)
+    {
+        string line = string.Join(' ', error.Message.Split((char[])['\r', '\n'], StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries));
+        host.Say(Credentials.Hide(line));
+        return code;
+    }
+}

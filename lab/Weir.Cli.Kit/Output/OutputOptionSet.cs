@@ -1,0 +1,67 @@
+using System.CommandLine;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
+using Weir.Lab.Report.Writing;
+
+namespace Weir.Cli.Kit.Output;
+
+/// <summary>The options that all measuring commands share.</summary>
+internal sealed class OutputOptionSet
+{
+    /// <summary>The forms of a file.</summary>
+    public static readonly string[] Forms = ["md", "csv", "json", "html", LatencyFiles.Form];
+
+    private readonly Option<bool> _json = new("--json") { Description = "Print JSON and nothing else" };
+    private readonly TextOption _export =
+        TextOption.Of("--export", null, "FORM,...", "Also write files: md, csv, json, html, hgrm (latencies, one file per arm)");
+    private readonly TextOption _out = TextOption.Of("--out", null, "DIR", "The directory for the files. Default: the current directory");
+    private readonly Option<bool> _quiet = new("--quiet") { Description = "No progress" };
+    private readonly Option<bool> _strict = new("--strict") { Description = "Exit code 4 if the result is inconclusive" };
+
+    /// <summary>The options.</summary>
+    public IReadOnlyList<Option> Options => [_json, _export.Flag, _out.Flag, _quiet, _strict];
+
+    /// <summary>Adds them to a command.</summary>
+    /// <param name="command">The command.</param>
+    /// <param name="hasOwnJson">Whether the command has an option <c>--json</c> of its own.</param>
+    public void AddTo(Command command, bool hasOwnJson = false)
+    {
+        if (!hasOwnJson)
+        {
+            command.Add(_json);
+        }
+
+        command.Add(_export.Flag);
+        command.Add(_out.Flag);
+        command.Add(_quiet);
+        command.Add(_strict);
+    }
+
+    /// <summary>Reads the options, and checks that the files can be written, so that minutes of measuring are not lost because of a directory.</summary>
+    /// <param name="parsed">The command line.</param>
+    /// <param name="command">The command that the result is called after; <see langword="null"/> for the one that was given.</param>
+    /// <exception cref="BadInputException">A value cannot be used, or a file cannot be written.</exception>
+    public OutputSettings Read(ParseResult parsed, string? command = null)
+    {
+        OptionValue? export = _export.Find(parsed, static _ => null);
+        string[] forms = FormsOf(export);
+
+        OptionValue? directory = _out.Find(parsed, static _ => null);
+        if (directory is { Text: "" })
+        {
+            throw directory.Bad("a directory");
+        }
+
+        OutputSettings settings = new(parsed.GetValue(_json), forms, directory?.Text ?? ".", parsed.GetValue(_quiet), parsed.GetValue(_strict));
+        ResultOutput.CheckCanExport(settings, command ?? parsed.CommandResult.Command.Name);
+        return settings;
+    }
+
+    /// <summary>The forms that a value names, each once.</summary>
+    /// <exception cref="BadInputException">It names another.</exception>
+    public static string[] FormsOf(OptionValue? export)
+    {
+        string[] forms = export?.Text.Split(',', StringSplitOptions.TrimEntries).Distinct().ToArray() ?? [];
+        return forms.All(static f => Forms.Contains(f)) ? forms : throw export!.Bad($"{string.Join(", ", Forms[..^1])} and {Forms[^1]}, separated by commas");
+    }
+}

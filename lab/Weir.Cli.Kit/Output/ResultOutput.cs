@@ -1,0 +1,136 @@
+using Weir.Cli.Kit.Hosting;
+using Weir.Lab;
+using Weir.Lab.Report.Page;
+using Weir.Lab.Report.Writing;
+using Weir.Lab.Results;
+using Weir.Lab.Statistics;
+
+namespace Weir.Cli.Kit.Output;
+
+/// <summary>Writes a result in all requested formats, and returns the exit code of the command.</summary>
+internal static class ResultOutput
+{
+    public static int Write(ResultFile result, OutputSettings settings, CliHost host) => Write(result, settings, host, ResultText.Of, ResultJson.Write);
+
+    /// <summary>The same for a command with its own view of a result.</summary>
+    /// <param name="result">The result.</param>
+    /// <param name="settings">Which forms.</param>
+    /// <param name="host">Where they go.</param>
+    /// <param name="text">The view for people.</param>
+    /// <param name="json">The view for programs. An exported file has the whole result.</param>
+    public static int Write(ResultFile result, OutputSettings settings, CliHost host, Func<ResultFile, TextReport> text, Func<ResultFile, string> json)
+    {
+        if (settings.Json)
+        {
+            host.Out.WriteLine(json(result));
+        }
+        else
+        {
+            text(result).Write(host.Out, host.Style);
+        }
+
+        return ExportWithCode(result, settings, host);
+    }
+
+    /// <summary>Writes the requested files, and returns the exit code of the command.</summary>
+    public static int ExportWithCode(ResultFile result, OutputSettings settings, CliHost host)
+    {
+        Export(result, settings, $"weir-{result.Command}", host);
+        return Code(result, settings.Strict, host);
+    }
+
+    /// <summary>Writes the requested files.</summary>
+    /// <param name="result">The result.</param>
+    /// <param name="settings">Which files, and where.</param>
+    /// <param name="name">How their names begin.</param>
+    /// <param name="host">Is told of each.</param>
+    /// <exception cref="BadInputException">One cannot be written.</exception>
+    public static void Export(ResultFile result, OutputSettings settings, string name, CliHost host)
+    {
+        foreach ((string file, string text) in settings.Exports.SelectMany(form => Files(result, form, name)))
+        {
+            string path = Path.Combine(settings.Directory, file);
+            WriteFile(path, text);
+            if (!settings.Quiet)
+            {
+                host.Error.WriteLine($"wrote {path}");
+            }
+        }
+
+        if (settings.Exports.Contains(LatencyFiles.Form) && !LatencyFiles.Of(result, name).Any())
+        {
+            host.Say($"no .{LatencyFiles.Form} file was written, because this result has no latencies.");
+        }
+    }
+
+    /// <summary>Makes sure that the files of a command can be written, before it measures for long.</summary>
+    /// <exception cref="BadInputException">One cannot be written.</exception>
+    public static void CheckCanExport(OutputSettings settings, string command)
+    {
+        if (settings.Exports.Count == 0)
+        {
+            return;
+        }
+
+        CheckCanWrite(Path.Combine(settings.Directory, $".weir-{command}-{Environment.ProcessId}"));
+        foreach (string form in settings.Exports.Where(static f => f != LatencyFiles.Form))
+        {
+            CheckCanWrite(Path.Combine(settings.Directory, $"weir-{command}.{form}"));
+        }
+    }
+
+    /// <summary>Makes sure that a file can be written, and leaves the one that is there as it is.</summary>
+    /// <exception cref="BadInputException">It cannot be written.</exception>
+    public static void CheckCanWrite(string path) => Writing(path, WritableFile.Check);
+
+    /// <summary>Writes a file, and makes its directory.</summary>
+    /// <exception cref="BadInputException">It cannot be written.</exception>
+    public static void WriteFile(string path, string text) => Writing(path, path => File.WriteAllText(path, text));
+
+    private static void Writing(string path, Action<string> write)
+    {
+        try
+        {
+            if (Path.GetDirectoryName(Path.GetFullPath(path)) is { } directory)
+            {
+                Directory.CreateDirectory(directory);
+            }
+
+            write(path);
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            throw new BadInputException($"'{path}' cannot be written: {e.Message}");
+        }
+    }
+
+    private static IEnumerable<(string File, string Text)> Files(ResultFile result, string form, string name) => form switch
+    {
+        "md" => [($"{name}.md", ResultMarkdown.Write(result))],
+        "csv" => [($"{name}.csv", ResultCsv.Write(result))],
+        "json" => [($"{name}.json", ResultJson.Write(result) + "\n")],
+        LatencyFiles.Form => LatencyFiles.Of(result, name),
+        _ => [($"{name}.html", HtmlPage.Write([result]))],
+    };
+
+    private static int Code(ResultFile result, bool strict, CliHost host)
+    {
+        // Before anything else: a stopped run has too few valid rounds because it was stopped.
+        bool isStopped = result.Partial && host.Stop.IsCancellationRequested;
+        if (result.Has(FindingLevel.Invalid) && !isStopped)
+        {
+            host.Say($"the measurement is invalid: {result.Findings.First(static f => f.Level == FindingLevel.Invalid).Text}");
+            return ExitCode.Invalid;
+        }
+
+        if (result.Partial)
+        {
+            host.Say("stopped; the completed part is reported as partial.");
+            return ExitCode.Interrupted;
+        }
+
+        return strict && (result.Comparisons.Any(static c => c.Verdict == Verdict.Inconclusive) || result.Has(FindingLevel.Doubt))
+            ? ExitCode.Inconclusive
+            : ExitCode.Success;
+    }
+}

@@ -1,0 +1,35 @@
+using System.CommandLine;
+using Weir.Cli.Kit.App;
+using Weir.Delivery.Cli.Commands.Audit;
+using Weir.Delivery.Cli.Commands.Audit.Parts;
+using Weir.Delivery.Cli.Commands.Cdc;
+using Weir.Delivery.Cli.Commands.Load;
+using Weir.Delivery.Cli.Commands.Work;
+using Weir.Delivery.Cli.Hosting;
+
+namespace Weir.Delivery.Cli.App;
+
+/// <summary>The <c>weir-work</c> program: queues and changes of tables from the command line.</summary>
+internal static class WorkApp
+{
+    public const string Name = "weir-work";
+
+    public static Task<int> RunAsync(IReadOnlyList<string> args, WorkCliHost host) => CliApp.RunAsync(Root(host), args, host);
+
+    /// <summary>Parses the arguments without running the command.</summary>
+    public static ParseResult Parse(IReadOnlyList<string> args, WorkCliHost host) => CliApp.Parse(Root(host), args);
+
+    private static Command Root(WorkCliHost host) => CliApp.Root(
+        Name,
+        "Publishes work to queues, runs it, and measures and audits the queues.",
+        [
+            WorkCommands.Setup(host),
+            WorkCommands.Publish(host),
+            RunCommands.Create(host),
+            DeadCommands.Create(host),
+            CdcCommand.Create(host),
+            LoadCommand.Create(host),
+            AuditCommand.Create(host),
+            PartCommand.Create(),
+        ]);
+}

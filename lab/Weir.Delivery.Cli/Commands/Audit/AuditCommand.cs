@@ -1,0 +1,61 @@
+using System.CommandLine;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Output;
+using Weir.Cli.Kit.Progress;
+using Weir.Delivery.Cli.Commands.Audit.Report;
+using Weir.Delivery.Cli.Hosting;
+using Weir.Lab.Results;
+
+namespace Weir.Delivery.Cli.Commands.Audit;
+
+/// <summary>The <c>audit</c> command: kills and cuts off participants while numbered changes flow through a queue, and checks what came of them.</summary>
+internal static class AuditCommand
+{
+    public static Command Create(WorkCliHost host)
+    {
+        AuditOptionSet options = new();
+        Command command = new(
+            "audit",
+            "Kills parts of a queue, and checks what came. A publisher, workers and the server are killed, restarted, cut off and stalled while numbered "
+                + "changes flow through it into a table; after each round nothing may be lost, applied twice or out of order.");
+        options.AddTo(command);
+        command.SetAction(async (parsed, _) =>
+        {
+            AuditSettings settings = options.Read(parsed, host.Variable);
+            AuditReport report = await RunProgress.RunAsync(host, settings.Quiet, p => new AuditRun(settings, p).RunAsync(host.Stop)).ConfigureAwait(false);
+            return Write(report, settings, host);
+        });
+        return command;
+    }
+
+    private static int Write(AuditReport report, AuditSettings settings, WorkCliHost host)
+    {
+        if (settings.Json)
+        {
+            host.Out.WriteLine(System.Text.Json.JsonSerializer.Serialize(report, ResultJson.Indented));
+        }
+        else
+        {
+            AuditText.Of(report).Write(host.Out, host.Style);
+        }
+
+        if (settings.Page is { } page && report.Rounds.Count > 0)
+        {
+            ResultOutput.WriteFile(page.FullName, AuditPage.Render(report));
+        }
+
+        if (report.IsBroken)
+        {
+            host.Say("the audit found a broken promise; the report says which.");
+            return ExitCode.Broken;
+        }
+
+        if (report.Partial)
+        {
+            host.Say("stopped; the completed rounds are reported as partial.");
+            return ExitCode.Interrupted;
+        }
+
+        return ExitCode.Success;
+    }
+}

@@ -1,0 +1,112 @@
+using System.CommandLine;
+using Npgsql;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
+using Weir.Cli.Kit.Pages;
+using Weir.Delivery.Cli.Commands.Audit.Engines;
+
+namespace Weir.Delivery.Cli.Commands.Audit;
+
+/// <summary>The options of <c>audit</c>.</summary>
+internal sealed class AuditOptionSet
+{
+    private const int MostRounds = 10_000;
+    private const int MostChanges = 100_000;
+    private const int MostWorkers = 16;
+
+    private static readonly Dictionary<string, bool> Sources = new(StringComparer.OrdinalIgnoreCase) { ["publisher"] = false, ["table"] = true };
+
+    private readonly TextOption _engine = TextOption.Of("--engine", null, "NAME", $"The queue: {string.Join(", ", AuditEngines.All.Keys)}. Default postgres");
+    private readonly TextOption _rounds = TextOption.Of("--rounds", null, "N", "How many rounds. Default 10");
+    private readonly TextOption _seed = TextOption.Of("--seed", null, "N", "Chooses the faults: the same seed gives the same plan. Default 1");
+    private readonly TextOption _changes = TextOption.Of("--changes", null, "N", "How many changes each round publishes. Default 400");
+    private readonly TextOption _workers = TextOption.Of("--workers", null, "N", "How many worker processes. Default 2");
+    private readonly TextOption _from = TextOption.Of(
+        "--from",
+        null,
+        "WHAT",
+        "What fills the queue: publisher, in the transaction of the change, or table, which a reader of its write-ahead log moves into it. Default publisher");
+    private readonly TextOption _fault = TextOption.Of(
+        "--fault", null, "NAME", $"Puts a fault into the workers, which the audit must find: {string.Join(", ", AuditFaults.All.Keys)}. Default none");
+    private readonly TextOption _postgres = TextOption.Of(
+        "--postgres",
+        "WEIR_AUDIT_POSTGRES",
+        "CONNECTION",
+        "A server that lends a database and is not killed. Default: one of its own, started with eng/services");
+    private readonly TextOption _rabbit = TextOption.Of(
+        "--rabbitmq",
+        "WEIR_AUDIT_RABBITMQ",
+        "ADDRESS",
+        "With --engine rabbitmq and --postgres: a broker that lends a queue and is not killed. Default: one of its own");
+    private readonly TextOption _patience = TextOption.Of(
+        "--patience", null, "TIME", "How long after its last fault a round may take until everything is applied. Default 2min");
+    private readonly Option<bool> _json = new("--json") { Description = "Print JSON and nothing else" };
+    private readonly Option<bool> _quiet = new("--quiet") { Description = "No progress" };
+    private readonly Option<FileInfo?> _page = new("--output") { Description = "The page to write, such as docs/results/audit.md" };
+
+    public void AddTo(Command command)
+    {
+        foreach (TextOption option in new[] { _engine, _rounds, _seed, _changes, _workers, _from, _fault, _postgres, _rabbit, _patience })
+        {
+            command.Add(option.Flag);
+        }
+
+        command.Add(_json);
+        command.Add(_quiet);
+        command.Add(_page);
+    }
+
+    /// <summary>Reads and checks all of them.</summary>
+    /// <exception cref="BadInputException">A value cannot be used.</exception>
+    public AuditSettings Read(ParseResult parsed, Func<string, string?> variables)
+    {
+        OptionValue? Find(TextOption option) => option.Find(parsed, variables);
+
+        string engine = Find(_engine)?.OneOf(AuditEngines.All.Keys.ToDictionary(static k => k, StringComparer.OrdinalIgnoreCase)) ?? "postgres";
+        FileInfo? page = parsed.GetValue(_page);
+        OptionValue? broker = AuditEngines.NeedsBroker(engine) ? Find(_rabbit) : null;
+        if (AuditEngines.NeedsBroker(engine) && broker is null != Find(_postgres) is null)
+        {
+            throw new BadInputException("--postgres and --rabbitmq must be given both or neither: an audit kills either both servers or none.");
+        }
+
+        return PageFile.FindProblem(page) is { } problem
+            ? throw new BadInputException(problem)
+            : new AuditSettings
+            {
+                Engine = engine,
+                Rounds = Find(_rounds)?.WholeNumber(1, MostRounds) ?? 10,
+                Seed = Find(_seed)?.WholeNumber(0, int.MaxValue) ?? 1,
+                Changes = Find(_changes)?.WholeNumber(1, MostChanges) ?? 400,
+                Workers = Find(_workers)?.WholeNumber(1, MostWorkers) ?? 2,
+                FromTable = Find(_from)?.OneOf(Sources) ?? false,
+                Fault = Find(_fault)?.OneOf(AuditFaults.All) ?? SeededFault.None,
+                Postgres = Find(_postgres) is { } postgres ? Checked(postgres) : null,
+                Rabbit = broker is null ? null : Address(broker),
+                Patience = Find(_patience)?.Time(TimeSpan.FromSeconds(1), TimeSpan.FromHours(1), "2min") ?? TimeSpan.FromMinutes(2),
+                Json = parsed.GetValue(_json),
+                Quiet = parsed.GetValue(_quiet),
+                Page = page,
+            };
+    }
+
+    private static Uri Address(OptionValue value) =>
+        Uri.TryCreate(value.Text, UriKind.Absolute, out Uri? uri) && uri.Scheme is "amqp" or "amqps" && uri.Host.Length > 0 ? uri : throw new BadInputException(
+            $"{value.Source} must be the address of a broker, such as amqp://USER:PASSWORD@localhost:5672/; it is not, and is not repeated here.");
+
+    // Whatever is wrong with it, the message must not repeat it: it has a password in it.
+    private static string Checked(OptionValue value)
+    {
+        try
+        {
+            return new NpgsqlConnectionStringBuilder(value.Text) is { Host.Length: > 0 } builder
+                ? builder.ConnectionString
+                : throw new ArgumentException("Host is missing.");
+        }
+        catch (Exception e) when (e is ArgumentException or FormatException or OverflowException or KeyNotFoundException)
+        {
+            throw new BadInputException(
+                $"{value.Source} must be a connection string of Npgsql with a host, such as 'Host=localhost;Username=weir;Password=...'; it is not.");
+        }
+    }
+}

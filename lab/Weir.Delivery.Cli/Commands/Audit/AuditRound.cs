@@ -1,0 +1,156 @@
+using System.Diagnostics;
+using Weir.Delivery.Cli.Commands.Audit.Checks;
+using Weir.Delivery.Cli.Commands.Audit.Engines;
+using Weir.Delivery.Cli.Commands.Audit.Plan;
+using Weir.Delivery.Cli.Commands.Audit.Servers;
+
+namespace Weir.Delivery.Cli.Commands.Audit;
+
+/// <summary>A round: changes are published, faults happen meanwhile, and when nothing is left to do, what came of it is checked.</summary>
+internal sealed class AuditRound(AuditScene scene, IAuditEngine engine, ChangeStream? stream, AuditDatabase database, AuditSettings settings)
+{
+    private static readonly TimeSpan Poll = TimeSpan.FromMilliseconds(20);
+
+    // What waits was read before what is there, so this often in a row no item is on its way between the two.
+    private const int Settled = 5;
+
+    /// <summary>Runs a round.</summary>
+    /// <param name="plan">Its faults.</param>
+    /// <param name="goal">The number of its last change.</param>
+    /// <param name="stop">Ends it; its result is of no use then.</param>
+    /// <returns>All that was counted since the audit began, and what else is wrong, so that no other round can follow.</returns>
+    public async Task<(AuditCounts Counts, IReadOnlyList<string> Wrong)> RunAsync(IReadOnlyList<PlannedFault> plan, long goal, CancellationToken stop)
+    {
+        scene.Publish(goal);
+        foreach (PlannedFault fault in plan)
+        {
+            long moment = goal - settings.Changes + (settings.Changes * (long)fault.Percent / 100);
+            if (!await UntilAsync(async () => await PublishedAsync(stop).ConfigureAwait(false) >= moment, stop).ConfigureAwait(false))
+            {
+                return await EndAsync(["the publisher does not publish"], stop).ConfigureAwait(false);
+            }
+
+            await scene.ApplyAsync(fault, stop).ConfigureAwait(false);
+        }
+
+        if (!await UntilAsync(async () => await PublishedAsync(stop).ConfigureAwait(false) >= goal, stop).ConfigureAwait(false))
+        {
+            return await EndAsync(["the publisher does not publish"], stop).ConfigureAwait(false);
+        }
+
+        if (!await UntilReadAsync(stop).ConfigureAwait(false))
+        {
+            return await EndAsync(["the slot holds back the write-ahead log"], stop).ConfigureAwait(false);
+        }
+
+        if (!await UntilDoneAsync(stop).ConfigureAwait(false))
+        {
+            return await EndAsync(["the queue is never empty"], stop).ConfigureAwait(false);
+        }
+
+        // Workers may still be at it: when they have stopped, what is missing and does not wait is lost.
+        bool isLost = false;
+        while (!isLost && (await CountAsync(stop).ConfigureAwait(false)).Lost > 0)
+        {
+            isLost = await IsLostAsync(stop).ConfigureAwait(false);
+            if (!await UntilDoneAsync(stop).ConfigureAwait(false))
+            {
+                return await EndAsync(["the queue is never empty"], stop).ConfigureAwait(false);
+            }
+        }
+
+        IReadOnlyList<string> left = [];
+        async Task<bool> IsCleanAsync()
+        {
+            left = await database.RetryAsync(_ => engine.FindLeftoversAsync(settings.Workers, stop), stop).ConfigureAwait(false);
+            return left.Count == 0;
+        }
+
+        await UntilAsync(IsCleanAsync, stop).ConfigureAwait(false);
+        return await EndAsync(left, stop).ConfigureAwait(false);
+    }
+
+    private async Task<(AuditCounts Counts, IReadOnlyList<string> Wrong)> EndAsync(IReadOnlyList<string> wrong, CancellationToken stop)
+    {
+        AuditCounts counts = await CountAsync(stop).ConfigureAwait(false);
+        string? failure = scene.FindFailure();
+        return (counts, failure is null ? wrong : [.. wrong, failure]);
+    }
+
+    // The slot moves on only behind what is in the queue, and what is written meanwhile elsewhere must not hold it back.
+    private async Task<bool> UntilReadAsync(CancellationToken stop)
+    {
+        if (stream is null)
+        {
+            return true;
+        }
+
+        string end = await ScalarAsync("SELECT pg_current_wal_lsn()::text").ConfigureAwait(false);
+        return await UntilAsync(
+            async () => await ScalarAsync(
+                $"SELECT (confirmed_flush_lsn >= '{end}')::text FROM pg_replication_slots WHERE slot_name = '{stream.Slot}'").ConfigureAwait(false) == "true",
+            stop).ConfigureAwait(false);
+
+        Task<string> ScalarAsync(string query) => database.RetryAsync(c => AuditTables.ScalarAsync<string>(c, query, stop), stop);
+    }
+
+    private async Task<bool> IsLostAsync(CancellationToken stop)
+    {
+        await scene.StopWorkersAsync().ConfigureAwait(false);
+
+        if (!engine.CountsWhatIsHeld)
+        {
+            // The server learns of their end a moment later, and what they held waits again.
+            await UntilAsync(
+                async () => (await database.RetryAsync(_ => engine.FindLeftoversAsync(workers: 0, stop), stop).ConfigureAwait(false)).Count == 0, stop)
+                .ConfigureAwait(false);
+        }
+
+        bool isLost = true;
+        for (int times = 0; times < Settled && isLost; times++)
+        {
+            await Task.Delay(Poll, stop).ConfigureAwait(false);
+            isLost = await database.RetryAsync(_ => engine.CountWaitingAsync(stop), stop).ConfigureAwait(false) == 0;
+        }
+
+        scene.StartWorkers();
+        return isLost;
+    }
+
+    private async Task<bool> UntilDoneAsync(CancellationToken stop)
+    {
+        int times = 0;
+        long before = -1;
+        return await UntilAsync(
+            async () =>
+            {
+                long waiting = await database.RetryAsync(_ => engine.CountWaitingAsync(stop), stop).ConfigureAwait(false);
+                long lost = waiting > 0 ? 1 : (await CountAsync(stop).ConfigureAwait(false)).Lost;
+                times = waiting > 0 || lost != before ? 0 : times + 1;
+                before = lost;
+                return waiting == 0 && (lost == 0 || times >= Settled);
+            },
+            stop).ConfigureAwait(false);
+    }
+
+    private Task<AuditCounts> CountAsync(CancellationToken stop) => database.RetryAsync(c => AuditChecks.CountAsync(c, engine, stop), stop);
+
+    private Task<long> PublishedAsync(CancellationToken stop) =>
+        database.RetryAsync(c => AuditTables.ScalarAsync<long>(c, "SELECT count(*) FROM changes", stop), stop);
+
+    private async Task<bool> UntilAsync(Func<Task<bool>> isTrue, CancellationToken stop)
+    {
+        long start = Stopwatch.GetTimestamp();
+        while (!await isTrue().ConfigureAwait(false))
+        {
+            if (Stopwatch.GetElapsedTime(start) > settings.Patience || scene.FindFailure() is not null)
+            {
+                return false;
+            }
+
+            await Task.Delay(Poll, stop).ConfigureAwait(false);
+        }
+
+        return true;
+    }
+}

@@ -1,0 +1,147 @@
+using System.Diagnostics;
+using Weir.Cli.Kit.Progress;
+using Weir.Delivery.Cli.Commands.Audit.Checks;
+using Weir.Delivery.Cli.Commands.Audit.Engines;
+using Weir.Delivery.Cli.Commands.Audit.Plan;
+using Weir.Delivery.Cli.Commands.Audit.Report;
+using Weir.Delivery.Cli.Commands.Audit.Servers;
+using static System.FormattableString;
+
+namespace Weir.Delivery.Cli.Commands.Audit;
+
+/// <summary>An audit: servers and participants, its rounds, and the removal of everything at the end, however it ends.</summary>
+internal sealed class AuditRun(AuditSettings settings, RunProgress progress)
+{
+    private static readonly TimeSpan DropPatience = TimeSpan.FromMinutes(1);
+
+    public async Task<AuditReport> RunAsync(CancellationToken stop)
+    {
+        AuditReport report = new()
+        {
+            Engine = settings.Engine,
+            Seed = settings.Seed,
+            RoundsPlanned = settings.Rounds,
+            Changes = settings.Changes,
+            Workers = settings.Workers,
+            FromTable = settings.FromTable,
+            OwnServer = settings.Postgres is null,
+            Fault = settings.Fault,
+        };
+        progress.Begin("starting the server", 0, settings.Rounds);
+        AuditServer server = settings.Postgres is { } given
+            ? AuditServer.Given(given, settings.Rabbit)
+            : await AuditServer.StartAsync(AuditEngines.NeedsBroker(settings.Engine), stop).ConfigureAwait(false);
+        await using (server.ConfigureAwait(false))
+        {
+            AuditDatabase database = await AuditDatabase.CreateAsync(server, stop).ConfigureAwait(false);
+            await using (database.ConfigureAwait(false))
+            {
+                (IReadOnlyList<AuditRoundRecord> rounds, AuditCounts total, IReadOnlyList<string> left) =
+                    await RunAsync(server, database, stop).ConfigureAwait(false);
+                bool isGone = server.IsOwn && stop.IsCancellationRequested;
+                return report with
+                {
+                    Rounds = rounds,
+                    Total = total,
+                    Partial = rounds.Count < settings.Rounds && stop.IsCancellationRequested,
+                    LeftBehind = isGone ? [] : [.. left, .. await DropAsync(database).ConfigureAwait(false)],
+                };
+            }
+        }
+    }
+
+    private static async Task<IReadOnlyList<string>> DropAsync(AuditDatabase database)
+    {
+        await database.DropAsync().ConfigureAwait(false);
+        return await database.FindLeftoversAsync().ConfigureAwait(false);
+    }
+
+    private static async Task DropAsync(ChangeStream stream, AuditDatabase database, bool isGone)
+    {
+        await using (stream.ConfigureAwait(false))
+        {
+            if (!isGone)
+            {
+                // Its own connections may have been ended meanwhile.
+                using CancellationTokenSource limit = new(DropPatience);
+                await database.RetryAsync(
+                    async _ =>
+                    {
+                        await stream.DropAsync(limit.Token).ConfigureAwait(false);
+                        return true;
+                    },
+                    limit.Token).ConfigureAwait(false);
+            }
+        }
+    }
+
+    private async Task<(IReadOnlyList<AuditRoundRecord> Rounds, AuditCounts Total, IReadOnlyList<string> LeftBehind)> RunAsync(
+        AuditServer server, AuditDatabase database, CancellationToken stop)
+    {
+        List<AuditRoundRecord> rounds = [];
+        IReadOnlyList<string> left = [];
+        AuditCounts total = new();
+        IAuditEngine engine = AuditEngines.All[settings.Engine](
+            new EnginePlace(database.Source, database.Name, server.Broker, settings.Fault));
+        ChangeStream? stream = settings.FromTable ? new ChangeStream(database.Source, database.Connection) : null;
+        await using (engine.ConfigureAwait(false))
+        {
+            try
+            {
+                await engine.Queue.SetupAsync(stop).ConfigureAwait(false);
+                if (stream is not null)
+                {
+                    await stream.SetupAsync(stop).ConfigureAwait(false);
+                }
+
+                AuditScene scene = new(server, database, settings);
+                await using (scene.ConfigureAwait(false))
+                {
+                    await scene.StartAsync(stop).ConfigureAwait(false);
+                    AuditRound runner = new(scene, engine, stream, database, settings);
+                    bool isOver = false;
+                    for (int round = 1; round <= settings.Rounds && !isOver; round++)
+                    {
+                        IReadOnlyList<PlannedFault> plan = AuditPlan.Of(settings.Seed, round, scene.Targets);
+                        progress.Begin($"round {round}: {plan[0]}", round - 1, settings.Rounds);
+                        long start = Stopwatch.GetTimestamp();
+                        (AuditCounts counts, IReadOnlyList<string> wrong) =
+                            await runner.RunAsync(plan, (long)round * settings.Changes, stop).ConfigureAwait(false);
+                        AuditCounts added = counts.Since(total);
+                        total = counts;
+                        string[] broken = [.. added.FindBroken(), .. wrong];
+
+                        // A seeded fault may break other promises before the one that it is there for.
+                        isOver = wrong.Count > 0 || (settings.Fault == SeededFault.None ? broken.Length > 0 : total.Shows(settings.Fault));
+                        rounds.Add(new AuditRoundRecord(
+                            round, [.. plan.Select(static f => f.ToString())], added, broken, Stopwatch.GetElapsedTime(start).TotalSeconds));
+                        string found = broken.Length == 0 ? Invariant($"{added.DeliveredAgain:N0} delivered again") : $"BROKEN: {string.Join(", ", broken)}";
+                        progress.End($"{string.Join("; ", rounds[^1].Faults)}; {found}", round, settings.Rounds);
+                    }
+
+                    string[] stuck = await scene.StopAsync().ConfigureAwait(false);
+                    left = [.. stuck, .. await database.RetryAsync(_ => engine.FindLeftoversAsync(workers: 0, stop), stop).ConfigureAwait(false)];
+                }
+            }
+            catch (Exception) when (stop.IsCancellationRequested)
+            {
+                // The rounds that are complete are reported. Ctrl-C also goes to what was just starting or stopping the server, which then fails.
+            }
+            finally
+            {
+                if (!server.IsOwn)
+                {
+                    using CancellationTokenSource limit = new(DropPatience);
+                    await engine.DropAsync(limit.Token).ConfigureAwait(false);
+                }
+
+                if (stream is not null)
+                {
+                    await DropAsync(stream, database, isGone: server.IsOwn && stop.IsCancellationRequested).ConfigureAwait(false);
+                }
+            }
+        }
+
+        return (rounds, total, left);
+    }
+}

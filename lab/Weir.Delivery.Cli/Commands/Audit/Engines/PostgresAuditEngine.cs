@@ -1,0 +1,76 @@
+using System.Globalization;
+using Npgsql;
+using Weir.PostgreSql;
+
+namespace Weir.Delivery.Cli.Commands.Audit.Engines;
+
+/// <summary>The queue in PostgreSQL: changes are enqueued in the transaction that records them.</summary>
+internal sealed class PostgresAuditEngine : IAuditEngine
+{
+    private const string Schema = "weir";
+    private const string Name = "changes";
+    private const int ItemsPerBatch = 32;
+
+    // Short, so that faults outlast them.
+    private static readonly TimeSpan Lease = TimeSpan.FromSeconds(2);
+    private static readonly TimeSpan Poll = TimeSpan.FromMilliseconds(250);
+
+    private readonly NpgsqlDataSource _database;
+    private readonly PostgresWorkQueue<string> _queue;
+
+    public PostgresAuditEngine(NpgsqlDataSource database, SeededFault fault)
+    {
+        _database = database;
+        _queue = new PostgresWorkQueue<string>(
+            database,
+            Name,
+            WorkSerializer.Text,
+            new PostgresWorkQueueOptions
+            {
+                Schema = Schema,
+                KeepKeyOrder = fault != SeededFault.NoKeyOrder,
+                MaxItemsPerBatch = ItemsPerBatch,
+                LeaseDuration = Lease,
+                PollInterval = Poll,
+            });
+    }
+
+    public IWorkQueue<string> Queue => _queue;
+
+    public ValueTask PublishAsync(NpgsqlTransaction transaction, IReadOnlyList<WorkItem<string>> items, CancellationToken cancellationToken) =>
+        _queue.EnqueueAsync(transaction, items, cancellationToken: cancellationToken);
+
+    public bool CountsWhatIsHeld => true;
+
+    public ValueTask<long> CountWaitingAsync(CancellationToken cancellationToken) => CountAsync($"queue_{Name}", cancellationToken);
+
+    public async ValueTask<IReadOnlyList<string>> FindLeftoversAsync(int workers, CancellationToken cancellationToken)
+    {
+        long leases = await CountAsync("consumers", cancellationToken).ConfigureAwait(false);
+        return leases <= workers ? [] : [string.Create(CultureInfo.InvariantCulture, $"{leases} leases of {workers} workers")];
+    }
+
+    public async ValueTask<long> CountDeadLettersAsync(CancellationToken cancellationToken)
+    {
+        long letters = 0;
+        await foreach (DeadLetter letter in _queue.DeadLetters.ListAsync(int.MaxValue, cancellationToken).ConfigureAwait(false))
+        {
+            letters++;
+        }
+
+        return letters;
+    }
+
+    public ValueTask DropAsync(CancellationToken cancellationToken) => default;
+
+    public ValueTask DisposeAsync() => _queue.DisposeAsync();
+
+    private async ValueTask<long> CountAsync(string table, CancellationToken cancellationToken)
+    {
+        NpgsqlConnection connection = await _database.OpenConnectionAsync(cancellationToken).ConfigureAwait(false);
+        await using (connection.ConfigureAwait(false))
+        {
+            return await AuditTables.ScalarAsync<long>(connection, $"SELECT count(*) FROM {Schema}.{table}", cancellationToken).ConfigureAwait(false);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+using System.Globalization;
+using Npgsql;
+using RabbitMQ.Client;
+using Weir.Delivery.Cli.Engines;
+using Weir.RabbitMQ;
+
+namespace Weir.Delivery.Cli.Commands.Audit.Engines;
+
+/// <summary>The queue in RabbitMQ: changes are published before the transaction that records them commits, and again if it fails.</summary>
+internal sealed class RabbitAuditEngine : IAuditEngine
+{
+    private const int Partitions = 4;
+    private const int ItemsPerMessage = 4;
+
+    // Whoever is killed here is killed often.
+    private const int DeliveryLimit = 1000;
+
+    private static readonly TimeSpan Heartbeat = TimeSpan.FromSeconds(10);
+    private static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(50);
+    private static readonly TimeSpan Retry = TimeSpan.FromMilliseconds(100);
+
+    private readonly Uri _broker;
+    private readonly RabbitWorkQueueOptions _options;
+    private readonly RabbitWorkQueue<string> _queue;
+    private readonly string[] _work;
+    private readonly string[] _others;
+    private IWorkSink<string>? _sink;
+
+    public RabbitAuditEngine(Uri broker, string name, SeededFault fault)
+    {
+        _broker = broker;
+        int partitions = fault == SeededFault.NoKeyOrder ? 0 : Partitions;
+        _options = new RabbitWorkQueueOptions
+        {
+            Partitions = partitions,
+            MaxItemsPerMessage = ItemsPerMessage,
+            DeliveryLimit = DeliveryLimit,
+            RetryDelays = [Retry],
+            ConfigureConnection = static factory => factory.RequestedHeartbeat = Heartbeat,
+        };
+        _queue = new RabbitWorkQueue<string>(broker, name, WorkSerializer.Text, _options);
+        _work = partitions == 0
+            ? [name]
+            : [.. Enumerable.Range(0, partitions).Select(i => string.Create(CultureInfo.InvariantCulture, $"{name}.{i}"))];
+        _others = partitions == 0 ? [$"{name}.suspects", string.Create(CultureInfo.InvariantCulture, $"{name}.retry.{Retry.TotalMilliseconds}")] : [];
+    }
+
+    public IWorkQueue<string> Queue => _queue;
+
+    private string Dead => $"{_queue.Name}.dead";
+
+    public async ValueTask PublishAsync(NpgsqlTransaction transaction, IReadOnlyList<WorkItem<string>> items, CancellationToken cancellationToken)
+    {
+        try
+        {
+            _sink ??= await _queue.OpenSinkAsync(cancellationToken).ConfigureAwait(false);
+            await _sink.WriteAsync(items, null, cancellationToken).ConfigureAwait(false);
+        }
+        catch (Exception e) when (e is not (OperationCanceledException or WorkSetupException or OutOfMemoryException))
+        {
+            throw new IOException("RabbitMQ did not take the changes.", e);
+        }
+    }
+
+    /// <remarks>RabbitMQ does not tell of messages that a consumer has: they wait again when it has stopped.</remarks>
+    public bool CountsWhatIsHeld => false;
+
+    public ValueTask<long> CountWaitingAsync(CancellationToken cancellationToken) => AskAsync(
+        async channel =>
+        {
+            long waiting = 0;
+            foreach (string queue in (string[])[.. _work, .. _others])
+            {
+                waiting += (await channel.QueueDeclarePassiveAsync(queue, cancellationToken).ConfigureAwait(false)).MessageCount;
+            }
+
+            return waiting;
+        },
+        cancellationToken);
+
+    public ValueTask<long> CountDeadLettersAsync(CancellationToken cancellationToken) => AskAsync<long>(
+        async channel => (await channel.QueueDeclarePassiveAsync(Dead, cancellationToken).ConfigureAwait(false)).MessageCount, cancellationToken);
+
+    public ValueTask<IReadOnlyList<string>> FindLeftoversAsync(int workers, CancellationToken cancellationToken) => AskAsync<IReadOnlyList<string>>(
+        async channel =>
+        {
+            List<string> left = [];
+            foreach (string queue in _work)
+            {
+                uint consumers = (await channel.QueueDeclarePassiveAsync(queue, cancellationToken).ConfigureAwait(false)).ConsumerCount;
+                if (consumers > workers)
+                {
+                    left.Add(string.Create(CultureInfo.InvariantCulture, $"{consumers} consumers of {workers} workers"));
+                }
+            }
+
+            return left;
+        },
+        cancellationToken);
+
+    public async ValueTask DropAsync(CancellationToken cancellationToken) => await AskAsync(
+        async channel =>
+        {
+            await RabbitEngine.DropAsync(channel, _queue.Name, _options, cancellationToken).ConfigureAwait(false);
+            return true;
+        },
+        cancellationToken).ConfigureAwait(false);
+
+    public ValueTask DisposeAsync() => _queue.DisposeAsync();
+
+    /// <summary>Asks the broker, and repeats that while it is away.</summary>
+    private async ValueTask<T> AskAsync<T>(Func<IChannel, Task<T>> ask, CancellationToken cancellationToken)
+    {
+        while (true)
+        {
+            try
+            {
+                IConnection connection = await new ConnectionFactory { Uri = _broker, AutomaticRecoveryEnabled = false }
+                    .CreateConnectionAsync(cancellationToken).ConfigureAwait(false);
+                await using (connection.ConfigureAwait(false))
+                {
+                    IChannel channel = await connection.CreateChannelAsync(cancellationToken: cancellationToken).ConfigureAwait(false);
+                    await using (channel.ConfigureAwait(false))
+                    {
+                        return await ask(channel).ConfigureAwait(false);
+                    }
+                }
+            }
+            catch (Exception e) when (e is not OutOfMemoryException && !cancellationToken.IsCancellationRequested)
+            {
+                await Task.Delay(Pause, cancellationToken).ConfigureAwait(false);
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+using System.CommandLine;
+using System.Text.Json;
+using Npgsql;
+using Weir.Cli.Kit.Hosting;
+using Weir.Delivery.Cli.Commands.Audit.Engines;
+using Weir.Lab.Results;
+
+namespace Weir.Delivery.Cli.Commands.Audit.Parts;
+
+/// <summary>The command of a participant's process. It reads its order from its input, and stops when that ends. Not for users.</summary>
+internal static class PartCommand
+{
+    public const string Name = "audit-part";
+    public const string Publishes = "publisher";
+    public const string Works = "worker";
+    public const string Reads = "reader";
+
+    /// <summary>The line that a participant prints when it is at work.</summary>
+    public const string Ready = "ready";
+
+    public static Command Create()
+    {
+        Argument<string> kind = new("kind");
+        Command command = new(Name, "Takes part in an audit of another process of this program.") { kind };
+        command.Hidden = true;
+
+        // Not at a signal: Ctrl-C at a terminal goes to all processes at once, and the audit itself decides who stops when.
+        command.SetAction((parsed, _) => RunAsync(parsed.GetRequiredValue(kind), Console.In));
+        return command;
+    }
+
+    private static async Task<int> RunAsync(string kind, TextReader input)
+    {
+        PartOrder order = Parse(await input.ReadLineAsync(CancellationToken.None).ConfigureAwait(false));
+        using PartWords words = PartWords.Read(input);
+        NpgsqlDataSource database = NpgsqlDataSource.Create(order.Database);
+        await using (database.ConfigureAwait(false))
+        {
+            IAuditEngine engine = AuditEngines.All[order.Engine](new EnginePlace(database, order.Name, order.Broker, order.Fault));
+            await using (engine.ConfigureAwait(false))
+            {
+                try
+                {
+                    await (kind switch
+                    {
+                        Publishes => Publisher.RunAsync(database, order.FromTable ? null : engine, words),
+                        Reads => ReadAsync(database, engine, order.Database, words.Stop),
+                        Works => new Worker(database, engine, order.Fault).RunAsync(words.Stop),
+                        _ => throw new BadInputException($"There is no participant called '{kind}'."),
+                    }).ConfigureAwait(false);
+                }
+                catch (OperationCanceledException) when (words.Stop.IsCancellationRequested)
+                {
+                    // Asked to stop.
+                }
+            }
+        }
+
+        return ExitCode.Success;
+    }
+
+    private static async Task ReadAsync(NpgsqlDataSource database, IAuditEngine engine, string connection, CancellationToken stop)
+    {
+        ChangeStream stream = new(database, connection);
+        await using (stream.ConfigureAwait(false))
+        {
+            await Reader.RunAsync(stream, engine, stop).ConfigureAwait(false);
+        }
+    }
+
+    private static PartOrder Parse(string? order)
+    {
+        try
+        {
+            return JsonSerializer.Deserialize<PartOrder>(order ?? "", ResultJson.Line) ?? throw new JsonException();
+        }
+        catch (JsonException)
+        {
+            // Without its text, which has a password in it.
+            throw new BadInputException("This command is for the program itself; it cannot use its order.");
+        }
+    }
+}

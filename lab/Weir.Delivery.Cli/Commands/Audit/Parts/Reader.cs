@@ -1,0 +1,51 @@
+using System.Globalization;
+using Weir.Delivery.Cli.Commands.Audit.Engines;
+using Weir.Resilience;
+using Weir.Runtimes;
+
+namespace Weir.Delivery.Cli.Commands.Audit.Parts;
+
+/// <summary>The process that moves changes from the table into the queue.</summary>
+internal static class Reader
+{
+    private static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(50);
+
+    public static async Task RunAsync(ChangeStream stream, IAuditEngine engine, CancellationToken stop)
+    {
+        IWorkSink<string> sink = await Opening.RunAsync(token => engine.Queue.OpenSinkAsync(token), stop).ConfigureAwait(false);
+        await using (sink.ConfigureAwait(false))
+        {
+            IWorkSource<string> source = await Opening.RunAsync(stream.OpenAsync, stop).ConfigureAwait(false);
+            await using (source.ConfigureAwait(false))
+            {
+                await Console.Out.WriteLineAsync(PartCommand.Ready).ConfigureAwait(false);
+                DirectRuntime runtime = new();
+                await using (runtime.ConfigureAwait(false))
+                {
+                    WorkHost<string> host = WorkHost.Create(
+                        source, runtime, static (item, _) => new ValueTask<string>(item.Value), new KeyedSink(sink), Options(engine));
+                    await host.RunAsync(stop).ConfigureAwait(false);
+                }
+            }
+        }
+    }
+
+    private static WorkHostOptions<string> Options(IAuditEngine engine) => new()
+    {
+        DeadLetters = engine.Queue.DeadLetters,
+        Serializer = WorkSerializer.Text,
+        GracePeriod = TimeSpan.FromSeconds(10),
+        Retry = new RetryOptions { MaxRetries = 3, BaseDelay = Pause, MaxDelay = Pause, IsTransient = static _ => true },
+    };
+
+    /// <summary>Gives the items the key that the order is kept by, which is not that of the row.</summary>
+    private sealed class KeyedSink(IWorkSink<string> queue) : IWorkSink<string>
+    {
+        public ValueTask WriteAsync(IReadOnlyList<WorkItem<string>> items, string? position, CancellationToken cancellationToken) => queue.WriteAsync(
+            [.. items.Select(static i => new WorkItem<string>(i.Id, i.Value, AuditTables.KeyOf(long.Parse(i.Value, CultureInfo.InvariantCulture))))],
+            position: null,
+            cancellationToken);
+
+        public ValueTask DisposeAsync() => default;
+    }
+}

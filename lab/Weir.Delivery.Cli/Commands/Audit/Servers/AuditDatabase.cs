@@ -1,0 +1,165 @@
+using System.Diagnostics;
+using System.Security.Cryptography;
+using Npgsql;
+using Weir.Delivery.Cli.Commands.Audit.Engines;
+
+namespace Weir.Delivery.Cli.Commands.Audit.Servers;
+
+/// <summary>The database of an audit, which is created for it and dropped afterwards.</summary>
+internal sealed class AuditDatabase : IAsyncDisposable
+{
+    private static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(50);
+    private static readonly TimeSpan DropPatience = TimeSpan.FromSeconds(60);
+
+    private readonly AuditServer _server;
+    private bool _isDropped;
+
+    private AuditDatabase(AuditServer server, string name)
+    {
+        _server = server;
+        Name = name;
+        Connection = With(server.Admin.Host!, server.Admin.Port);
+        Source = NpgsqlDataSource.Create(Connection);
+    }
+
+    /// <summary>Its name.</summary>
+    public string Name { get; }
+
+    /// <summary>Its connection string.</summary>
+    public string Connection { get; }
+
+    /// <summary>Connections of the audit itself, which no fault reaches but the end of the server.</summary>
+    public NpgsqlDataSource Source { get; }
+
+    /// <summary>Creates a database.</summary>
+    public static async Task<AuditDatabase> CreateAsync(AuditServer server, CancellationToken stop)
+    {
+        string name = $"weir_audit_{RandomNumberGenerator.GetHexString(12, lowercase: true)}";
+        await OnServerAsync(server, $"CREATE DATABASE {name}", stop).ConfigureAwait(false);
+        AuditDatabase database = new(server, name);
+        try
+        {
+            await database.RetryAsync(c => AuditTables.ExecuteAsync(c, AuditTables.Create, stop), stop).ConfigureAwait(false);
+            return database;
+        }
+        catch
+        {
+            await database.DisposeAsync().ConfigureAwait(false);
+            throw;
+        }
+    }
+
+    /// <summary>The connection string by way of a proxy.</summary>
+    public string With(string host, int port) => new NpgsqlConnectionStringBuilder(_server.Admin.ConnectionString)
+    {
+        Host = host,
+        Port = port,
+        Database = Name,
+        Pooling = true,
+        MaxPoolSize = 20,
+        Timeout = 5,
+        CommandTimeout = 20,
+        Multiplexing = false,
+    }.ConnectionString;
+
+    /// <summary>Runs a call on a connection, and repeats it while the server is away.</summary>
+    public async Task<T> RetryAsync<T>(Func<NpgsqlConnection, ValueTask<T>> call, CancellationToken stop)
+    {
+        while (true)
+        {
+            try
+            {
+                NpgsqlConnection connection = await Source.OpenConnectionAsync(stop).ConfigureAwait(false);
+                await using (connection.ConfigureAwait(false))
+                {
+                    return await call(connection).ConfigureAwait(false);
+                }
+            }
+            catch (NpgsqlException e) when (e is not PostgresException || e.IsTransient || e.SqlState is "57P01" or "57P02" or "57P03")
+            {
+                await Task.Delay(Pause, stop).ConfigureAwait(false);
+            }
+        }
+    }
+
+    /// <summary>Ends all sessions of the database but the one that asks. Those of the server's own, such as vacuuming, are not the user's to end.</summary>
+    public Task EndSessionsAsync(CancellationToken stop) => RetryAsync(
+        c => AuditTables.ScalarAsync<long>(
+            c,
+            """
+            SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+            WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()
+            """,
+            stop),
+        stop);
+
+    /// <summary>Drops it.</summary>
+    public async Task DropAsync()
+    {
+        if (_isDropped)
+        {
+            return;
+        }
+
+        _isDropped = true;
+        await Source.DisposeAsync().ConfigureAwait(false);
+        long start = Stopwatch.GetTimestamp();
+        for (bool isForced = false; ; isForced = !isForced)
+        {
+            try
+            {
+                await OnServerAsync(_server, $"DROP DATABASE IF EXISTS {Name}{(isForced ? " WITH (FORCE)" : "")}", CancellationToken.None)
+                    .ConfigureAwait(false);
+                return;
+            }
+            catch (PostgresException e) when (
+                e.SqlState is PostgresErrorCodes.ObjectInUse or PostgresErrorCodes.InsufficientPrivilege && Stopwatch.GetElapsedTime(start) < DropPatience)
+            {
+                // Sessions of those who were killed take a moment to end. By force they end at once, unless the server is just vacuuming there,
+                // which only a superuser may end: without force it is asked to stop.
+            }
+        }
+    }
+
+    /// <summary>Lists what the server still has of it.</summary>
+    public async Task<IReadOnlyList<string>> FindLeftoversAsync()
+    {
+        NpgsqlConnection connection = new(_server.Admin.ConnectionString);
+        await using (connection.ConfigureAwait(false))
+        {
+            await connection.OpenAsync(CancellationToken.None).ConfigureAwait(false);
+            async ValueTask<bool> HasAsync(string table, string column) => await AuditTables.ScalarAsync<bool>(
+                connection,
+                $"SELECT EXISTS (SELECT FROM {table} WHERE {column} = $1)",
+                CancellationToken.None,
+                AuditTables.Parameter(Name)).ConfigureAwait(false);
+            return
+            [
+                .. await HasAsync("pg_database", "datname").ConfigureAwait(false) ? ["the database"] : Array.Empty<string>(),
+                .. await HasAsync("pg_replication_slots", "database").ConfigureAwait(false) ? ["a replication slot"] : Array.Empty<string>(),
+            ];
+        }
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        try
+        {
+            await DropAsync().ConfigureAwait(false);
+        }
+        catch (NpgsqlException) when (_server.IsOwn)
+        {
+            // It goes with its server.
+        }
+    }
+
+    private static async Task OnServerAsync(AuditServer server, string statement, CancellationToken stop)
+    {
+        NpgsqlConnection connection = new(server.Admin.ConnectionString);
+        await using (connection.ConfigureAwait(false))
+        {
+            await connection.OpenAsync(stop).ConfigureAwait(false);
+            await AuditTables.ExecuteAsync(connection, statement, stop).ConfigureAwait(false);
+        }
+    }
+}

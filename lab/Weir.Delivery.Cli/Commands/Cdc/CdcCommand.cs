@@ -1,0 +1,130 @@
+using System.CommandLine;
+using Npgsql;
+using Weir.Cli.Kit.Hosting;
+using Weir.Delivery.Cli.Commands.Cdc.Lines;
+using Weir.Delivery.Cli.Commands.Cdc.Targets;
+using Weir.Delivery.Cli.Commands.Work.Execution;
+using Weir.Delivery.Cli.Hosting;
+using Weir.PostgreSql;
+using Weir.Runtimes;
+
+namespace Weir.Delivery.Cli.Commands.Cdc;
+
+/// <summary>The <c>cdc</c> command: the changes of tables in PostgreSQL as lines, to the output, a command or a queue.</summary>
+internal static class CdcCommand
+{
+    // What is read and not done. A target gets more at once if it is slow, and Ctrl-C waits for no more than this.
+    private const int MostInFlight = 4096;
+
+    public static Command Create(WorkCliHost host)
+    {
+        CdcOptionSet options = new();
+        Command command = new("cdc", "Reads changes of tables in PostgreSQL. Prints them, runs a command for them, or publishes them to a queue.");
+        options.AddTo(command);
+        command.SetAction(async (parsed, token) =>
+        {
+            CdcSettings settings = options.Read(parsed, host);
+            NpgsqlDataSource database = NpgsqlDataSource.Create(settings.Source);
+            await using (database.ConfigureAwait(false))
+            {
+                PostgresCheckpointStore checkpoints = new(database, settings.Schema);
+                PostgresChangeSource changes = Changes(settings, checkpoints);
+                await using (changes.ConfigureAwait(false))
+                {
+                    if (settings.IsDrop)
+                    {
+                        await checkpoints.SetupAsync(token).ConfigureAwait(false);
+                        await changes.DropAsync(token).ConfigureAwait(false);
+                        host.Error.WriteLine($"the stream {settings.Slot} is removed");
+                        return ExitCode.Success;
+                    }
+
+                    CdcTarget target = options.Target(parsed, host);
+                    await using (target.ConfigureAwait(false))
+                    {
+                        if (settings.IsSetup)
+                        {
+                            await CdcSetup.CreatePublicationAsync(database, settings.Publication, settings.Tables, token).ConfigureAwait(false);
+                            await checkpoints.SetupAsync(token).ConfigureAwait(false);
+                            await target.SetupAsync(token).ConfigureAwait(false);
+                            await changes.SetupAsync(token).ConfigureAwait(false);
+                        }
+
+                        return await RunAsync(settings, changes, target, database, host, token).ConfigureAwait(false);
+                    }
+                }
+            }
+        });
+        return command;
+    }
+
+    private static PostgresChangeSource Changes(CdcSettings settings, PostgresCheckpointStore checkpoints)
+    {
+        PostgresChangeSourceOptions options = new()
+        {
+            Order = settings.Order, InitialSnapshot = settings.HasSnapshot, MaxChangesPerBatch = settings.Batch,
+        };
+
+        // A sign of life of the server is nothing that comes.
+        if (settings.Idle is { } idle && idle * 2 > options.HeartbeatInterval)
+        {
+            options = options with { HeartbeatInterval = idle * 2 };
+        }
+
+        try
+        {
+            return new PostgresChangeSource(settings.Source.ToString(), settings.Slot, settings.Publication, checkpoints, options);
+        }
+        catch (ArgumentException e)
+        {
+            throw new BadInputException($"--slot or --publication cannot be used: {e.Message}");
+        }
+    }
+
+    private static async Task<int> RunAsync(
+        CdcSettings settings, PostgresChangeSource changes, CdcTarget target, NpgsqlDataSource database, WorkCliHost host, CancellationToken cancellationToken)
+    {
+        TimeProvider clock = host.Clock;
+        using ChangeJson json = new();
+        IWorkSource<ChangeLine> opened = await changes.OpenSourceAsync(json.Line, cancellationToken).ConfigureAwait(false);
+        IWorkSource<ChangeLine> source = settings.Idle is { } idle ? new IdleSource<ChangeLine>(opened, idle, clock) : opened;
+        await using (source.ConfigureAwait(false))
+        {
+            CdcProgress progress = new(await target.OpenAsync(cancellationToken).ConfigureAwait(false), database, settings.Slot, host);
+            await using (progress.ConfigureAwait(false))
+            {
+                DirectRuntime runtime = new();
+                await using (runtime.ConfigureAwait(false))
+                {
+                    WorkHost<ChangeLine> lines = WorkHost.Create(
+                        source, runtime, static (item, _) => new ValueTask<ChangeLine>(item.Value), progress, Options(settings, target, host));
+                    using CancellationTokenSource ended = new();
+                    Task showing = settings.IsQuiet ? Task.CompletedTask : progress.ShowAsync(ended.Token);
+                    try
+                    {
+                        await lines.RunAsync(cancellationToken).ConfigureAwait(false);
+                    }
+                    finally
+                    {
+                        await ended.CancelAsync().ConfigureAwait(false);
+                        await showing.ConfigureAwait(false);
+                        progress.ShowEnd(target.Name);
+                    }
+                }
+            }
+        }
+
+        return ExitCode.Success;
+    }
+
+    private static WorkHostOptions<ChangeLine> Options(CdcSettings settings, CdcTarget target, WorkCliHost host) => new()
+    {
+        DeadLetters = target.DeadLetters,
+        Serializer = new ChangeLineSerializer(),
+        MaxItemsInFlight = target.TakesBatches ? 1 : MostInFlight,
+        MaxItemsPerCall = MostInFlight,
+        GracePeriod = settings.Grace,
+        TimeProvider = host.Clock,
+        OnFault = failure => CdcOptionSet.Report(host, failure),
+    };
+}

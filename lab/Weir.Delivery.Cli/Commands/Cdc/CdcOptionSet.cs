@@ -1,0 +1,156 @@
+using System.CommandLine;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
+using Weir.Delivery.Cli.Commands.Cdc.Targets;
+using Weir.Delivery.Cli.Commands.Work.Execution;
+using Weir.Delivery.Cli.Engines;
+using Weir.Delivery.Cli.Hosting;
+using Weir.PostgreSql;
+
+namespace Weir.Delivery.Cli.Commands.Cdc;
+
+/// <summary>The options of <c>cdc</c>.</summary>
+internal sealed class CdcOptionSet
+{
+    private const string ToOutput = "stdout";
+    private const string ToCommand = "exec";
+
+    // Without them, a slot keeps the log of the server on the disk.
+    private static readonly TimeSpan Longest = TimeSpan.FromDays(30);
+
+    private static readonly Dictionary<string, PostgresChangeOrder> Orders = new(StringComparer.OrdinalIgnoreCase)
+    {
+        ["key"] = PostgresChangeOrder.Key,
+        ["relation"] = PostgresChangeOrder.Relation,
+        ["transaction"] = PostgresChangeOrder.Transaction,
+        ["global"] = PostgresChangeOrder.Global,
+        ["none"] = PostgresChangeOrder.None,
+    };
+
+    private readonly TextOption _source = TextOption.Of("--source", "WEIR_SOURCE", "ADDRESS",
+        "The database: a connection string of Npgsql or postgres://USER@HOST/DATABASE. Use the variable for an address with a password");
+    private readonly TextOption _publication = TextOption.Of("--publication", null, "NAME", "The publication, which names the tables");
+    private readonly TextOption _slot = TextOption.Of("--slot", null, "NAME", "The replication slot, which is the name of the stream");
+    private readonly TextOption _to = TextOption.Of("--to", "WEIR_TO", "TARGET",
+        $"Where the changes go: stdout, exec, or a queue ({WorkEngines.Forms}). Default stdout");
+    private readonly TextOption _exec = TextOption.Of("--exec", null, "'PROG ARGS'",
+        "The command of --to exec: it gets a change a line, and they are done when its exit code is 0");
+    private readonly Option<bool> _shell = new("--shell") { Description = "The command is one of the shell" };
+    private readonly TextOption _batch = TextOption.Of("--batch", null, "N", "Changes that are read, and given to a command, at once. Default 500");
+    private readonly TextOption _attempts = TextOption.Of("--attempts", null, "N", "Attempts of a command before the stream ends with an error. Default 5");
+    private readonly TextOption _delay = TextOption.Of("--delay", null, "TIME,TIME,...", "How long each next attempt waits. Default 1s,10s,60s");
+    private readonly TextOption _order = TextOption.Of("--order", null, "SCOPE",
+        "Which changes have the same key in a queue: key (of the row), relation, transaction, global or none. Default key");
+    private readonly TextOption _name = TextOption.Of("--name", null, "NAME", "The name of the queue. Default work");
+    private readonly Option<bool> _ordered = new("--ordered") { Description = "The queue keeps the order of keys. Say it in each command over the queue" };
+    private readonly TextOption _schema = TextOption.Of("--schema", null, "NAME",
+        "The schema of the table of positions, and of a queue in PostgreSQL. Default weir");
+    private readonly Option<bool> _setup = new("--setup") { Description = "First create slot, position and queue, where they do not exist yet" };
+    private readonly TextOption _tables = TextOption.Of("--tables", null, "NAME,NAME,...",
+        "With --setup: create the publication, if it does not exist yet, of these tables");
+    private readonly Option<bool> _snapshot = new("--snapshot") { Description = "With --setup: a new stream begins with the rows that are there" };
+    private readonly Option<bool> _drop = new("--drop") { Description = "Remove the slot and the position, and do nothing else" };
+    private readonly TextOption _grace = TextOption.Of("--grace", null, "TIME", "Time that what was read has after Ctrl-C. Default 30s");
+    private readonly TextOption _idle = TextOption.Of("--idle", null, "TIME", "End when nothing has come for this time. Default: run until Ctrl-C");
+    private readonly Option<bool> _quiet = new("--quiet") { Description = "No progress" };
+
+    public void AddTo(Command command)
+    {
+        Option[] all =
+        [
+            _source.Flag, _publication.Flag, _slot.Flag, _to.Flag, _exec.Flag, _shell, _batch.Flag, _attempts.Flag, _delay.Flag, _order.Flag, _name.Flag,
+            _ordered, _schema.Flag, _setup, _tables.Flag, _snapshot, _drop, _grace.Flag, _idle.Flag, _quiet,
+        ];
+        foreach (Option option in all)
+        {
+            command.Add(option);
+        }
+    }
+
+    /// <summary>Reads and checks all of them but the target.</summary>
+    /// <exception cref="BadInputException">A value cannot be used.</exception>
+    public CdcSettings Read(ParseResult parsed, WorkCliHost host)
+    {
+        bool isSetup = parsed.GetValue(_setup);
+        if (!isSetup && (parsed.GetValue(_snapshot) || Find(parsed, _tables) is not null))
+        {
+            throw new BadInputException("--snapshot and --tables say how to set up a stream: use them with --setup.");
+        }
+
+        OptionValue source = _source.Find(parsed, host.Variable)
+            ?? throw new BadInputException("--source or WEIR_SOURCE must say where the database is, such as Host=HOST;Username=USER;Database=DATABASE.");
+        return new CdcSettings
+        {
+            Source = PostgresEngine.Connection(source),
+            Publication = Find(parsed, _publication)?.NotEmpty("the name of a publication") ?? throw new BadInputException(
+                "--publication must name a publication of the database; with --setup and --tables it is created."),
+            Slot = Find(parsed, _slot)?.NotEmpty("the name of a slot") ?? throw new BadInputException(
+                "--slot must name the replication slot of the stream; with --setup it is created."),
+            Schema = Schema(parsed) ?? "weir",
+            Order = Find(parsed, _order)?.OneOf(Orders) ?? PostgresChangeOrder.Key,
+            IsSetup = isSetup,
+            Tables = Find(parsed, _tables)?.NotEmpty("names of tables between commas").Split(',', StringSplitOptions.TrimEntries) ?? [],
+            HasSnapshot = parsed.GetValue(_snapshot),
+            IsDrop = parsed.GetValue(_drop),
+            Batch = Batch(parsed),
+            Grace = Find(parsed, _grace)?.Time(TimeSpan.Zero, Longest, "30s") ?? TimeSpan.FromSeconds(30),
+            Idle = Find(parsed, _idle)?.Time(TimeSpan.FromMilliseconds(1), Longest, "5s"),
+            IsQuiet = parsed.GetValue(_quiet),
+        };
+    }
+
+    /// <summary>Makes the target. It asks nothing of a server.</summary>
+    /// <exception cref="BadInputException">It cannot be used.</exception>
+    public CdcTarget Target(ParseResult parsed, WorkCliHost host)
+    {
+        OptionValue? to = _to.Find(parsed, host.Variable);
+        OptionValue? exec = Find(parsed, _exec);
+        bool isCommand = to?.Text == ToCommand;
+        if (isCommand != exec is not null || (!isCommand && parsed.GetValue(_shell)))
+        {
+            throw new BadInputException("--exec and --shell say which command gets the changes, and belong to --to exec.");
+        }
+
+        if (exec is not null)
+        {
+            return new CdcTarget($"'{exec.Text}'", new CommandLines(
+                ItemCommand.Of(exec, parsed.GetValue(_shell), host),
+                Batch(parsed),
+                Find(parsed, _attempts)?.WholeNumber(1, 1000) ?? 5,
+                Find(parsed, _delay) is { } delays
+                    ? [.. delays.Text.Split(',').Select(text => new OptionValue(delays.Source, text.Trim()).Time(TimeSpan.Zero, Longest, "1s,10s"))]
+                    : [TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(10), TimeSpan.FromSeconds(60)],
+                host.Clock,
+                failure => Report(host, failure)), takesBatches: true);
+        }
+
+        return to is null || to.Text == ToOutput ? new CdcTarget(ToOutput, new OutputLines(host.Lines?.Invoke() ?? host.Out)) : Queue(to, parsed);
+    }
+
+    /// <summary>Says what failed and is tried again.</summary>
+    public static void Report(WorkCliHost host, Exception failure) =>
+        host.Say($"{Credentials.LineOf(failure)} (trying again)");
+
+    private CdcTarget Queue(OptionValue to, ParseResult parsed)
+    {
+        WorkEngines.OpenedQueue queue;
+        try
+        {
+            queue = WorkEngines.Open(to, new WorkEngines.EngineOrder(
+                Find(parsed, _name)?.NotEmpty("the name of a queue") ?? "work", parsed.GetValue(_ordered), Schema(parsed)));
+        }
+        catch (ArgumentException e)
+        {
+            throw new BadInputException($"--name or --schema cannot be used: {e.Message}");
+        }
+
+        return queue.IsDurable ? new CdcTarget(queue) : throw new BadInputException(
+            $"{to.Source} memory: would lose the changes with this process: use stdout, exec, or another engine.");
+    }
+
+    private int Batch(ParseResult parsed) => Find(parsed, _batch)?.WholeNumber(1, 10_000) ?? 500;
+
+    private string? Schema(ParseResult parsed) => Find(parsed, _schema)?.NotEmpty("the name of a schema");
+
+    private static OptionValue? Find(ParseResult parsed, TextOption option) => option.Find(parsed, static _ => null);
+}

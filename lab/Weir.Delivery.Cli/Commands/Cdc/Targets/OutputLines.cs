@@ -1,0 +1,30 @@
+using Weir.Delivery.Cli.Commands.Cdc.Lines;
+
+namespace Weir.Delivery.Cli.Commands.Cdc.Targets;
+
+/// <summary>Prints lines. They are done when the output has taken them.</summary>
+internal sealed class OutputLines(TextWriter output) : IWorkSink<ChangeLine>
+{
+    // Whoever reads the output may stop reading without closing it, and nothing ends such a write: it is left behind when the time is up.
+    public async ValueTask WriteAsync(IReadOnlyList<WorkItem<ChangeLine>> items, string? position, CancellationToken cancellationToken) =>
+        await Task.Run(() => Write(items), CancellationToken.None).WaitAsync(cancellationToken).ConfigureAwait(false);
+
+    public ValueTask DisposeAsync() => default;
+
+    private void Write(IReadOnlyList<WorkItem<ChangeLine>> items)
+    {
+        try
+        {
+            foreach (WorkItem<ChangeLine> item in items)
+            {
+                output.WriteLine(item.Value.Json);
+            }
+
+            output.Flush();
+        }
+        catch (IOException e)
+        {
+            throw new WorkSetupException("Whoever read the output has closed it. What it has not taken comes again.", e);
+        }
+    }
+}

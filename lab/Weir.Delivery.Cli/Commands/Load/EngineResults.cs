@@ -1,0 +1,150 @@
+using Weir.Cli.Kit.Hosting;
+using Weir.Delivery.Cli.Commands.Load.Options;
+using Weir.Delivery.Cli.Commands.Load.Passes;
+using Weir.Lab.Formatting;
+using Weir.Lab.Latency;
+using Weir.Lab.Results;
+using Weir.Lab.Statistics;
+using Weir.Lab.Trials;
+
+namespace Weir.Delivery.Cli.Commands.Load;
+
+/// <summary>Converts what was measured of queues to a result in the format of all measuring commands.</summary>
+internal static class EngineResults
+{
+    private const string Loop = "loop";
+    private const string Open = "open";
+
+    public static ResultFile Of(
+        EngineSettings settings, IReadOnlyList<QueueArm> arms, TrialReport trials, DateTimeOffset startedAt, IReadOnlyList<string> arguments)
+    {
+        ArmRecord[] records = [.. arms.Zip(trials.Arms).Select((arm, i) => Arm(settings, arm.First, arm.Second, arms.Count, i))];
+        return new ResultFile
+        {
+            Command = "load",
+            Arguments = arguments,
+            Work = $"items of {Text(PassItems.ValueBytes)} bytes through queues, from publishing to acknowledged; nothing is done for them",
+            Unit = "items",
+            StartedAt = startedAt,
+            Partial = trials.IsPartial,
+            Machine = MachineRecord.Read(),
+            Source = SourceRecord.Read(),
+            Settings = Texts(settings),
+            Arms = records,
+            Findings = [.. Findings(settings, arms, records)],
+        };
+    }
+
+    /// <summary>How to read the table.</summary>
+    public static IEnumerable<string> Legend(ResultFile result)
+    {
+        yield return "items=        how many travel together: a message of RabbitMQ, a statement that enqueues or takes in PostgreSQL, a batch in memory";
+        yield return "items/s       median [min..max] over the windows; CPU s/M: processor seconds of this process per million items, without the server's";
+        yield return result.Settings[Loop] == Open
+            ? "latency       open load: from the moment at which an item should have been published to its acknowledgement"
+            : "latency       closed load: from the call that publishes to the acknowledgement, so it grows with the items in flight; --rate gives a load";
+        yield return result.Settings.ContainsKey("ordered")
+            ? "out of order  processed after a later item of the same key, which the order forbids; duplicates are allowed, and lost items are not"
+            : "out of order  processed after a later item of the same key, as is allowed without --ordered; duplicates are allowed too, and lost items are not";
+    }
+
+    private static ArmRecord Arm(EngineSettings settings, QueueArm arm, TrialArmResult result, int arms, int index) => new()
+    {
+        Name = arm.Name,
+        Workers = settings.Consumers,
+        Varied = new Dictionary<string, string> { ["items"] = Text(arm.ItemsPerMessage) },
+        Settings = new Dictionary<string, string>
+        {
+            ["engine"] = arm.Engine,
+            ["count"] = Numbers.Grouped(arm.Count),
+            ["in_flight"] = settings.Rate is null ? Numbers.Grouped(arm.InFlight) : "any",
+        },
+        Rounds = [.. result.Windows.Select(window => Round(window, arms, index))],
+    };
+
+    private static RoundRecord Round(Window window, int arms, int index)
+    {
+        DeliveryTally delivery = window.Delivery!;
+        long done = window.Items - delivery.Lost;
+        return new RoundRecord
+        {
+            Order = TrialOrder.PlaceOf(arms, window.Round - 1, index),
+            Partial = window.IsPartial,
+            Passes = window.Passes,
+            Operations = done,
+            Seconds = window.Elapsed.TotalSeconds,
+            Rate = done / Math.Max(window.Elapsed.TotalSeconds, 1e-9),
+            Duplicates = delivery.Duplicates,
+            Lost = delivery.Lost,
+            OutOfOrder = delivery.OutOfOrder,
+            LateStarts = delivery.Response is null ? null : delivery.LateStarts,
+            Service = HistogramCodec.Encode(delivery.Service),
+            Response = delivery.Response is { } response ? HistogramCodec.Encode(response) : null,
+        }.With(window.Resources);
+    }
+
+    private static Dictionary<string, string> Texts(EngineSettings settings)
+    {
+        (string Name, string? Text)[] texts =
+        [
+            ("engine", string.Join(',', settings.Engines.Select(static e => e.Engine.Name))),
+            ("items_per_message", string.Join(',', settings.ItemsPerMessage.Select(Text))),
+            ("consumers", Text(settings.Consumers)),
+            ("publishers", Text(settings.Publishers)),
+            ("concurrency", Numbers.Grouped(settings.Concurrency)),
+            ("keys", Numbers.Grouped(settings.Keys)),
+            ("ordered", settings.IsOrdered ? "true" : null),
+            (Loop, settings.Rate is null ? "closed" : Open),
+            ("rate", settings.Rate is { } rate ? $"{Numbers.Short(rate)}/s" : null),
+            ("trials", Numbers.Grouped(settings.Trials)),
+        ];
+        return texts.Where(static t => t.Text is not null).ToDictionary(static t => t.Name, static t => t.Text!);
+    }
+
+    private static IEnumerable<Finding> Findings(EngineSettings settings, IReadOnlyList<QueueArm> arms, IReadOnlyList<ArmRecord> records)
+    {
+        foreach ((QueueArm arm, ArmRecord record) in arms.Zip(records))
+        {
+            if (Sum(record, static r => r.Lost) is > 0 and long lost)
+            {
+                string unpublished = arm.Unpublished > 0 ? $"; {Numbers.Grouped(arm.Unpublished)} more were not published, because these took their place" : "";
+                yield return new Finding(
+                    FindingLevel.Invalid,
+                    $"{arm.Name}: {Numbers.Grouped(lost)} items were lost: published, and not done within {Numbers.Time(settings.Patience)} of the last "
+                        + $"acknowledgement{unpublished}.");
+            }
+            else if (arm.Unpublished > 0)
+            {
+                yield return new Finding(
+                    FindingLevel.Invalid,
+                    $"{arm.Name}: {Numbers.Grouped(arm.Unpublished)} items were not published within {Numbers.Time(settings.Patience)}.");
+            }
+
+            if (settings.IsOrdered && Sum(record, static r => r.OutOfOrder) is > 0 and long disordered)
+            {
+                yield return new Finding(FindingLevel.Invalid, $"{arm.Name}: {Numbers.Grouped(disordered)} items were processed out of order.");
+            }
+
+            if (arm.Faults is { Count: > 0, Last: { } last })
+            {
+                yield return new Finding(
+                    FindingLevel.Doubt,
+                    $"{arm.Name}: consumers repeated {Numbers.Counted((int)Math.Min(arm.Faults.Count, int.MaxValue), "call")}, the last one because of: "
+                        + Credentials.LineOf(last).TrimEnd('.') + ".");
+            }
+        }
+
+        string[] behind = [.. arms.Zip(records).Where(p => settings.Rate is { } rate && p.Second.IsMeasured && p.Second.Rate().Median < 0.95 * rate)
+            .Select(static p => p.First.Name)];
+        if (behind.Length > 0)
+        {
+            yield return new Finding(
+                FindingLevel.Note,
+                $"Not all items were done at the rate at which they came, so the latency grows with the time: {string.Join(", ", behind)}.");
+        }
+    }
+
+    private static long Sum(ArmRecord arm, Func<RoundRecord, long?> figure) => arm.Rounds.Sum(r => figure(r) ?? 0);
+
+    private static string Text(int number) => Numbers.Grouped(number);
+}

@@ -1,0 +1,26 @@
+namespace Weir.Delivery.Cli.Commands.Load.Passes;
+
+/// <summary>A source that reports what was acknowledged, after the engine has it.</summary>
+internal sealed class LedgerSource(IWorkSource<string> inner, Action<IReadOnlyList<WorkBatch<string>>> acknowledged) : IWorkSource<string>
+{
+    public string MessagingSystem => inner.MessagingSystem;
+
+    public string Name => inner.Name;
+
+    public AcknowledgementOrder Order => inner.Order;
+
+    public IRedelivery<string>? Redelivery => inner.Redelivery;
+
+    public ValueTask<WorkBatch<string>?> ReadAsync(CancellationToken cancellationToken) => inner.ReadAsync(cancellationToken);
+
+    public async ValueTask AcknowledgeAsync(IReadOnlyList<WorkBatch<string>> batches, CancellationToken cancellationToken)
+    {
+        await inner.AcknowledgeAsync(batches, cancellationToken).ConfigureAwait(false);
+        acknowledged(batches);
+    }
+
+    public ValueTask ReturnAsync(IReadOnlyList<WorkBatch<string>> batches, CancellationToken cancellationToken) =>
+        inner.ReturnAsync(batches, cancellationToken);
+
+    public ValueTask DisposeAsync() => inner.DisposeAsync();
+}

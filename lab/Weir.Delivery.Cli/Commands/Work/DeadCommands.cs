@@ -1,0 +1,179 @@
+using System.CommandLine;
+using System.CommandLine.Help;
+using System.Globalization;
+using System.Text;
+using System.Text.Json.Nodes;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
+using Weir.Delivery.Cli.Commands.Work.Execution;
+using Weir.Delivery.Cli.Engines;
+using Weir.Delivery.Cli.Hosting;
+using Weir.Lab.Report.Tables;
+
+namespace Weir.Delivery.Cli.Commands.Work;
+
+/// <summary>The <c>dead</c> commands: list, show and replay the items that could not be processed.</summary>
+internal static class DeadCommands
+{
+    private const int MostReplayedAtOnce = 500;
+
+    public static Command Create(WorkCliHost host)
+    {
+        Command command = new("dead", "Lists, shows and replays what failed.") { List(host), Show(host), Replay(host) };
+        command.SetAction(static parsed => new HelpAction().Invoke(parsed));
+        return command;
+    }
+
+    private static Command List(WorkCliHost host)
+    {
+        WorkOptionSet work = new();
+        TextOption limit = TextOption.Of("--limit", null, "N", "How many at most. Default 100");
+        Command command = new("list", "Lists the dead letters, the oldest first.") { limit.Flag };
+        work.AddTo(command);
+        command.SetAction(async (parsed, token) =>
+        {
+            int most = limit.Find(parsed, static _ => null)?.WholeNumber(1, int.MaxValue) ?? 100;
+            WorkEngines.OpenedQueue opened = work.Open(parsed, host);
+            await using (opened.ConfigureAwait(false))
+            {
+                List<DeadLetter> letters = [];
+                await foreach (DeadLetter letter in opened.Queue.DeadLetters.ListAsync(most, token).ConfigureAwait(false))
+                {
+                    if (work.IsJson(parsed))
+                    {
+                        WorkOutput.WriteLine(host, Json(letter));
+                    }
+                    else
+                    {
+                        letters.Add(letter);
+                    }
+                }
+
+                if (!work.IsJson(parsed))
+                {
+                    Write(letters, opened.Queue.Name, host);
+                }
+            }
+
+            return ExitCode.Success;
+        });
+        return command;
+    }
+
+    private static Command Show(WorkCliHost host)
+    {
+        WorkOptionSet work = new();
+        Argument<string> id = new("ID") { Description = "The identity of the item" };
+        Command command = new("show", "Shows a dead letter with its error and its value.") { id };
+        work.AddTo(command);
+        command.SetAction(async (parsed, token) =>
+        {
+            WorkEngines.OpenedQueue opened = work.Open(parsed, host);
+            await using (opened.ConfigureAwait(false))
+            {
+                string wanted = parsed.GetRequiredValue(id);
+                DeadLetter letter = await opened.Queue.DeadLetters.FindAsync(wanted, token).ConfigureAwait(false)
+                    ?? throw new BadInputException($"There is no dead letter '{wanted}' in the queue {opened.Queue.Name}: 'weir-work dead list' shows them.");
+                WorkOutput.WriteLine(host, work.IsJson(parsed) ? Json(letter) : $"""
+                    id        {letter.Id}
+                    reason    {letter.Reason}
+                    attempts  {letter.Attempts.ToString(CultureInfo.InvariantCulture)}
+                    time      {Time(letter)}
+                    key       {letter.Key ?? "none"}
+                    headers   {(letter.Headers is { Count: > 0 } headers ? string.Join(", ", headers.Select(static h => $"{h.Key}={h.Value}")) : "none")}
+                    value     {Encoding.UTF8.GetString(letter.Payload.Span)}
+
+                    {letter.Error}
+                    """);
+            }
+
+            return ExitCode.Success;
+        });
+        return command;
+    }
+
+    private static Command Replay(WorkCliHost host)
+    {
+        WorkOptionSet work = new();
+        Argument<string[]> ids = new("ID") { Description = "The identities of the items", Arity = ArgumentArity.ZeroOrMore };
+        Option<bool> all = new("--all") { Description = "All of them" };
+        Command command = new("replay", "Publishes items again, and removes their dead letters.") { ids, all };
+        work.AddTo(command);
+        command.SetAction(async (parsed, token) =>
+        {
+            string[] wanted = parsed.GetValue(ids) ?? [];
+            if (wanted.Length > 0 == parsed.GetValue(all))
+            {
+                throw new BadInputException("Say which items to replay: their identities, or --all.");
+            }
+
+            WorkEngines.OpenedQueue opened = work.Open(parsed, host);
+            await using (opened.ConfigureAwait(false))
+            {
+                int replayed = wanted.Length > 0
+                    ? await opened.Queue.DeadLetters.ReplayAsync(wanted, token).ConfigureAwait(false)
+                    : await ReplayAllAsync(opened.Queue.DeadLetters, token).ConfigureAwait(false);
+                WorkOutput.Write(
+                    host,
+                    work.IsJson(parsed),
+                    $"{replayed.ToString(CultureInfo.InvariantCulture)} items replayed",
+                    ("queue", opened.Queue.Name),
+                    ("replayed", replayed));
+                return replayed >= wanted.Length ? ExitCode.Success : throw new BadInputException(
+                    $"Only {replayed} of {wanted.Length} items were dead letters of the queue {opened.Queue.Name}: 'weir-work dead list' shows them.");
+            }
+        });
+        return command;
+    }
+
+    // An item that fails again meanwhile has a new letter, which is not replayed once more.
+    private static async Task<int> ReplayAllAsync(IDeadLetters dead, CancellationToken cancellationToken)
+    {
+        List<string> ids = [];
+        await foreach (DeadLetter letter in dead.ListAsync(int.MaxValue, cancellationToken).ConfigureAwait(false))
+        {
+            ids.Add(letter.Id);
+        }
+
+        int replayed = 0;
+        foreach (string[] some in ids.Chunk(MostReplayedAtOnce))
+        {
+            replayed += await dead.ReplayAsync(some, cancellationToken).ConfigureAwait(false);
+        }
+
+        return replayed;
+    }
+
+    private static void Write(List<DeadLetter> letters, string queue, WorkCliHost host)
+    {
+        if (letters.Count == 0)
+        {
+            host.Out.WriteLine($"the queue {queue} has no dead letters");
+            return;
+        }
+
+        Table table = Table.Of(
+            "Dead letters",
+            1,
+            letters,
+            ("id", static l => l.Id),
+            ("time", Time),
+            ("reason", static l => $"{l.Reason}"),
+            ("attempts", static l => l.Attempts.ToString(CultureInfo.InvariantCulture)),
+            ("key", static l => l.Key),
+            ("error", static l => l.Error.Split('\n')[0].TrimEnd('\r')));
+        TableText.Write(table, host.Out, host.Style);
+    }
+
+    private static string Time(DeadLetter letter) => letter.Time.UtcDateTime.ToString("yyyy-MM-dd HH:mm:ss'Z'", CultureInfo.InvariantCulture);
+
+    private static string Json(DeadLetter letter) => WorkOutput.Json(
+        ("id", letter.Id),
+        ("reason", $"{letter.Reason}"),
+        ("attempts", letter.Attempts),
+        ("time", letter.Time.UtcDateTime.ToString("O", CultureInfo.InvariantCulture)),
+        ("key", letter.Key),
+        ("headers", letter.Headers is { } headers ? new JsonObject(headers.Select(static h => KeyValuePair.Create(h.Key, (JsonNode?)h.Value))) : null),
+        ("value", Encoding.UTF8.GetString(letter.Payload.Span)),
+        ("error", letter.Error));
+}

@@ -1,0 +1,180 @@
+using System.CommandLine;
+using System.Globalization;
+using Weir.Cli.Kit.Hosting;
+using Weir.Delivery.Cli.Commands.Work.Execution;
+using Weir.Delivery.Cli.Engines;
+using Weir.Delivery.Cli.Hosting;
+using Weir.Lab.Formatting;
+using Weir.Runtimes;
+
+namespace Weir.Delivery.Cli.Commands.Work;
+
+/// <summary>The <c>run</c> command: processes the items of a queue until Ctrl-C, or until nothing comes any more.</summary>
+internal static class RunCommands
+{
+    public static Command Create(WorkCliHost host)
+    {
+        WorkOptionSet work = new();
+        RunOptionSet run = new();
+        LineItems lines = new();
+        Command command = new("run", "Runs a command for each item, or prints it.");
+        work.AddTo(command);
+        run.AddTo(command);
+        lines.AddTo(command);
+        command.SetAction(async (parsed, token) =>
+        {
+            RunSettings settings = run.Read(parsed, host);
+            WorkEngines.OpenedQueue opened = work.Open(parsed, host, mustBeDurable: settings.Input is null);
+            await using (opened.ConfigureAwait(false))
+            {
+                Func<CancellationToken, Task>? publish = settings.Input is null ? null : async stop =>
+                {
+                    IWorkSink<string> sink = await opened.Queue.OpenSinkAsync(stop).ConfigureAwait(false);
+                    await using (sink.ConfigureAwait(false))
+                    {
+                        await lines.PublishAsync(
+                            parsed, settings.Input, host, (items, end) => sink.WriteAsync(items, null, end), static _ => { }, stop).ConfigureAwait(false);
+                    }
+
+                    opened.Complete?.Invoke();
+                };
+                return await RunAsync(opened.Queue, settings, work.IsOrdered(parsed), work.IsJson(parsed), publish, host, token).ConfigureAwait(false);
+            }
+        });
+        return command;
+    }
+
+    private static async Task<int> RunAsync(
+        IWorkQueue<string> queue,
+        RunSettings settings,
+        bool isOrdered,
+        bool isJson,
+        Func<CancellationToken, Task>? publish,
+        WorkCliHost host,
+        CancellationToken cancellationToken)
+    {
+        TimeProvider clock = host.Clock;
+        using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
+        IWorkSource<string> opened = await queue.OpenSourceAsync(cancellationToken).ConfigureAwait(false);
+        IWorkSource<string> source = settings.Idle is { } idle ? new IdleSource<string>(opened, idle, clock) : opened;
+        await using (source.ConfigureAwait(false))
+        {
+            CommandBatches? batches = settings is { Command: { } command, Batch: > 1 }
+                ? new CommandBatches(command, settings.Batch, settings.Concurrency, settings.Timeout, clock)
+                : null;
+            int most = checked(settings.Concurrency * settings.Batch);
+            ConcurrentRuntime runtime = new(most, new RuntimeOptions { TotalConcurrency = most, GracePeriod = TimeSpan.Zero, TimeProvider = clock });
+            await using (runtime.ConfigureAwait(false))
+            {
+                WorkHost<string> workers = new(
+                    source,
+                    runtime,
+                    batches is not null ? batches.ProcessAsync : (item, token) => ProcessAsync(settings.Command, item, isJson, host, token),
+                    Options(queue, settings, isOrdered, most, host));
+                long started = clock.GetTimestamp();
+                try
+                {
+                    await RunAsync(workers, publish, settings.IsQuiet, host, stop).ConfigureAwait(false);
+                }
+                finally
+                {
+                    if (batches is not null)
+                    {
+                        await batches.DisposeAsync().ConfigureAwait(false);
+                    }
+                }
+
+                WriteEnd(workers.Statistics, queue.Name, clock.GetElapsedTime(started), isJson, host);
+                return ExitCode.Success;
+            }
+        }
+    }
+
+    private static async Task RunAsync(
+        WorkHost<string> workers, Func<CancellationToken, Task>? publish, bool isQuiet, WorkCliHost host, CancellationTokenSource stop)
+    {
+        using ITimer? progress = isQuiet ? null : host.Clock.CreateTimer(
+            _ => WriteProgress(workers.Statistics, host), null, host.Progress, host.Progress);
+        Task running = workers.RunAsync(stop.Token);
+        Task publishing = publish is null ? Task.CompletedTask : publish(stop.Token);
+        if (await Task.WhenAny(running, publishing).ConfigureAwait(false) == running || !publishing.IsCompletedSuccessfully)
+        {
+            // Whichever fails ends the other. What was published is finished.
+            await stop.CancelAsync().ConfigureAwait(false);
+        }
+
+        await running.ConfigureAwait(false);
+        try
+        {
+            await publishing.ConfigureAwait(false);
+        }
+        catch (OperationCanceledException) when (stop.IsCancellationRequested)
+        {
+            // The rest of the lines was not published.
+        }
+    }
+
+    private static async ValueTask ProcessAsync(ItemCommand? command, WorkItem<string> item, bool isJson, WorkCliHost host, CancellationToken cancellationToken)
+    {
+        if (command is not null)
+        {
+            await command.RunAsync([item], cancellationToken).ConfigureAwait(false);
+            return;
+        }
+
+        WorkOutput.Write(host, isJson, item.Value, ("id", item.Id.ToString()), ("key", item.Key), ("attempt", item.Attempt), ("value", item.Value));
+    }
+
+    private static WorkHostOptions<string> Options(IWorkQueue<string> queue, RunSettings settings, bool isOrdered, int most, WorkCliHost host) => new()
+    {
+        DeadLetters = queue.DeadLetters,
+        Serializer = WorkSerializer.Text,
+        PartitionBy = isOrdered ? static item => item.Key : null,
+
+        // With an order nobody waits elsewhere, so all attempts come at once, with the same delays.
+        Retry = isOrdered && settings.Attempts > 1
+            ? new Weir.Resilience.RetryOptions
+            {
+                MaxRetries = settings.Attempts - 1,
+                BaseDelay = settings.Delays[0],
+                MaxDelay = settings.Delays.Max(),
+                IsTransient = static _ => true,
+            }
+            : null,
+        MaxAttempts = settings.Attempts,
+        RedeliveryDelays = settings.Delays,
+        PerItemTimeout = settings.Batch > 1 ? null : settings.Timeout,
+
+        // Ctrl-C lets calls finish that have begun: with one item in each, those are the commands that run.
+        MaxItemsPerCall = settings.Command is null ? 256 : 1,
+        MaxConcurrentCalls = settings.Command is null ? null : most,
+        MaxItemsInFlight = Math.Max(4096, most),
+        GracePeriod = settings.Grace,
+        TimeProvider = host.Clock,
+        OnFault = fault => host.Say($"{Credentials.LineOf(fault)} (trying again)"),
+    };
+
+    private static void WriteProgress(WorkHostStatistics now, WorkCliHost host) => host.Error.WriteLine(
+        $"{Numbers.Grouped(now.Succeeded)} processed, {Numbers.Grouped(now.InFlight)} in flight, {Numbers.Grouped(now.Redelivered)} to be repeated, "
+        + $"{Numbers.Grouped(now.DeadLettered)} dead letters");
+
+    private static void WriteEnd(WorkHostStatistics end, string queue, TimeSpan elapsed, bool isJson, WorkCliHost host)
+    {
+        if (isJson)
+        {
+            WorkOutput.WriteLine(host, WorkOutput.Json(
+                ("queue", queue),
+                ("processed", end.Succeeded),
+                ("failedAttempts", end.Failed),
+                ("redelivered", end.Redelivered),
+                ("deadLettered", end.DeadLettered),
+                ("returned", end.Returned),
+                ("seconds", Math.Round(elapsed.TotalSeconds, 3))));
+            return;
+        }
+
+        host.Error.WriteLine(
+            $"{Numbers.Grouped(end.Succeeded)} processed, {Numbers.Grouped(end.Redelivered)} repeated, {Numbers.Grouped(end.DeadLettered)} dead letters, "
+            + string.Create(CultureInfo.InvariantCulture, $"{Numbers.Grouped(end.Returned)} returned; {elapsed.TotalSeconds:0.0} s"));
+    }
+}

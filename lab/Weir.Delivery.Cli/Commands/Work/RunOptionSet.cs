@@ -1,0 +1,70 @@
+using System.CommandLine;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
+using Weir.Delivery.Cli.Commands.Work.Execution;
+using Weir.Delivery.Cli.Hosting;
+
+namespace Weir.Delivery.Cli.Commands.Work;
+
+/// <summary>The options of <c>work run</c> besides those that all share.</summary>
+internal sealed class RunOptionSet
+{
+    private const int MostConcurrency = 10_000;
+    private static readonly TimeSpan Longest = TimeSpan.FromDays(30);
+
+    private readonly TextOption _exec = TextOption.Of("--exec", null, "'PROG ARGS'",
+        "A command to run for each item, which gets its value as a line of input. It is done when the exit code is 0. Default: the value is printed");
+    private readonly Option<bool> _shell = new("--shell") { Description = "The command is one of the shell" };
+    private readonly TextOption _batch = TextOption.Of("--batch", null, "N", "Run the command for up to N items at once, a line each. Default 1");
+    private readonly TextOption _concurrency = TextOption.Of("--max-concurrency", null, "N", "Commands at once. Default: the number of processors");
+    private readonly TextOption _attempts = TextOption.Of("--attempts", null, "N", "Attempts before an item becomes a dead letter. Default 5");
+    private readonly TextOption _delay =
+        TextOption.Of("--delay", null, "TIME,TIME,...", "How long a failed item waits for each next attempt. Default 1s,10s,60s");
+    private readonly TextOption _timeout = TextOption.Of("--timeout", null, "TIME", "Time limit of an item. Default: none");
+    private readonly TextOption _grace = TextOption.Of("--grace", null, "TIME", "Time that running items have after Ctrl-C. Default 30s");
+    private readonly TextOption _idle = TextOption.Of("--idle", null, "TIME", "End when nothing has come for this time. Default: run until Ctrl-C");
+    private readonly TextOption _input = TextOption.Of("--input", null, "FILE", "First publish the lines of a file; - for the input");
+    private readonly Option<bool> _quiet = new("--quiet") { Description = "No progress" };
+
+    public void AddTo(Command command)
+    {
+        Option[] all =
+        [
+            _exec.Flag, _shell, _batch.Flag, _concurrency.Flag, _attempts.Flag, _delay.Flag, _timeout.Flag, _grace.Flag, _idle.Flag, _input.Flag, _quiet,
+        ];
+        foreach (Option option in all)
+        {
+            command.Add(option);
+        }
+    }
+
+    /// <summary>Reads and checks all of them.</summary>
+    /// <exception cref="BadInputException">A value cannot be used.</exception>
+    public RunSettings Read(ParseResult parsed, WorkCliHost host)
+    {
+        OptionValue? exec = Find(_exec);
+        int batch = Find(_batch)?.WholeNumber(1, 1000) ?? 1;
+        if (exec is null && (batch > 1 || parsed.GetValue(_shell)))
+        {
+            throw new BadInputException("--batch and --shell say how to run the command of --exec, which is not there.");
+        }
+
+        return new RunSettings
+        {
+            Command = exec is null ? null : ItemCommand.Of(exec, parsed.GetValue(_shell), host),
+            Batch = batch,
+            Concurrency = Find(_concurrency)?.WholeNumber(1, MostConcurrency) ?? Environment.ProcessorCount,
+            Attempts = Find(_attempts)?.WholeNumber(1, 1000) ?? 5,
+            Delays = Find(_delay) is { } delays
+                ? [.. delays.Text.Split(',').Select(text => new OptionValue(delays.Source, text.Trim()).Time(TimeSpan.Zero, Longest, "1s,10s"))]
+                : [TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(10), TimeSpan.FromSeconds(60)],
+            Timeout = Find(_timeout)?.Time(TimeSpan.FromMilliseconds(1), Longest, "30s"),
+            Grace = Find(_grace)?.Time(TimeSpan.Zero, Longest, "30s") ?? TimeSpan.FromSeconds(30),
+            Idle = Find(_idle)?.Time(TimeSpan.FromMilliseconds(1), Longest, "5s"),
+            Input = Find(_input),
+            IsQuiet = parsed.GetValue(_quiet),
+        };
+
+        OptionValue? Find(TextOption option) => option.Find(parsed, static _ => null);
+    }
+}

@@ -1,0 +1,90 @@
+using System.CommandLine;
+using Weir.Cli.Kit.Hosting;
+using Weir.Cli.Kit.Options;
+using Weir.Delivery.Cli.Commands.Work.Execution;
+using Weir.Delivery.Cli.Engines;
+using Weir.Delivery.Cli.Hosting;
+using Weir.Lab.Formatting;
+
+namespace Weir.Delivery.Cli.Commands.Work;
+
+/// <summary>The commands that set up a queue, and publish to it.</summary>
+internal static class WorkCommands
+{
+    public static Command Setup(WorkCliHost host)
+    {
+        WorkOptionSet work = new();
+        Command command = new("setup", "Creates what a queue needs, and checks it. What exists is not changed.");
+        work.AddTo(command);
+        command.SetAction(async (parsed, token) =>
+        {
+            WorkEngines.OpenedQueue opened = work.Open(parsed, host);
+            await using (opened.ConfigureAwait(false))
+            {
+                await opened.Queue.SetupAsync(token).ConfigureAwait(false);
+                WorkOutput.Write(host, work.IsJson(parsed), $"the queue {opened.Queue.Name} is set up", ("queue", opened.Queue.Name));
+            }
+
+            return ExitCode.Success;
+        });
+        return command;
+    }
+
+    public static Command Publish(WorkCliHost host)
+    {
+        WorkOptionSet work = new();
+        LineItems lines = new();
+        Argument<string> file = new("FILE") { Description = "A file, each line of which is an item; - for the input", DefaultValueFactory = static _ => "-" };
+        TextOption delay = TextOption.Of("--delay", null, "TIME", "How long the items wait at least until they are processed, such as 10s. Default 0s");
+        Command command = new("publish", "Publishes the lines of a file or of the input.") { file, delay.Flag };
+        work.AddTo(command);
+        lines.AddTo(command);
+        command.SetAction(async (parsed, token) =>
+        {
+            TimeSpan wait = delay.Find(parsed, static _ => null)?.Time(TimeSpan.Zero, TimeSpan.FromDays(30), "10s") ?? TimeSpan.Zero;
+            WorkEngines.OpenedQueue opened = work.Open(parsed, host);
+            await using (opened.ConfigureAwait(false))
+            {
+                if (wait > TimeSpan.Zero && opened.PublishLater is null)
+                {
+                    throw new BadInputException("--delay cannot be used with this engine, which publishes nothing for later.");
+                }
+
+                IWorkSink<string> sink = await opened.Queue.OpenSinkAsync(token).ConfigureAwait(false);
+                await using (sink.ConfigureAwait(false))
+                {
+                    long published = 0;
+                    bool isStopped = false;
+                    try
+                    {
+                        await lines.PublishAsync(
+                            parsed,
+                            new OptionValue("FILE", parsed.GetValue(file)!),
+                            host,
+                            (items, stop) => wait > TimeSpan.Zero ? opened.PublishLater!(items, wait, stop) : sink.WriteAsync(items, null, stop),
+                            count => published = count,
+                            token).ConfigureAwait(false);
+                    }
+                    catch (OperationCanceledException) when (token.IsCancellationRequested)
+                    {
+                        isStopped = true;
+                    }
+                    catch (Exception e) when (published > 0)
+                    {
+                        throw new InvalidOperationException($"{Numbers.Grouped(published)} items were published before this: {e.Message}", e);
+                    }
+
+                    WorkOutput.Write(
+                        host,
+                        work.IsJson(parsed),
+                        $"{Numbers.Grouped(published)} items published to {opened.Queue.Name}{(isStopped ? "; stopped before the last line" : "")}",
+                        ("queue", opened.Queue.Name),
+                        ("published", published),
+                        ("stopped", isStopped));
+                    return isStopped ? ExitCode.Interrupted : ExitCode.Success;
+                }
+            }
+        });
+        return command;
+    }
+}

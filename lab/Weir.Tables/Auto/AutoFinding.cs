@@ -1,0 +1,51 @@
+using Weir.Lab.Trials;
+using Weir.Runtimes;
+
+namespace Weir.Tables.Auto;
+
+/// <summary>What was found for one kind of work.</summary>
+internal sealed class AutoFinding
+{
+    public AutoFinding(AutoWork work, TrialReport report, (IReadOnlyList<AutoDecision> First, IReadOnlyList<AutoDecision> Last) decisions)
+    {
+        Work = work;
+        Decisions = decisions;
+        Fixed = [.. report.Arms.Where(static arm => arm.Name is not (AutoArms.Auto or AutoArms.Cold or AutoArms.Wide))];
+        Best = Fixed.MaxBy(static arm => arm.Rate.Median)!;
+        Auto = report.Arms.Single(static arm => arm.Name == AutoArms.Auto);
+        Cold = report.Arms.Single(static arm => arm.Name == AutoArms.Cold);
+        ToWide = RatioOf(Auto, report.Arms.Single(static arm => arm.Name == AutoArms.Wide));
+        ToBest = RatioOf(Auto, Best);
+        ColdToBest = RatioOf(Cold, Best);
+    }
+
+    public AutoWork Work { get; }
+
+    /// <summary>The arms that choose nothing.</summary>
+    public IReadOnlyList<TrialArmResult> Fixed { get; }
+
+    /// <summary>The quickest of them, by the median.</summary>
+    public TrialArmResult Best { get; }
+
+    /// <summary>The auto runtime when it knows the processor from earlier calls.</summary>
+    public TrialArmResult Auto { get; }
+
+    /// <summary>A new auto runtime for each call.</summary>
+    public TrialArmResult Cold { get; }
+
+    /// <summary>The pace of the auto runtime as a share of the best fixed one's, over the rounds.</summary>
+    public Spread ToBest { get; }
+
+    /// <summary>The same against the concurrent runtime with as many items in flight as the auto runtime may have.</summary>
+    public Spread ToWide { get; }
+
+    /// <summary>The same for the first call of a new runtime.</summary>
+    public Spread ColdToBest { get; }
+
+    public (IReadOnlyList<AutoDecision> First, IReadOnlyList<AutoDecision> Last) Decisions { get; }
+
+    public bool IsMet => ToBest.Median >= Work.Goal;
+
+    private static Spread RatioOf(TrialArmResult arm, TrialArmResult best) => Spread.Of(
+        arm.Counted.Join(best.Counted, static window => window.Round, static window => window.Round, static (a, b) => a.Rate / b.Rate));
+}

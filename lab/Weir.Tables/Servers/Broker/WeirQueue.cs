@@ -1,0 +1,63 @@
+using System.Diagnostics;
+using Weir.Delivery;
+using Weir.RabbitMQ;
+
+namespace Weir.Tables.Servers.Broker;
+
+/// <summary>The same with a <see cref="RabbitWorkQueue{T}"/>: a sink, a source, and the same acknowledgements.</summary>
+internal sealed class WeirQueue(RabbitWorkQueue<byte[]> queue, int itemsPerMessage, int itemBytes)
+{
+    private const string Origin = "0199f3a2b4c5d6e7f8091a2b3c4d5e6f";
+    private const int MessagesAtOnce = 2000;
+
+    private readonly byte[] _value = new byte[itemBytes];
+
+    /// <summary>Brings items through the queue.</summary>
+    /// <param name="items">How many.</param>
+    /// <param name="progress">Called with how many have arrived, after each acknowledgement.</param>
+    public async Task<TimeSpan> RunAsync(long items, Action<long>? progress = null)
+    {
+        IWorkSink<byte[]> sink = await queue.OpenSinkAsync().ConfigureAwait(false);
+        await using (sink.ConfigureAwait(false))
+        {
+            IWorkSource<byte[]> source = await queue.OpenSourceAsync().ConfigureAwait(false);
+            await using (source.ConfigureAwait(false))
+            {
+                long start = Stopwatch.GetTimestamp();
+                Task publishing = Task.Run(() => PublishAsync(sink, items));
+                await Task.Run(() => ConsumeAsync(source, items, progress)).ConfigureAwait(false);
+                await publishing.ConfigureAwait(false);
+                return Stopwatch.GetElapsedTime(start);
+            }
+        }
+    }
+
+    private async Task PublishAsync(IWorkSink<byte[]> sink, long items)
+    {
+        WorkItem<byte[]>[] part = [];
+        for (long next = 0; next < items; next += part.Length)
+        {
+            long first = next;
+            part = [.. Enumerable.Range(0, (int)Math.Min(MessagesAtOnce * itemsPerMessage, items - next))
+                .Select(i => new WorkItem<byte[]>(new WorkId(Origin, (int)(first + i)), _value))];
+            await sink.WriteAsync(part, null, CancellationToken.None).ConfigureAwait(false);
+        }
+    }
+
+    private static async Task ConsumeAsync(IWorkSource<byte[]> source, long items, Action<long>? progress)
+    {
+        List<WorkBatch<byte[]>> done = new(BareQueue.AckEvery);
+        for (long got = 0; got < items;)
+        {
+            WorkBatch<byte[]> batch = (await source.ReadAsync(CancellationToken.None).ConfigureAwait(false))!;
+            got += batch.Items.Count;
+            done.Add(batch);
+            if (done.Count == BareQueue.AckEvery || got >= items)
+            {
+                await source.AcknowledgeAsync(done, CancellationToken.None).ConfigureAwait(false);
+                done.Clear();
+                progress?.Invoke(got);
+            }
+        }
+    }
+}

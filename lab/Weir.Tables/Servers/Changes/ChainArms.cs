@@ -1,0 +1,176 @@
+using System.Diagnostics;
+using System.Globalization;
+using Npgsql;
+using Weir.Delivery;
+using Weir.PostgreSql;
+using Weir.Runtimes;
+using Weir.Tables.Servers.Turns;
+
+namespace Weir.Tables.Servers.Changes;
+
+/// <summary>
+/// From a table to a table that has each effect once: straight, with the position in the transaction of the effects, and through a queue, with an inbox in it.
+/// </summary>
+internal sealed class ChainArms(FigureDatabase database, string work, long rows)
+{
+    private const int Workers = 2;
+    private const int ItemsPerBatch = 1000;
+
+    private int _passes;
+
+    public async Task<IReadOnlyList<Pass>> StraightAsync(string slot, CancellationToken stop)
+    {
+        await PrepareAsync(stop).ConfigureAwait(false);
+        PostgresCheckpointStore checkpoints = new(database.Source);
+        await checkpoints.SetupAsync(stop).ConfigureAwait(false);
+        return await RunAsync(slot, checkpoints, (done, _) => new EffectSink(database.Source, null, checkpoints, slot, done), null, stop).ConfigureAwait(false);
+    }
+
+    public async Task<IReadOnlyList<Pass>> QueueAsync(string slot, CancellationToken stop)
+    {
+        await PrepareAsync(stop).ConfigureAwait(false);
+        PostgresInbox inbox = new(database.Source, slot);
+        await inbox.SetupAsync(stop).ConfigureAwait(false);
+        PostgresWorkQueue<string> queue = new(
+            database.Source, $"q{++_passes}", WorkSerializer.Text, new PostgresWorkQueueOptions { MaxItemsPerBatch = ItemsPerBatch });
+        await using (queue.ConfigureAwait(false))
+        {
+            await queue.SetupAsync(stop).ConfigureAwait(false);
+            IWorkSink<string> sink = await queue.OpenSinkAsync(stop).ConfigureAwait(false);
+            return await RunAsync(
+                slot,
+                new MemoryCheckpointStore(),
+                (_, _) => sink,
+                (done, end) => Task.WhenAll(
+                    Enumerable.Range(0, Workers).Select(_ => WorkAsync(queue, new EffectSink(database.Source, inbox, null, slot, done), end))),
+                stop).ConfigureAwait(false);
+        }
+    }
+
+    private static WorkHostOptions<string> Options { get; } = new()
+    {
+        DeadLetters = new MemoryWorkQueue<string>("letters", WorkSerializer.Text).DeadLetters,
+        Serializer = WorkSerializer.Text,
+        MaxItemsPerCall = ItemsPerBatch,
+    };
+
+    private static async Task WorkAsync(PostgresWorkQueue<string> queue, EffectSink sink, CancellationToken end)
+    {
+        IWorkSource<string> source = await queue.OpenSourceAsync(CancellationToken.None).ConfigureAwait(false);
+        await using (source.ConfigureAwait(false))
+        {
+            await HostAsync(source, sink, end).ConfigureAwait(false);
+        }
+    }
+
+    private static async Task HostAsync(IWorkSource<string> source, IWorkSink<string> sink, CancellationToken end)
+    {
+        DirectRuntime runtime = new();
+        await using (runtime.ConfigureAwait(false))
+        {
+            await WorkHost.Create(source, runtime, static (item, _) => new ValueTask<string>(item.Value), sink, Options).RunAsync(end).ConfigureAwait(false);
+        }
+    }
+
+    private async Task PrepareAsync(CancellationToken stop) =>
+        await database.ExecuteAsync("DROP TABLE IF EXISTS effects; CREATE TABLE effects (id bigint, amount bigint)", stop).ConfigureAwait(false);
+
+    private async Task<IReadOnlyList<Pass>> RunAsync(
+        string slot,
+        ICheckpointStore checkpoints,
+        Func<Done, CancellationToken, IWorkSink<string>> sinkOf,
+        Func<Done, CancellationToken, Task>? work2,
+        CancellationToken stop)
+    {
+        PostgresChangeSource changes = new(
+            database.Connection, slot, StreamArms.Publication, checkpoints, new PostgresChangeSourceOptions { MaxChangesPerBatch = ItemsPerBatch });
+        await using (changes.ConfigureAwait(false))
+        {
+            await changes.SetupAsync(stop).ConfigureAwait(false);
+            using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(stop);
+            Done done = new(rows);
+            long started = Stopwatch.GetTimestamp();
+            IWorkSource<string> source = await changes.OpenSourceAsync(
+                static change => string.Create(CultureInfo.InvariantCulture, $"{change.New!.Get<int>(0)} {change.New.Get<long>(2)}"), stop)
+                .ConfigureAwait(false);
+            await using (source.ConfigureAwait(false))
+            {
+                Task[] hosts = [HostAsync(source, sinkOf(done, end.Token), end.Token), work2?.Invoke(done, end.Token) ?? Task.CompletedTask];
+                await Task.WhenAny([done.All, .. hosts.Where(static h => !h.IsCompleted)]).ConfigureAwait(false);
+                TimeSpan time = Stopwatch.GetElapsedTime(started);
+                await end.CancelAsync().ConfigureAwait(false);
+                await Task.WhenAll(hosts).ConfigureAwait(false);
+                long count = await database.ScalarAsync<long>("SELECT count(DISTINCT id) FROM effects", stop).ConfigureAwait(false);
+                long sum = (long)await database.ScalarAsync<decimal>("SELECT sum(amount) FROM effects", stop).ConfigureAwait(false);
+                return [new Pass(work, count, time, sum)];
+            }
+        }
+    }
+
+    /// <summary>Counts effects.</summary>
+    private sealed class Done(long most)
+    {
+        private readonly TaskCompletionSource _all = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        private long _count;
+
+        public Task All => _all.Task;
+
+        public void Add(int count)
+        {
+            if (Interlocked.Add(ref _count, count) >= most)
+            {
+                _all.TrySetResult();
+            }
+        }
+    }
+
+    /// <summary>Stores effects, with the identities of their items or with the position, in one transaction.</summary>
+    private sealed class EffectSink(NpgsqlDataSource source, PostgresInbox? inbox, PostgresCheckpointStore? checkpoints, string name, Done done)
+        : IWorkSink<string>
+    {
+        public async ValueTask WriteAsync(IReadOnlyList<WorkItem<string>> items, string? position, CancellationToken cancellationToken)
+        {
+            if (inbox is not null)
+            {
+                done.Add(await inbox.ProcessAsync(items, StoreAsync, cancellationToken).ConfigureAwait(false));
+                return;
+            }
+
+            NpgsqlConnection connection = await source.OpenConnectionAsync(cancellationToken).ConfigureAwait(false);
+            await using (connection.ConfigureAwait(false))
+            {
+                NpgsqlTransaction transaction = await connection.BeginTransactionAsync(cancellationToken).ConfigureAwait(false);
+                await using (transaction.ConfigureAwait(false))
+                {
+                    await StoreAsync(transaction, items, cancellationToken).ConfigureAwait(false);
+                    await checkpoints!.SaveAsync(transaction, name, position!, cancellationToken).ConfigureAwait(false);
+                    await transaction.CommitAsync(cancellationToken).ConfigureAwait(false);
+                }
+            }
+
+            done.Add(items.Count);
+        }
+
+        public ValueTask DisposeAsync() => default;
+
+        private static async ValueTask StoreAsync(NpgsqlTransaction transaction, IReadOnlyList<WorkItem<string>> items, CancellationToken cancellationToken)
+        {
+            long[] ids = new long[items.Count];
+            long[] amounts = new long[items.Count];
+            for (int i = 0; i < ids.Length; i++)
+            {
+                string[] parts = items[i].Value.Split(' ');
+                ids[i] = long.Parse(parts[0], CultureInfo.InvariantCulture);
+                amounts[i] = long.Parse(parts[1], CultureInfo.InvariantCulture);
+            }
+
+            NpgsqlCommand insert = new("INSERT INTO effects SELECT * FROM unnest($1, $2)", transaction.Connection);
+            await using (insert.ConfigureAwait(false))
+            {
+                insert.Parameters.Add(new NpgsqlParameter<long[]> { TypedValue = ids });
+                insert.Parameters.Add(new NpgsqlParameter<long[]> { TypedValue = amounts });
+                await insert.ExecuteNonQueryAsync(cancellationToken).ConfigureAwait(false);
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+using Weir.Lab.Latency;
+using Weir.Lab.Runtimes;
+using Weir.Lab.Suites.Figures;
+using Weir.Tables.Servers.Queue;
+using Weir.Tables.Servers.Turns;
+using static System.FormattableString;
+
+namespace Weir.Tables.Servers;
+
+/// <summary>What the queue in PostgreSQL costs beside a loop of the same statements, and how long an item takes through it.</summary>
+internal sealed class QueueFigures : IFigures
+{
+    private const string Bare = "bare loop";
+    private const string Own = "PostgresWorkQueue";
+    private const string SameStatements = "without history";
+    private const double LeastShare = 0.7;
+    private const int Timed = 2000;
+
+    private static readonly TimeSpan Pace = TimeSpan.FromMilliseconds(5);
+    private static readonly double[] Percentiles = [50, 90, 99, 99.9];
+
+    public string Name => "queue";
+
+    public string Description => "Measures the queue in PostgreSQL: enqueueing, taking, and the time from one to the other.";
+
+    public string Page => "postgresql-queue";
+
+    public string Title => "the queue in PostgreSQL";
+
+    public IReadOnlyList<(string Key, string Title, string Text)> Sections { get; } =
+    [
+        (
+            "throughput",
+            "Throughput",
+            """
+            **Goal:** at least 0.7 of a bare loop of the same statements.
+
+            Items of 100 bytes, one caller, one connection at a time, and `fsync` on. The bare loop inserts with `unnest` and notifies, takes with
+            `FOR UPDATE SKIP LOCKED` and deletes by id; it has no leases, no identities and no dead letters. *without history* is the queue with
+            `DuplicateHistory = TimeSpan.Zero`, which has the same statements as the bare loop: the goal is about it. The difference to `PostgresWorkQueue` is
+            what it costs to enqueue an identity once, however often it is published.
+            """),
+        ("latency", "Latency", "From the call that enqueues an item to the call of its processor, one item every 5 ms, a host that waits for notifications."),
+    ];
+
+    public async Task<string> MeasureAsync(string section, FigureDatabase database, int rounds, TextWriter progress, CancellationToken stop)
+    {
+        QueueArms arms = new(database);
+        await arms.SetupAsync(stop).ConfigureAwait(false);
+        return section == "latency"
+            ? await LatencyAsync(arms, progress, stop).ConfigureAwait(false)
+            : await ThroughputAsync(arms, rounds, progress, stop).ConfigureAwait(false);
+    }
+
+    private static async Task<string> ThroughputAsync(QueueArms arms, int rounds, TextWriter progress, CancellationToken stop)
+    {
+        FigureTurns turns = new(progress);
+        await turns.RunAsync(
+            [(Bare, () => arms.BareAsync(stop)), (Own, () => arms.OwnAsync(stop)), (SameStatements, () => arms.ForgetfulAsync(stop))], rounds)
+            .ConfigureAwait(false);
+        IEnumerable<string> goals = turns.Works.Select(work => turns.Ratio(work, SameStatements, Bare) is var share && share >= LeastShare
+            ? Invariant($"- {work}: at least {LeastShare} of the bare loop: {share:0.00}, met")
+            : Invariant($"- {work}: at least {LeastShare} of the bare loop: {share:0.00}, **missed**"));
+        return $"{turns.Table(Bare)}\n{string.Join('\n', goals)}";
+    }
+
+    private static async Task<string> LatencyAsync(QueueArms arms, TextWriter progress, CancellationToken stop)
+    {
+        await arms.LatencyAsync(Timed / 10, Pace, stop).ConfigureAwait(false);
+        LatencyHistogram times = await arms.LatencyAsync(Timed, Pace, stop).ConfigureAwait(false);
+        progress.WriteLine("latency measured");
+        IEnumerable<string> cells = Percentiles.Select(p => Invariant($"{times.ValueAtPercentile(p) / 1e6:0.0}")).Append(Invariant($"{times.Max / 1e6:0.0}"));
+        return Invariant($"| {string.Join(" | ", Percentiles.Select(static p => Invariant($"p{p}")))} | longest |\n|---:|---:|---:|---:|---:|\n")
+            + $"| {string.Join(" ms | ", cells)} ms |\n\n{Invariant($"{times.Count:#,0} items.")}";
+    }
+}

@@ -1,0 +1,105 @@
+using System.CommandLine;
+using System.Reflection;
+using Weir.Cli.App;
+using Weir.Cli.Kit.Pages;
+using Weir.Lab.Work;
+using Weir.Tables.SelfChecks;
+
+namespace Weir.Tables.Verbs;
+
+/// <summary>The command line of <c>selfcheck</c>: the lab shows on itself what it claims.</summary>
+internal static class SelfCheckCommand
+{
+    private const int MostRuns = 1000;
+
+    public static Command Create(TextWriter output, TextWriter errors)
+    {
+        Assembly program = typeof(WeirApp).Assembly;
+        Option<string[]> only = SuiteOptions.Names("--only", "Which checks: verdicts, omission, recording, small, users, workers. Without it, all.");
+        Option<int> runs =
+            SuiteOptions.Number("--runs", "How often each comparison of the check of verdicts is made, of about 21 s.", VerdictCheck.UsualRuns, 1, MostRuns);
+        Option<DirectoryInfo?> keep = new("--keep") { Description = "Where the results of these comparisons are kept. Those that are there are not made "
+            + "again, so they can be made in parts: --runs 3, then --runs 6." };
+        Option<FileInfo?> page = SuiteOptions.Output("The page to write, such as docs/results/lab.md. Sections of checks that are not run stay as they are.");
+        Command command = new("selfcheck", "Shows that the lab does what it claims. Verdicts (about 15 minutes), coordinated omission, the cost of recording, "
+            + "short operations, code of users, workers that scale.") { only, runs, keep, page };
+        command.SetAction((parsed, token) => Task.Run(
+            () => RunAsync(output, errors, program, parsed.GetValue(only) ?? [], parsed.GetValue(runs), parsed.GetValue(keep), parsed.GetValue(page), token),
+            CancellationToken.None));
+        return command;
+    }
+
+    private static async Task<int> RunAsync(
+        TextWriter output, TextWriter errors, Assembly program, string[] only, int runs, DirectoryInfo? keep, FileInfo? page,
+        CancellationToken cancellationToken)
+    {
+        DirectoryInfo kept = keep ?? Directory.CreateTempSubdirectory("weir-selfcheck-");
+        try
+        {
+            SelfCheck[] all = All(new VerdictCheck(program, runs, kept, errors), new UsersCheck(program));
+            if (only.FirstOrDefault(name => !all.Any(check => check.Name == name)) is { } unknown)
+            {
+                await errors.WriteLineAsync($"--only must be one or more of {string.Join(", ", all.Select(static c => c.Name))}; it is '{unknown}'.");
+                return 1;
+            }
+
+            if (PageFile.FindProblem(page) is { } refusal)
+            {
+                await errors.WriteLineAsync(refusal);
+                return 1;
+            }
+
+            SpinSpeed.Publish();
+            return await RunAsync(output, errors, all, [.. all.Where(c => only.Length == 0 || only.Contains(c.Name))], page, cancellationToken);
+        }
+        finally
+        {
+            if (keep is null)
+            {
+                kept.Delete(recursive: true);
+            }
+        }
+    }
+
+    private static async Task<int> RunAsync(
+        TextWriter output, TextWriter errors, SelfCheck[] all, SelfCheck[] chosen, FileInfo? page, CancellationToken cancellationToken)
+    {
+        CheckPage result = new(PageFile.Read(page));
+        bool areMet = true;
+        foreach (SelfCheck check in chosen)
+        {
+            try
+            {
+                cancellationToken.ThrowIfCancellationRequested();
+                CheckSection section = await check.RunAsync(cancellationToken);
+                areMet &= section.IsMet;
+                await result.ReplaceAsync(check, section);
+                await errors.WriteLineAsync($"{check.Title}: {(section.IsMet ? "met" : "not met")}");
+            }
+            catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
+            {
+                await errors.WriteLineAsync("Stopped; no page was written.");
+                return 130;
+            }
+        }
+
+        string text = result.Render(all);
+        await output.WriteLineAsync(text);
+        if (page is not null)
+        {
+            await File.WriteAllTextAsync(page.FullName, text, CancellationToken.None);
+        }
+
+        return areMet ? 0 : 2;
+    }
+
+    private static SelfCheck[] All(VerdictCheck verdicts, UsersCheck users) =>
+    [
+        new("verdicts", "Verdicts", verdicts.RunAsync),
+        new("omission", "Coordinated omission", OmissionCheck.RunAsync),
+        new("recording", "Cost of recording", static _ => Task.FromResult(RecordingCheck.Run())),
+        new("small", "Short operations", SmallOperationsCheck.RunAsync),
+        new("users", "Tried as users would", users.RunAsync),
+        new("workers", "Asynchronous workers inside BenchmarkDotNet", static _ => Task.FromResult(ScalingCheck.Run())),
+    ];
+}

@@ -1,0 +1,88 @@
+using System.Reflection;
+using Weir.Cli.App;
+using Weir.Cli.Kit.App;
+using Weir.Cli.Tests.Support;
+using Weir.Delivery.Cli.App;
+using Weir.Tables.App;
+
+namespace Weir.Cli.Tests.App;
+
+/// <summary>The three programs: what each shows of itself, and what it says of a verb that another one has.</summary>
+public sealed class ProgramsTests
+{
+    [Theory(Timeout = 60_000)]
+    [InlineData("", "load hash run scale compare baseline history bench report new doctor")]
+    [InlineData("weir-work ", "setup publish run dead cdc load audit")]
+    [InlineData("eng/tables ", "ratios warm-up cold-start blocking-table auto-table runtimes-table selfcheck figures")]
+    public async Task Help_OfAProgram_IsOneScreenWithALineAVerb(string program, string verbs)
+    {
+        LoadResult result = await new CliUnderTest().RunAsync($"{program}--help");
+        Assert.Equal((0, ""), (result.ExitCode, result.Error));
+        string[] lines = result.Out.TrimEnd().Split('\n');
+        Assert.InRange(lines.Length, 5, 24);
+        string[] ofVerbs = [.. lines.Where(static line => line.StartsWith("  ", StringComparison.Ordinal))];
+        Assert.Equal(verbs.Split(' '), ofVerbs.Select(static line => line.Split(' ', StringSplitOptions.RemoveEmptyEntries)[0]));
+        Assert.All(ofVerbs, static line =>
+        {
+            Assert.InRange(line.Length, 10, ScreenHelp.LongestLine);
+            Assert.EndsWith(".", line, StringComparison.Ordinal);
+        });
+        Assert.Equal(result.Out, (await new CliUnderTest().RunAsync(program)).Out);
+    }
+
+    [Theory(Timeout = 60_000)]
+    [InlineData("run --help", "--workers")]
+    [InlineData("weir-work dead list --help", "--limit")]
+    [InlineData("eng/tables ratios -h", "--filter")]
+    public async Task Help_OfAVerb_HasItsOptions(string arguments, string option)
+    {
+        LoadResult result = await new CliUnderTest().RunAsync(arguments);
+        Assert.Equal((0, ""), (result.ExitCode, result.Error));
+        Assert.Contains(option, result.Out, StringComparison.Ordinal);
+    }
+
+    [Theory(Timeout = 60_000)]
+    [InlineData("work", "weir-work")]
+    [InlineData("work dead list --name x", "weir-work dead")]
+    [InlineData("cdc --slot s", "weir-work cdc")]
+    [InlineData("audit", "weir-work audit")]
+    [InlineData("load --count 1 --engine memory", "weir-work load --engine")]
+    [InlineData("load --engine=memory", "weir-work load --engine")]
+    [InlineData("ratios --filter *", "eng/tables ratios")]
+    [InlineData("figures cdc", "eng/tables figures")]
+    [InlineData("bench --runtimes net8.0 net9.0", "eng/tables runtimes-table --runtimes")]
+    public async Task Verb_ThatMoved_IsOneSentence(string arguments, string now)
+    {
+        LoadResult result = await new CliUnderTest().RunAsync(arguments);
+        Assert.Equal((1, ""), (result.ExitCode, result.Out));
+        Assert.StartsWith("weir: 'weir ", result.Error, StringComparison.Ordinal);
+        Assert.EndsWith($"' is '{now}' now.", result.Error.TrimEnd(), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Weir_KnowsNoServer_AndWorkNoBenchmark()
+    {
+        Assert.DoesNotContain(Reached(typeof(WeirApp).Assembly), static name => name is "Npgsql" or "RabbitMQ.Client" or "Weir.Delivery");
+        Assert.DoesNotContain(Reached(typeof(WorkApp).Assembly), static name => name is "BenchmarkDotNet" or "Weir.Lab.Suites");
+        Assert.Contains("Npgsql", Reached(typeof(TablesApp).Assembly));
+    }
+
+    // The assembly and all that it references, and so on.
+    private static HashSet<string> Reached(Assembly assembly)
+    {
+        HashSet<string> names = [];
+        Stack<AssemblyName> open = new([assembly.GetName()]);
+        while (open.TryPop(out AssemblyName? name))
+        {
+            if (names.Add(name.Name!) && File.Exists(Path.Combine(AppContext.BaseDirectory, name.Name + ".dll")))
+            {
+                foreach (AssemblyName next in Assembly.Load(name).GetReferencedAssemblies())
+                {
+                    open.Push(next);
+                }
+            }
+        }
+
+        return names;
+    }
+}
