@@ -3,7 +3,7 @@ using Weir.Cli.Hosting;
 using Weir.Cli.Kit.Progress;
 using Weir.Cli.Processes;
 using Weir.Lab.Results;
-using Weir.Lab.Statistics;
+using Weir.Lab.Workers;
 
 namespace Weir.Cli.Measuring;
 
@@ -43,34 +43,35 @@ internal sealed class ArmTurns(
     // Why it has ended early, if it has.
     private async Task<Finding?> TakeTurnsAsync(TurnSessions sessions, int arms, int processes, long began)
     {
+        Finding? ended = null;
         TimeSpan longest = TimeSpan.Zero;
+        long from = 0;
         List<double>[] rates = [.. Enumerable.Range(0, arms).Select(static _ => new List<double>())];
-        for (int turn = 0; turn < rounds; turn++)
+        await RoundRunner.TakeTurnsAsync(arms, Begins, TurnAsync, CancellationToken.None).ConfigureAwait(false);
+        return ended;
+
+        bool Begins(int turn)
         {
-            long from = Stopwatch.GetTimestamp();
-            foreach (int arm in TrialOrder.Of(arms, turn))
-            {
-                if (await sessions.RoundAsync(arm, turn % processes, turn).ConfigureAwait(false) is not { Rate: { } rate })
-                {
-                    return null;
-                }
-
-                rates[arm].Add(rate);
-            }
-
-            if (turn + 1 < rounds && end?.Invoke(rates) is { } why)
-            {
-                return new Finding(FindingLevel.Doubt, why, FindingKind.Scaling);
-            }
-
-            longest = TimeSpan.FromTicks(Math.Max(longest.Ticks, Stopwatch.GetElapsedTime(from).Ticks));
-            if (turn + 1 >= LeastTurns && turn + 1 < rounds && Stopwatch.GetElapsedTime(began) + longest > within)
-            {
-                return new Finding(
-                    FindingLevel.Note, $"The run ended after {turn + 1} of {rounds} rounds each, because its time was up; --within gives it more.");
-            }
+            long now = Stopwatch.GetTimestamp();
+            longest = turn == 0 ? longest : TimeSpan.FromTicks(Math.Max(longest.Ticks, Stopwatch.GetElapsedTime(from, now).Ticks));
+            from = now;
+            ended = turn == 0 || turn >= rounds ? null
+                : end?.Invoke(rates) is { } why ? new Finding(FindingLevel.Doubt, why, FindingKind.Scaling)
+                : turn >= LeastTurns && Stopwatch.GetElapsedTime(began, now) + longest > within ? new Finding(
+                    FindingLevel.Note, $"The run ended after {turn} of {rounds} rounds each, because its time was up; --within gives it more.")
+                : null;
+            return turn < rounds && ended is null;
         }
 
-        return null;
+        async Task<RoundEnd> TurnAsync(int arm, int turn)
+        {
+            if (await sessions.RoundAsync(arm, turn % processes, turn).ConfigureAwait(false) is not { Rate: { } rate })
+            {
+                return RoundEnd.Over;
+            }
+
+            rates[arm].Add(rate);
+            return RoundEnd.Next;
+        }
     }
 }

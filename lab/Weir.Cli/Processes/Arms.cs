@@ -2,7 +2,7 @@ using Weir.Cli.Hosting;
 using Weir.Cli.Kit.Progress;
 using Weir.Lab.Formatting;
 using Weir.Lab.Results;
-using Weir.Lab.Statistics;
+using Weir.Lab.Workers;
 
 namespace Weir.Cli.Processes;
 
@@ -42,64 +42,58 @@ internal sealed class Arms<TOrder>(
         int all = arms.Count * turns * rounds;
         PrintedOnce printed = new(progress);
         RemainingTime remaining = new(host.Measure.Clock, all);
-        for (int turn = 0; turn < turns && !host.Stop.IsCancellationRequested; turn++)
-        {
-            foreach (int index in TrialOrder.Of(arms.Count, turn))
-            {
-                if (host.Stop.IsCancellationRequested)
-                {
-                    break;
-                }
-
-                if (_stuck.Contains(index))
-                {
-                    continue;
-                }
-
-                (string name, TOrder order) = arms[index];
-                progress.Begin(name, _order, all);
-                int ended = 0;
-                int told = 0;
-                await RunAsync(order, printed.Print, answer =>
-                {
-                    if (answer.Waiting is { } waiting)
-                    {
-                        progress.WriteLine($"weir: {name}: waiting for {waiting}; it is abandoned after --timeout.");
-                    }
-
-                    if (answer.IsStuck)
-                    {
-                        // It would hang again.
-                        _stuck.Add(index);
-                    }
-
-                    if (answer.Rate > 0)
-                    {
-                        told++;
-                        progress.End($"{name}: {Numbers.Rate(answer.Rate.Value)} {unit}/s", _order + told, all);
-                    }
-
-                    _findings.AddRange(answer.Findings ?? []);
-                    if (answer.Profile is { } profile)
-                    {
-                        _profiles[index] = profile;
-                    }
-
-                    if (answer.Round is { } round)
-                    {
-                        measured[index].Add(round with { Order = ++_order });
-                        string state = round.Partial ? " (stopped)" : round.Problem is { } problem ? $" INVALID: {problem}" : "";
-                        if (++ended > told || state.Length > 0)
-                        {
-                            progress.End($"{name}: {Numbers.Rate(round.Rate)} {unit}/s{state}{remaining.After(_order)}", _order, all);
-                        }
-                    }
-                }).ConfigureAwait(false);
-            }
-        }
-
+        await RoundRunner.TakeTurnsAsync(arms.Count, turn => turn < turns, TurnAsync, host.Stop).ConfigureAwait(false);
         printed.WriteOmitted();
         return measured;
+
+        async Task<RoundEnd> TurnAsync(int index, int turn)
+        {
+            if (_stuck.Contains(index))
+            {
+                return RoundEnd.Next;
+            }
+
+            (string name, TOrder order) = arms[index];
+            progress.Begin(name, _order, all);
+            int ended = 0;
+            int told = 0;
+            await RunAsync(order, printed.Print, answer =>
+            {
+                if (answer.Waiting is { } waiting)
+                {
+                    progress.WriteLine($"weir: {name}: waiting for {waiting}; it is abandoned after --timeout.");
+                }
+
+                if (answer.IsStuck)
+                {
+                    // It would hang again.
+                    _stuck.Add(index);
+                }
+
+                if (answer.Rate > 0)
+                {
+                    told++;
+                    progress.End($"{name}: {Numbers.Rate(answer.Rate.Value)} {unit}/s", _order + told, all);
+                }
+
+                _findings.AddRange(answer.Findings ?? []);
+                if (answer.Profile is { } profile)
+                {
+                    _profiles[index] = profile;
+                }
+
+                if (answer.Round is { } round)
+                {
+                    measured[index].Add(round with { Order = ++_order });
+                    string state = round.Partial ? " (stopped)" : round.Problem is { } problem ? $" INVALID: {problem}" : "";
+                    if (++ended > told || state.Length > 0)
+                    {
+                        progress.End($"{name}: {Numbers.Rate(round.Rate)} {unit}/s{state}{remaining.After(_order)}", _order, all);
+                    }
+                }
+            }).ConfigureAwait(false);
+            return RoundEnd.Next;
+        }
     }
 
     private async Task RunAsync(TOrder order, Action<string> printed, Action<MeasureAnswer> answer)

@@ -2,10 +2,9 @@ using System.Diagnostics;
 using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Kit.Progress;
 using Weir.Lab.Formatting;
-using Weir.Lab.Measuring;
 using Weir.Lab.Resources;
 using Weir.Lab.Results;
-using Weir.Lab.Statistics;
+using Weir.Lab.Workers;
 
 namespace Weir.Cli.Programs;
 
@@ -76,29 +75,19 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
         return true;
     }
 
-    private async Task<bool> TakeTurnsAsync()
-    {
-        for (int turn = 0; turn < Planned(); turn++)
+    private Task<bool> TakeTurnsAsync() => RoundRunner.TakeTurnsAsync(
+        _programs.Count, turn => turn < Planned(), RoundAsync, CancellationToken.None, async _ =>
         {
-            foreach (int index in TrialOrder.Of(_programs.Count, turn))
-            {
-                if (!await RoundAsync(index, turn).ConfigureAwait(false))
-                {
-                    return false;
-                }
-            }
-
             if (settings.Shell is { } shell)
             {
                 await _shell.RunAsync(_runner, shell).ConfigureAwait(false);
                 await _shell.RunAsync(_runner, shell).ConfigureAwait(false);
             }
-        }
 
-        return true;
-    }
+            return true;
+        });
 
-    private async Task<bool> RoundAsync(int index, int turn)
+    private async Task<RoundEnd> RoundAsync(int index, int turn)
     {
         ProgramSpec program = _programs[index];
         int all = Planned() * _programs.Count;
@@ -109,7 +98,7 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
         SystemUse use = SystemUse.Between(before, SystemSample.Take());
         if (end is null)
         {
-            return false;
+            return RoundEnd.Over;
         }
 
         bool fails = Fails(program, end);
@@ -118,7 +107,7 @@ internal sealed class ProgramTurns(ProgramSettings settings, RunProgress progres
             Order = ++_made, Process = turn + 1, Turn = turn + 1, Problem = fails ? $"It {end.Text}." : null,
         });
         progress.End($"{program.Name}: {Numbers.Nanoseconds(end.Seconds * 1e9)}{(fails ? $" INVALID: it {end.Text}" : "")}", _made, all);
-        return !fails;
+        return fails ? RoundEnd.Over : RoundEnd.Next;
     }
 
     // How many rounds there will be, as far as it is known yet.

@@ -1,6 +1,5 @@
 using System.Globalization;
 using Weir.Lab.Formatting;
-using Weir.Lab.Statistics;
 using Weir.Lab.Suites.Figures;
 using Weir.Tables.Servers.Changes;
 using Weir.Tables.Servers.Turns;
@@ -87,7 +86,8 @@ internal sealed class ChangeFigures : IFigures
                     (Bare, () => WithSlotAsync(database, slots, s => StreamArms.BareAsync(database, s, work, rows, stop), stop)),
                     (Own, () => WithSlotAsync(database, slots, s => StreamArms.OwnAsync(database, s, work, rows, stop), stop)),
                 ],
-                rounds).ConfigureAwait(false);
+                rounds,
+                stop).ConfigureAwait(false);
             double share = turns.Ratio(work, Own, Bare);
             goals.Add(Invariant($"- {work}: at least {LeastShare} of the bare loop: {share:0.00}, {Verdict(share >= LeastShare)}"));
         }
@@ -108,7 +108,8 @@ internal sealed class ChangeFigures : IFigures
                 ("straight", () => WithSlotAsync(database, slots, s => arms.StraightAsync(s, stop), stop)),
                 (Queue, () => WithSlotAsync(database, slots, s => arms.QueueAsync(s, stop), stop)),
             ],
-            rounds).ConfigureAwait(false);
+            rounds,
+            stop).ConfigureAwait(false);
         double rate = turns.Rate(Work, Queue);
         return turns.Table("") + Invariant($"\n- Through the queue, at least {LeastRate:#,0} changes a second: {rate:#,0}, {Verdict(rate >= LeastRate)}");
     }

@@ -1,5 +1,4 @@
 using Weir.Lab.Latency;
-using Weir.Lab.Runtimes;
 using Weir.Lab.Suites.Figures;
 using Weir.Tables.Servers.Queue;
 using Weir.Tables.Servers.Turns;
@@ -56,7 +55,7 @@ internal sealed class QueueFigures : IFigures
     {
         FigureTurns turns = new(progress);
         await turns.RunAsync(
-            [(Bare, () => arms.BareAsync(stop)), (Own, () => arms.OwnAsync(stop)), (SameStatements, () => arms.ForgetfulAsync(stop))], rounds)
+            [(Bare, () => arms.BareAsync(stop)), (Own, () => arms.OwnAsync(stop)), (SameStatements, () => arms.ForgetfulAsync(stop))], rounds, stop)
             .ConfigureAwait(false);
         IEnumerable<string> goals = turns.Works.Select(work => turns.Ratio(work, SameStatements, Bare) is var share && share >= LeastShare
             ? Invariant($"- {work}: at least {LeastShare} of the bare loop: {share:0.00}, met")

@@ -1,5 +1,4 @@
-using Weir.Cli.Kit.Hosting;
-using Weir.Lab.Statistics;
+using Weir.Lab.Workers;
 using static System.FormattableString;
 
 namespace Weir.Tables.Startup;
@@ -18,23 +17,24 @@ internal static class ProcessTurns
         IReadOnlyList<string> keys, int rounds, Func<string, Task<(int ExitCode, string Output)>> run, Func<string, TReading> parse, TextWriter progress)
     {
         Dictionary<string, List<TReading>> readings = keys.ToDictionary(static key => key, static _ => new List<TReading>());
-        for (int round = 0; round < rounds; round++)
+        bool isWhole = await RoundRunner.TakeTurnsAsync(keys.Count, round => round < rounds, TurnAsync, CancellationToken.None, async round =>
         {
-            foreach (int index in TrialOrder.Of(keys.Count, round))
-            {
-                (int code, string line) = await run(keys[index]);
-                if (code != 0)
-                {
-                    await progress.WriteLineAsync($"{keys[index]} failed with exit code {code}.");
-                    return null;
-                }
+            await progress.WriteLineAsync(Invariant($"round {round + 1} of {rounds}"));
+            return true;
+        });
+        return isWhole ? readings : null;
 
-                readings[keys[index]].Add(parse(line.Trim()));
+        async Task<RoundEnd> TurnAsync(int index, int round)
+        {
+            (int code, string line) = await run(keys[index]);
+            if (code != 0)
+            {
+                await progress.WriteLineAsync($"{keys[index]} failed with exit code {code}.");
+                return RoundEnd.Over;
             }
 
-            await progress.WriteLineAsync(Invariant($"round {round + 1} of {rounds}"));
+            readings[keys[index]].Add(parse(line.Trim()));
+            return RoundEnd.Next;
         }
-
-        return readings;
     }
 }

@@ -4,7 +4,7 @@ using Weir.Cli.Kit.Progress;
 using Weir.Cli.Processes;
 using Weir.Lab.Results;
 using Weir.Lab.Statistics;
-using Weir.Lab.Workloads;
+using Weir.Lab.Workers;
 
 namespace Weir.Cli.Commands.Compare;
 
@@ -39,59 +39,68 @@ internal sealed class Turns(WeirHost host, TurnPlan plan, ComparisonOptions opti
         return await sessions.EndAsync().ConfigureAwait(false);
     }
 
+    // A round is a turn of one pair of processes; each pair has its turn before one has the next.
     private async Task TakeTurnsAsync(TurnSessions sessions, long began)
     {
         TimeSpan limit = plan.Within - Stopwatch.GetElapsedTime(began);
         long start = Stopwatch.GetTimestamp();
         TimeSpan longest = TimeSpan.Zero;
-        for (int turn = 0; turn < plan.Turns; turn++)
+        long from = start;
+        await RoundRunner.TakeTurnsAsync(
+            _sides, Begins, (side, round) => RoundAsync(sessions, side, round), CancellationToken.None, round => Task.FromResult(!Ends(round)), Order)
+            .ConfigureAwait(false);
+
+        bool Begins(int round)
         {
-            for (int pair = 0; pair < plan.Pairs && (turn * plan.Pairs) + pair < plan.PairTurns; pair++)
-            {
-                // At least two pairs: one pair proves nothing.
-                if ((turn > 0 || pair > 1) && Stopwatch.GetElapsedTime(start) + longest > limit)
-                {
-                    Decide(isLast: true);
-                    return;
-                }
-
-                long from = Stopwatch.GetTimestamp();
-                if (!await TurnAsync(sessions, turn, pair).ConfigureAwait(false))
-                {
-                    return;
-                }
-
-                longest = TimeSpan.FromTicks(Math.Max(longest.Ticks, Stopwatch.GetElapsedTime(from).Ticks));
-            }
-
-            bool isLast = turn == plan.Turns - 1;
-            if ((isLast || _looks.IsDue(Math.Max((turn + 1.0) / plan.Turns, Stopwatch.GetElapsedTime(start) / limit))) && Decide(isLast))
-            {
-                return;
-            }
-        }
-    }
-
-    // There and back, and in every other pair the other way round.
-    private async Task<bool> TurnAsync(TurnSessions sessions, int turn, int pair)
-    {
-        int[] sides = [.. Enumerable.Range(0, _sides)];
-        int[] there = (turn + pair) % 2 == 0 ? sides : [.. sides.Reverse()];
-        foreach (int side in there.Concat(there.Reverse()))
-        {
-            if (await sessions.RoundAsync(side, pair, turn).ConfigureAwait(false) is not { Rate: { } rate } round)
+            if (round >= plan.PairTurns)
             {
                 return false;
             }
 
-            // Rounds that do not count must not decide when to end.
-            if (!round.IsDisturbed)
+            // At least two pairs: one pair proves nothing.
+            if ((round > 1 || round >= plan.Pairs) && Stopwatch.GetElapsedTime(start) + longest > limit)
             {
-                _rounds.Add((side, new TurnRound(pair, turn, side > 0, rate, round.Room)));
+                Decide(isLast: true);
+                return false;
             }
+
+            from = Stopwatch.GetTimestamp();
+            return true;
         }
 
-        return true;
+        bool Ends(int round)
+        {
+            longest = TimeSpan.FromTicks(Math.Max(longest.Ticks, Stopwatch.GetElapsedTime(from).Ticks));
+            int turn = round / plan.Pairs;
+            bool isLast = round == plan.PairTurns - 1;
+            return (isLast || round % plan.Pairs == plan.Pairs - 1)
+                && (isLast || _looks.IsDue(Math.Max((turn + 1.0) / plan.Turns, Stopwatch.GetElapsedTime(start) / limit))) && Decide(isLast);
+        }
+    }
+
+    // There and back, and in every other turn of a pair the other way round.
+    private IEnumerable<int> Order(int round)
+    {
+        int[] sides = [.. Enumerable.Range(0, _sides)];
+        int[] there = ((round / plan.Pairs) + (round % plan.Pairs)) % 2 == 0 ? sides : [.. sides.Reverse()];
+        return there.Concat(there.Reverse());
+    }
+
+    private async Task<RoundEnd> RoundAsync(TurnSessions sessions, int side, int round)
+    {
+        (int turn, int pair) = Math.DivRem(round, plan.Pairs);
+        if (await sessions.RoundAsync(side, pair, turn).ConfigureAwait(false) is not { Rate: { } rate } measured)
+        {
+            return RoundEnd.Over;
+        }
+
+        // Rounds that do not count must not decide when to end.
+        if (!measured.IsDisturbed)
+        {
+            _rounds.Add((side, new TurnRound(pair, turn, side > 0, rate, measured.Room)));
+        }
+
+        return RoundEnd.Next;
     }
 
     private bool Decide(bool isLast)

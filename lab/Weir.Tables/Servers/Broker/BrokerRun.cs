@@ -1,10 +1,10 @@
 using System.Diagnostics;
 using Weir.Cli.Kit.Hosting;
-using Weir.Lab.Runtimes;
+using Weir.Lab.Workers;
 
 namespace Weir.Tables.Servers.Broker;
 
-/// <summary>Measures the arms in turns: each once in each round, in an order that rotates, so that what disturbs the machine disturbs all of them.</summary>
+/// <summary>Measures the arms in turns: each once in each round, so that what disturbs the machine disturbs all of them.</summary>
 internal sealed class BrokerRun(CliHost host)
 {
     private const int ItemBytes = 100;
@@ -44,21 +44,27 @@ internal sealed class BrokerRun(CliHost host)
                 new("a classic queue, not persistent", messages, 1, () => (classic with { Persistent = false }).RunAsync(messages)),
             ];
             Dictionary<string, List<double>> rates = arms.ToDictionary(static a => a.Name, static _ => new List<double>());
-            for (int round = 0; round <= rounds; round++)
-            {
-                await host.Error.WriteLineAsync(FormattableString.Invariant($"round {round} of {rounds}")).ConfigureAwait(false);
-                for (int i = 0; i < arms.Length; i++)
+            await RoundRunner.TakeTurnsAsync(
+                arms.Length,
+                round => round <= rounds,
+                async (index, round) =>
                 {
-                    stop.ThrowIfCancellationRequested();
-                    BrokerArm arm = arms[(i + round) % arms.Length];
+                    BrokerArm arm = arms[index];
                     TimeSpan time = await arm.RunAsync().ConfigureAwait(false);
                     if (round > 0)
                     {
                         rates[arm.Name].Add(arm.Messages / time.TotalSeconds);
                     }
-                }
-            }
 
+                    return RoundEnd.Next;
+                },
+                stop,
+                async round =>
+                {
+                    await host.Error.WriteLineAsync(FormattableString.Invariant($"round {round} of {rounds}")).ConfigureAwait(false);
+                    return true;
+                }).ConfigureAwait(false);
+            stop.ThrowIfCancellationRequested();
             return new BrokerFindings(arms, rates, await WatchMemoryAsync(batched, millions).ConfigureAwait(false));
         }
     }

@@ -1,13 +1,13 @@
 using System.Text;
-using Weir.Lab.Report.Tables;
 using Weir.Lab.Statistics;
 using Weir.Lab.Suites.Checking;
 using Weir.Lab.Trials;
+using Weir.Lab.Workers;
 using static System.FormattableString;
 
 namespace Weir.Tables.Servers.Turns;
 
-/// <summary>Arms that take turns: each round has a pass of each, in the other order each time, and the first round warms up.</summary>
+/// <summary>Arms that take turns: each round has a pass of each, and the first round warms up.</summary>
 /// <param name="progress">Where progress goes.</param>
 internal sealed class FigureTurns(TextWriter progress)
 {
@@ -18,12 +18,14 @@ internal sealed class FigureTurns(TextWriter progress)
 
     /// <summary>Measures.</summary>
     /// <exception cref="WrongResultException">Two arms did not do the same work.</exception>
-    public async Task RunAsync(IReadOnlyList<(string Name, Func<Task<IReadOnlyList<Pass>>> Run)> arms, int rounds)
+    public async Task RunAsync(IReadOnlyList<(string Name, Func<Task<IReadOnlyList<Pass>>> Run)> arms, int rounds, CancellationToken stop)
     {
-        for (int round = 0; round <= rounds; round++)
-        {
-            foreach ((string name, Func<Task<IReadOnlyList<Pass>>> run) in round % 2 == 0 ? arms : arms.Reverse())
+        await RoundRunner.TakeTurnsAsync(
+            arms.Count,
+            round => round <= rounds,
+            async (arm, round) =>
             {
+                (string name, Func<Task<IReadOnlyList<Pass>>> run) = arms[arm];
                 foreach (Pass pass in await run().ConfigureAwait(false))
                 {
                     progress.WriteLine(Invariant($"{pass.Work}, {name}: {pass.Items / pass.Time.TotalSeconds:#,0} a second"));
@@ -32,8 +34,11 @@ internal sealed class FigureTurns(TextWriter progress)
                         Add(name, pass);
                     }
                 }
-            }
-        }
+
+                return RoundEnd.Next;
+            },
+            stop).ConfigureAwait(false);
+        stop.ThrowIfCancellationRequested();
     }
 
     /// <summary>The share of the first arm's rate that another one has: the median over the rounds.</summary>
