@@ -1,11 +1,10 @@
 using System.Diagnostics;
 using System.Text;
 using Weir.Lab.Resources;
-using Weir.Lab.Statistics;
-using Weir.Lab.Suites.Figures;
 using Weir.Lab.Suites.Peers.Dataflow;
 using Weir.Lab.Suites.Workloads;
 using Weir.Lab.Work;
+using Weir.Lab.Workers;
 using static System.FormattableString;
 
 namespace Weir.Lab.Suites.Lasting;
@@ -52,7 +51,7 @@ internal sealed class LastingGrid : IDisposable
     {
         StringBuilder table = new();
         table.Append(
-            "Weir's time divided by in-box's. One call in so many lasts, each so-manieth or (r) at random, as long as said; the others do nothing.\n\n");
+            "Weir's time divided by in-box's. One call in N lasts for the given time: every N-th, or (r) chosen at random. The others do nothing.\n\n");
         table.Append("| block, a call that lasts, workers |");
         table.AppendJoin("", LastingCell.Shares.Select(static share => Invariant($" 1/{share} | r |"))).Append('\n');
         table.Append("|---|").AppendJoin("", LastingCell.Shares.Select(static _ => "---:|---:|")).Append('\n');
@@ -107,23 +106,23 @@ internal sealed class LastingGrid : IDisposable
         ];
         Heap.Collect();
         List<double> ratios = [];
-        for (int round = 0; round < Rounds + MoreRounds; round++)
-        {
-            double[] times = new double[arms.Length];
-            foreach (int arm in TrialOrder.Of(arms.Length, round))
+        double[] times = new double[arms.Length];
+        await RoundRunner.TakeTurnsAsync(
+            arms.Length,
+            round => round < Rounds || (round < Rounds + MoreRounds && (round > Rounds || Spread.Of(ratios).Median > Slower)),
+            async (arm, _) =>
             {
                 long start = Stopwatch.GetTimestamp();
                 await arms[arm]();
                 times[arm] = Stopwatch.GetElapsedTime(start).TotalMilliseconds;
-            }
-
-            ratios.Add(times[1] / times[0]);
-            if (round == Rounds - 1 && Spread.Of(ratios).Median <= Slower)
+                return RoundEnd.Next;
+            },
+            CancellationToken.None,
+            _ =>
             {
-                break;
-            }
-        }
-
+                ratios.Add(times[1] / times[0]);
+                return Task.FromResult(true);
+            });
         return Spread.Of(ratios).Median;
     }
 }

@@ -2,7 +2,7 @@ using System.Threading.Tasks.Dataflow;
 
 namespace Weir.Lab.Suites.Peers.Dataflow;
 
-/// <summary>A block of the platform's dataflow library.</summary>
+/// <summary>A block of the platform's dataflow library. The build writes the same text with Weir's.</summary>
 internal static class InBoxActionBlock
 {
     public static async Task<int[]> RunAsync(int[] items, int limit, ItemCall call, CancellationToken token)

@@ -3,7 +3,10 @@ using Weir.Lab.Suites.Workloads;
 
 namespace Weir.Lab.Suites.Peers.Dataflow;
 
-/// <summary>The cases with the blocks of System.Threading.Tasks.Dataflow. The text is that of <see cref="WeirBlocks"/>, but for one using.</summary>
+/// <summary>
+/// The cases, with the blocks of System.Threading.Tasks.Dataflow. The build writes the same text with Weir's blocks and with the forms of them that return value
+/// tasks, which are called WeirBlocks and WeirValueTasks.
+/// </summary>
 internal static class InBoxBlocks
 {
     private static readonly DataflowLinkOptions Propagate = new() { PropagateCompletion = true };
@@ -143,7 +146,7 @@ internal static class InBoxBlocks
         long sum = 0;
         for (int i = 0; i < n; i++)
         {
-            Task<int> received = buffer.ReceiveAsync();
+            var received = buffer.ReceiveAsync();
             buffer.Post(i);
             sum += await received;
         }

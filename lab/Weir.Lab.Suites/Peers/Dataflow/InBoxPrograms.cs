@@ -2,7 +2,7 @@ using System.Threading.Tasks.Dataflow;
 
 namespace Weir.Lab.Suites.Peers.Dataflow;
 
-/// <summary>Small programs with the blocks of System.Threading.Tasks.Dataflow. The text is that of <see cref="WeirPrograms"/>, but for one using.</summary>
+/// <summary>Small programs with the blocks of System.Threading.Tasks.Dataflow. The build writes the same text with Weir's blocks.</summary>
 internal static class InBoxPrograms
 {
     private static readonly DataflowLinkOptions Propagate = new() { PropagateCompletion = true };
