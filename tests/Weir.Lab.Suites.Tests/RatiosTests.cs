@@ -102,14 +102,14 @@ public class RatiosTests
     }
 
     [Theory(Timeout = 300_000)]
-    [InlineData("no/such/folder/page.md")]
-    [InlineData("/")]
-    public async Task RunAsync_PageThatCannotBeWritten_IsRefusedBeforeMeasuring(string page)
+    [InlineData("/no/such/folder/page.md", "a file in a folder that exists; there is no folder /no/such/folder.")]
+    [InlineData("/", "a file; / is a folder.")]
+    public async Task RunAsync_PageThatCannotBeWritten_IsRefusedBeforeMeasuring(string page, string refusal)
     {
         using StringWriter progress = new();
         int code = await new RatiosRun(TextWriter.Null, progress).RunAsync(["*CoreDelay*"], rounds: 9, new FileInfo(page));
         Assert.Equal(1, code);
-        Assert.Equal($"--output must be a file in a folder that exists; {page} is none.{Environment.NewLine}", progress.ToString());
+        Assert.Equal($"--output must be {refusal}{Environment.NewLine}", progress.ToString());
     }
 
     [Theory]

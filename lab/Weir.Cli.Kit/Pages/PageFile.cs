@@ -18,7 +18,8 @@ internal static class PageFile
 
         if (page.Directory is not { Exists: true } || Directory.Exists(page.FullName))
         {
-            return $"--output must be a file in a folder that exists; {page} is none.";
+            return Directory.Exists(page.FullName) ? $"--output must be a file; {page} is a folder."
+                : $"--output must be a file in a folder that exists; there is no folder {page.DirectoryName}.";
         }
 
         try

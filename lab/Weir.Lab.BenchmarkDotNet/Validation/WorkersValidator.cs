@@ -5,8 +5,7 @@ using Weir.Lab.Benchmarks.Expansion;
 namespace Weir.Lab.Benchmarks.Validation;
 
 /// <summary>
-/// Warns of numbers of workers that the machine cannot keep running, and of benchmarks that are compared although a call of one is other work than of the
-/// other.
+/// Warns of more workers than the machine can run at once, and of compared benchmarks whose calls do different amounts of work.
 /// </summary>
 internal sealed class WorkersValidator : IValidator
 {

@@ -194,7 +194,7 @@ internal sealed class WorkerArm(
         WorkerRound round = RoundOf(outcome, outcome.IsStuck ? 1 : 0, reading);
         if (outcome.IsStuck)
         {
-            // It would stand still in the rounds too: this is all there is to tell of it.
+            // It would hang in the rounds as well, so this window is its only result.
             IsStuck = true;
             _rounds.Add(round);
             return null;

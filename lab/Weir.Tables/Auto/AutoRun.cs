@@ -3,7 +3,6 @@ using Weir.Cli.Kit.Pages;
 using Weir.Lab.Suites.Workloads;
 using Weir.Lab.Trials;
 using Weir.Lab.Work;
-using Weir.Lab.Workers;
 using static System.FormattableString;
 
 namespace Weir.Tables.Auto;
@@ -34,7 +33,7 @@ internal sealed class AutoRun(TextWriter output, TextWriter progress)
         }
 
         long start = Stopwatch.GetTimestamp();
-        double noiseBefore = Surroundings.Noise();
+        PageRun run = new(page, output);
         List<AutoFinding> findings = [];
         double stepsPerSecond = CalibratedSpin.MeasureStepsPerSecond();
         try
@@ -62,15 +61,11 @@ internal sealed class AutoRun(TextWriter output, TextWriter progress)
             return 3;
         }
 
-        double noiseAfter = Surroundings.Noise();
-        string provenance = Surroundings.Provenance(
-            Surroundings.Commit(), "", noiseBefore, noiseAfter,
+        string provenance = run.Provenance(
             Invariant($"{rounds} rounds of windows of {Window.TotalMilliseconds:0} ms; {Stopwatch.GetElapsedTime(start).TotalSeconds:0} s in all"));
-        string text = AutoPage.Render(provenance, findings);
-        await output.WriteLineAsync(text);
+        await run.WriteAsync(AutoPage.Render(provenance, findings));
         if (page is not null)
         {
-            await File.WriteAllTextAsync(page.FullName, text, cancellationToken);
             await progress.WriteLineAsync($"Wrote {page}.");
         }
 

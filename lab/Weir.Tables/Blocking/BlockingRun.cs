@@ -42,7 +42,7 @@ internal sealed class BlockingRun(TextWriter output, TextWriter progress, Assemb
             return 1;
         }
 
-        double noiseBefore = Surroundings.Noise();
+        PageRun run = new(page, output);
         Dictionary<string, List<BlockingReading>>? readings = await ProcessTurns.MeasureAsync(
             [.. arms.Select(static arm => arm.Key)],
             rounds,
@@ -54,14 +54,7 @@ internal sealed class BlockingRun(TextWriter output, TextWriter progress, Assemb
             return 3;
         }
 
-        string provenance = Surroundings.Provenance(Surroundings.Commit(), "", noiseBefore, Surroundings.Noise(), Invariant($"{rounds} rounds"));
-        string text = BlockingPage.Render(provenance, arms, readings, PageFile.Read(page));
-        await output.WriteLineAsync(text);
-        if (page is not null)
-        {
-            await File.WriteAllTextAsync(page.FullName, text, cancellationToken);
-        }
-
+        await run.WriteAsync(BlockingPage.Render(run.Provenance(Invariant($"{rounds} rounds")), arms, readings, run.Existing));
         return 0;
     }
 }

@@ -1,7 +1,6 @@
 using System.Diagnostics;
 using Weir.Cli.Kit.Pages;
 using Weir.Lab.Processes;
-using Weir.Lab.Report.Tables;
 using Weir.Lab.Runtimes;
 using Weir.Tables.Startup;
 using static System.FormattableString;
@@ -28,7 +27,7 @@ internal sealed class ComparedRun(TextWriter output, TextWriter progress)
         string layout = Path.Combine(root ?? "", "artifacts", "runtimes");
         Dictionary<string, string> versions = root is null ? [] : Versions(layout);
         string? refusal = runtimes.FirstOrDefault(static r => !Known.Contains(r)) is { } unknown
-            ? $"--runtimes must be {string.Join(", ", Known)}; {unknown} is none of them."
+            ? $"--runtimes must be {string.Join(", ", Known)}; it is '{unknown}'."
             : PageFile.FindProblem(page)
                 ?? (root is null ? $"{Verb} builds its program, so it must be run inside of the repository."
                 : runtimes.FirstOrDefault(r => !versions.ContainsKey(r)) is { } missing ? $"There is no runtime for {missing}: run eng/runtimes first."
@@ -50,7 +49,7 @@ internal sealed class ComparedRun(TextWriter output, TextWriter progress)
         Dictionary<string, (string Runtime, string Table)> starts = runtimes
             .SelectMany(runtime => PublishedTables.All.Select(static row => row.Table).Distinct().Select(table => (runtime, table)))
             .ToDictionary(static start => $"{start.runtime}: {start.table}");
-        double noiseBefore = Surroundings.Noise();
+        PageRun run = new(page, output);
         Dictionary<string, List<RowReading[]>>? readings = await ProcessTurns.MeasureAsync(
             [.. starts.Keys],
             rounds,
@@ -72,17 +71,11 @@ internal sealed class ComparedRun(TextWriter output, TextWriter progress)
 
         string versionsUsed = string.Join(", ", runtimes.Select(r => versions[r]));
         string extent = Invariant($"{versionsUsed}; {rounds} {(rounds == 1 ? "round" : "rounds")} of at least {milliseconds} ms a row");
-        string rendered = ComparedPage.Render(
-            Surroundings.Provenance(Surroundings.Commit(), "", noiseBefore, Surroundings.Noise(), extent),
+        await run.WriteAsync(ComparedPage.Render(
+            run.Provenance(extent),
             runtimes,
             (runtime, row) => readings[$"{runtime}: {PublishedTables.All[row].Table}"].Select(lines => lines.Single(reading => reading.Row == row)),
-            PageFile.Read(page));
-        await output.WriteLineAsync(rendered);
-        if (page is not null)
-        {
-            await File.WriteAllTextAsync(page.FullName, rendered, cancellationToken);
-        }
-
+            run.Existing));
         return 0;
     }
 

@@ -45,7 +45,7 @@ internal static class FiguresCommand
             string[] sections = only.Find(parsed, static _ => null)?.Text.Split(',') ?? [.. figures.Sections.Select(static s => s.Key)];
             if (sections.FirstOrDefault(name => figures.Sections.All(s => s.Key != name)) is { } unknown)
             {
-                throw new BadInputException($"--only must be of {names}; '{unknown}' is none.");
+                throw new BadInputException($"--only must be one or more of {names}; it is '{unknown}'.");
             }
 
             FileInfo? page = output.Find(parsed, static _ => null) is { } file ? new FileInfo(file.NotEmpty("a file")) : null;
@@ -60,15 +60,14 @@ internal static class FiguresCommand
                 $"eng/tables figures {figures.Name} --output docs/results/{figures.Page}.md");
             foreach (string section in sections)
             {
-                double before = Surroundings.Noise();
+                PageRun run = new(page: null, host.Out);
                 FigureDatabase database = await FigureDatabase.CreateAsync(PostgresEngine.Connection(server), token).ConfigureAwait(false);
                 await using (database.ConfigureAwait(false))
                 {
                     string measured = await figures.MeasureAsync(section, database, count, host.Error, token).ConfigureAwait(false);
-                    string origin = Surroundings.Provenance(Surroundings.Commit(), "", before, Surroundings.Noise(), Invariant($"{count} rounds"));
-                    string text = $"{origin}\n\n{measured}";
+                    string text = $"{run.Provenance(Invariant($"{count} rounds"))}\n\n{measured}";
                     results.Replace(section, text);
-                    host.Out.WriteLine(text);
+                    await run.WriteAsync(text).ConfigureAwait(false);
                 }
 
                 if (page is not null)

@@ -1,5 +1,4 @@
 using Weir.Cli.Kit.Pages;
-using Weir.Cli.Processes;
 using Weir.Lab.Suites.Checking;
 using static System.FormattableString;
 
@@ -27,7 +26,7 @@ internal sealed class AheadRun<TArm, TReading>(TextWriter output, TextWriter pro
     public required Func<ColdBuilds, string, TArm[], Task<(AheadPlan<TReading>? Plan, string? Failure)>> BuildAsync { get; init; }
 
     /// <summary>Runs and gives the exit code: 1 for wrong input, 3 when a process fails.</summary>
-    public async Task<int> RunAsync(int rounds, IReadOnlyList<string> only, FileInfo? page, CancellationToken cancellationToken)
+    public async Task<int> RunAsync(int rounds, IReadOnlyList<string> only, FileInfo? page)
     {
         TArm[] arms = [.. Arms.Where(arm => only.Count == 0 || only.Contains(arm.Work)).Select(static arm => arm.Arm)];
         string? project = ColdBuilds.Project();
@@ -49,7 +48,7 @@ internal sealed class AheadRun<TArm, TReading>(TextWriter output, TextWriter pro
             return 3;
         }
 
-        double noiseBefore = Surroundings.Noise();
+        PageRun run = new(page, output);
         Dictionary<string, List<TReading>>? readings =
             await ProcessTurns.MeasureAsync([.. plan.Starts.Keys], rounds, key => plan.Starts[key](), Parse, progress);
         if (readings is null)
@@ -57,14 +56,7 @@ internal sealed class AheadRun<TArm, TReading>(TextWriter output, TextWriter pro
             return 3;
         }
 
-        string provenance = Surroundings.Provenance(Surroundings.Commit(), "", noiseBefore, Surroundings.Noise(), Invariant($"{rounds} rounds"));
-        string text = plan.Render(provenance, readings, PageFile.Read(page));
-        await output.WriteLineAsync(text);
-        if (page is not null)
-        {
-            await File.WriteAllTextAsync(page.FullName, text, cancellationToken);
-        }
-
+        await run.WriteAsync(plan.Render(run.Provenance(Invariant($"{rounds} rounds")), readings, run.Existing));
         return 0;
     }
 }

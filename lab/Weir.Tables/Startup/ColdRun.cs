@@ -1,4 +1,3 @@
-using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Processes;
 using Weir.Lab.ColdStart;
 
@@ -20,7 +19,7 @@ internal sealed class ColdRun(TextWriter output, TextWriter progress)
             Arms = ColdArms.All.Select(static arm => (arm, arm.Work)),
             Parse = ColdReading.Parse,
             BuildAsync = (made, project, arms) => BuildAsync(made, project, arms, cancellationToken),
-        }.RunAsync(rounds, only, page, cancellationToken);
+        }.RunAsync(rounds, only, page);
 
     private static async Task<(AheadPlan<ColdReading>? Plan, string? Failure)> BuildAsync(
         ColdBuilds made, string project, ColdArm[] arms, CancellationToken cancellationToken)

@@ -28,9 +28,9 @@ internal sealed record WarmUpReading(double First, double Ten, double Hundred, d
         TimeSpan elapsed = TimeSpan.Zero;
         while (calls < 100 || elapsed < Whole)
         {
-            if (await call() != sum)
+            if (await call() is var given && given != sum)
             {
-                throw new InvalidOperationException("The results do not add up.");
+                throw new InvalidOperationException($"The sum of the results is {given}, but must be {sum}.");
             }
 
             calls++;

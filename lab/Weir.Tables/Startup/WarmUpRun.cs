@@ -1,8 +1,6 @@
 using System.Reflection;
-using Weir.Cli.Kit.Hosting;
 using Weir.Cli.Processes;
 using Weir.Lab.Processes;
-using Weir.Lab.Suites.Checking;
 
 namespace Weir.Tables.Startup;
 
@@ -41,7 +39,7 @@ internal sealed class WarmUpRun(TextWriter output, TextWriter progress, Assembly
             Arms = WarmUpArms.All.Select(static arm => (arm, arm.Work)),
             Parse = WarmUpReading.Parse,
             BuildAsync = (builds, project, arms) => BuildAsync(builds, project, arms, cancellationToken),
-        }.RunAsync(rounds, only, page, cancellationToken);
+        }.RunAsync(rounds, only, page);
 
     private async Task<(AheadPlan<WarmUpReading>? Plan, string? Failure)> BuildAsync(
         ColdBuilds builds, string project, WarmUpArm[] arms, CancellationToken cancellationToken)

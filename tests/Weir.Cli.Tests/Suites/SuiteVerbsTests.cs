@@ -2,7 +2,6 @@ using Weir.Cli.Tests.Report.Page;
 using Weir.Cli.Tests.Support;
 using Weir.Lab.Results;
 using Weir.Lab.Statistics;
-using Weir.Lab.Suites.Checking;
 
 namespace Weir.Cli.Tests.Suites;
 
@@ -27,7 +26,7 @@ public class SuiteVerbsTests
     [InlineData("eng/tables selfcheck --runs 0", "eng/tables: --runs must be a whole number from 1 to 1,000; it is 0. See 'eng/tables selfcheck --help'.")]
     [InlineData("eng/tables selfcheck --only verdict", "--only must be one or more of verdicts, omission, recording, small, users, workers; it is 'verdict'.")]
     [InlineData("eng/tables ratios --filter *Nothing*", "No suite matches *Nothing*;")]
-    [InlineData("eng/tables selfcheck --output /no/such/folder/page.md", "--output must be a file in a folder that exists; /no/such/folder/page.md is none.")]
+    [InlineData("eng/tables selfcheck --output /no/such/folder/page.md", "--output must be a file in a folder that exists; there is no folder /no/such/folder.")]
     public async Task Arguments_Wrong_GetOneSentenceAndOne(string arguments, string sentence)
     {
         LoadResult result = await new CliUnderTest().RunAsync(arguments);

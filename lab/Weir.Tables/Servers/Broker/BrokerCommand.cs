@@ -40,15 +40,9 @@ internal static class BrokerCommand
             int times = rounds.Find(parsed, host.Variable)?.WholeNumber(1, MostRounds) ?? 9;
             int count = messages.Find(parsed, host.Variable)?.WholeNumber(1, MostMessages) ?? 20_000;
             int watched = millions.Find(parsed, host.Variable)?.WholeNumber(0, MostMillions) ?? 10;
-            double before = Surroundings.Noise();
+            PageRun run = new(page, host.Out);
             BrokerFindings found = await new BrokerRun(host).RunAsync(uri, times, count, watched, token).ConfigureAwait(false);
-            string text = BrokerPage.Render(found, times, before, Surroundings.Noise());
-            await host.Out.WriteAsync(text).ConfigureAwait(false);
-            if (page is not null)
-            {
-                ResultOutput.WriteFile(page.FullName, text);
-            }
-
+            await run.WriteAsync(BrokerPage.Render(found, run.Provenance(FormattableString.Invariant($"{times} rounds")))).ConfigureAwait(false);
             return ExitCode.Success;
         });
         return command;

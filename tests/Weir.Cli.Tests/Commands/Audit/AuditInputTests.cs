@@ -13,7 +13,7 @@ public class AuditInputTests
     [InlineData("--workers 17", "--workers must be a whole number from 1 to 16; it is '17'.")]
     [InlineData("--fault all", "--fault must be none, ack-before-effect, effect-outside-transaction or no-key-order; it is 'all'.")]
     [InlineData("--patience 1ms", "--patience must be a time from 1 s to 3600 s such as 2min; it is '1ms'.")]
-    [InlineData("--output /nowhere/audit.md", "--output must be a file in a folder that exists; /nowhere/audit.md is none.")]
+    [InlineData("--output /nowhere/audit.md", "--output must be a file in a folder that exists; there is no folder /nowhere.")]
     public async Task Audit_BadInput_IsOneSentence(string options, string message)
     {
         LoadResult result = await new CliUnderTest().RunAsync($"weir-work audit {options}");
