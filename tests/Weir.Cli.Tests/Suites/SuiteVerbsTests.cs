@@ -26,7 +26,8 @@ public class SuiteVerbsTests
     [InlineData("eng/tables selfcheck --runs 0", "eng/tables: --runs must be a whole number from 1 to 1,000; it is 0. See 'eng/tables selfcheck --help'.")]
     [InlineData("eng/tables selfcheck --only verdict", "--only must be one or more of verdicts, omission, recording, small, users, workers; it is 'verdict'.")]
     [InlineData("eng/tables ratios --filter *Nothing*", "No suite matches *Nothing*;")]
-    [InlineData("eng/tables selfcheck --output /no/such/folder/page.md", "--output must be a file in a folder that exists; there is no folder /no/such/folder.")]
+    [InlineData(
+        "eng/tables selfcheck --output /no/such/folder/page.md", "--output must be a file in a folder that exists; there is no folder /no/such/folder.")]
     public async Task Arguments_Wrong_GetOneSentenceAndOne(string arguments, string sentence)
     {
         LoadResult result = await new CliUnderTest().RunAsync(arguments);

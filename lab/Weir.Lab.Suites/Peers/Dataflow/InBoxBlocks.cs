@@ -4,8 +4,8 @@ using Weir.Lab.Suites.Workloads;
 namespace Weir.Lab.Suites.Peers.Dataflow;
 
 /// <summary>
-/// The cases, with the blocks of System.Threading.Tasks.Dataflow. The build writes the same text with Weir's blocks and with the forms of them that return value
-/// tasks, which are called WeirBlocks and WeirValueTasks.
+/// The cases, with the blocks of System.Threading.Tasks.Dataflow. The build writes the same text with Weir's blocks (WeirBlocks), and with the forms of them
+/// that return value tasks (WeirValueTasks).
 /// </summary>
 internal static class InBoxBlocks
 {
