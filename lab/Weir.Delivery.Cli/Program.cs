@@ -6,5 +6,5 @@ using Weir.Delivery.Cli.Hosting;
 return await CliApp.UntilSignalAsync(stop => WorkApp.RunAsync(args, new WorkCliHost(CliHost.OfProcess(WorkApp.Name, stop))
 {
     In = Console.In,
-    Lines = OperatingSystem.IsWindows() ? null : WorkCliHost.LinesOfProcess,
+    Lines = OperatingSystem.IsWindows() ? null : new DescriptorLines(1),
 }));

@@ -124,7 +124,7 @@ internal sealed class CdcOptionSet
                 failure => Report(host, failure)), takesBatches: true);
         }
 
-        return to is null || to.Text == ToOutput ? new CdcTarget(ToOutput, new OutputLines(host.Lines?.Invoke() ?? host.Out)) : Queue(to, parsed);
+        return to is null || to.Text == ToOutput ? new CdcTarget(ToOutput, new OutputLines(host.Lines ?? new TextLines(host.Out))) : Queue(to, parsed);
     }
 
     /// <summary>Says what failed and is tried again.</summary>

@@ -3,6 +3,7 @@ using Weir.Cli.Tests.Support;
 using Weir.Delivery;
 using Weir.Delivery.Cli.Commands.Cdc.Lines;
 using Weir.Delivery.Cli.Commands.Cdc.Targets;
+using Weir.Delivery.Cli.Hosting;
 using Weir.TestKit;
 
 namespace Weir.Cli.Tests.Commands.Cdc;
@@ -169,7 +170,7 @@ public sealed class CdcTests(TestPostgres postgres) : IClassFixture<TestPostgres
     [Fact]
     public async Task Output_ClosedByItsReader_EndsTheStream()
     {
-        await using OutputLines lines = new(new ClosedWriter());
+        await using OutputLines lines = new(new TextLines(new ClosedWriter()));
         WorkItem<ChangeLine> item = WorkItem.Create(new ChangeLine("{}", default));
         await Assert.ThrowsAsync<WorkSetupException>(async () => await lines.WriteAsync([item], null, CancellationToken.None));
     }

@@ -1,9 +1,10 @@
 using Weir.Delivery.Cli.Commands.Cdc.Lines;
+using Weir.Delivery.Cli.Hosting;
 
 namespace Weir.Delivery.Cli.Commands.Cdc.Targets;
 
 /// <summary>Prints lines. They are done when the output has taken them.</summary>
-internal sealed class OutputLines(TextWriter output) : IWorkSink<ChangeLine>
+internal sealed class OutputLines(ILineOutput output) : IWorkSink<ChangeLine>
 {
     // Whoever reads the output may stop reading without closing it, and nothing ends such a write: it is left behind when the time is up.
     public async ValueTask WriteAsync(IReadOnlyList<WorkItem<ChangeLine>> items, string? position, CancellationToken cancellationToken) =>
@@ -15,16 +16,11 @@ internal sealed class OutputLines(TextWriter output) : IWorkSink<ChangeLine>
     {
         try
         {
-            foreach (WorkItem<ChangeLine> item in items)
-            {
-                output.WriteLine(item.Value.Json);
-            }
-
-            output.Flush();
+            output.Write(items.Select(static item => item.Value.Json));
         }
         catch (IOException e)
         {
-            throw new WorkSetupException("Whoever read the output has closed it. What it has not taken comes again.", e);
+            throw new WorkSetupException($"The output takes no more: {e.Message}. What it has not taken comes again.", e);
         }
     }
 }

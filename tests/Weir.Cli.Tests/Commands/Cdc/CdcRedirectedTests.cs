@@ -1,0 +1,123 @@
+using System.Text.Json;
+using Weir.Cli.Tests.Support;
+using Weir.Delivery.Cli.App;
+
+namespace Weir.Cli.Tests.Commands.Cdc;
+
+/// <summary>Changes to an output that a real shell has redirected: each is a whole line of it, whoever else writes there, or it comes again.</summary>
+public sealed class CdcRedirectedTests(TestPostgres postgres) : IClassFixture<TestPostgres>, IAsyncLifetime, IDisposable
+{
+    private const int Limit = 180_000;
+
+    private readonly TemporaryDirectory _folder = new();
+    private TestDatabase? _database;
+    private Shell? _shell;
+
+    private string Cdc =>
+        $"{Shell.Program(typeof(WorkApp))} cdc --source '{_database!.Address}' --publication items --slot {_database.Name} --idle 300ms";
+
+    private string Output => _folder.File("f");
+
+    public async ValueTask InitializeAsync()
+    {
+        Assert.SkipWhen(OperatingSystem.IsWindows(), "The shell is one of Unix.");
+        _database = await postgres.CreateDatabaseAsync();
+        await _database.ExecuteAsync("CREATE TABLE items (id int PRIMARY KEY)");
+        _shell = new Shell(_folder.Path);
+        (int code, string error) = await _shell.RunAsync($"{Cdc} --setup --tables items >/dev/null");
+        Assert.True(code == 0, error);
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData("exec 3>f", ">&3")]
+    [InlineData("exec 3>f", ">&3 2>&3")]
+    [InlineData("exec 3>>f", ">&3 2>&3")]
+    [InlineData("", ">> f 2>> f")]
+    [InlineData("", "2>> f | cat >> f")]
+    public async Task SeveralRuns_IntoOneFile_LeaveAllTheirLines(string open, string redirection)
+    {
+        Assert.Equal(0, (await _shell!.RunAsync($":; {open}")).ExitCode);
+        for (int run = 0; run < 3; run++)
+        {
+            await InsertAsync(run * 200, 200);
+            (int code, string error) = await _shell.RunAsync($"{Cdc} --batch 7 {redirection}");
+            Assert.True(code == 0, error);
+        }
+
+        (int[] ids, string[] others) = await ReadAsync();
+        Assert.Equal(Enumerable.Range(0, 600), ids);
+        Assert.Equal(redirection.Contains('2', StringComparison.Ordinal) ? 3 : 0, others.Length);
+        Assert.All(others, static line => Assert.StartsWith("200 changes to stdout, up to ", line, StringComparison.Ordinal));
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData("> /dev/full", "The output takes no more: No space left on device. What it has not taken comes again.")]
+    [InlineData("| true", "The output takes no more: Broken pipe. What it has not taken comes again.")]
+    [InlineData(">&-", "The output takes no more: Bad file descriptor. What it has not taken comes again.")]
+    public async Task Output_TakesNoMore_EndsWithASentenceAndTheChangesComeAgain(string redirection, string sentence)
+    {
+        await InsertAsync(0, 5_000);
+        (_, string error) = await _shell!.RunAsync($"{{ {Cdc}; echo exit code $? >&2; }} {redirection}");
+        Assert.Contains(sentence, error, StringComparison.Ordinal);
+        Assert.EndsWith("exit code 1", error, StringComparison.Ordinal);
+        Assert.Equal(0, (await _shell.RunAsync($"{Cdc} > f")).ExitCode);
+        Assert.Equal(Enumerable.Range(0, 5_000), (await ReadAsync()).Ids);
+    }
+
+    [Theory(Timeout = Limit)]
+    [InlineData("> f", true)]
+    [InlineData(">> f", true)]
+    [InlineData(">> f", false)]
+    public async Task File_EndsWithinALine_LosesNotTheNextOne(string redirection, bool isTorn)
+    {
+        // What a program leaves that is killed while it writes.
+        await _shell!.RunAsync(redirection[1] == '>' ? $"printf 'half of{(isTorn ? "" : "\\n")}' > f" : "exec > f; printf 'half of'");
+        await InsertAsync(0, 3);
+        await _shell.RunAsync(redirection[1] == '>' ? $"{Cdc} {redirection}" : Cdc);
+        string[] lines = await File.ReadAllLinesAsync(Output, TestContext.Current.CancellationToken);
+        Assert.Equal("half of", lines[0]);
+        Assert.Equal([0, 1, 2], lines[1..].Select(IdOf));
+    }
+
+    [Fact(Timeout = Limit)]
+    public async Task LongLines_BesideAnotherWriter_StayWhole()
+    {
+        await _database!.ExecuteAsync("ALTER TABLE items ADD text text");
+        await _shell!.RunAsync("exec 3>f; { while [ ! -e end ]; do echo other; done; } >&3 & ");
+        await _database.ExecuteAsync("INSERT INTO items SELECT i, repeat('x', i * 7) FROM generate_series(0, 999) i");
+        Assert.Equal(0, (await _shell.RunAsync($"{Cdc} >&3; code=$?; touch end; wait; (exit $code)")).ExitCode);
+        (int[] ids, string[] others) = await ReadAsync();
+        Assert.Equal(Enumerable.Range(0, 1_000), ids);
+        Assert.All(others, static line => Assert.Equal("other", line));
+        Assert.NotEmpty(others);
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        if (_shell is not null)
+        {
+            await _shell.DisposeAsync();
+        }
+
+        if (_database is not null)
+        {
+            await _database.DisposeAsync();
+        }
+    }
+
+    public void Dispose() => _folder.Dispose();
+
+    private Task InsertAsync(int first, int count) =>
+        _database!.ExecuteAsync($"INSERT INTO items SELECT generate_series({first}, {first + count - 1})");
+
+    // The changes of the file in its order, and the lines that are none.
+    private async Task<(int[] Ids, string[] Others)> ReadAsync()
+    {
+        string[] lines = await File.ReadAllLinesAsync(Output, TestContext.Current.CancellationToken);
+        return ([.. lines.Where(IsChange).Select(IdOf)], [.. lines.Where(static line => !IsChange(line))]);
+    }
+
+    private static bool IsChange(string line) => line.StartsWith('{');
+
+    private static int IdOf(string line) => JsonDocument.Parse(line).RootElement.GetProperty("key").GetProperty("id").GetInt32();
+}

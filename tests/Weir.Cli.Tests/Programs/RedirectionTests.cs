@@ -1,0 +1,53 @@
+using System.Text.Json;
+using Weir.Cli.App;
+using Weir.Cli.Tests.Support;
+using Weir.Delivery.Cli.App;
+
+namespace Weir.Cli.Tests.Programs;
+
+/// <summary>What programs print goes where a real shell has redirected it, after what is there already.</summary>
+public sealed class RedirectionTests
+{
+    // Those that measure take seconds.
+    public static TheoryData<string, string> Results =>
+    [
+        ("weir-work", "load --count 100 --trials 1 --quiet --json"),
+        Long("weir", "load --count 100 --trials 1 --runtime direct --quiet --json"),
+        Long("weir", "run noop --workers 1 --rounds 2 --duration 20ms --quiet --json"),
+        Long("weir", "doctor --json"),
+    ];
+
+    [Theory(Timeout = 300_000)]
+    [InlineData("weir", "--help")]
+    [InlineData("weir", "bench --list flat")]
+    [InlineData("weir-work", "run --help")]
+    public async Task TwoRuns_ThatPrintTheSame_LeaveItTwice(string program, string arguments)
+    {
+        (string once, string[] both) = await RunTwiceAsync(program, arguments);
+        Assert.NotEmpty(once);
+        Assert.Equal([once, once], both);
+    }
+
+    [Theory(Timeout = 300_000)]
+    [MemberData(nameof(Results))]
+    public async Task TwoRuns_WithResultsAsJson_LeaveBothResults(string program, string arguments)
+    {
+        (_, string[] both) = await RunTwiceAsync(program, arguments);
+        Assert.All(both, static result => Assert.Equal(JsonValueKind.Object, JsonDocument.Parse(result).RootElement.ValueKind));
+    }
+
+    private static TheoryDataRow<string, string> Long(string program, string arguments) => new(program, arguments) { Explicit = true };
+
+    private static async Task<(string Once, string[] Both)> RunTwiceAsync(string program, string arguments)
+    {
+        Assert.SkipWhen(OperatingSystem.IsWindows(), "The shell is one of Unix.");
+        using TemporaryDirectory folder = new();
+        await using Shell shell = new(folder.Path);
+        string command = $"{Shell.Program(program == "weir" ? typeof(WeirApp) : typeof(WorkApp))} {arguments}";
+        await shell.RunAsync($"{command} > once; {{ {command}; echo ---; {command}; }} > both");
+        string both = await File.ReadAllTextAsync(folder.File("both"), TestContext.Current.CancellationToken);
+        string[] parts = both.Split("---\n");
+        Assert.Equal(2, parts.Length);
+        return (await File.ReadAllTextAsync(folder.File("once"), TestContext.Current.CancellationToken), parts);
+    }
+}
