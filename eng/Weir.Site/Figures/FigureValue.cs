@@ -1,0 +1,42 @@
+using System.Globalization;
+using Weir.Site.Pages;
+
+namespace Weir.Site.Figures;
+
+/// <summary>How a cell of the results is written in a sentence.</summary>
+public static class FigureValue
+{
+    private static readonly (string Unit, decimal Seconds)[] Units = [("ns", 1e-9m), ("us", 1e-6m), ("ms", 1e-3m), ("s", 1)];
+
+    /// <param name="cell">The cell.</param>
+    /// <param name="column">What is above it, which says whether it is bytes or a rate.</param>
+    /// <param name="parts">By how many a time is divided, such as the messages of a run.</param>
+    /// <exception cref="SiteException">The cell is no time, though it is to be divided.</exception>
+    public static string Of(string cell, string column, decimal parts)
+    {
+        if (column.StartsWith("B ", StringComparison.Ordinal))
+        {
+            return Bytes(decimal.Parse(cell, NumberStyles.Number, CultureInfo.InvariantCulture) / parts);
+        }
+
+        string[] words = cell.Split(' ');
+        if (words is not [var number, var unit] || Units.All(u => u.Unit != unit))
+        {
+            return parts == 1 ? cell : throw new SiteException($"'{cell}' in the column '{column}' is no time, and cannot be divided by {parts}.");
+        }
+
+        decimal seconds = decimal.Parse(number, NumberStyles.Number, CultureInfo.InvariantCulture) * Units.Single(u => u.Unit == unit).Seconds / parts;
+        (string name, decimal one) = Units.Last(u => u.Seconds <= seconds || u.Unit == Units[0].Unit);
+        return $"{Digits(seconds / one)} {name}";
+    }
+
+    private static string Bytes(decimal bytes) => bytes < 1000 ? $"{Digits(bytes)} B" : $"{Digits(bytes / 1000)} KB";
+
+    // Two digits where there is a point: the tables have more.
+    private static string Digits(decimal value) => value switch
+    {
+        < 0.05m => "0",
+        < 9.95m => value.ToString("0.0", CultureInfo.InvariantCulture),
+        _ => value.ToString("N0", CultureInfo.InvariantCulture),
+    };
+}

@@ -1,0 +1,51 @@
+using System.Text.RegularExpressions;
+using Weir.Site.Pages;
+
+namespace Weir.Site.Figures;
+
+/// <summary>Finds one cell of the tables of a page of results.</summary>
+/// <param name="Page">The page in docs/results, without its ending.</param>
+/// <param name="Section">What is measured, such as <c>CoreYieldBenchmarks</c>, or a heading of the page; empty for the whole page.</param>
+/// <param name="Row">What the first cells of the row have.</param>
+/// <param name="Column">What is above the cell.</param>
+public sealed record ResultCell(string Page, string Section, string[] Row, string Column)
+{
+    /// <summary>Reads the cell.</summary>
+    /// <param name="text">The page.</param>
+    /// <exception cref="SiteException">The page has no such cell.</exception>
+    public string Read(string text)
+    {
+        string[]? header = null;
+        foreach (string line in Part(text).Split('\n'))
+        {
+            string[]? cells = line.StartsWith('|') ? [.. line.Trim().Trim('|').Split('|').Select(static cell => cell.Trim())] : null;
+            if (cells is not null && header is not null && Row.SequenceEqual(cells.Take(Row.Length)))
+            {
+                int column = Array.IndexOf(header, Column);
+                return column >= 0 ? cells[column] : throw Lacks($"column '{Column}'");
+            }
+
+            header = cells is null ? null : header ?? cells;
+        }
+
+        throw Lacks($"row of {string.Join(", ", Row.Select(static cell => $"'{cell}'"))}");
+    }
+
+    private string Part(string text)
+    {
+        if (Section.Length == 0)
+        {
+            return text;
+        }
+
+        Match measured = Measured(Section).Match(text);
+        Match part = measured.Success ? measured : Headed(Section).Match(text);
+        return part.Success ? part.Groups[1].Value : throw Lacks("such section");
+    }
+
+    private SiteException Lacks(string what) => new($"docs/results/{Page}.md, '{Section}', has no {what}.");
+
+    private static Regex Measured(string suite) => new($"<!-- measured {Regex.Escape(suite)} -->(.*?)<!-- /measured -->", RegexOptions.Singleline);
+
+    private static Regex Headed(string heading) => new($"^## {Regex.Escape(heading)}\n(.*?)(?=^## |\\z)", RegexOptions.Singleline | RegexOptions.Multiline);
+}

@@ -1,0 +1,68 @@
+using System.Text.RegularExpressions;
+using Weir.Site.Figures;
+using Weir.Site.Pages;
+
+namespace Weir.Docs.Tests;
+
+/// <summary>The figures of README and docs: each comes from the pages of results.</summary>
+public sealed partial class FigureTests
+{
+    [Fact]
+    public void Figures_OfEveryPage_AreThoseOfTheResults() =>
+        Assert.All(FigurePages.Draw(Repository.Root), static page => Assert.Equal(page.Text, DocPages.Read(page.Path)));
+
+    [Fact]
+    public void Figures_OfTheList_AreEachUsed()
+    {
+        HashSet<string> used = [.. FigurePages.Draw(Repository.Root).SelectMany(static page => FigurePages.NamesIn(page.Text))];
+        Assert.Empty(new FigureList(Repository.Root).Names.Except(used));
+    }
+
+    /// <summary>What is measured is written nowhere by hand in the tables that compare. What the work is, such as waits of 1 ms, is no figure.</summary>
+    [Theory]
+    [InlineData("README.md", "## Measured", "## What it does not do")]
+    [InlineData("docs/choosing.md", "## By the work of an item", "**On .NET 10")]
+    public void Tables_ThatCompare_HaveNoFigureByHand(string page, string from, string to)
+    {
+        string text = DocPages.Read(page);
+        int start = text.IndexOf(from, StringComparison.Ordinal);
+        string part = text[start..text.IndexOf(to, start, StringComparison.Ordinal)];
+        string[] rows = [.. part.Split('\n').Where(static line => line.StartsWith('|'))];
+        Assert.InRange(rows.Length, 10, int.MaxValue);
+        Assert.All(rows, static row => Assert.DoesNotMatch(ByHand(), Code().Replace(FigurePages.Without(string.Join('|', row.Split('|').Skip(2))), "")));
+    }
+
+    [Theory]
+    [InlineData("17.4 ms", "time a run", 6_000_000, "2.9 ns")]
+    [InlineData("1.87 s", "time a run", 6_000_000, "312 ns")]
+    [InlineData("3.28 us", "time a run", 1, "3.3 us")]
+    [InlineData("14.8 ms", "time a run", 1, "15 ms")]
+    [InlineData("37.5 ms", "time a run", 1_000_000, "38 ns")]
+    [InlineData("2,452", "B a run", 1, "2.5 KB")]
+    [InlineData("111.0", "B an item", 1, "111 B")]
+    [InlineData("0.0", "B an item", 1, "0 B")]
+    [InlineData("9,195,851", "B a run", 1, "9,196 KB")]
+    [InlineData("0.39", "ratio", 1, "0.39")]
+    [InlineData("156 M", "direct /s", 1, "156 M")]
+    public void Of_ACell_IsAsInASentence(string cell, string column, int parts, string value) =>
+        Assert.Equal(value, FigureValue.Of(cell, column, parts));
+
+    [Theory]
+    [InlineData("nothing; A; row; x", "has no such section")]
+    [InlineData("nothing; Some; two; x", "has no row of 'two'")]
+    [InlineData("nothing; Some; one; y", "has no column 'y'")]
+    public void Read_WhatThePageLacks_SaysIt(string cell, string message)
+    {
+        string[] parts = cell.Split("; ");
+        const string page = "# Page\n\n## Some\n\n| a | x |\n|---|---|\n| one | 5 |\n\n## Other\n\n| a | x |\n|---|---|\n| two | 6 |\n";
+        SiteException error = Assert.Throws<SiteException>(() => new ResultCell(parts[0], parts[1], [parts[2]], parts[3]).Read(page));
+        Assert.Contains(message, error.Message, StringComparison.Ordinal);
+        Assert.Equal("6", new ResultCell("nothing", "Other", ["two"], "x").Read(page));
+    }
+
+    [GeneratedRegex("`[^`]*`")]
+    private static partial Regex Code();
+
+    [GeneratedRegex(@"(?<!of )(?<![\w.,])\d[\d.,]* ?(?:ns|us|ms|s|KB|MB|B|M|k)\b")]
+    private static partial Regex ByHand();
+}
