@@ -26,8 +26,8 @@ public class UserCodeTests
 
     [Theory(Timeout = 300_000)]
     [InlineData("Waiting --param time=1ms", "Waiting")]
-    [InlineData("Waiting --param time=00:00:00.001 --param kind=yield", "Waiting")]
-    [InlineData("Lookups.NewAsync", "NewAsync")]
+    [InlineData("Waiting --param time=00:00:00.001 --param kind=yield", "Waiting", Explicit = true)]
+    [InlineData("Lookups.NewAsync", "NewAsync", Explicit = true)]
     [InlineData("Weir.Cli.Tests.UserCode.Lookups.Old", "Old")]
     [InlineData("Allocations.Array --param bytes=32", "Array")]
     public async Task Run_CodeOfAnyShape_IsMeasured(string what, string name)
@@ -66,8 +66,8 @@ public class UserCodeTests
 
     [Theory(Timeout = 300_000)]
     [InlineData("operation", "operations failed, the first with IOException: The file is gone.")]
-    [InlineData("check", "Weir.Cli.Tests.UserCode.Failing.Check failed with IOException: The file is gone.")]
-    [InlineData("wrong", "The file is another.")]
+    [InlineData("check", "Weir.Cli.Tests.UserCode.Failing.Check failed with IOException: The file is gone.", Explicit = true)]
+    [InlineData("wrong", "The file is another.", Explicit = true)]
     [InlineData("hang", " within 1 s")]
     public async Task Run_WorkloadThatGoesWrong_IsInvalid(string where, string why)
     {

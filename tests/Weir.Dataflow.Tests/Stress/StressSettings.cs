@@ -7,7 +7,7 @@ namespace Weir.Dataflow.Tests.Stress;
 public static class StressSettings
 {
     private static readonly double Seconds =
-        double.TryParse(Environment.GetEnvironmentVariable("WEIR_STRESS"), CultureInfo.InvariantCulture, out double given) ? given : 3;
+        double.TryParse(Environment.GetEnvironmentVariable("WEIR_STRESS"), CultureInfo.InvariantCulture, out double given) ? given : 1;
 
     public static int Seed { get; } = int.TryParse(Environment.GetEnvironmentVariable("WEIR_SEED"), CultureInfo.InvariantCulture, out int given)
         ? given

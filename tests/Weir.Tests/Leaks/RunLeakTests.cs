@@ -10,7 +10,7 @@ public class RunLeakTests
 {
     public static TheoryData<OperatorFamily> Families => [.. Enum.GetValues<OperatorFamily>()];
 
-    [Theory(Timeout = Selectors.Timeout)]
+    [Theory(Timeout = Selectors.Timeout, Explicit = IsLong)]
     [MemberData(nameof(Families))]
     public async Task EndedRun_UnderAnyOption_IsHeldByNothing(OperatorFamily family)
     {
@@ -36,7 +36,7 @@ public class RunLeakTests
         GC.KeepAlive(all);
     }
 
-    [Theory(Timeout = Selectors.Timeout)]
+    [Theory(Timeout = Selectors.Timeout, Explicit = IsLong)]
     [InlineData("shared place")]
     [InlineData("place by key")]
     [InlineData("shared rate")]
@@ -88,7 +88,7 @@ public class RunLeakTests
         GC.KeepAlive(options);
     }
 
-    [Fact(Timeout = Selectors.Timeout)]
+    [Fact(Timeout = Selectors.Timeout, Explicit = IsLong)]
     public async Task ItemsOfAWorkQueue_ThatHaveEnded_AreHeldByNothingWhileTheRunWaits()
     {
         Held held = new();
@@ -112,7 +112,7 @@ public class RunLeakTests
         }
     }
 
-    [Fact(Timeout = Selectors.Timeout)]
+    [Fact(Timeout = Selectors.Timeout, Explicit = IsLong)]
     public async Task ItemsOfAnEndlessStream_ThatHaveEnded_AreHeldByNothing()
     {
         Channel<Item> channel = Channel.CreateUnbounded<Item>();

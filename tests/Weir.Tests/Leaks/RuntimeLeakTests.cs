@@ -11,7 +11,7 @@ public class RuntimeLeakTests
     public static MatrixTheoryData<string, RunForm> Ways { get; } =
         new(["direct", "concurrent 3", "parallel 2", "auto 3"], [RunForm.Array, RunForm.Stream]);
 
-    [Theory(Timeout = Selectors.Timeout)]
+    [Theory(Timeout = Selectors.Timeout, Explicit = IsLong)]
     [MemberData(nameof(Ways))]
     public async Task EndedCall_WithoutPolicies_IsHeldByNothing(string runtime, RunForm form)
     {
@@ -28,7 +28,7 @@ public class RuntimeLeakTests
         GC.KeepAlive(kept);
     }
 
-    [Theory(Timeout = Selectors.Timeout)]
+    [Theory(Timeout = Selectors.Timeout, Explicit = IsLong)]
     [MemberData(nameof(Ways))]
     public async Task EndedCall_UnderAnyPolicy_IsHeldByNothing(string runtime, RunForm form)
     {
@@ -44,7 +44,7 @@ public class RuntimeLeakTests
         GC.KeepAlive(all);
     }
 
-    [Theory(Timeout = Selectors.Timeout)]
+    [Theory(Timeout = Selectors.Timeout, Explicit = IsLong)]
     [MemberData(nameof(Ways))]
     public async Task EndedCall_UnderALimitOverAllCalls_IsHeldByNothing(string runtime, RunForm form)
     {

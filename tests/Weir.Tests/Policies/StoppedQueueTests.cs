@@ -42,7 +42,7 @@ public sealed class StoppedQueueTests : IDisposable
     public async Task Cancel_InsideAnItem_LosesNoItemOfTheQueue(string policy, int seed)
     {
         Random random = new(seed);
-        for (int round = 0; round < 25; round++)
+        for (int round = 0; round < 8; round++)
         {
             int count = 5 + random.Next(60);
             WorkQueue<int> queue = new();

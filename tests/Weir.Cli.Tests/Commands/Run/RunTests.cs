@@ -15,18 +15,18 @@ public class RunTests
     private static readonly int[] FineOrUnfit = [0, 3];
 
     [Theory(Timeout = 300_000)]
-    [InlineData("noop --workers 2")]
+    [InlineData("noop --workers 2", Explicit = true)]
     [InlineData("cpu --workers 2 --grain 5us")]
-    [InlineData("io --workers 3")]
-    [InlineData("delay --workers 3")]
-    [InlineData("yield --workers 3")]
+    [InlineData("io --workers 3", Explicit = true)]
+    [InlineData("delay --workers 3", Explicit = true)]
+    [InlineData("yield --workers 3", Explicit = true)]
     [InlineData("channel --workers 2")]
     [InlineData("channel --groups producers:1,consumers:2")]
-    [InlineData("lock --workers 2")]
-    [InlineData("hash --workers 2")]
+    [InlineData("lock --workers 2", Explicit = true)]
+    [InlineData("hash --workers 2", Explicit = true)]
     [InlineData("http --workers 2")]
     [InlineData("dataflow --workers 2")]
-    [InlineData("dataflow-inbox --workers 2")]
+    [InlineData("dataflow-inbox --workers 2", Explicit = true)]
     [InlineData("io --workers 4 --rate 200/s --max-inflight 50")]
     public async Task Run_EachWorkload_DoesItsWorkRight(string arguments)
     {
@@ -42,10 +42,10 @@ public class RunTests
 
     [Theory(Timeout = 300_000)]
     [InlineData("Nothing")]
-    [InlineData("Number")]
-    [InlineData("TaskAsync")]
+    [InlineData("Number", Explicit = true)]
+    [InlineData("TaskAsync", Explicit = true)]
     [InlineData("TaskOfAsync")]
-    [InlineData("ValueTaskAsync")]
+    [InlineData("ValueTaskAsync", Explicit = true)]
     [InlineData("ValueTaskOfAsync")]
     [InlineData("Stoppable")]
     public async Task Run_MethodOfAnyShape_IsMeasured(string method)
