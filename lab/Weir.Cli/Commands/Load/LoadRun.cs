@@ -55,7 +55,7 @@ internal sealed class LoadRun(LoadSettings settings, OutputSettings output, IRea
                 new TrialRunner(options, observer).RunAsync([.. arms.Arms.Select(static arm => arm.Arm)], host.Stop);
             TrialReport trials = await (settings.Watch
                 ? LoadWatch.RunAsync(host, [.. arms.Arms.Select(static arm => arm.Watched!)], Run)
-                : LoadProgress.RunAsync(host, output.Quiet, Run)).ConfigureAwait(false);
+                : TrialProgress.RunAsync(host, output.Quiet, Run)).ConfigureAwait(false);
 
             ResultFile result = LoadResults.Of(settings, work.Description, arms.Arms, trials, startedAt, arguments) with
             {

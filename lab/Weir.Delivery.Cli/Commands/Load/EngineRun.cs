@@ -36,7 +36,7 @@ internal sealed class EngineRun(EngineSettings settings, OutputSettings output, 
         try
         {
             TrialOptions options = host.Load.Trials with { Trials = settings.Trials };
-            trials = await LoadProgress.RunAsync(
+            trials = await TrialProgress.RunAsync(
                 host,
                 output.Quiet,
                 observer => new TrialRunner(options, observer).RunAsync([.. arms.Select(arm => arm.ToTrial(OpenAsync))], host.Stop)).ConfigureAwait(false);
