@@ -1,5 +1,6 @@
 using Weir.Cli.Kit.Hosting;
 using Weir.Lab.Formatting;
+using Weir.Lab.Results;
 using Weir.Lab.Trials;
 
 namespace Weir.Cli.Kit.Progress;
@@ -50,21 +51,21 @@ internal sealed class TrialProgress : ITrialObserver, IDisposable
         _timer.Change(_period, _period);
     }
 
-    public void Ended(TrialStep trialStep, Window? window)
+    public void Ended(TrialStep trialStep, RoundRecord? round)
     {
         _timer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
         lock (_lock)
         {
             _progress.Move(trialStep.Index + 1);
-            if (window is null)
+            if (round is null)
             {
                 return;
             }
 
-            _round.Add($"{trialStep.Arm.Name} {Numbers.Scaled(window.Rate)}/s");
-            if (_round.Count == trialStep.Count / (trialStep.Rounds + 1) || window.IsPartial)
+            _round.Add($"{trialStep.Arm.Name} {Numbers.Scaled(round.Rate)}/s");
+            if (_round.Count == trialStep.Count / (trialStep.Rounds + 1) || round.Partial)
             {
-                _progress.WriteStep($"{Where}: {string.Join(", ", _round)}{(window.IsPartial ? " (stopped)" : "")}");
+                _progress.WriteStep($"{Where}: {string.Join(", ", _round)}{(round.Partial ? " (stopped)" : "")}");
                 _round.Clear();
             }
         }

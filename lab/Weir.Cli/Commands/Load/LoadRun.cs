@@ -1,7 +1,6 @@
 using System.Diagnostics;
 using Weir.Cli.Commands.Load.Arms;
 using Weir.Cli.Commands.Load.Options;
-using Weir.Cli.Commands.Load.Report;
 using Weir.Cli.Commands.Load.Watch;
 using Weir.Cli.Commands.Load.Work;
 using Weir.Cli.Hosting;
@@ -61,7 +60,7 @@ internal sealed class LoadRun(LoadSettings settings, OutputSettings output, IRea
             {
                 Seconds = Stopwatch.GetElapsedTime(start).TotalSeconds,
             };
-            return ResultOutput.Write(result, output, host, result => LoadText.Of(result, settings), result => LoadJson.Write(result, settings));
+            return ResultOutput.Write(result, output, host);
         }
     }
 }

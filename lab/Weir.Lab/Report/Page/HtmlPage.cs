@@ -104,7 +104,8 @@ internal static class HtmlPage
     private static IEnumerable<object?> Parts(ResultFile result) => result.Arms.Any(static a => a.IsMeasured)
         ?
         [
-            RatioFigure.Make(result), ResultTables.Comparisons(result), ResultTables.Arms(result), ResultTables.Programs(result), RatesFigure.Make(result),
+            RatioFigure.Make(result), ResultTables.Comparisons(result), ResultTables.Arms(result), ResultTables.Passes(result),
+            ResultTables.Deliveries(result), ResultTables.Programs(result), RatesFigure.Make(result),
             ResultTables.Modes(result), ResultTables.Fits(result),
             .. ParameterFigure.All(result), ThroughputFigure.Make(result), DepthFigure.Make(result), DistributionFigure.Make(result),
             SpectrumFigure.Make(result), ResultTables.Latency(result), ResultTables.Cost(result),
