@@ -1,4 +1,5 @@
 using Weir.Lab.ColdStart;
+using Weir.Lab.Processes;
 using Weir.Lab.Suites.Peers;
 using Weir.Tables.Startup;
 
@@ -30,11 +31,11 @@ public class ColdStartTests
     [Fact(Timeout = 300_000, Explicit = true)]
     public async Task Program_AnArm_PrintsItsReading()
     {
-        (int code, string line) =
-            await ColdBuilds.RunAsync(["exec", typeof(ColdArms).Assembly.Location, ColdArms.All[0].Key], TestContext.Current.CancellationToken);
-        ColdReading reading = ColdReading.Parse(line.Trim());
-        Assert.Equal(0, code);
-        Assert.True(reading is { Nanoseconds: > 0, Methods: > 0, CompilingNanoseconds: > 0 }, line);
+        ChildEnd end =
+            await ColdBuilds.Start(["exec", typeof(ColdArms).Assembly.Location, ColdArms.All[0].Key], TestContext.Current.CancellationToken)();
+        ColdReading reading = ColdReading.Parse(end.Output.Trim());
+        Assert.Equal(0, end.Code);
+        Assert.True(reading is { Nanoseconds: > 0, Methods: > 0, CompilingNanoseconds: > 0 }, end.Output);
         Assert.Equal(reading, ColdReading.Parse(reading.ToString()));
     }
 

@@ -88,9 +88,8 @@ public sealed record PassFigures
         double processed = whole.IsMeasured ? Math.Round(items / Math.Max(1, passes)) : items;
         double Sum(Func<RoundRecord, double?> figure) => rounds.Sum(r => figure(r) ?? 0);
         double OfPass(Func<RoundRecord, double?> figure) => Sum(figure) * processed / items;
-        double? Paired(string name, Func<RoundRecord, RoundRecord, double> compare) => arms.FirstOrDefault(a => a.Name == name)?.OrPart() is { IsMeasured: true } to
-            ? Spread.Of(rounds.Zip(to.Counted, compare)).Median
-            : null;
+        double? Paired(string name, Func<RoundRecord, RoundRecord, double> compare) =>
+            arms.FirstOrDefault(a => a.Name == name)?.OrPart() is { IsMeasured: true } to ? Spread.Of(rounds.Zip(to.Counted, compare)).Median : null;
         Spread rate = arm.Rate();
         return new PassFigures
         {

@@ -16,7 +16,8 @@ internal static class Legend
 
     private static IEnumerable<string> OfPasses(ResultFile result)
     {
-        yield return $"items/s       median [min..max] of {(result.Partial ? "up to " : "")}{result.Settings.GetValueOrDefault("trials", "some")} windows, in turns";
+        string windows = $"{(result.Partial ? "up to " : "")}{result.Settings.GetValueOrDefault("trials", "some")} windows";
+        yield return $"items/s       median [min..max] of {windows}, in turns with the others";
         yield return "ns/item       elapsed time; above direct: beyond an item of the direct runtime";
         yield return "B, CPU, GC    of the whole process with the work itself; CPU seconds and collections per million items";
         if (result.Settings.TryGetValue("peer_degree", out string? degree))

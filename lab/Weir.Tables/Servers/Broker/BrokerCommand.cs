@@ -32,10 +32,7 @@ internal static class BrokerCommand
             Uri uri = Uri.TryCreate(broker.Text, UriKind.Absolute, out Uri? read) && read.Scheme is "amqp" or "amqps" ? read : throw new BadInputException(
                 $"{broker.Source} must be an address such as amqp://USER:PASSWORD@HOST:5672/; it is not, and is not repeated here.");
             FileInfo? page = parsed.GetValue(output);
-            if (PageFile.FindProblem(page) is { } problem)
-            {
-                throw new BadInputException(problem);
-            }
+            PageFile.Check(page);
 
             int times = rounds.Find(parsed, host.Variable)?.WholeNumber(1, MostRounds) ?? 9;
             int count = messages.Find(parsed, host.Variable)?.WholeNumber(1, MostMessages) ?? 20_000;
