@@ -50,8 +50,8 @@ public class ColdStartTests
             [Plain.KeyOf(weir.Key)] = [new(1.6e6, 20, 9e5), new(3.2e6, 20, 9e5), new(4e6, 20, 9e5)],
             [Plain.KeyOf(peer.Key)] = [new(5e5, 5, 1e5), new(5e5, 5, 1e5), new(5e5, 5, 1e5)],
         };
-        string page = ColdPage.Render("Measured here.", [Plain], [Baseline, weir, peer], readings, "old <!-- notes -->\nBy hand.\n<!-- /notes -->\nold");
-        Assert.Contains("<!-- notes -->\nBy hand.\n<!-- /notes -->", page, StringComparison.Ordinal);
+        string page = ColdPage.Render("Measured here.", [Plain], [Baseline, weir, peer], readings, "old\n<!-- notes Page -->\nBy hand.\n<!-- /notes -->\nold");
+        Assert.Contains("<!-- notes Page -->\nBy hand.\n<!-- /notes -->", page, StringComparison.Ordinal);
         Assert.Contains("| ForEachAsync | 2.00 ms | 1 | 11 | 500 us |", page, StringComparison.Ordinal);
         Assert.Contains("| Weir | 3.20 ms | 1.60 | 20 | 900 us |", page, StringComparison.Ordinal);
         Assert.Contains("- Weir, plain IL: at most 1.5 times ForEachAsync: 1.60, **missed**", page, StringComparison.Ordinal);
