@@ -91,7 +91,8 @@ internal sealed class AuditOptionSet
 
     private static Uri Address(OptionValue value) =>
         Uri.TryCreate(value.Text, UriKind.Absolute, out Uri? uri) && uri.Scheme is "amqp" or "amqps" && uri.Host.Length > 0 ? uri : throw new BadInputException(
-            $"{value.Source} must be the address of a broker, such as amqp://USER:PASSWORD@localhost:5672/; it is not, and is not repeated here.");
+            $"{value.Source} must be the address of a broker, such as amqp://USER:PASSWORD@localhost:5672/; it is something else, "
+                + "which is not shown because it may have a password.");
 
     // Whatever is wrong with it, the message must not repeat it: it has a password in it.
     private static string Checked(OptionValue value)
